@@ -15,11 +15,10 @@ TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p')
 COUNTING = target/profile/$(TRIPLE)/release/connector-gateway
 COUNTS := target/profile/counts
 PROFILE := target/profile/gateway.profdata
-PROFDATA = $(shell rustc --print sysroot)/lib/rustlib/$(TRIPLE)/bin/llvm-profdata
 BY_PROFILE := RUSTFLAGS="-Cprofile-use=$(CURDIR)/$(PROFILE)"
 OPTIMISED = target/$(TRIPLE)/release/connector-gateway
 CORE := target/wasm/wasm32-unknown-unknown/connector
-# The gateway takes the connectors in this folder beside its binary for shipped ones.
+# The gateway takes the connectors in this folder next to its binary for shipped ones.
 SHIPPED := target/debug/connectors
 CONNECTORS := $(filter-out sdk,$(notdir $(patsubst %/Cargo.toml,%,$(wildcard connectors/*/Cargo.toml))))
 GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.toml)))
@@ -65,7 +64,7 @@ setup: ## Check the toolchain and install missing packages
 	  fi; \
 	done
 
-build: setup ## Build the gateway, and every connector into the folder `connectors` beside it
+build: setup ## Build the gateway, and every connector into the folder `connectors` next to it
 	@cargo build --workspace --bin connector-gateway
 	@$(MAKE) --no-print-directory shipped
 
@@ -113,9 +112,11 @@ test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBI
 test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
 	@cargo test --workspace --test conformance
 
-soak: build guests ## Run gateways under load, attacks and failures for SOAK_MINUTES (10), and write host/docs/soak.md
-	@cargo build -q --workspace --bin soak
-	@tests/postgres.sh target/debug/soak
+soak: build guests ## Run gateways under load, attacks and failures for SOAK_MINUTES (10), and write host/docs/soak.md; SOAK_ONLY=simulation runs one part
+	@case "$(SOAK_ONLY)" in ""|simulation) \
+	  SIMULATION_MINUTES=$(or $(SOAK_MINUTES),10) cargo test --workspace --lib every_schedule_keeps_the_invariants -- --nocapture;; \
+	esac
+	@[ "$(SOAK_ONLY)" = simulation ] || { cargo build -q --workspace --bin soak && tests/postgres.sh target/debug/soak; }
 
 # Each target has inputs with names in host/fuzz/corpus, and an archive of the inputs that libFuzzer found, which are unpacked into
 # target/fuzz. What a run finds is there too. `-merge=1` keeps those that reach new code, and `tar -czf` packs them.
@@ -204,10 +205,10 @@ profile: guests ## Call a gateway that counts how often its code runs, for `make
 	@RUSTFLAGS="-Cprofile-generate=$(CURDIR)/$(COUNTS)" \
 	  cargo build --release --workspace --bin connector-gateway --target $(TRIPLE) --target-dir target/profile
 	@[ $(PROFILE) -nt $(COUNTING) ] || { \
-	  [ -x $(PROFDATA) ] || rustup component add llvm-tools; \
+	  profdata=$$(host/llvm_profdata.sh); \
 	  rm -rf $(COUNTS); \
 	  GATEWAY_BINARY=$(CURDIR)/$(COUNTING) cargo bench --profile dev --workspace --bench figures -- train; \
-	  $(PROFDATA) merge --output $(PROFILE) $(COUNTS)/*.profraw; \
+	  $$profdata merge --output $(PROFILE) $(COUNTS)/*.profraw; \
 	}
 
 dist: profile ## Build the optimised gateway and the connectors into target/dist, a folder that can be moved
@@ -221,6 +222,7 @@ bench: dist ## Measure the optimised gateway, each figure compared with a peer i
 
 lint: setup ## Check format, lints, documentation and the arrows between modules
 	@host/arrows.sh
+	@host/words.sh
 	@cargo fmt --all --check
 	@cargo clippy --workspace --all-targets -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet

@@ -2,11 +2,12 @@
 
 use url::Url;
 
-/// Reads an absolute http or https URL without user, password and fragment. `example` shows a right one.
+/// Reads an absolute http or https URL without user, password and fragment. `example` shows a right
+/// one.
 ///
 /// # Errors
 /// A sentence that says what is wrong with the URL.
-pub fn read(text: &str, example: &str) -> Result<Url, String> {
+pub fn parse(text: &str, example: &str) -> Result<Url, String> {
     let url = Url::parse(text)
         .ok()
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())

@@ -1,5 +1,5 @@
-//! The readers of text that callers, connectors, providers and operators write, for the fuzz targets in `host/fuzz`. They are in
-//! other modules. No other program may use this one.
+//! Exports the parsers of text from callers, connectors, providers and operators for the fuzz
+//! targets in `host/fuzz`. No other program may use this module.
 
 pub use crate::api::callback_parameters;
 pub use crate::config::{Config, ConfigError};

@@ -42,19 +42,21 @@ pub struct Gateway {
     pub metrics: Arc<Metrics>,
     pub telemetry: Telemetry,
     pub description: Arc<Derived<TaggedText>>,
-    /// Descriptions of single connectors by the digests of their modules. They are kept, because anyone may request them.
+    /// Descriptions of single connectors by the digests of their modules. They are kept, because
+    /// anyone may request them.
     pub descriptions: Arc<Derived<Mutex<TextsByDigest>>>,
     pub egress: Egress,
     pub store: Store,
     pub requests: Arc<RequestIds>,
     pub draining: Arc<Draining>,
-    /// The runtime for work that no caller waits for, and for work that would delay the calls of a core.
+    /// The runtime for work that no caller waits for, and for work that would delay the calls of a
+    /// core.
     pub background: Handle,
 }
 
 impl Gateway {
-    /// The same gateway for the calls of one core. It has copies of what each call would change otherwise: connections to
-    /// upstreams, and counts.
+    /// The same gateway for the calls of one core. It has separate connections to upstreams and
+    /// separate counts, so that cores do not share memory that each call changes.
     pub fn for_core(&self, core: usize) -> Self {
         Self {
             egress: self.egress.with_own_connections(),
@@ -75,30 +77,30 @@ impl Gateway {
     }
 }
 
-/// A document that callers may keep and ask about again.
+/// A document that callers may cache and validate with its `ETag`.
 pub struct TaggedText {
     pub text: Bytes,
     /// The value of `ETag`.
     pub tag: HeaderValue,
 }
 
-/// Set once the gateway takes no more connections.
+/// Set when the gateway accepts no more connections.
 #[derive(Default)]
 pub struct Draining(AtomicBool);
 
 impl Draining {
-    /// The gateway takes no more connections.
+    /// Marks the gateway as stopping: it accepts no more connections.
     pub fn start(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// `true` if the gateway is about to stop.
+    /// Returns `true` if the gateway is about to stop.
     pub fn has_started(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Names requests.
+/// Makes the ids of requests.
 pub struct RequestIds {
     /// Different in each process and on each core, so that ids of two gateways or two cores differ.
     series: u64,
@@ -118,7 +120,7 @@ impl RequestIds {
         Self { series: self.series.wrapping_add(1 + core as u64), made: AtomicU64::new(0) }
     }
 
-    /// The id of a request: the caller's own if it is short and printable, or a new one.
+    /// The id of a request: the caller's id if it is short and printable, else a new one.
     pub fn id(&self, given: Option<&HeaderValue>) -> Arc<str> {
         let given = given
             .and_then(|value| value.to_str().ok())

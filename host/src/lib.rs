@@ -1,12 +1,13 @@
-//! The gateway: it runs each third-party connector as a WebAssembly component in a sandbox, and serves all connectors through
-//! one REST scheme.
+//! The gateway: it runs each third-party connector as a WebAssembly component in a sandbox, and
+//! serves all connectors through one REST scheme.
 //!
 //! # Layout
-//! - `cli`: the command line
 //! - `serve`: starts a gateway and stops it
 //! - `welcome`: the greeting of `serve`
+//! - `local`: parts of a gateway for commands that do not serve
 //! - `gateway`: the parts of a running gateway
-//! - `api`: what callers see: the table of routes, a file for each family of routes, the API's description
+//! - `api`: what callers see: the table of routes, a file for each family of routes, the API's
+//!   description
 //! - `auth`: who calls: API keys, JWTs, scopes
 //! - `jobs`: operations that run in the background
 //! - `idempotency`: calls with an idempotency key, which run once
@@ -15,7 +16,6 @@
 //! - `integrations`: accounts that users connected, and their tokens
 //! - `oauth`: requests to an OAuth provider
 //! - `registry`: the live connectors, and how they change
-//! - `recordings`: the requests and answers of one call in a file, for tests of connectors
 //! - `schema`: the schemas of bodies: compile, validate, explain
 //! - `webhooks`: callbacks of jobs and events, signed and sent until they are received
 //! - `config`: `gateway.toml` and the environment, parsed once into typed values
@@ -25,14 +25,16 @@
 //! - `body`: the bodies of answers
 //! - `media_type`: the media types of bodies
 //! - `caller_url`: URLs that callers give
-//! - `regular_file`: opens files of folders that other users may write to
+//! - `clock`: the clock of this machine
 //! - `signals`: the signals that end the process
 //! - `fuzzing`: readers of foreign text, for the fuzz targets in `host/fuzz`
 //! - `timestamp`: the format of times in answers and webhooks
 //!
-//! The crates next to this one are layers below it: among them `contract`, `sandbox`, `egress`, `store`, `memory` and `shape`.
+//! The crates next to this one are layers below it: among them `contract`, `sandbox`, `egress`,
+//! `store`, `memory` and `shape`.
 //!
-//! `host/arrows.sh`, a part of `make lint`, has the table of the modules that each module may use, and checks it.
+//! `host/arrows.sh`, a part of `make lint`, has the table of the modules that each module may use,
+//! and checks it.
 
 #![expect(unreachable_pub, reason = "in a private module, `pub` marks what the crate's other modules may use")]
 
@@ -40,7 +42,7 @@ mod api;
 mod auth;
 mod body;
 mod caller_url;
-mod cli;
+mod clock;
 mod config;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -48,22 +50,49 @@ mod gateway;
 mod idempotency;
 mod integrations;
 mod jobs;
+mod local;
 mod logging;
 mod media_type;
 mod metrics;
 mod oauth;
 mod pipeline;
 mod problem;
-mod recordings;
 mod registry;
-mod regular_file;
 mod schema;
 mod serve;
 mod signals;
+#[cfg(test)]
+mod simulation;
 mod telemetry;
 mod timestamp;
 mod webhooks;
 mod welcome;
 
-pub use cli::{Arguments, run};
-pub use config::Config;
+// The crates `authoring` and `cli`, which have the commands, use these items. Nothing else is
+// public.
+
+// A gateway that serves.
+pub use logging::start as start_logging;
+pub use serve::{Extras, Ready, ServeError, serve};
+pub use signals::Stop;
+pub use welcome::print as print_welcome;
+
+// A gateway that does not serve.
+pub use local::{LocalCalls, LocalFailure, open_registry, open_scratch_registry};
+
+// Its configuration.
+pub use config::{Config, LogFormat, Oauth, OauthClient, environment};
+
+// Its connectors, and how they change.
+pub use registry::{
+    Actor, AuthorSettings, ChangeError, Connector, GRANT_COMMAND, Installation, Operation, Refusal, Registry,
+    present_module, signature_of, try_schemas,
+};
+
+// What the admin routes send, which commands print.
+pub use api::records::connectors as records;
+pub use api::{SIGNATURE, connectors_record, description};
+
+// Credentials of callers and of users.
+pub use auth::{NoRandomness, Scope, make_key};
+pub use integrations::Key;

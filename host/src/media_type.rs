@@ -5,7 +5,8 @@ pub fn essence(value: &str) -> &str {
     value.split(';').next().unwrap_or_default().trim()
 }
 
-/// Returns `true` if a media type without parameters is JSON: by its name, or by its structured suffix (RFC 6839).
+/// Returns `true` if a media type without parameters is JSON: by its name, or by its structured
+/// suffix (RFC 6839).
 pub fn is_json(essence: &str) -> bool {
     let suffix = essence.len().checked_sub(5).and_then(|start| essence.get(start..));
     ["application/json", "text/json"].iter().any(|name| essence.eq_ignore_ascii_case(name))

@@ -1,4 +1,5 @@
-//! `connector-gateway serve`: opens everything that a gateway needs and runs it until a signal stops it.
+//! `connector-gateway serve`: opens everything that a gateway needs and runs it until a signal
+//! stops it.
 
 use std::io;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use crate::registry::{self, Registry};
 use crate::signals;
 use crate::telemetry::Telemetry;
 use crate::webhooks::{Events, Webhooks};
-use egress::{Carrier, Egress, EgressError};
+use egress::{Egress, EgressError, Transport};
 use memory::MemoryBudget;
 use sandbox::{Sandbox, StartError};
 use store::vault::{Vault, VaultError};
@@ -64,11 +65,11 @@ pub enum ServeError {
     Bootstrap(#[from] BootstrapError),
 }
 
-/// Opens a registry with a sandbox. The command line also uses it, to change connectors without serving.
+/// Opens a registry with a sandbox.
 ///
 /// # Errors
 /// If the sandbox does not start, or a folder of modules is missing.
-pub fn open_registry(
+pub fn start_registry(
     config: &Arc<Config>,
     store: Store,
     vault: &Vault,
@@ -79,11 +80,11 @@ pub fn open_registry(
     Ok(Arc::new(Registry::new(Arc::clone(config), sandbox, store, Arc::clone(metrics), events)?))
 }
 
-/// The parts of a gateway that a command adds.
+/// The parts of a gateway that a command can add.
 pub struct Extras {
     /// Takes every request to upstreams and providers in place of the network.
-    pub carrier: Option<Arc<dyn Carrier>>,
-    /// `true` if an empty database next to a master key is a new one, and not one that was lost.
+    pub transport: Option<Arc<dyn Transport>>,
+    /// `true` if an empty database next to a master key is new, and not a lost one.
     pub new_database: bool,
     /// Runs once the gateway serves, with the first key if one was made.
     pub ready: Ready,
@@ -95,28 +96,28 @@ pub type Ready = Box<dyn FnOnce(&Config, &Registry, Option<&SecretString>) + Sen
 /// Serves until SIGTERM, SIGINT or SIGHUP, then waits for running requests to end.
 ///
 /// # Errors
-/// See [`ServeError`]. Once the gateway serves, it does not fail.
+/// See [`ServeError`]. While the gateway serves, no error ends it.
 pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError> {
-    let Extras { carrier, new_database, ready } = extras;
+    let Extras { transport, new_database, ready } = extras;
     let started = Instant::now();
-    // Without a handler, a write over the limit of file sizes that the operator has set (`ulimit -f`) ends the process. With one,
-    // the write fails.
+    // Without a handler, a write over the limit of file sizes that the operator has set
+    // (`ulimit -f`) ends the process. With a handler, the write fails.
     let _over_file_size = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?;
-    // Before everything else, because a port that is taken is the most frequent mistake.
+    // This comes first, because a port that is in use is the most frequent mistake.
     let listeners = Listeners::bind(&config).await?;
     config.listening_on(listeners.callers_address()?);
     config.admin_listen = listeners.admin_address()?;
     let config = Arc::new(config);
     let metrics = Arc::new(Metrics::default());
     let store = Store::connect(&config.store()).await?;
-    // Not among the tasks below, because the lock is held until the last refresh has ended.
+    // It is not among the tasks below, because the lock is held until the last refresh has ended.
     tokio::spawn(store.begin_serving().await?.hold());
     let egress = Egress::new(&egress::Settings {
         memory: MemoryBudget::new(config.memory_bytes),
         ..egress::Settings::default()
     })?;
-    let egress = match carrier {
-        Some(carrier) => egress.carried_by(carrier),
+    let egress = match transport {
+        Some(transport) => egress.with_transport(transport),
         None => egress,
     };
     let telemetry = Telemetry::start(&config.telemetry, &egress, &metrics)?;
@@ -127,7 +128,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     };
     let webhooks =
         Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
-    let registry = open_registry(&config, store.clone(), &vault, &metrics, webhooks.events())?;
+    let registry = start_registry(&config, store.clone(), &vault, &metrics, webhooks.events())?;
     let first_key = auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
     let issuers = JwtIssuers::new(&config.jwt_issuers, &egress)?;
     let authenticator = Arc::new(Authenticator::new(store.clone()).await?.trusting(issuers));
@@ -140,7 +141,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         Arc::clone(&metrics),
         webhooks.events(),
     ));
-    integrations.store_kept_tokens().await?;
+    integrations.store_journaled_tokens().await?;
     let jobs = Arc::new(Jobs::new(jobs::Parts {
         config: config.jobs.clone(),
         store: store.clone(),
@@ -172,9 +173,10 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         background: Handle::current(),
     };
     tracing::info!(listen = %config.listen, admin_listen = config.admin_listen.map(display), "loading the modules");
-    // Before the first call is answered, which is told whether its connector is missing or not loaded yet.
+    // This runs before the first call, whose answer says if its connector is missing or not
+    // loaded yet.
     registry.begin_loading().await?;
-    // They run until the last task has ended that a call began.
+    // The cores run until the last task that a call began has ended.
     let cores = Cores::start(&gateway).await?;
     let mut signals = signals::Stop::new()?;
     let mut background = vec![
@@ -188,11 +190,11 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     let mut failure = None;
     let mut drained_at = tokio::time::Instant::now();
     let stop = async {
-        let told = signals.wait();
-        tokio::pin!(told);
+        let stop_signal = signals.wait();
+        tokio::pin!(stop_signal);
         // The port is open while modules compile. `/readyz` says which of them are missing.
         tokio::select! {
-            () = &mut told => {}
+            () = &mut stop_signal => {}
             loaded = connectors_loaded(&registry) => match loaded {
                 Ok(()) => {
                     tracing::info!(
@@ -213,7 +215,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                         tokio::spawn(sweep_storage(store.clone())),
                         tokio::spawn(checkpoint(store.clone())),
                     ]);
-                    told.await;
+                    stop_signal.await;
                 }
                 Err(error) => failure = Some(error),
             },
@@ -228,8 +230,8 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         task.abort();
     }
     idempotency.shut_down(drained_at).await;
-    integrations.settle().await;
-    webhooks.settle().await;
+    integrations.shut_down().await;
+    webhooks.shut_down().await;
     telemetry.stop(drained_at).await;
     if let Err(error) = authenticator.note_use().await {
         tracing::warn!(%error, "the last use of some API keys could not be stored");
@@ -241,8 +243,8 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     failure.map_or(Ok(()), Err)
 }
 
-/// Keeps the file of a SQLite database complete while the gateway serves, so that a copy of the file alone is whole but for the last
-/// seconds. Runs until the task is aborted.
+/// Keeps the file of a SQLite database complete while the gateway serves, so that a copy of the
+/// file alone lacks only the last seconds. Runs until the task is aborted.
 async fn checkpoint(store: Store) {
     loop {
         sleep(CHECKPOINT).await;
@@ -263,8 +265,8 @@ async fn connectors_loaded(registry: &Registry) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Removes what has expired: values of connectors' storage, idempotency keys, and the records of old webhooks. Runs until the task
-/// is aborted.
+/// Removes what has expired: values of connectors' storage, idempotency keys, and the records of
+/// old webhooks. Runs until the task is aborted.
 async fn sweep_storage(store: Store) {
     let mut ticks = tokio::time::interval(STORAGE_SWEEP);
     loop {

@@ -10,7 +10,7 @@ use tokio::signal::unix::{self, SignalKind, signal};
 pub struct Stop {
     terminate: unix::Signal,
     interrupt: unix::Signal,
-    /// `None` if SIGHUP is ignored, as `nohup` asks for.
+    /// `None` if SIGHUP is ignored, as `nohup` requests.
     hangup: Option<unix::Signal>,
 }
 
@@ -18,7 +18,7 @@ impl Stop {
     /// From now on, the signals no longer end the process by themselves.
     ///
     /// # Errors
-    /// If the operating system takes no handler.
+    /// If the operating system accepts no handler.
     pub fn new() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -43,7 +43,7 @@ impl Stop {
     }
 }
 
-/// `true` if the process was started with this signal ignored, or ignores it since.
+/// Returns `true` if the process ignores this signal.
 fn ignores(signal: Signal) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     ignored(&status) >> (signal.as_raw() - 1) & 1 == 1

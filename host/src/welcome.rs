@@ -10,7 +10,8 @@ use crate::registry::Registry;
 use contract::AuthScheme;
 use contract::words::printable;
 
-/// A call that works without an account: an operation of a live connector, with the example of its manifest.
+/// A call that works without an account: an operation of a live connector, with the example of its
+/// manifest.
 struct ExampleCall {
     path: String,
     body: String,
@@ -43,15 +44,15 @@ fn text(public_url: &str, first_key: Option<&SecretString>, example: Option<&Exa
         text += &format!(
             "\n  curl -s {address}{path} \\\n    -H \"Authorization: Bearer {key}\" -H 'Content-Type: application/json' \\\n    \
              -d '{}'\n",
-            // The end of the quotes, a quoted quote, and the quotes again.
+            // Ends the quotes, adds a quoted quote, and begins the quotes again.
             body.replace('\'', r"'\''")
         );
     }
     text + "\n"
 }
 
-/// The first by name among the thin operations of connectors without accounts. `None` if no such operation is live, or if it has
-/// no example.
+/// The first thin operation with an example, by the name of its connector, among connectors
+/// without accounts. `None` if no such operation is live.
 fn example_call(registry: &Registry) -> Option<ExampleCall> {
     let live = registry.live();
     let mut connectors: Vec<_> =

@@ -60,5 +60,13 @@ seen.address = page.url();
 await page.goto(`${address}/docs/preprint_archive`);
 await page.getByRole("heading", { name: "Connector Gateway" }).first().waitFor();
 seen.one = await page.locator("aside, nav").first().innerText();
+
+await page.getByRole("button", { name: /search/i }).first().click();
+await page.getByRole("combobox").first().fill("metadata of a paper");
+await page.getByRole("option", { name: /get_paper_metadata/ }).first().waitFor();
+await page.keyboard.press("Enter");
+await page.waitForURL(/get_paper_metadata/);
+seen.entered = page.url();
+
 await browser.close();
 console.log(JSON.stringify(seen));

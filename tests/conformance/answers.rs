@@ -1,7 +1,8 @@
-//! The examples of answers in the description of the API, against the specifications of the providers.
+//! The examples of answers in the description of the API, against the specifications of the
+//! providers.
 //!
-//! Examples are shortened, so a member that a provider always sends may be absent. Every other member must be one that the
-//! provider describes, and of its type.
+//! Examples are shortened, so a member that a provider always sends may be absent. Every other
+//! member must be one that the provider describes, and of its type.
 
 use serde_json::Value;
 use support::catalogue::text;
@@ -13,7 +14,8 @@ use crate::table;
 
 const HEAD: [&str; 4] = ["connector", "operations", "answers checked", "differences"];
 
-/// Functions whose answer is that of a call. The answers of the others are their own, and their tests cover them.
+/// Functions whose answer is that of a call. The answers of the others are their own, and their
+/// tests cover them.
 const FORWARDING: [&str; 15] = [
     "dex_market_data/get_pairs_by_token",
     "microblog/get-users",
@@ -84,8 +86,8 @@ pub(crate) fn wrong(connectors: &[Connector], description: &Value) -> Vec<String
     unknown.chain(gone).collect()
 }
 
-/// The differences between an example and the answer of its operation's call, or the reason why there is nothing to compare.
-/// If several methods describe the call, the example must fit one.
+/// The differences between an example and the answer of its operation's call, or the reason why
+/// there is nothing to compare. If several methods describe the call, the example must fit one.
 fn check(name: &str, operation: &Operation, example: &Value) -> Result<Vec<String>, String> {
     if text(&operation.entry, "kind") != "thin" && !FORWARDING.contains(&name) {
         return Err("the answer is the connector's own".to_owned());
@@ -163,7 +165,8 @@ fn without_annotations(example: &mut Value) {
     }
 }
 
-/// Notes the places at which an example has a member that a sample does not have, or has it with another type.
+/// Notes the places at which an example has a member that a sample does not have, or has it with
+/// another type.
 fn unlike(sample: &Value, example: &Value, place: &str, found: &mut Vec<String>) {
     match (sample, example) {
         (Value::Object(known), Value::Object(members)) => {

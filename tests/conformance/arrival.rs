@@ -1,5 +1,5 @@
-//! The values that the catalogue says: those of the caller's fields, constants and defaults, looked for in the upstream's
-//! request at their places.
+//! The values that the catalogue says: those of the caller's fields, constants and defaults, looked
+//! for in the upstream's request at their places.
 //!
 //! A specification tells whether a value is valid. It cannot tell whether it is the caller's.
 
@@ -12,7 +12,8 @@ use support::catalogue::fields;
 use crate::operations::Call;
 use crate::upstream::url;
 
-/// The differences between the one request of a thin operation and the catalogue, each as place and sentence.
+/// The differences between the one request of a thin operation and the catalogue, each as place and
+/// sentence.
 pub(crate) fn differences(operation: &Value, call: &Call, input: &Value, request: &Seen) -> Vec<(String, String)> {
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let path = call.url.values(url(request)).unwrap_or_default();
@@ -69,7 +70,8 @@ pub(crate) fn differences(operation: &Value, call: &Call, input: &Value, request
     found
 }
 
-/// The parameters of the query that are always sent, or unless the caller gives them or one of some others.
+/// The parameters of the query that are always sent, or unless the caller gives them or one of some
+/// others.
 fn constants(operation: &Value, input: &Value) -> Vec<(String, Value)> {
     let described = &operation["request"];
     let parts = |name: &str| {
@@ -85,8 +87,8 @@ fn constants(operation: &Value, input: &Value) -> Vec<(String, Value)> {
     constants
 }
 
-/// Parameters that are missing in a query, have another value, or are not expected. A list is one parameter, or one for
-/// each item.
+/// Parameters that are missing in a query, have another value, or are not expected. A list is one
+/// parameter, or one for each item.
 fn query_differences(expected: &[(String, Value)], request: &Seen) -> Vec<(String, String)> {
     let sent = request.parameters();
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! The check of what came of an operation's calls: the upstream's requests against the specification, and the gateway's
-//! answers.
+//! The check of what came of an operation's calls: the upstream's requests against the
+//! specification, and the gateway's answers.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +41,8 @@ type Places = Vec<(String, String)>;
 pub(crate) struct Violation {
     /// `connector/operation`.
     pub(crate) operation: String,
-    /// The part of the request, for example `/query/maxResults`; `answer` for the gateway's answer, `field …` for the
-    /// caller's value.
+    /// The part of the request, for example `/query/maxResults`; `answer` for the gateway's answer,
+    /// `field …` for the caller's value.
     pub(crate) place: String,
     pub(crate) detail: String,
     /// The first request with this violation.
@@ -79,8 +79,8 @@ pub(crate) fn check(connector: &str, operation: &Operation, sent: &[Sent]) -> Ch
     Checked { extent, reasons, violations: violations.found.into_values().collect() }
 }
 
-/// Checks what holds for a thin operation only: it is one request with the caller's values, and the answer of the upstream
-/// is the answer to the caller.
+/// Checks what holds for a thin operation only: it is one request with the caller's values, and the
+/// answer of the upstream is the answer to the caller.
 fn check_thin(operation: &Operation, sent: &Sent, violations: &mut Violations) {
     let input = || sent.input.to_string();
     if sent.answer.status != 200 {
@@ -97,7 +97,8 @@ fn check_thin(operation: &Operation, sent: &Sent, violations: &mut Violations) {
     }
 }
 
-/// The constant parameters that a request lacks. If several calls have its address, it must have the parameters of one of them.
+/// The constant parameters that a request lacks. If several calls have its address, it must have
+/// the parameters of one of them.
 fn missing_constants(calls: &[Call], request: &Seen) -> Vec<String> {
     let url = url(request);
     let same = calls.iter().filter(|call| call.verb == request.method && call.url.values(url).is_some());
@@ -158,8 +159,8 @@ impl<'a> Compiled<'a> {
         Self { call, methods: compiled.collect() }
     }
 
-    /// The violations of a request that is this call; `None` if the request is another one. If several methods describe
-    /// the call, the request must keep one.
+    /// The violations of a request that is this call; `None` if the request is another one. If
+    /// several methods describe the call, the request must keep one.
     fn violations(&self, request: &Seen) -> Option<Places> {
         let url = url(request);
         if self.call.methods.is_err() {
@@ -198,8 +199,8 @@ pub(crate) fn violations(document: &Value, validator: &Validator) -> Places {
         .collect()
 }
 
-/// Why the gateway refused a valid input, or failed to serve it. Failures that an answer of the upstream explains are not
-/// meant.
+/// Why the gateway refused a valid input, or failed to serve it. Failures that an answer of the
+/// upstream explains are not meant.
 fn refusal(sent: &Sent) -> Option<String> {
     let answer = &sent.answer;
     if answer.status < 400 {

@@ -20,7 +20,8 @@ fn call(verb: &str, url: &str) -> Call {
     }
 }
 
-/// The check of one input of an operation: the gateway's answer, and the requests that the upstream got.
+/// The check of one input of an operation: the gateway's answer, and the requests that the upstream
+/// got.
 fn checked(kind: &str, calls: Vec<Call>, status: u16, problem: &str, requests: &[&str]) -> Checked {
     let entry = json!({"kind": kind});
     let operation = Operation { path: "list".to_owned(), entry, inputs: Vec::new(), calls };

@@ -1,5 +1,5 @@
-//! Known differences between requests and specifications, and why the requests are right. Known operations that cannot be
-//! checked.
+//! Known differences between requests and specifications, and why the requests are right. Known
+//! operations that cannot be checked.
 
 use crate::check::Violation;
 
@@ -77,7 +77,7 @@ pub(crate) const DEVIATIONS: &[Deviation] = &[
 
 const SKIP_TOKEN: &str = "the service puts this parameter into the link to the next page";
 
-/// Operations that cannot be checked, or not all of them, or the beginning of several. The result says why. Each must
-/// still be so.
+/// Operations that cannot be checked, or not all of them, or the beginning of several. The result
+/// says why. Each must still be so.
 pub(crate) const UNCHECKED: &[&str] =
     &["hr_platform/", "preprint_archive/", "office_teamchat/delete_team", "code_hosting/search_issues"];

@@ -1,4 +1,5 @@
-//! Every operation while its service fails: the caller gets a problem that says so, and never a part of an answer as the whole.
+//! Every operation while its service fails: the caller gets a problem that says so, and never a
+//! part of an answer as the whole.
 
 use serde_json::Value;
 use support::{Answer, Gate};
@@ -18,8 +19,8 @@ const FILES: [&str; 4] = [
     "office_drive/download_item",
 ];
 
-/// Calls every operation at once, with the catalogue's example, while all services are in the same condition. Returns what is wrong,
-/// each as a sentence. The calls must end at their deadline.
+/// Calls every operation at once, with the catalogue's example, while all services are in the same
+/// condition. Returns what is wrong, each as a sentence. The calls must end at their deadline.
 pub(crate) fn wrong(lanes: &Lanes, connectors: &[Connector]) -> Vec<String> {
     let gate = Gate::default();
     let mut wrong = Vec::new();
@@ -37,7 +38,7 @@ pub(crate) fn wrong(lanes: &Lanes, connectors: &[Connector]) -> Vec<String> {
         for (operation, call) in begun {
             let answer = call.try_wait().ok();
             if !is_right(&operation, &condition, answer.as_ref()) {
-                wrong.push(format!("{operation}: {condition:?} is answered with {}", shown(answer.as_ref())));
+                wrong.push(format!("{operation}: {condition:?} gets {}", shown(answer.as_ref())));
             }
         }
     }

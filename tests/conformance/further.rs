@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-/// Size of an attachment that makes a message larger than the 5 MB up to which Gmail takes it as a part of JSON.
+/// Size of an attachment that makes a message larger than the 5 MB up to which Gmail takes it as a
+/// part of JSON.
 const LARGE: usize = 6 << 20;
 
 /// Further inputs of an operation.

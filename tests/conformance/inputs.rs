@@ -1,4 +1,5 @@
-//! Inputs of an operation: the catalogue's example, and generated ones that the gateway and the provider accept.
+//! Inputs of an operation: the catalogue's example, and generated ones that the gateway and the
+//! provider accept.
 
 use serde_json::{Map, Value, json};
 use support::catalogue::{example, fields};
@@ -14,8 +15,8 @@ const GENERATED: usize = 20;
 /// Members of every request body that are for the gateway alone.
 const ENVELOPE: [&str; 3] = ["response_fields", "response_filters", "callback_urls"];
 
-/// The inputs of an operation. `described` is the schema of its request body in the description of the API, and
-/// `methods` are the methods that it may call.
+/// The inputs of an operation. `described` is the schema of its request body in the description of
+/// the API, and `methods` are the methods that it may call.
 pub(crate) fn inputs(name: &str, operation: &Value, described: &Value, methods: &[Method]) -> Vec<Value> {
     let mut root = json!({"$defs": {}});
     for method in methods {
@@ -61,8 +62,8 @@ fn input_schema(operation: &Value, described: &Value, methods: &[Method], root: 
     json!({"type": "object", "properties": members, "required": described["required"]})
 }
 
-/// The schema of the input with this number: it requires a part of the optional fields, and of the entries of fields
-/// such as `query`. So each of them is in an input at least once.
+/// The schema of the input with this number: it requires a part of the optional fields, and of the
+/// entries of fields such as `query`. So each of them is in an input at least once.
 fn demanding(schema: &Value, number: usize) -> Value {
     let mut schema = schema.clone();
     let names: Vec<String> = schema["properties"].as_object().unwrap().keys().cloned().collect();
@@ -102,7 +103,8 @@ fn forbid_null(schema: &mut Value) {
     }
 }
 
-/// The schema that a method has for a field of the catalogue; `None` if the method has no such part.
+/// The schema that a method has for a field of the catalogue; `None` if the method has no such
+/// part.
 fn provider_schema(name: &str, field: &Value, method: &Method, root: &Value) -> Option<Value> {
     if field["encoding"] == "odata_string" {
         // The provider describes the text after single quotes have been doubled.

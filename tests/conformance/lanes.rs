@@ -1,5 +1,6 @@
-//! Lanes through a running gateway. A lane sends one call after the other, and knows which requests to the upstream each
-//! call led to: lanes of a connector with accounts use an account each, the others a gateway and an upstream each.
+//! Lanes through a running gateway. A lane sends one call after the other, and knows which requests
+//! to the upstream each call led to: lanes of a connector with accounts use an account each, the
+//! others a gateway and an upstream each.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use crate::upstream::{self, Services};
 /// Lanes of a connector with accounts.
 const LANES: usize = 4;
 
-/// Lanes of a connector without accounts. So many gateways together keep within the rate limits that a connector declares.
+/// Lanes of a connector without accounts. So many gateways together keep within the rate limits
+/// that a connector declares.
 const GATEWAYS: usize = 3;
 
 /// Keys that some connectors need besides the URLs of their upstreams.
@@ -62,7 +64,8 @@ enum Recorder {
 }
 
 impl Lanes {
-    /// Starts gateways and upstreams, and connects the accounts. A call takes at most `timeout_s` seconds.
+    /// Starts gateways and upstreams, and connects the accounts. A call takes at most `timeout_s`
+    /// seconds.
     pub(crate) fn start(connectors: &[Connector], timeout_s: u32) -> Self {
         let services = Arc::<Services>::default();
         let (with_accounts, others): (Vec<_>, Vec<_>) = connectors.iter().partition(|connector| connector.has_accounts);
@@ -103,7 +106,8 @@ impl Lanes {
         Self { lanes, services, _gateways: gateways, _upstreams: upstreams }
     }
 
-    /// Sends every input of every operation. The results are in the order of the connectors and their operations.
+    /// Sends every input of every operation. The results are in the order of the connectors and
+    /// their operations.
     pub(crate) fn send_all(&self, connectors: &[Connector]) -> Vec<Vec<Vec<Sent>>> {
         thread::scope(|scope| {
             let started: Vec<_> = connectors.iter().map(|connector| scope.spawn(|| self.send(connector))).collect();
@@ -119,7 +123,8 @@ impl Lanes {
             for (number, lane) in lanes.iter().enumerate() {
                 let (queue, done) = (&queue, &done);
                 scope.spawn(move || {
-                    // Lanes without accounts take turns, so that each has an equal part of the operations of a rate limit.
+                    // Lanes without accounts take turns, so that each has an equal part of the
+                    // operations of a rate limit.
                     let take = || match &lane.recorder {
                         Recorder::Account { .. } => queue.lock().pop_front(),
                         Recorder::Alone(_) => {
@@ -140,7 +145,8 @@ impl Lanes {
         done.into_iter().map(|(_, sent)| sent).collect()
     }
 
-    /// Begins a call of an operation of a connector. Its requests to the upstream cannot be told from the requests of other calls.
+    /// Begins a call of an operation of a connector. Its requests to the upstream cannot be told
+    /// from the requests of other calls.
     pub(crate) fn begin(&self, connector: &str, operation: &str, input: &Value) -> Pending {
         self.lanes[connector][0].request(operation, input).begin()
     }

@@ -1,18 +1,23 @@
 //! The conformance of the product's connectors, in two tables.
 //!
-//! The first one is about the requests to upstreams: every operation is called through a running gateway, and every request
-//! that reaches the upstream is compared with the provider's own specification. The specifications are not part of this
-//! repository. `SPECS_DIR` names the folder that has them. Without it this test is skipped, and says so.
+//! The first one is about the requests to upstreams: every operation is called through a running
+//! gateway, and every request that reaches the upstream is compared with the provider's own
+//! specification. The specifications are not part of this repository. `SPECS_DIR` names the folder
+//! that has them. Without it this test is skipped, and says so.
 //!
-//! The second one is about what callers see: the description of the API is compared with the catalogue.
+//! The second one is about what callers see: the description of the API is compared with the
+//! catalogue.
 //!
 //! # Layout
 //! - [`specifications`]: the providers' specifications
-//! - [`operations`]: the operations of the catalogue with the methods that they may call; [`inputs`]: their inputs, from
-//!   the [`generator`] and within the [`rules`] of the connectors, and [`further`] ones
-//! - [`lanes`]: the gateways and the calls; [`upstream`]: the recording upstream
-//! - [`check`]: the comparison, with [`arrival`] for the values of fields; [`deviations`]: differences that are right;
-//!   [`report`]: the result
+//! - [`operations`]: the operations of the catalogue with the methods that they may call
+//! - [`inputs`]: their inputs, from the [`generator`] and within the [`rules`] of the connectors,
+//!   and [`further`] ones
+//! - [`lanes`]: the gateways and the calls
+//! - [`upstream`]: the recording upstream
+//! - [`check`]: the comparison, with [`arrival`] for the values of fields
+//! - [`deviations`]: differences that are right
+//! - [`report`]: the result
 //! - [`answers`]: the examples of answers
 //! - [`catalogue`]: the second table
 //! - [`failures`]: every operation while its service fails

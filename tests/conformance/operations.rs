@@ -1,4 +1,5 @@
-//! The operations of the catalogue that are live, each with the methods that it may call and its inputs.
+//! The operations of the catalogue that are live, each with the methods that it may call and its
+//! inputs.
 
 use serde_json::Value;
 use support::catalogue::{operations, text};
@@ -101,8 +102,8 @@ fn calls(
         .collect()
 }
 
-/// The constant parameters of a call of a composed operation. Other values of the catalogue say where a value comes from:
-/// the name of a field, or a sentence.
+/// The constant parameters of a call of a composed operation. Other values of the catalogue say
+/// where a value comes from: the name of a field, or a sentence.
 fn constants(operation: &Value, call: &Value) -> Vec<(String, String)> {
     let is_constant = |value: &str| {
         let is_plain = |character: char| character.is_ascii_alphanumeric() || "_.,*".contains(character);

@@ -9,7 +9,8 @@ use crate::table;
 const HEAD: [&str; 8] =
     ["connector", "operations", "checked", "in part", "unchecked", "requests", "known deviations", "violations"];
 
-/// Checks everything that was sent, prints the tables, and returns what is wrong, each as a sentence.
+/// Checks everything that was sent, prints the tables, and returns what is wrong, each as a
+/// sentence.
 pub(crate) fn report(connectors: &[Connector], sent: &[Vec<Vec<Sent>>]) -> Vec<String> {
     let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
     let mut reasons = Vec::new();
@@ -48,7 +49,8 @@ fn is_known(violation: &Violation) -> bool {
     DEVIATIONS.iter().any(|deviation| deviation.is(violation))
 }
 
-/// Operations that were not checked although they can be, and those that were checked although they are said not to be.
+/// Operations that were not checked although they can be, and those that were checked although they
+/// are said not to be.
 fn surprises(connectors: &[Connector], reasons: &[Vec<String>]) -> Vec<String> {
     let unknown = reasons.iter().filter(|reason| !UNCHECKED.iter().any(|known| reason[0].starts_with(known)));
     let unknown = unknown.map(|reason| format!("{}: it was not checked, or not all of it: {}", reason[0], reason[1]));

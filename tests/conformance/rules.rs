@@ -1,5 +1,6 @@
-//! Rules about inputs that a schema cannot express, so that a connector checks them by itself. Generated inputs keep the
-//! rules. One input for each rule breaks it, to show that the rule is there.
+//! Rules about inputs that a schema cannot express, so that a connector checks them by itself.
+//! Generated inputs keep the rules. One input for each rule breaks it, to show that the rule is
+//! there.
 
 use serde_json::{Map, Value, json};
 

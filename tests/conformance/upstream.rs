@@ -1,5 +1,5 @@
-//! The recording upstream: a stand-in for all services of a connector. It records requests, and answers as the
-//! specification of the method says.
+//! The recording upstream: a stand-in for all services of a connector. It records requests, and
+//! answers as the specification of the method says.
 
 use parking_lot::RwLock;
 use serde_json::{Value, json};
@@ -8,7 +8,8 @@ use support::{Gate, Reply, Seen};
 use crate::generator::{Direction, Generator};
 use crate::specifications::{Answer, Method};
 
-/// Host and path of a request to a stand-in. The base URL of each upstream is below a path that begins with its host.
+/// Host and path of a request to a stand-in. The base URL of each upstream is below a path that
+/// begins with its host.
 pub(crate) fn url(seen: &Seen) -> &str {
     let path = seen.path.strip_prefix(support::oauth::API).filter(|path| path.starts_with('/'));
     path.unwrap_or(&seen.path).trim_start_matches('/')
@@ -31,7 +32,8 @@ pub(crate) enum Condition {
 /// The condition of the services, which a test may change.
 pub(crate) type Services = RwLock<Condition>;
 
-/// An answer that a connector works with, where a generated one would not do; `None` if a generated one does.
+/// An answer that a connector works with, where a generated one would not do; `None` if a generated
+/// one does.
 fn sample(method: &Method) -> Option<Value> {
     match method.names[0].as_str() {
         "docs.documents.get" => {

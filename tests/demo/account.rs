@@ -1,5 +1,5 @@
-//! A user connects an account. Programs call the service as the user, over a refresh of the token, until the account is
-//! disconnected.
+//! A user connects an account. Programs call the service as the user, over a refresh of the token,
+//! until the account is disconnected.
 
 use serde_json::{Value, json};
 use support::oauth::{Account, browser};
@@ -62,7 +62,8 @@ fn connect(client: &Client) -> Step {
     promise(record.json()["status"] == "active", "the account is connected, and no answer showed a token")
 }
 
-/// A callback URL without the values of its parameters. The code in it is valid once, but is not shown anyway.
+/// A callback URL without the values of its parameters. The code in it is valid once, but is not
+/// shown anyway.
 fn masked(callback: &str) -> String {
     let (address, query) = callback.split_once('?').unwrap_or((callback, ""));
     let names: Vec<String> = form_urlencoded::parse(query.as_bytes()).map(|(name, _)| format!("{name}=…")).collect();

@@ -1,4 +1,5 @@
-//! `make demo`: a walk through the product, offline. The exit code is 0 when every promise was kept.
+//! `make demo`: a walk through the product, offline. The exit code is 0 when every promise was
+//! kept.
 
 #![expect(clippy::expect_used, reason = "without its setup the demonstration has nothing to show")]
 

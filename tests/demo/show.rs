@@ -1,4 +1,5 @@
-//! The demonstration's output: headings, commands as a person would type them, and answers of a readable length.
+//! The demonstration's output: headings, commands as a person would type them, and answers of a
+//! readable length.
 
 use std::io::{IsTerminal, stdout};
 
@@ -93,7 +94,8 @@ pub(crate) fn text(text: &str) {
     println!();
 }
 
-/// JSON with indentation. Order and text of the values are unchanged, and short objects and lists stay on one line.
+/// JSON with indentation. Order and text of the values are unchanged, and short objects and lists
+/// stay on one line.
 fn indented(json: &str) -> String {
     let json: String = json.chars().filter(|character| !matches!(character, '\n' | '\r')).collect();
     let (mut out, mut depth, mut rest) = (String::new(), 0, json.as_str());

@@ -1,8 +1,9 @@
-//! `make fuzz-api`: schemathesis reads the description of a real gateway, and calls every operation with valid and with wrong
-//! requests. All connectors are live. Their services are stand-ins on this machine, with a connected account for each.
+//! `make fuzz-api`: schemathesis reads the description of a real gateway, and calls every operation
+//! with valid and with wrong requests. All connectors are live. Their services are stand-ins on
+//! this machine, with a connected account for each.
 //!
-//! `FUZZ_MINUTES` is the duration. The exit code is 0 if every answer was one that the description tells, and none was an error of
-//! the server.
+//! `FUZZ_MINUTES` is the duration. The exit code is 0 if every answer was one that the description
+//! tells, and none was an error of the server.
 
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "without its setup the program has nothing to fuzz")]
 
@@ -59,7 +60,8 @@ fn main() -> ExitCode {
     if ended.success() && !panicked { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Starts the gateway with every connector, and connects an account of each service that has accounts.
+/// Starts the gateway with every connector, and connects an account of each service that has
+/// accounts.
 fn start(service: &Upstream) -> (Gateway, Vec<(String, OAuthProvider)>) {
     let mut setup = Setup::new();
     let mut providers = Vec::new();

@@ -1,4 +1,5 @@
-//! The functions that the gateway offers to connectors: storage, settings, JSON documents, parallel requests.
+//! The functions that the gateway offers to connectors: storage, settings, JSON documents, parallel
+//! requests.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,6 +1,7 @@
 //! The tools of callers: checks of the description, and clients that are generated from it.
 //!
-//! The description has every connector of the product. `make test` installs the tools, and puts them into `target`.
+//! The description has every connector of the product. `make test` installs the tools, and puts
+//! them into `target`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,8 @@ use support::catalogue::CONFIGURED;
 use support::setup::KEY;
 use support::{Gateway, Setup, Upstream, dexscreener, module, process};
 
-/// A gateway with every connector, a stand-in for the service of one of them, and a folder for what the tools write.
+/// A gateway with every connector, a stand-in for the service of one of them, and a folder for what
+/// the tools write.
 pub(crate) struct World {
     pub(crate) gateway: Gateway,
     _service: Upstream,
@@ -18,7 +20,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// `name` is the name of the folder in `target/node`: Node.js finds its packages in a folder above.
+    /// `name` is the name of the folder in `target/node`: Node.js finds its packages in a folder
+    /// above.
     pub(crate) fn start(name: &str) -> Self {
         let service = dexscreener::start();
         let setup = Setup::new().every_shipped().config(CONFIGURED);

@@ -1,5 +1,5 @@
-//! Callers, connectors and services that make the gateway compute for long. Their work is bounded before it is done, and other
-//! callers are served at the same time.
+//! Callers, connectors and services that make the gateway compute for long. Their work is bounded
+//! before it is done, and other callers are served at the same time.
 
 use std::thread::available_parallelism;
 
@@ -16,7 +16,8 @@ fn as_many_as_wait() -> usize {
     available_parallelism().unwrap().get() + 2
 }
 
-/// Waits until every core computes for one of the calls, and checks that another caller is served before any of them ends.
+/// Waits until every core computes for one of the calls, and checks that another caller is served
+/// before any of them ends.
 #[track_caller]
 fn assert_served_during(gateway: &Gateway, calls: Vec<Pending>) -> Vec<Answer> {
     let waits = || (gateway.metric("gateway_computations_waiting") >= 1.0).then_some(());

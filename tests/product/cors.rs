@@ -1,4 +1,5 @@
-//! Calls from pages in a browser: the pages of `allowed_origins` may call and read answers, and no other page.
+//! Calls from pages in a browser: the pages of `allowed_origins` may call and read answers, and no
+//! other page.
 
 use serde_json::json;
 use support::{Gateway, Setup, module};

@@ -1,4 +1,5 @@
-//! A call ends at its deadline, which is counted from its arrival. A call over a limit is refused before it waits for anything.
+//! A call ends at its deadline, which is counted from its arrival. A call over a limit is refused
+//! before it waits for anything.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,7 +11,8 @@ use support::{Client, Dialect, Endpoint, Gate, Gateway, OAuthProvider, Reply, Se
 
 use crate::integrations::{connect, record, started};
 
-/// A gateway with the account of ada, whose access token has expired. The provider answers no refresh before the gate opens.
+/// A gateway with the account of ada, whose access token has expired. The provider answers no
+/// refresh before the gate opens.
 struct Expired {
     provider: OAuthProvider,
     _gateway: Gateway,
@@ -19,7 +21,8 @@ struct Expired {
 }
 
 impl Expired {
-    /// `manifest` adds to the manifest of the connector, `limits` to its configuration. `prepare` runs before the token expires.
+    /// `manifest` adds to the manifest of the connector, `limits` to its configuration. `prepare`
+    /// runs before the token expires.
     fn new(manifest: &Value, limits: &str, prepare: impl FnOnce(&Client)) -> Self {
         let provider = OAuthProvider::start(Dialect::strict().living(3));
         let setup = Setup::new().on(&Store::Sqlite).account_with("account", &provider, manifest).config(limits);
@@ -58,7 +61,8 @@ fn a_slow_refresh_and_a_slow_upstream_share_one_deadline() {
     expired.refresh.open();
     let later = expired.client.begin("/connectors/liar/wait", json!({}));
 
-    // If the time of the refresh were not counted, the call would have 8 s from here, and the later call would end first.
+    // If the time of the refresh were not counted, the call would have 8 s from here, and the later
+    // call would end first.
     call.wait().problem(504, "upstream-timed-out");
     assert!(!later.is_done(), "the call ends at its own deadline, before the later call");
     later.wait().problem(504, "upstream-timed-out");

@@ -87,6 +87,8 @@ fn a_browser_without_a_network_searches_the_page_and_tries_a_call() {
     }
     let one = seen["one"].as_str().unwrap();
     assert!(one.contains("preprint_archive") && !one.contains("team_chat") && !one.contains("webhooks"), "{one}");
+    assert!(one.lines().any(|line| line == "get_categories"), "operations have their names: {one}");
+    assert!(seen["entered"].as_str().unwrap().ends_with("/get_paper_metadata"), "Enter opens the first hit: {seen}");
     // The key is in the header of the call, and nowhere else.
     for place in ["stored", "address", "urls"] {
         assert!(!seen[place].to_string().contains(KEY), "{place}: {}", seen[place]);

@@ -5,7 +5,8 @@ use support::{Gateway, Reply, Setup, Upstream, gzip};
 
 use support::hostile::{assert_serves, gateway};
 
-/// A gateway with the hostile guest, whose upstream is at this URL. The guest may not reach private networks.
+/// A gateway with the hostile guest, whose upstream is at this URL. The guest may not reach private
+/// networks.
 fn guarded(url: &str) -> Gateway {
     Setup::new()
         .guest("hostile")
@@ -14,8 +15,8 @@ fn guarded(url: &str) -> Gateway {
         .start()
 }
 
-/// The name of the error that the guest gets for a request. Also checks the problem that the caller gets when the guest
-/// passes the error on.
+/// The name of the error that the guest gets for a request. Also checks the problem that the caller
+/// gets when the guest passes the error on.
 #[track_caller]
 fn refused(gateway: &Gateway, request: Value, status: u16, kind: &str) -> String {
     let result = gateway.call("hostile/call", request.clone()).ok();
@@ -128,6 +129,9 @@ fn a_redirect_to_another_host_is_not_followed() {
         assert!(result["error"].is_string(), "{target}: {result}");
         let answer = gateway.call("hostile/forward", json!({"path": "/from"}));
         assert!(matches!(answer.status, 403 | 502), "{target}: {}", answer.text());
+        if target.contains("169.254") {
+            assert_eq!(answer.problem(403, "egress-denied")["owner"], "connector");
+        }
         assert_serves(&gateway);
     }
     assert!(victim.seen().is_empty());
@@ -291,13 +295,13 @@ fn a_body_without_end_is_read_to_its_limit_only() {
     let bomb = Reply::typed("application/json", gzip::bomb(256)).header("content-encoding", "gzip");
     upstream.reply("/bomb", bomb);
     let gateway = gateway(&upstream, "limits.response_mb = 2\nlimits.download_mb = 2");
-    for path in ["/endless", "/bomb"] {
+    for (path, status, kind) in [("/endless", 413, "answer-too-large"), ("/bomb", 502, "upstream-not-understood")] {
         for form in ["bytes", "text", "document"] {
             let answer = gateway.call("hostile/read_body", json!({"path": path, "form": form}));
-            answer.problem(413, "answer-too-large");
+            answer.problem(status, kind);
         }
         let shaped = json!({"path": path, "response_fields": ["a"]});
-        gateway.call("hostile/forward", shaped).problem(413, "answer-too-large");
+        gateway.call("hostile/forward", shaped).problem(status, kind);
     }
     assert_serves(&gateway);
 }

@@ -1,4 +1,5 @@
-//! Callers and connectors share places, slots and connections: no caller and no connector takes all of them.
+//! Callers and connectors share places, slots and connections: no caller and no connector takes all
+//! of them.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,7 +17,8 @@ fn service() -> (Upstream, Gate) {
     (service, gate)
 }
 
-/// The hostile guest and an honest one, which call the service. `config` belongs to the hostile one.
+/// The hostile guest and an honest one, which call the service. `config` belongs to the hostile
+/// one.
 fn setup(service: &Upstream, config: &str) -> Setup {
     Setup::new()
         .module("liar", module::liar("version=1.0.0"))
@@ -27,8 +29,8 @@ fn setup(service: &Upstream, config: &str) -> Setup {
         .config(config)
 }
 
-/// Checks that each kind of operation of the honest connector is served: one that calls nothing, one that waits for the service in
-/// the sandbox, and one whose answer is the service's.
+/// Checks that each kind of operation of the honest connector is served: one that calls nothing,
+/// one that waits for the service in the sandbox, and one whose answer is the service's.
 #[track_caller]
 fn assert_serves(client: &Client) {
     assert_eq!(client.call("liar/version", json!({})).ok()["version"], "version=1.0.0");
@@ -186,7 +188,8 @@ fn connections_of_guests_leave_descriptors_to_the_gateway() {
     let parallel = json!({"path": "/slow", "count": 32});
     let calls: Vec<_> =
         (0..15).map(|_| client.begin("/connectors/hostile/many_in_parallel", parallel.clone())).collect();
-    // Guests may have three sixteenths of the descriptors. A quarter of that is kept for the other connector.
+    // Guests may have three sixteenths of the descriptors. A quarter of that is kept for the other
+    // connector.
     service.wait_for_requests(57);
     // A call that gets no connection ends immediately.
     wait_for("every call", || {

@@ -1,7 +1,8 @@
-//! Components that were built for a published version of the contract. Every later gateway must load and run them.
+//! Components that were built for a published version of the contract. Every later gateway must
+//! load and run them.
 //!
-//! `wit/frozen/{version}` has the contract, the sources, and the component in Rust as it was built when the version was published.
-//! `make frozen` builds those in JavaScript and Python.
+//! `wit/frozen/{version}` has the contract, the sources, and the component in Rust as it was built
+//! when the version was published. `make frozen` builds those in JavaScript and Python.
 
 use std::fs;
 use std::path::{Path, PathBuf};

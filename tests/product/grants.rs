@@ -250,14 +250,16 @@ fn an_update_that_asks_for_more_is_shown_as_a_difference_and_waits_for_the_opera
     };
     let problem = upload("").problem(422, "module-refused");
     assert_eq!(problem["asks_for"], json!(["host b.example", "scope write"]));
-    upload("?accept=maybe").problem(400, "bad-request");
+    let errors = upload("?accept=maybe&force=1").problem(422, "validation")["errors"].clone();
+    assert_eq!((&errors[0]["pointer"], &errors[1]["pointer"]), (&json!("/accept"), &json!("/force")));
     assert!(serves(&gateway, &first));
     assert_eq!(fs::read(home.module("account")).unwrap(), first);
 
     let words: Vec<&str> = command.split(' ').skip(3).collect();
     home.run_ok(&words);
     wait_until(&gateway, &more, &[]);
-    // A rollback needs no word, and an update that asks for less neither. Then the same again is more again.
+    // A rollback needs no word, and an update that asks for less neither. Then the same again is
+    // more again.
     home.run_ok(&["connectors", "rollback", "account"]);
     wait_until(&gateway, &first, &[]);
     upload("").problem(422, "module-refused");

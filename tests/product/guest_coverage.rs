@@ -34,7 +34,7 @@ fn guests() -> Vec<String> {
 fn loads(code: &str, guest: &str) -> bool {
     let by_name = ["guest(", "text(", "refused_with(", "refused_for_its_memory(", "Author::of("];
     by_name.iter().any(|function| code.contains(&format!("{function}\"{guest}\"")))
-        // These two have functions of their own, because their modules are altered.
+        // These two have separate functions, because their modules are altered.
         || ["liar", "account"].contains(&guest) && code.contains(&format!("module::{guest}("))
 }
 

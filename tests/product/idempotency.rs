@@ -1,4 +1,5 @@
-//! The header `Idempotency-Key`: a call that changes data runs once, and its repeats get the first answer.
+//! The header `Idempotency-Key`: a call that changes data runs once, and its repeats get the first
+//! answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -166,6 +167,11 @@ fn after_a_crash_nobody_knows_what_was_done(store: &Store) {
         database.sql("UPDATE idempotency_keys SET leased_until = 1 WHERE leased_until IS NOT NULL");
     }
     let gateway = gateway.start_again();
+    // A gateway on PostgreSQL must first see that no other gateway renews the lease.
+    support::wait_for("the call to be lost", || {
+        let answer = call(&gateway.client(), "write", "k", &write_to("/slow"));
+        (answer.json()["type"] != "urn:connector-gateway:problem:idempotency-key-in-use").then_some(())
+    });
     for _ in 0..2 {
         let problem = call(&gateway.client(), "write", "k", &write_to("/slow")).problem(409, "idempotent-call-lost");
         assert_eq!((&problem["outcome"], &problem["retryable"]), (&json!("unknown"), &json!(false)));

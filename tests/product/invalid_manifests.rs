@@ -1,4 +1,5 @@
-//! Modules with a wrong manifest. Each is refused with its name and a reason for its author, while the gateway serves.
+//! Modules with a wrong manifest. Each is refused with its name and a reason for its author, while
+//! the gateway serves.
 
 use serde_json::json;
 use support::{Gateway, Setup, Upstream, module};

@@ -1,4 +1,5 @@
-//! Connectors in other languages than Rust, built from `tests/languages` with the SDKs of these languages.
+//! Connectors in other languages than Rust, built from `tests/languages` with the SDKs of these
+//! languages.
 
 use std::fs;
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! Tests of the product as users and operators see it. Each module has one subject, and each test is named after the
-//! behaviour that it shows.
+//! Tests of the product as users and operators see it. Each module has one subject, and each test
+//! is named after the behaviour that it shows.
 //!
-//! Every test starts its own gateway process with its own folders and port, and stand-ins on loopback for all services.
-//! No test depends on measured time, and no test leaves this machine.
+//! Every test starts its own gateway process with its own folders and port, and stand-ins on
+//! loopback for all services. No test depends on measured time, and no test leaves this machine.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
 mod admin;

@@ -9,7 +9,8 @@ fn market() -> (Gateway, Upstream) {
     (gateway, service)
 }
 
-/// The operations of `dex_market_data` that the catalogue gives this rate limit, with their examples.
+/// The operations of `dex_market_data` that the catalogue gives this rate limit, with their
+/// examples.
 fn group(calls_per_minute: u64) -> Vec<(String, Value)> {
     let connectors = catalogue::connectors();
     let market = connectors.iter().find(|connector| connector["id"] == "dex_market_data").unwrap();
@@ -18,7 +19,8 @@ fn group(calls_per_minute: u64) -> Vec<(String, Value)> {
     limited.map(|operation| (operation["path"].as_str().unwrap().to_owned(), catalogue::example(operation))).collect()
 }
 
-/// Checks that the call is refused, and that the answer tells the time after which it is accepted again.
+/// Checks that the call is refused, and that the answer tells the time after which it is accepted
+/// again.
 #[track_caller]
 fn assert_used_up(answer: &Answer, period: u64) {
     let problem = answer.problem(429, "rate-limited");

@@ -1,4 +1,5 @@
-//! Problems say if a call can be repeated safely, what the upstream answered, and who can fix the cause.
+//! Problems say if a call can be repeated safely, what the upstream answered, and who can fix the
+//! cause.
 
 use serde_json::{Value, json};
 use support::{Gateway, Reply, Setup, Upstream};

@@ -1,4 +1,5 @@
-//! Modules with an honest manifest that exceed a limit. After each of them the gateway answers the next honest request.
+//! Modules with an honest manifest that exceed a limit. After each of them the gateway answers the
+//! next honest request.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,11 @@ fn assert_broke(answer: &Answer, limit: &str) {
     let problem = answer.problem(500, "connector-failed");
     assert_eq!(problem["limit"], limit, "{problem}");
     assert_eq!(problem["connector"], "hostile", "{problem}");
-    assert_eq!(problem["owner"], "connector", "{problem}");
+    let raised_by =
+        ["memory_mb", "response_mb", "cpu_ms", "output_mb", "timeout_s"].map(|key| format!("`limits.{key}`"));
+    let is_named = raised_by.iter().any(|key| problem["detail"].as_str().unwrap().contains(key));
+    assert_eq!(problem["owner"], if is_named { "operator" } else { "connector" }, "{problem}");
+    assert_eq!(is_named, !["stack", "handles"].contains(&limit), "{problem}");
     assert_eq!(answer.header("x-error-source"), "connector");
 }
 
@@ -73,8 +78,18 @@ fn a_huge_reply_ends_at_the_limit_of_output() {
     let gateway = gateway(&Upstream::start(), "limits.response_mb = 1");
     let fits = gateway.call("hostile/huge_reply", json!({"bytes": 500_000}));
     assert_eq!(fits.body.len(), 500_002);
-    assert_broke(&gateway.call("hostile/huge_reply", json!({"bytes": 2 << 20})), "output");
+    let answer = gateway.call("hostile/huge_reply", json!({"bytes": 2 << 20}));
+    assert_broke(&answer, "output");
+    assert!(answer.json()["detail"].as_str().unwrap().contains("`limits.output_mb`"), "{}", answer.text());
     assert_serves(&gateway);
+}
+
+#[test]
+fn output_has_a_limit_other_than_that_of_responses() {
+    let gateway = gateway(&Upstream::start(), "limits.response_mb = 1\nlimits.output_mb = 3");
+    let fits = gateway.call("hostile/huge_reply", json!({"bytes": 2 << 20}));
+    assert_eq!(fits.body.len(), (2 << 20) + 2);
+    assert_broke(&gateway.call("hostile/huge_reply", json!({"bytes": 4 << 20})), "output");
 }
 
 #[test]
@@ -134,8 +149,8 @@ fn opening_documents_without_end_ends_at_the_limit_of_handles() {
 /// The limit of memory that the gateway holds for an invocation: 16 MiB.
 const SMALL: &str = "limits.response_mb = 4";
 
-/// Checks that the answer blames the connector for the memory that the gateway held for it, and names the key that
-/// raises the limit.
+/// Checks that the answer blames the connector for the memory that the gateway held for it, and
+/// names the key that raises the limit.
 #[track_caller]
 fn assert_held_too_much(answer: &Answer) {
     assert_broke(answer, "memory");
@@ -264,7 +279,8 @@ fn a_guest_that_computes_until_its_deadline_is_not_a_fault_of_the_service() {
     let gateway = gateway(&Upstream::start(), "limits.cpu_ms = 60000\nlimits.timeout_s = 1");
     for operation in ["hostile/endless_loop", "hostile/endless_loop_at_once"] {
         let answer = gateway.call(operation, json!({}));
-        // With a processor for most of the time, the guest is to blame. On a machine with other work, the gateway is busy.
+        // With a processor for most of the time, the guest is to blame. On a machine with other
+        // work, the gateway is busy.
         if answer.status == 503 {
             answer.problem(503, "busy");
         } else {

@@ -51,7 +51,8 @@ fn a_connection_without_a_request_is_closed() {
         beginnings.iter().map(|beginning| connection(&gateway.address(), beginning)).collect();
     for mut stream in streams {
         wait_for_end(&mut stream);
-        // A new client, because the connection of the gateway's own one is closed in these seconds too.
+        // A new client, because the connection of the gateway's own one is closed in these seconds
+        // too.
         gateway.anonymous().with_key(KEY).call("liar/version", json!({})).ok();
     }
 }
@@ -98,7 +99,8 @@ fn a_caller_who_reads_slowly_gets_the_whole_answer() {
     let gateway = patient_for(2).upstream("liar", "api", &service.url()).start();
     let request = head("/connectors/liar/forward", 2) + "{}";
     let mut stream = narrow_connection(&gateway.address(), request.as_bytes());
-    // The answer waits in buffers for longer than a caller may wait between two reads, or before the next request.
+    // The answer waits in buffers for longer than a caller may wait between two reads, or before
+    // the next request.
     let mut answer = Vec::new();
     let mut piece = [0; 2 << 10];
     while !answer.ends_with(b"x\"}") {
@@ -123,7 +125,7 @@ fn a_call_that_is_refused_before_its_body_is_read_leaves_the_connection_to_the_n
         (path("/connectors/none/version"), 404),
         (path("/connectors/liar/none"), 404),
         (path("/healthz"), 405),
-        (path("/admin/connectors?accept=maybe"), 400),
+        (path("/admin/connectors?accept=maybe"), 422),
         (header("Host: y"), 400),
         (header("X-User-Identifier: "), 422),
         (header("Request-Timeout: soon"), 400),
@@ -190,7 +192,8 @@ fn two_places(service: &Upstream) -> Gateway {
         .start()
 }
 
-/// Waits until two callers that take nothing of their answers have both places, and then until another caller is served.
+/// Waits until two callers that take nothing of their answers have both places, and then until
+/// another caller is served.
 #[track_caller]
 fn another_caller_is_served(gateway: &Gateway, service: &Upstream) {
     wait_for("two calls", || (service.seen().len() == 2).then_some(()));
@@ -210,7 +213,8 @@ fn answers_that_no_caller_reads_give_their_places_back() {
     drop(unread);
 }
 
-/// Two callers do not read an answer that the gateway has in memory. Their places come back, and another caller is served.
+/// Two callers do not read an answer that the gateway has in memory. Their places come back, and
+/// another caller is served.
 fn places_of_composed_answers_come_back(general: &str, limits: &str) {
     let gateway = Setup::new()
         .guest("hostile")

@@ -1,4 +1,5 @@
-//! Upstreams with TLS: the protocol that is spoken, whose certificates are accepted, and requests that HTTP/2 turns away.
+//! Upstreams with TLS: the protocol that is spoken, whose certificates are accepted, and requests
+//! that HTTP/2 turns away.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Callers, connectors and services that do harm. Each attack has its own phase, and runs on several threads, against one gateway.
+//! Callers, connectors and services that do harm. Each attack has its own phase, and runs on
+//! several threads, against one gateway.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -32,10 +33,12 @@ const BOMB_EVERY: Duration = Duration::from_secs(2);
 /// Time between two looks at connections that the gateway has to close.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Time after which a caller gives up an answer that it does not read. The gateway gives up earlier.
+/// Time after which a caller gives up an answer that it does not read. The gateway gives up
+/// earlier.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(7);
 
-/// Time in which the gateway must have closed a connection without a request. It closes them after five seconds.
+/// Time in which the gateway must have closed a connection without a request. It closes them after
+/// five seconds.
 const MAX_WAIT: Duration = Duration::from_secs(15);
 
 /// The outcome of a connection that the gateway should have closed.
@@ -202,7 +205,8 @@ fn hold(
     }
 }
 
-/// The outcome of a connection that the gateway closes, as it must. The little that it has sent before is read.
+/// The outcome of a connection that the gateway closes, as it must. The little that it has sent
+/// before is read.
 fn closed(mut stream: &TcpStream, since: Instant) -> Option<&'static str> {
     let is_open = |error: &std::io::Error| error.kind() == std::io::ErrorKind::WouldBlock;
     match stream.set_nonblocking(true).and_then(|()| stream.read(&mut [0; 512])) {
@@ -213,8 +217,8 @@ fn closed(mut stream: &TcpStream, since: Instant) -> Option<&'static str> {
     }
 }
 
-/// The outcome of a connection whose caller gives up. Nothing is read, so it does not learn that the gateway has closed the
-/// connection.
+/// The outcome of a connection whose caller gives up. Nothing is read, so it does not learn that
+/// the gateway has closed the connection.
 fn given_up(_: &TcpStream, since: Instant) -> Option<&'static str> {
     (since.elapsed() > GIVE_UP_AFTER).then_some("given up")
 }

@@ -71,7 +71,8 @@ impl Site {
         self.peak_mb.fetch_max(now, Ordering::Relaxed).max(now)
     }
 
-    /// Kills the gateway, and starts it again after a while. Returns the lines that the killed process had written.
+    /// Kills the gateway, and starts it again after a while. Returns the lines that the killed
+    /// process had written.
     pub(crate) fn kill_and_start(&self, after: Duration) -> Vec<String> {
         let Some(mut gateway) = self.gateway.lock().take() else { return Vec::new() };
         self.peak_mb();
@@ -96,7 +97,8 @@ pub(crate) struct Fleet {
     pub(crate) postgres: Server,
     /// The times in which PostgreSQL was stopped.
     pub(crate) stopped: Absence,
-    /// A provider whose refresh tokens are used up by a refresh. Its accounts would be lost by a refresh too many.
+    /// A provider whose refresh tokens are used up by a refresh. Its accounts would be lost by a
+    /// refresh too many.
     pub(crate) strict: OAuthProvider,
     _renewing: OAuthProvider,
     _service: Upstream,
@@ -108,8 +110,9 @@ impl Fleet {
     /// Starts the gateways and connects the accounts.
     pub(crate) fn start() -> Self {
         let (store, papers, service) = (Store::postgres(), arxiv::start(50), service());
-        // A gateway that is killed during a refresh may lose an account of a strict provider, because the provider's answer is
-        // lost. So the gateway that is killed has a provider whose previous refresh tokens stay valid, as Microsoft's do.
+        // A gateway that is killed during a refresh may lose an account of a strict provider,
+        // because the provider's answer is lost. So the gateway that is killed has a provider whose
+        // previous refresh tokens stay valid, as Microsoft's do.
         let renewing = Dialect { rotation: Rotation::Renews, ..Dialect::strict() };
         let renewing = OAuthProvider::start(renewing.living(TOKEN_LIFETIME));
         let strict = OAuthProvider::start(Dialect::strict().living(TOKEN_LIFETIME));
@@ -146,7 +149,8 @@ pub(crate) fn user(number: usize) -> String {
     format!("user{number}")
 }
 
-/// The settings that all gateways have in common. The port is fixed, because authorizations and callers outlive a gateway that is killed.
+/// The settings that all gateways have in common. The port is fixed, because authorizations and
+/// callers outlive a gateway that is killed.
 fn setup(papers: &Upstream, service: &Upstream) -> Setup {
     let port = support::upstream::free_port();
     let general = format!(

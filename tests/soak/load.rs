@@ -12,7 +12,8 @@ use crate::Run;
 use crate::fleet::{Site, USERS, user};
 use crate::tally::{NO_ANSWER, WRONG, outcome};
 
-/// Time between two calls of a caller. It leaves most of a small machine to what the callers are tested with.
+/// Time between two calls of a caller. It leaves most of a small machine to what the callers are
+/// tested with.
 const PAUSE: Duration = Duration::from_millis(40);
 
 /// Time between two swaps of a connector.

@@ -1,14 +1,16 @@
-//! `make soak`: mixed load, attacks and failures at real gateways for some minutes, and then a PostgreSQL server that is stopped
-//! during refreshes. Prints tables of what happened, and writes them to `host/docs/soak.md`. The exit code is 0 if only expected
-//! things happened.
+//! `make soak`: mixed load, attacks and failures at real gateways for some minutes, and then a
+//! PostgreSQL server that is stopped during refreshes. Prints tables of what happened, and writes
+//! them to `host/docs/soak.md`. The exit code is 0 if only expected things happened.
 //!
-//! `SOAK_MINUTES` is the duration of the mixed load. `SOAK_ONLY` is `load` or `outages` for one of the two parts, whose tables are
-//! printed and not written.
+//! `SOAK_MINUTES` is the duration of the mixed load. `SOAK_ONLY` is `load` or `outages` for one of
+//! the two parts, whose tables are printed and not written.
 //!
 //! # Layout
 //! - [`fleet`]: the gateways, and the services and providers behind them
-//! - [`load`]: honest callers, and swaps; [`attacks`]: callers, connectors and services that do harm
-//! - [`phases`]: the order of attacks and failures; [`watch`]: what a bystander sees at the same time
+//! - [`load`]: honest callers, and swaps
+//! - [`attacks`]: callers, connectors and services that do harm
+//! - [`phases`]: the order of attacks and failures
+//! - [`watch`]: what a bystander sees at the same time
 //! - [`tally`]: the outcomes of calls
 //! - [`outages`]: PostgreSQL is stopped during refreshes
 //! - [`report`]: the tables

@@ -1,5 +1,5 @@
-//! A PostgreSQL server is stopped while tokens are refreshed, for shorter and for longer than a lease. No integration may be lost,
-//! although a refresh token that is sent twice ends its account.
+//! A PostgreSQL server is stopped while tokens are refreshed, for shorter and for longer than a
+//! lease. No integration may be lost, although a refresh token that is sent twice ends its account.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,8 @@ const USERS: usize = 20;
 /// Lifetime of an access token in seconds, so that every account is refreshed every few seconds.
 const TOKEN_LIFETIME: u64 = 5;
 
-/// Time from the start of the refreshes to the stop of the server. Some refreshes are then in progress.
+/// Time from the start of the refreshes to the stop of the server. Some refreshes are then in
+/// progress.
 const HEAD_START: Duration = Duration::from_millis(40);
 
 /// Longest time until every account serves again.

@@ -1,4 +1,5 @@
-//! The order of attacks and failures. Each has its own phase, and the phases repeat until the time is over.
+//! The order of attacks and failures. Each has its own phase, and the phases repeat until the time
+//! is over.
 
 use std::sync::atomic::Ordering;
 use std::thread;

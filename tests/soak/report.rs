@@ -13,6 +13,9 @@ use crate::tally::Count;
 /// The text before the tables.
 const HEADER: &str = include_str!("soak.md.in");
 
+/// The beginning of the simulation's section, which `host/src/simulation` writes.
+const SIMULATION: &str = "\n## Simulation\n";
+
 /// A line of a table, and whether it shows what was expected.
 pub(crate) struct Row {
     cells: Vec<String>,
@@ -86,10 +89,12 @@ impl Report {
         let verdict = if self.is_clean() { "Only expected things happened." } else { "Something unexpected happened." };
         let run = format!("This run: {minutes} minutes of mixed load on {cores} cores. {verdict}");
         let folder = module::root().join("host/docs");
-        let text = format!("{HEADER}\n{run}\n\n{}", self.text());
-        fs::create_dir_all(&folder)
-            .and_then(|()| fs::write(folder.join("soak.md"), text))
-            .expect("the page is written");
+        let page = folder.join("soak.md");
+        // The simulation has written its section, which is the last one.
+        let former = fs::read_to_string(&page).unwrap_or_default();
+        let simulation = former.find(SIMULATION).map_or("", |at| &former[at..]);
+        let text = format!("{HEADER}\n{run}\n\n{}{simulation}", self.text());
+        fs::create_dir_all(&folder).and_then(|()| fs::write(&page, text)).expect("the page is written");
     }
 
     fn text(&self) -> String {

@@ -1,4 +1,5 @@
-//! Measurements of a bystander during each phase: the time of a small call and of `/healthz`, and the memory of the gateways.
+//! Measurements of a bystander during each phase: the time of a small call and of `/healthz`, and
+//! the memory of the gateways.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -105,8 +106,8 @@ fn watch(
     }
 }
 
-/// Sends a request and reads the whole answer, on the connection of the exchange before if there is one. Returns the status, or
-/// `None` if the connection broke.
+/// Sends a request and reads the whole answer, on the connection of the exchange before if there is
+/// one. Returns the status, or `None` if the connection broke.
 fn exchange(address: &str, request: &str, kept: &mut Option<TcpStream>) -> Option<String> {
     if kept.is_none() {
         *kept = Some(TcpStream::connect(address.trim_start_matches("http://")).ok()?);

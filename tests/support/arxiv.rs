@@ -1,4 +1,5 @@
-//! A stand-in for the preprint service: Atom feeds of papers that do not exist, and files that only begin like a PDF.
+//! A stand-in for the preprint service: Atom feeds of papers that do not exist, and files that only
+//! begin like a PDF.
 
 use crate::{Reply, Seen, Upstream};
 
@@ -18,7 +19,8 @@ const TITLES: [&str; 6] = [
     "The Cat Is Fine: A Null Result",
 ];
 
-/// An entry with every element that the service may send, and with white space as the service sends it.
+/// An entry with every element that the service may send, and with white space as the service sends
+/// it.
 pub const FULL_ENTRY: &str = r#"
   <entry>
     <id>http://arxiv.org/abs/2401.00001v2</id>
@@ -114,8 +116,8 @@ pub fn atom(feed: String) -> Reply {
     Reply::typed("application/atom+xml; charset=utf-8", feed)
 }
 
-/// Starts the stand-in. `/api/query` knows one paper by its identifier and finds `papers` papers in a search; `/pdf/…`
-/// serves the paper's file.
+/// Starts the stand-in. `/api/query` knows one paper by its identifier and finds `papers` papers in
+/// a search; `/pdf/…` serves the paper's file.
 pub fn start(papers: usize) -> Upstream {
     let upstream = Upstream::start();
     upstream

@@ -15,7 +15,7 @@ pub const CONFIGURED: &str = "[connectors.hr_platform]\nupstreams.api = \"https:
 /// When the catalogue cannot be read.
 pub fn connectors() -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("catalogue.yaml");
-    let catalogue: Value = serde_norway::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let catalogue: Value = yaml_serde::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     catalogue["connectors"].as_array().unwrap().clone()
 }
 

@@ -109,7 +109,8 @@ fn http(configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder
         .with_no_client_auth();
     // Bodies as they were sent: a test that wants a compressed one requests it.
     let builder = reqwest::Client::builder().tls_backend_preconfigured(tls).no_proxy().no_gzip();
-    // Shorter than the 5 s of the soak's gateways. A request that is sent just as the other side closes gets no answer.
+    // Shorter than the 5 s of the soak's gateways. A request that is sent just as the other side
+    // closes gets no answer.
     let builder = builder.pool_idle_timeout(Duration::from_secs(4));
     configure(builder).build().unwrap()
 }
@@ -262,7 +263,8 @@ impl Answer {
     /// The JSON body of a problem of this status and kind.
     ///
     /// # Panics
-    /// When the answer has another status or kind, or lacks a member or header that every problem has.
+    /// When the answer has another status or kind, or lacks a member or header that every problem
+    /// has.
     #[track_caller]
     pub fn problem(&self, status: u16, kind: &str) -> Value {
         assert_eq!(self.status, status, "{}", self.text());

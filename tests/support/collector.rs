@@ -1,4 +1,5 @@
-//! A stand-in for an OpenTelemetry collector: it takes OTLP over HTTP, and decodes what it was sent.
+//! A stand-in for an OpenTelemetry collector: it takes OTLP over HTTP, and decodes what it was
+//! sent.
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -27,6 +28,10 @@ pub struct Span {
     pub id: String,
     /// The id of the span that this one is in; empty if the trace begins with this one.
     pub parent: String,
+    /// The ids of the spans that this one has links to.
+    pub links: Vec<String>,
+    /// What other systems added to the trace.
+    pub state: String,
     /// Names and values of the attributes.
     pub attributes: Vec<(String, String)>,
     /// `true` if the span has failed.
@@ -103,6 +108,8 @@ fn span(span: ProtoSpan) -> Span {
         trace_id: hex(&span.trace_id),
         id: hex(&span.span_id),
         parent: hex(&span.parent_span_id),
+        links: span.links.iter().map(|link| hex(&link.span_id)).collect(),
+        state: span.trace_state,
         attributes: attributes(span.attributes),
         has_failed: span.status.is_some_and(|status| status.code() == StatusCode::Error),
         times: (span.start_time_unix_nano, span.end_time_unix_nano),

@@ -1,4 +1,5 @@
-//! The store of a gateway: its SQLite file, or a database on the PostgreSQL server that `tests/postgres.sh` starts.
+//! The store of a gateway: its SQLite file, or a database on the PostgreSQL server that
+//! `tests/postgres.sh` starts.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -106,8 +107,8 @@ impl Drop for Database {
     }
 }
 
-/// The PostgreSQL server that `tests/postgres.sh` started. Stopping it affects every user, so only a program that has
-/// the server for itself may do so.
+/// The PostgreSQL server that `tests/postgres.sh` started. Stopping it affects every user, so only
+/// a program that has the server for itself may do so.
 pub struct Server {
     data: PathBuf,
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-/// The document with the schemas of its component in place of the references to them, which is how tests read it.
+/// The document with the schemas of its component in place of the references to them, which is how
+/// tests read it.
 ///
 /// # Panics
 /// When a reference leads nowhere.

@@ -22,7 +22,8 @@ pub struct Gateway {
 
 impl Gateway {
     pub(crate) fn start(home: Home) -> Self {
-        // The client exists before the clock starts, because making it takes time that is not the gateway's.
+        // The client exists before the clock starts, because making it takes time that is not the
+        // gateway's.
         let client = Client::new("");
         let started = Instant::now();
         let mut process = Process::start(&mut home.command(&["serve"]));
@@ -126,8 +127,8 @@ impl Gateway {
         refused["reason"].as_str().expect("a reason").to_owned()
     }
 
-    /// The value of a series in /metrics; 0 when the series is absent. `series` is its name with labels, as /metrics
-    /// prints it.
+    /// The value of a series in /metrics; 0 when the series is absent. `series` is its name with
+    /// labels, as /metrics prints it.
     ///
     /// # Panics
     /// When the value is not a number.
@@ -176,14 +177,16 @@ impl Gateway {
         self.home.start()
     }
 
-    /// Stops the gateway if it still runs, and starts it again on the same folders with an environment variable.
+    /// Stops the gateway if it still runs, and starts it again on the same folders with an
+    /// environment variable.
     #[must_use]
     pub fn start_again_with(mut self, variable: &str, value: &str) -> Self {
         self.home.environment.push((variable.to_owned(), value.to_owned()));
         self.start_again()
     }
 
-    /// Stops the gateway if it still runs, and starts it again on the same folders with another key.
+    /// Stops the gateway if it still runs, and starts it again on the same folders with another
+    /// key.
     #[must_use]
     pub fn start_again_with_key(mut self, key: &str) -> Self {
         self.home.key = Some(key.to_owned());

@@ -15,8 +15,8 @@ pub fn compressed(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A decompression bomb: opening brackets, compressed to a thousandth of their size. A client that decompresses the whole body
-/// before it looks at the size runs out of memory.
+/// A decompression bomb: opening brackets, compressed to a thousandth of their size. A client that
+/// decompresses the whole body before it looks at the size runs out of memory.
 ///
 /// # Panics
 /// Never: writing to memory succeeds.

@@ -9,10 +9,12 @@ use tempfile::TempDir;
 use crate::Gateway;
 use crate::process::{self, Finished};
 
-/// The soft limit of descriptors of a gateway whose descriptors are limited. The gateway has to raise it to the hard limit.
+/// The soft limit of descriptors of a gateway whose descriptors are limited. The gateway has to
+/// raise it to the hard limit.
 const SOFT_DESCRIPTORS: u32 = 64;
 
-/// Writes a module into a file next to the configuration, outside of the folders of modules, and returns its path.
+/// Writes a module into a file next to the configuration, outside of the folders of modules, and
+/// returns its path.
 ///
 /// # Panics
 /// When it cannot be written.
@@ -30,7 +32,8 @@ pub fn path(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// The folders of a gateway, which exist whether the gateway runs or not. They are removed when this is dropped.
+/// The folders of a gateway, which exist whether the gateway runs or not. They are removed when
+/// this is dropped.
 pub struct Home {
     folder: TempDir,
     pub(crate) environment: Vec<(String, String)>,
@@ -75,8 +78,8 @@ impl Home {
         self.folder.path().join("data")
     }
 
-    /// Puts a module into the modules folder as an operator should: by a rename, so that the gateway never sees a part
-    /// of it.
+    /// Puts a module into the modules folder as an operator should: by a rename, so that the
+    /// gateway never sees a part of it.
     ///
     /// # Panics
     /// When it cannot be written.

@@ -1,16 +1,18 @@
-//! A gateway with the guest `hostile`, whose operations break the limits of the sandbox, and the check that it still serves.
+//! A gateway with the guest `hostile`, whose operations break the limits of the sandbox, and the
+//! check that it still serves.
 
 use serde_json::json;
 
 use crate::{Gateway, Setup, Upstream};
 
-/// A gateway with the hostile guest, an honest guest, and these limits in the section of the hostile one. Requests of the
-/// hostile guest go to `upstream`.
+/// A gateway with the hostile guest, an honest guest, and these limits in the section of the
+/// hostile one. Requests of the hostile guest go to `upstream`.
 pub fn gateway(upstream: &Upstream, limits: &str) -> Gateway {
     Setup::new().guest("hostile").guest("liar").upstream("hostile", "api", &upstream.url()).config(limits).start()
 }
 
-/// Checks that the gateway still serves the honest connector, and the harmless operation of the hostile one.
+/// Checks that the gateway still serves the honest connector, and the harmless operation of the
+/// hostile one.
 ///
 /// # Panics
 /// When a call fails, or returns something else than the guest answers.

@@ -1,24 +1,34 @@
-//! The helper library of the product tests, the demonstration and the benchmarks. All functions block, so that a test
-//! reads from top to bottom. Stand-in services and load run on their own threads.
+//! The helper library of the product tests, the demonstration and the benchmarks. All functions
+//! block, so that a test reads from top to bottom. Stand-in services and load run on their own
+//! threads.
 //!
 //! # Layout
-//! - [`setup`]: modules, configuration and environment of a gateway; [`home`]: its folders and its command line;
-//!   [`gateway`]: the running gateway
-//! - [`process`]: processes that always end
-//! - [`client`]: requests to the gateway and expectations of its answers; [`load`]: requests in the background; [`wire`]:
-//!   connections whose bytes a test writes itself
-//! - [`usage`]: memory, CPU time, descriptors and threads of a process
-//! - [`upstream`]: a stand-in for a service, on loopback; [`reply`]: its answers; [`arxiv`], [`dexscreener`]: two such
-//!   services
-//! - [`oauth`]: a stand-in for an OAuth provider, and people who consent
-//! - [`accounts`]: the connecting of accounts
-//! - [`webhooks`]: webhooks, as a receiver verifies them
-//! - [`collector`]: a stand-in for an OpenTelemetry collector
-//! - [`database`]: the two stores, and a PostgreSQL database for one test; [`proxy`]: a connection that can be cut
-//! - [`catalogue`]: the operations that the connectors must have; [`description`]: the description of the API
-//! - [`module`]: connectors as bytes, as built and altered
-//! - [`registry`]: a registry of modules; [`signer`]: authors who sign modules
-//! - [`encoding`]: percent-encoding; [`gzip`]: compressed bodies; [`tls`]: certificates
+//! - `setup`: modules, configuration and environment of a gateway
+//! - `home`: its folders and its command line
+//! - `gateway`: the running gateway
+//! - `hostile`: a gateway with a guest that breaks limits
+//! - `process`: processes that always end
+//! - `client`: requests to the gateway and expectations of its answers
+//! - `load`: requests in the background
+//! - `wire`: connections whose bytes a test writes itself
+//! - `usage`: memory, CPU time, descriptors and threads of a process
+//! - `upstream`: a stand-in for a service, on loopback
+//! - `reply`: its answers
+//! - `arxiv`, `dexscreener`: two such services
+//! - `oauth`: a stand-in for an OAuth provider, and people who consent
+//! - `accounts`: the connecting of accounts
+//! - `webhooks`: webhooks, as a receiver verifies them
+//! - `collector`: a stand-in for an OpenTelemetry collector
+//! - `database`: the two stores, and a PostgreSQL database for one test
+//! - `proxy`: a connection that can be cut
+//! - `catalogue`: the operations that the connectors must have
+//! - `description`: the description of the API
+//! - `module`: connectors as bytes, as built and altered
+//! - `registry`: a registry of modules
+//! - `signer`: authors who sign modules
+//! - `encoding`: percent-encoding
+//! - `gzip`: compressed bodies
+//! - `tls`: certificates
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -75,7 +85,8 @@ pub use signer::Signer;
 pub use tls::Authority;
 pub use upstream::{Seen, Upstream};
 
-/// Limit of every wait. It is long enough for a busy machine, and only a test that fails waits this long.
+/// Limit of every wait. It is long enough for a busy machine, and only a test that fails waits this
+/// long.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// The threads that stand-ins and clients run on. They live as long as the program.

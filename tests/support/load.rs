@@ -61,7 +61,8 @@ impl Load {
         self.succeeded.load(Ordering::Relaxed)
     }
 
-    /// Waits until this many further calls have succeeded. Everything done before has then been met by some calls.
+    /// Waits until this many further calls have succeeded. Everything done before has then been met
+    /// by some calls.
     ///
     /// # Panics
     /// When they do not succeed within a minute.

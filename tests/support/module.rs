@@ -66,7 +66,8 @@ fn read(path: &Path, command: &str) -> Vec<u8> {
     fs::read(path).unwrap_or_else(|error| panic!("{}: {error}; `{command}` builds it", path.display()))
 }
 
-/// The guest `liar` with a story: `version=…` for an honest manifest of that version, or the name of a lie.
+/// The guest `liar` with a story: `version=…` for an honest manifest of that version, or the name
+/// of a lie.
 ///
 /// # Panics
 /// When the story is too long for its place in the guest.
@@ -74,7 +75,8 @@ pub fn liar(story: &str) -> Vec<u8> {
     patched("liar", STORY, STORY_BYTES, story)
 }
 
-/// The guest `account` for the service that this JSON document describes. `tests/guests/account` documents the members.
+/// The guest `account` for the service that this JSON document describes. `tests/guests/account`
+/// documents the members.
 ///
 /// # Panics
 /// When the document is too long for its place in the guest.
@@ -116,8 +118,9 @@ pub fn text(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A component with one function in which every loop uses every local. The compiler's work grows with the product of loops and
-/// locals, the size of the module only with their sum. `head` is the text of the component before the function.
+/// A component with one function in which every loop uses every local. The compiler's work grows
+/// with the product of loops and locals, the size of the module only with their sum. `head` is the
+/// text of the component before the function.
 pub fn compile_bomb(head: &str, locals: usize, loops: usize) -> Vec<u8> {
     let mut text = format!("(component {head} (core module (func {}", "(local i32)".repeat(locals));
     text.push_str(&"(loop ".repeat(loops));

@@ -1,4 +1,5 @@
-//! Processes that always end: when the [`Process`] is dropped, and when the program that started it is killed.
+//! Processes that always end: when the [`Process`] is dropped, and when the program that started it
+//! is killed.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -16,8 +17,9 @@ use crate::{MAX_WAIT, wait_for};
 /// Time between two looks at whether a process has ended while its lines are waited for.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// The gateway's binary: the one that the variable `GATEWAY_BINARY` names, or the one of the build profile that this program was
-/// built in. Cargo puts this program into the folder of that profile too, or into `deps` below it.
+/// The gateway's binary: the one that the variable `GATEWAY_BINARY` names, or the one of the build
+/// profile that this program was built in. Cargo puts this program into the folder of that profile
+/// too, or into `deps` below it.
 ///
 /// # Panics
 /// When the binary is missing.
@@ -89,8 +91,8 @@ struct Output {
 }
 
 impl Process {
-    /// Starts a process and collects its lines. The process gets its own process group, so that its children end
-    /// with it.
+    /// Starts a process and collects its lines. The process gets its own process group, so that its
+    /// children end with it.
     ///
     /// # Panics
     /// When it cannot be started.
@@ -102,8 +104,9 @@ impl Process {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the binary starts");
-        // The guard's input closes when this program ends in any way. The guard then ends the process group by its id.
-        // The guard has its own group too, because an interrupt from the terminal must not end it first.
+        // The guard's input closes when this program ends in any way. The guard then ends the
+        // process group by its id. The guard has its own group too, because an interrupt from the
+        // terminal must not end it first.
         let guard = Command::new("sh")
             .args(["-c", "read -r _; kill -s KILL -- \"-$1\" 2>/dev/null", "guard", &child.id().to_string()])
             .process_group(0)
@@ -201,8 +204,8 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The guard ends first: once the process is gone, its id may belong to another process. Each of the two may
-        // have ended already, so errors are ignored.
+        // The guard ends first: once the process is gone, its id may belong to another process.
+        // Each of the two may have ended already, so errors are ignored.
         let _ = self.guard.kill();
         let _ = self.guard.wait();
         if let Ok(None) = self.child.try_wait() {

@@ -61,7 +61,8 @@ async fn serve(listener: TcpListener, target: String, open: Arc<watch::Sender<bo
         if *open.borrow_and_update() {
             tokio::spawn(async move {
                 tokio::select! {
-                    // An error of a connection closes both sides, which is all that the proxy has to do.
+                    // An error of a connection closes both sides, which is all that the proxy has
+                    // to do.
                     _ = relay(client, target) => {}
                     _ = open.changed() => {}
                 }

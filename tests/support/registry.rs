@@ -1,4 +1,5 @@
-//! A registry of modules on loopback: the one of Debian's package `docker-registry`, as a separate process.
+//! A registry of modules on loopback: the one of Debian's package `docker-registry`, as a separate
+//! process.
 
 use std::fs;
 use std::path::PathBuf;
@@ -88,7 +89,8 @@ impl Registry {
     }
 }
 
-/// A program of Debian's packages, which `make test-product` unpacks. One that is installed is used if that failed.
+/// A program of Debian's packages, which `make test-product` unpacks. One that is installed is used
+/// if that failed.
 pub fn debian_program(name: &str) -> Command {
     let folder = module::root().join("target/debian/usr");
     let unpacked = folder.join("bin").join(name);

@@ -1,4 +1,5 @@
-//! The answers of a stand-in: status, headers, and a body that may come late, in pieces, or only in part.
+//! The answers of a stand-in: status, headers, and a body that may come late, in pieces, or only in
+//! part.
 
 use std::convert::Infallible;
 use std::io;
@@ -144,7 +145,8 @@ impl Reply {
         self
     }
 
-    /// Waits for gate and delay, and builds the response. An error makes the server close the connection.
+    /// Waits for gate and delay, and builds the response. An error makes the server close the
+    /// connection.
     pub(crate) async fn into_response(self) -> Result<Response<ReplyBody>, io::Error> {
         if let Some(gate) = &self.gate {
             gate.pass().await;

@@ -11,10 +11,12 @@ use tempfile::TempDir;
 use crate::oauth::{ClientAuthentication, Dialect, Revocation};
 use crate::{Gateway, Home, OAuthProvider, Store, module, process};
 
-/// The bootstrap key of every gateway that is not started [with a first key](Setup::with_first_key).
+/// The bootstrap key of every gateway that is not started
+/// [with a first key](Setup::with_first_key).
 pub const KEY: &str = "a-key-for-tests-only-0123456789";
 
-/// The master key of gateways that share a cache: the gateway loads only compiled modules that its own key authenticates.
+/// The master key of gateways that share a cache: the gateway loads only compiled modules that its
+/// own key authenticates.
 const SHARED_MASTER_KEY: &str = "QSBtYXN0ZXIga2V5IHRoYXQgb25seSB0ZXN0cyB1c2U=\n";
 
 /// The modules, configuration and environment of a gateway.
@@ -82,8 +84,9 @@ impl Setup {
         self
     }
 
-    /// Sets the URL of a connector's upstream to a server on loopback, and allows the private network for the
-    /// connector. This opens the connector's section: keys that are added next belong to the connector.
+    /// Sets the URL of a connector's upstream to a server on loopback, and allows the private
+    /// network for the connector. This opens the connector's section: keys that are added next
+    /// belong to the connector.
     #[must_use]
     pub fn upstream(self, connector: &str, upstream: &str, url: &str) -> Self {
         self.config(&format!(
@@ -106,15 +109,16 @@ impl Setup {
         self
     }
 
-    /// Adds the guest `account` under this identifier. Its users have accounts at the provider, and its upstreams are
-    /// the provider's API. This opens the connector's section, as [`Setup::upstream`] does.
+    /// Adds the guest `account` under this identifier. Its users have accounts at the provider, and
+    /// its upstreams are the provider's API. This opens the connector's section, as
+    /// [`Setup::upstream`] does.
     #[must_use]
     pub fn account(self, identifier: &str, provider: &OAuthProvider) -> Self {
         self.account_with(identifier, provider, &json!({}))
     }
 
-    /// As [`Setup::account`], with members of `service` added to the guest's description of its service, or replaced in
-    /// it.
+    /// As [`Setup::account`], with members of `service` added to the guest's description of its
+    /// service, or replaced in it.
     #[must_use]
     pub fn account_with(self, identifier: &str, provider: &OAuthProvider, service: &Value) -> Self {
         let mut described = described(provider);
@@ -126,8 +130,9 @@ impl Setup {
         self.module(identifier, module).provider(identifier, provider, &[("api", ""), ("other", "")])
     }
 
-    /// Configures a connector for a provider: the OAuth endpoints, the client's credentials, and each upstream as a
-    /// path below the provider's API. This opens the connector's section, as [`Setup::upstream`] does.
+    /// Configures a connector for a provider: the OAuth endpoints, the client's credentials, and
+    /// each upstream as a path below the provider's API. This opens the connector's section, as
+    /// [`Setup::upstream`] does.
     #[must_use]
     pub fn provider(self, connector: &str, provider: &OAuthProvider, upstreams: &[(&str, &str)]) -> Self {
         self.oauth_client(connector, provider.dialect()).endpoints(connector, provider, upstreams)
@@ -173,8 +178,8 @@ impl Setup {
         self
     }
 
-    /// Uses its own empty cache of compiled modules, and its own master key. By default all tests share
-    /// one cache and one key, which saves time.
+    /// Uses its own empty cache of compiled modules, and its own master key. By default all tests
+    /// share one cache and one key, which saves time.
     #[must_use]
     pub fn cold(mut self) -> Self {
         self.cold = true;

@@ -33,7 +33,8 @@ impl Signer {
         file.lines().nth(1).unwrap().to_owned()
     }
 
-    /// The key's id, as the first line of its file has it. Some versions of `minisign` write leading zeros.
+    /// The key's id, as the first line of its file has it. Some versions of `minisign` write
+    /// leading zeros.
     ///
     /// # Panics
     /// When the key's file is gone.

@@ -26,8 +26,8 @@ impl Authority {
         Self { issuer: Issuer::new(parameters, key), root }
     }
 
-    /// Writes the file of root certificates of a machine that trusts this authority only. A process finds it by the variable
-    /// `SSL_CERT_FILE`.
+    /// Writes the file of root certificates of a machine that trusts this authority only. A process
+    /// finds it by the variable `SSL_CERT_FILE`.
     ///
     /// # Panics
     /// When the file cannot be written.

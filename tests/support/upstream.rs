@@ -1,4 +1,5 @@
-//! A stand-in for a service: an HTTP server on loopback that answers as the test says, and records the requests.
+//! A stand-in for a service: an HTTP server on loopback that answers as the test says, and records
+//! the requests.
 
 use std::collections::HashMap;
 use std::io;

@@ -47,8 +47,8 @@ pub fn descriptors(process: u32) -> u64 {
 /// When the process has ended.
 pub fn cpu_ms(process: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-    // The name before the parenthesis may have blanks. User time and system time are the 12th and 13th field behind it, in
-    // hundredths of a second.
+    // The name before the parenthesis may have blanks. User time and system time are the 12th and
+    // 13th field behind it, in hundredths of a second.
     let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
     fields[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap() * 10).sum()
 }

@@ -1,4 +1,5 @@
-//! Connections whose bytes a test writes itself: callers that send nothing, half of something, or never read.
+//! Connections whose bytes a test writes itself: callers that send nothing, half of something, or
+//! never read.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,7 +20,8 @@ pub fn connection(address: &str, bytes: &[u8]) -> TcpStream {
     having_sent(TcpStream::connect(address.trim_start_matches("http://")).unwrap(), bytes)
 }
 
-/// The same as [`connection`], but the buffers of both systems hold little of an answer that is not read.
+/// The same as [`connection`], but the buffers of both systems hold little of an answer that is not
+/// read.
 ///
 /// # Panics
 /// When the gateway does not accept it.
@@ -48,7 +50,8 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// The header block of an HTTP/2 POST request with a JSON body, without compression (RFC 7541, section 6.2.2).
+/// The header block of an HTTP/2 POST request with a JSON body, without compression (RFC 7541,
+/// section 6.2.2).
 ///
 /// # Panics
 /// When the path is too long.

@@ -10,7 +10,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const TEMPLATE = join(ROOT, "../../host/src/cli/new/templates/javascript");
+const TEMPLATE = join(ROOT, "../../host/authoring/src/new/templates/javascript");
 
 /** Runs the tests that are among these files, and expects this number of tests to pass. */
 function passes(files, count) {

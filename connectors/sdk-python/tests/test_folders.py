@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
-TEMPLATE = ROOT.parents[1] / "host/src/cli/new/templates/python"
+TEMPLATE = ROOT.parents[1] / "host/authoring/src/new/templates/python"
 
 
 class Folders(unittest.TestCase):

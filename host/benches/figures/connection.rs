@@ -68,7 +68,8 @@ impl Connection {
         Ok(Self { sender, address })
     }
 
-    /// Sends a request and reads the answer to its end. Returns the status and the length of the body.
+    /// Sends a request and reads the answer to its end. Returns the status and the length of the
+    /// body.
     pub(crate) async fn measure(&mut self, request: Request<Full<Bytes>>) -> Outcome<(StatusCode, usize)> {
         let mut response = self.sender.send(request).await?;
         let mut length = 0;
@@ -92,7 +93,8 @@ impl Connection {
         self.call(Request::get(path).header(HOST, self.address.to_string()).body(Full::default())?).await
     }
 
-    /// Sends bytes with the gateway's key, and returns the body of the answer, which must be a success.
+    /// Sends bytes with the gateway's key, and returns the body of the answer, which must be a
+    /// success.
     pub(crate) async fn post(&mut self, path: &str, body: Bytes) -> Outcome<Bytes> {
         let request = Request::post(path)
             .header(HOST, self.address.to_string())

@@ -1,7 +1,8 @@
 //! Servers, or operations of one server, that are measured in turns.
 //!
-//! They take turns in short rounds, so that other load of the machine affects all of them alike. The printed values are the medians
-//! of the rounds. A ratio is the median of the ratios of neighbouring rounds. It need not be the ratio of the two printed medians.
+//! They take turns in short rounds, so that other load of the machine affects all of them alike.
+//! The printed values are the medians of the rounds. A ratio is the median of the ratios of
+//! neighbouring rounds. It need not be the ratio of the two printed medians.
 
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ pub(crate) struct Round {
     pub(crate) per_second: f64,
     pub(crate) p50: f64,
     pub(crate) p99: f64,
+    pub(crate) worst: f64,
     pub(crate) cpu: f64,
 }
 
@@ -59,6 +61,7 @@ impl Contestant {
             per_second: calls / round.seconds,
             p50: round.percentile(0.5),
             p99: round.percentile(0.99),
+            worst: round.percentile(1.0),
             cpu: cpu / calls,
         });
         Ok(())

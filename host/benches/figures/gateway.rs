@@ -1,5 +1,5 @@
-//! The gateway under test: the real binary with every connector of the product and the guest `bench`, whose operation
-//! is called.
+//! The gateway under test: the real binary with every connector of the product and the guest
+//! `bench`, whose operation is called.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -53,7 +53,8 @@ fn start_at(upstream: &str, further: impl FnOnce(Setup) -> Setup) -> Outcome<Gat
     let setup = Setup::new()
         .guest(GUEST)
         .upstream(GUEST, "api", upstream)
-        // Many calls wait at the same time in the memory section, and they wait longer than the default timeout.
+        // Many calls wait at the same time in the memory section, and they wait longer than the
+        // default timeout.
         .config("limits = { concurrency = 20000, timeout_s = 60 }")
         .cold();
     let gateway = further(setup).start();

@@ -1,5 +1,5 @@
-//! One invocation of the thin operation: a new instance, its answer, and its end. The library is called directly, and
-//! the request of the outcome is not sent.
+//! One invocation of the thin operation: a new instance, its answer, and its end. The library is
+//! called directly, and the request of the outcome is not sent.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -68,7 +68,8 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Time of a core that one invocation takes, in seconds, when this many tasks invoke without a pause.
+/// Time of a core that one invocation takes, in seconds, when this many tasks invoke without a
+/// pause.
 fn round(runtime: &Runtime, module: &Arc<Module>, tasks: usize, immediate: bool, time: Duration) -> Outcome<f64> {
     let started = Instant::now();
     let count = runtime.block_on(async {

@@ -1,4 +1,5 @@
-//! Load: calls on a number of connections. Each connection makes its next call as soon as the last one is answered.
+//! Load: calls on a number of connections. Each connection makes its next call as soon as the last
+//! one is answered.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -14,7 +15,8 @@ use crate::connection::{Connection, Protocol};
 use crate::settings::Outcome;
 use crate::upstream;
 
-/// A request that is sent many times. Unless the target says otherwise, the answer must be the upstream's item.
+/// A request that is sent many times. Unless the target says otherwise, the answer must be the
+/// upstream's item.
 #[derive(Clone)]
 pub(crate) struct Target {
     /// Name of the server, for messages and figures.
@@ -60,10 +62,16 @@ impl Target {
         Self { is_item: false, ..self }
     }
 
-    /// The same request, whose answer is compressed. The length of an answer depends on the pieces in which it was compressed.
+    /// The same request, whose answer is compressed. The length of an answer depends on the pieces
+    /// in which it was compressed.
     pub(crate) fn compressed(mut self) -> Self {
         self.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         Self { has_one_length: false, ..self }
+    }
+
+    /// The text of the request's body.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
     }
 
     /// The request.

@@ -24,11 +24,19 @@ pub(crate) fn cpu_seconds(pid: u32) -> Outcome<f64> {
     Ok(ticks as f64 / TICKS_PER_SECOND)
 }
 
-/// Raises the limit of open file descriptors for this process and its children as far as the system permits. Returns the limit.
+/// Enough file descriptors for 10,000 calls, each with a connection to an upstream.
+const DESCRIPTORS: u64 = 65_536;
+
+/// Raises the limit of open file descriptors for this process and its children as far as the system
+/// permits. Returns the limit.
 pub(crate) fn raise_descriptors() -> u64 {
     let limit = getrlimit(Resource::Nofile);
-    // If this fails, the limit stays as it is, and the result says so.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    // Only root may raise the maximum.
+    let enough = limit.maximum.map(|maximum| maximum.max(DESCRIPTORS));
+    if setrlimit(Resource::Nofile, Rlimit { current: enough, maximum: enough }).is_err() {
+        // If this fails, the limit stays as it is, and the result says so.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    }
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
@@ -41,8 +49,8 @@ struct Stat {
 
 fn stat(pid: u32) -> Outcome<Stat> {
     let line = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The second field is the program's name in parentheses, which may contain any character. State and parent follow
-    // it.
+    // The second field is the program's name in parentheses, which may contain any character. State
+    // and parent follow it.
     let fields: Vec<&str> =
         line.rsplit_once(')').ok_or("/proc/PID/stat does not have the expected form")?.1.split(' ').collect();
     let field = |index: usize| fields.get(index).ok_or("/proc/PID/stat has fewer fields than expected");
@@ -55,7 +63,8 @@ pub(crate) fn former_children_seconds() -> Outcome<f64> {
     Ok(stat(std::process::id())?.former_children_ticks as f64 / TICKS_PER_SECOND)
 }
 
-/// CPU time of this thread, in seconds. It does not count the time in which other processes have the processor.
+/// CPU time of this thread, in seconds. It does not count the time in which other processes have
+/// the processor.
 pub(crate) fn own_thread_seconds() -> Outcome<f64> {
     let text = fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanoseconds: f64 = text.split(' ').next().unwrap_or_default().parse()?;

@@ -1,25 +1,28 @@
-//! `make bench`: the gateway's performance figures, each compared with a peer in the same run. A full run writes them to
-//! `host/docs/figures.md`.
+//! `make bench`: the gateway's performance figures, each compared with a peer in the same run. A
+//! full run writes them to `host/docs/figures.md`.
 //!
 //!     make bench T="[--quick] [SECTION]"
 //!
-//! All connections stay on loopback. The exit code is 0 when every section could be measured, even if a goal is not
-//! met: figures depend on the machine, a failed request does not.
+//! All connections stay on loopback. The exit code is 0 when every section could be measured, even
+//! if a goal is not met: figures depend on the machine, a failed request does not.
 //!
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
-//! - [`throughput`], [`stages`], [`variants`], [`growth`], [`invocation`], [`shaping`], [`memory`], [`startup`], [`swap`]: the
-//!   sections
+//! - [`throughput`], [`stages`], [`variants`], [`connections`], [`growth`], [`invocation`], [`shaping`], [`memory`],
+//!   [`startup`], [`swap`]: the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
-//! - [`table`]: figures and the table that they are printed in; [`machine`]: CPU time and memory of processes
-//! - [`gateway`]: the gateway under test; [`upstream`], [`proxy`], [`nginx`] and [`wasmtime_serve`]: its peers; [`role`]: how this
-//!   binary starts itself as one of the first two
-//! - [`connection`] and [`load`]: calls. The peers and the gateway are started by the product tests' library `support`,
-//!   which blocks, so a section starts them before it enters the runtime.
+//! - [`table`]: figures and the table that they are printed in
+//! - [`machine`]: CPU time and memory of processes
+//! - [`gateway`]: the gateway under test
+//! - [`upstream`], [`proxy`], [`nginx`] and [`wasmtime_serve`]: its peers
+//! - [`role`]: how this binary starts itself as one of the first two
+//! - [`connection`] and [`load`]: calls. The peers and the gateway are started by the product
+//!   tests' library `support`, which blocks, so a section starts them before it enters the runtime.
 
 mod connection;
+mod connections;
 mod contest;
 mod documents;
 mod gateway;
@@ -56,10 +59,11 @@ use crate::table::Figure;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
-const SECTIONS: [(&str, Section); 9] = [
+const SECTIONS: [(&str, Section); 10] = [
     ("throughput", throughput::measure),
     ("stages", stages::measure),
     ("variants", variants::measure),
+    ("connections", connections::measure),
     ("growth", growth::measure),
     ("invocation", |_, settings| invocation::measure(settings)),
     ("shaping", |_, settings| shaping::measure(settings)),
@@ -117,7 +121,8 @@ fn run(settings: &Settings) -> Outcome<()> {
     Ok(())
 }
 
-/// The runtime of the load. It has one thread, so that the load takes as little CPU time as possible from the measured process.
+/// The runtime of the load. It has one thread, so that the load takes as little CPU time as
+/// possible from the measured process.
 fn load_runtime() -> Outcome<Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }

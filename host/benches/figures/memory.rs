@@ -23,14 +23,16 @@ const WAITING_GOAL: f64 = 30e3;
 /// Number of calls that wait at the same time.
 const CALLS: usize = 10_000;
 
-/// Number of calls on one connection. Calls share connections, because each call takes a file descriptor towards the
-/// upstream already.
+/// Number of calls on one connection. Calls share connections, because each call takes a file
+/// descriptor towards the upstream already.
 const CALLS_PER_CONNECTION: usize = 100;
 
-/// Number of file descriptors that a process needs in addition to the descriptors of the waiting calls.
+/// Number of file descriptors that a process needs in addition to the descriptors of the waiting
+/// calls.
 const OTHER_DESCRIPTORS: usize = 500;
 
-/// Time after which calls that have not reached the upstream, or have not been answered, count as lost.
+/// Time after which calls that have not reached the upstream, or have not been answered, count as
+/// lost.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Measures the section.
@@ -74,7 +76,8 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
     ])
 }
 
-/// Returns the memory of the process while this many calls wait. Afterwards all of them must get the expected answer.
+/// Returns the memory of the process while this many calls wait. Afterwards all of them must get
+/// the expected answer.
 async fn wait(target: &Target, pid: u32, upstream: SocketAddr, calls: usize) -> Outcome<f64> {
     let mut control = Connection::open(upstream, Protocol::Http1).await?;
     let mut answers = JoinSet::new();
@@ -86,7 +89,8 @@ async fn wait(target: &Target, pid: u32, upstream: SocketAddr, calls: usize) -> 
         for _ in 0..CALLS_PER_CONNECTION.min(calls - answers.len()) {
             answers.spawn(call(sender.clone(), absolute(target)?));
         }
-        // The connections are opened one after the other. A burst of all would measure something else.
+        // The connections are opened one after the other. A burst of all would measure something
+        // else.
         let began = Instant::now();
         while waiting(&mut control).await? < answers.len() {
             if let Some(answered) = answers.try_join_next() {

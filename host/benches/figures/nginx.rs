@@ -17,8 +17,8 @@ use crate::settings::Outcome;
 /// Number of attempts to connect, 20 ms apart.
 const TRIES: usize = 100;
 
-/// Starts a proxy that makes the same call as the gateway, with its files in `folder`. Returns `None` if nginx is not
-/// installed.
+/// Starts a proxy that makes the same call as the gateway, with its files in `folder`. Returns
+/// `None` if nginx is not installed.
 ///
 /// # Errors
 /// When nginx does not start.

@@ -1,5 +1,6 @@
-//! The role `proxy`: the smallest proxy in Rust. It reads the body, makes the same call as the gateway, and streams the
-//! answer back. It has no sandbox, no keys and no validation. Server, client and their settings are the gateway's.
+//! The role `proxy`: the smallest proxy in Rust. It reads the body, makes the same call as the
+//! gateway, and streams the answer back. It has no sandbox, no keys and no validation. Server,
+//! client and their settings are the gateway's.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -32,7 +33,7 @@ pub(crate) fn run(upstream: SocketAddr) -> Outcome<()> {
         let client = reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
-            .pool_max_idle_per_host(512)
+            .pool_max_idle_per_host(usize::MAX)
             .build()?;
         let base: Arc<str> = format!("http://{upstream}").into();
         let server = Arc::new(auto::Builder::new(TokioExecutor::new()));

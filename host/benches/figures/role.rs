@@ -1,5 +1,5 @@
-//! The peers of a run are processes of this binary, each in a role: [`upstream`](crate::upstream) or
-//! [`proxy`](crate::proxy).
+//! The peers of a run are processes of this binary, each in a role: [`upstream`](crate::upstream)
+//! or [`proxy`](crate::proxy).
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
@@ -23,8 +23,8 @@ pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
 }
 
-/// Starts this binary in a role and waits until it accepts connections. `arguments` are the name of the role and its
-/// arguments.
+/// Starts this binary in a role and waits until it accepts connections. `arguments` are the name of
+/// the role and its arguments.
 pub(crate) fn start(arguments: &[&str]) -> Outcome<Peer> {
     let mut process = Process::start(Command::new(std::env::current_exe()?).arg(ROLE).args(arguments));
     let address = process.wait_for_line(GREETING).parse()?;

@@ -1,5 +1,5 @@
-//! Shaping of answers of about a megabyte, compared with serde_json's `Value` and with `jq`. The figures compare CPU
-//! time. Both sides must give the same answer.
+//! Shaping of answers of about a megabyte, compared with serde_json's `Value` and with `jq`. The
+//! figures compare CPU time. Both sides must give the same answer.
 
 use std::fs;
 use std::hint::black_box;
@@ -22,7 +22,8 @@ const VALUE_GOAL: f64 = 5.0;
 const TEXT_GOAL: f64 = 3.0;
 const JQ_GOAL: f64 = 50.0;
 
-/// Number of events in the document for `jq`. It is large, so that the start of `jq` does not count.
+/// Number of events in the document for `jq`. It is large, so that the start of `jq` does not
+/// count.
 const JQ_EVENTS: usize = 20_000;
 
 /// A document and how it is shaped.
@@ -115,8 +116,8 @@ impl Case<'_> {
     }
 }
 
-/// Bytes of the document that are shaped in a second of CPU time. The best of several batches counts, because
-/// disturbances only make a batch slower.
+/// Bytes of the document that are shaped in a second of CPU time. The best of several batches
+/// counts, because disturbances only make a batch slower.
 fn speed(settings: &Settings, document: &[u8], shape: impl Fn() -> Outcome<Vec<u8>>) -> Outcome<f64> {
     let mut best = f64::MAX;
     for _ in 0..settings.pick(4, 2) {

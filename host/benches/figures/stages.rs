@@ -8,10 +8,12 @@ use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Unit};
 use crate::{gateway, upstream};
 
-/// The stages that the metrics know, in the order of a call. They leave out the time between them, and the writing of the answer.
+/// The stages that the metrics know, in the order of a call. They leave out the time between them,
+/// and the writing of the answer.
 const STAGES: [&str; 7] = ["validate", "account", "admit", "credential", "invoke", "forward", "shape"];
 
-/// Measures the section. Only one call is in progress at a time, so that no stage waits for another call.
+/// Measures the section. Only one call is in progress at a time, so that no stage waits for another
+/// call.
 pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
     let upstream = upstream::start()?;
     let gateway = gateway::start(upstream.address)?;

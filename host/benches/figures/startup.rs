@@ -1,4 +1,5 @@
-//! Time from the start of the binary to its first answer that it is ready, with every connector of the product.
+//! Time from the start of the binary to its first answer that it is ready, with every connector of
+//! the product.
 
 use crate::gateway;
 use crate::settings::{Outcome, Settings};

@@ -1,4 +1,5 @@
-//! A connector is swapped many times for another version of itself while it is called without a pause.
+//! A connector is swapped many times for another version of itself while it is called without a
+//! pause.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -26,7 +27,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Time after which no further swap is begun.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// The goal for the 99% latency during swaps, compared with the latency without swaps. A tenth is the noise of a run.
+/// The goal for the 99% latency during swaps, compared with the latency without swaps. A tenth is
+/// the noise of a run.
 const P99_GOAL: f64 = 1.1;
 
 /// Measures the section.

@@ -54,7 +54,8 @@ impl Figure {
         self.against_with_ratio(name, value, ratio)
     }
 
-    /// Sets the peer with a ratio that does not follow from the two values: the median of the ratios of paired rounds.
+    /// Sets the peer with a ratio that does not follow from the two values: the median of the
+    /// ratios of paired rounds.
     pub(crate) fn against_with_ratio(mut self, name: &'static str, value: f64, ratio: f64) -> Self {
         self.peer = Some(Peer { name, value, ratio });
         self

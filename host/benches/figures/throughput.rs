@@ -1,4 +1,5 @@
-//! A thin operation, compared with a bare proxy that makes the same call, with nginx, and with `wasmtime serve`.
+//! A thin operation, compared with a bare proxy that makes the same call, with nginx, and with
+//! `wasmtime serve`.
 
 use tempfile::TempDir;
 use tokio::runtime::Runtime;

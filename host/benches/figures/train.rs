@@ -1,6 +1,7 @@
-//! `make dist` builds the gateway twice. The first one counts how often each part of its code runs. This calls it in the ways of the
-//! section [`variants`](crate::variants), and for large answers that it shapes or compresses. The compiler optimises the second one by
-//! the counts, which the first one writes when it stops.
+//! `make dist` builds the gateway twice. The first one counts how often each part of its code runs.
+//! This calls it in the ways of the section [`variants`](crate::variants), and for large answers
+//! that it shapes or compresses. The compiler optimises the second one by the counts, which the
+//! first one writes when it stops.
 
 use std::time::Duration;
 

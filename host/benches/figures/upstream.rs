@@ -57,12 +57,14 @@ pub(crate) fn start() -> Outcome<Peer> {
     role::start(&[NAME])
 }
 
-/// Starts a process in this role that speaks TLS. It writes the root certificate that clients must trust to `roots`.
+/// Starts a process in this role that speaks TLS. It writes the root certificate that clients must
+/// trust to `roots`.
 pub(crate) fn start_with_tls(roots: &Path) -> Outcome<Peer> {
     role::start(&[NAME, roots.to_str().ok_or("the path is not UTF-8")?])
 }
 
-/// Serves until this process is ended. With a file for the root certificate, the service speaks TLS.
+/// Serves until this process is ended. With a file for the root certificate, the service speaks
+/// TLS.
 pub(crate) fn run(roots: Option<&str>) -> Outcome<()> {
     let tls = roots.map(|roots| {
         let authority = Authority::new();

@@ -1,5 +1,5 @@
-//! The peer of shaping: it parses into serde_json's `Value`, filters and projects that value, and prints it. The rules
-//! are the gateway's.
+//! The peer of shaping: it parses into serde_json's `Value`, filters and projects that value, and
+//! prints it. The rules are the gateway's.
 
 use serde_json::{Map, Value};
 
@@ -30,7 +30,8 @@ pub(crate) fn shape(document: &[u8], fields: &[&str], filters: &[Filter<'_>]) ->
     Ok(serde_json::to_vec(&value)?)
 }
 
-/// Keeps only the parts of a value that the paths name. Returns `false` when the value itself is to be removed.
+/// Keeps only the parts of a value that the paths name. Returns `false` when the value itself is to
+/// be removed.
 fn project(value: &mut Value, paths: &[&str]) -> bool {
     match value {
         Value::Object(members) => {

@@ -1,5 +1,5 @@
-//! Variants of the thin operation, each compared with the plain one: with the user's credential, shaped, over HTTP/2, and with TLS to
-//! the upstream; and an operation that sends two requests.
+//! Variants of the thin operation, each compared with the plain one: with the user's credential,
+//! shaped, over HTTP/2, and with TLS to the upstream; and an operation that sends two requests.
 
 use serde_json::json;
 use support::oauth::browser;
@@ -15,7 +15,8 @@ use crate::table::{Figure, Goal, Unit};
 use crate::throughput::CONNECTIONS;
 use crate::{gateway, upstream};
 
-/// Share of the plain operation's requests per second that the operation with a credential must reach.
+/// Share of the plain operation's requests per second that the operation with a credential must
+/// reach.
 const GOAL_WITH_CREDENTIAL: f64 = 0.9;
 
 /// The guest whose operation sends two requests.

@@ -1,5 +1,5 @@
-//! `wasmtime serve` as a peer, if it is installed. Its component (`host/benches/serve`) does the job of the thin operation, in a new
-//! instance for each call, as the gateway does it.
+//! `wasmtime serve` as a peer, if it is installed. Its component (`host/benches/serve`) does the
+//! job of the thin operation, in a new instance for each call, as the gateway does it.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,8 @@ const CORE_MODULE: &str = "../target/wasm/wasm32-unknown-unknown/connector/bench
 /// It prints this before its address as soon as it accepts connections.
 const GREETING: &str = "Serving HTTP on http://";
 
-/// Starts it in front of an upstream, with its component in `folder`. Returns `None` if it is not installed.
+/// Starts it in front of an upstream, with its component in `folder`. Returns `None` if it is not
+/// installed.
 ///
 /// # Errors
 /// When the component was not built, or cannot be encoded.

@@ -1,9 +1,10 @@
-//! Long computations: parsing, validating, shaping and sealing large values. They must not hold up the calls that other tasks of
-//! the same thread serve.
+//! Long computations: parsing, validating, shaping and sealing large values. They must not delay
+//! the calls that other tasks of the same thread serve.
 //!
-//! A computation on a small value runs at once. One on a large value waits for a place, and then gives the other tasks of its
-//! thread to another thread. There is one place for each core, so that the threads that serve always get a share of the cores.
-//! Waiting for a place is an ordinary `await`: put it under the deadline of the call.
+//! A computation on a small value runs immediately. A computation on a large value waits for a
+//! permit, and then moves the other tasks of its thread to another thread. There is one permit for
+//! each core, so that the serving threads always get a share of the cores. Waiting for a permit is
+//! an ordinary `await`: put it under the deadline of the call.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -17,20 +18,22 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::block_in_place;
 
-/// A value of this size is large. Work that reads a smaller one from its beginning to its end takes less than a millisecond.
+/// A value of at least this size is large. Work that reads a smaller one from its beginning to its
+/// end takes less than a millisecond.
 pub const LARGE_BYTES: usize = 64 << 10;
 
-/// The number of places: one for each core.
-static COUNT: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, usize::from));
+/// The number of permits: one for each core.
+static PERMIT_COUNT: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, usize::from));
 
-static PLACES: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(*COUNT));
+static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(*PERMIT_COUNT));
 
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
-/// Microseconds in which a thread begins, on a machine with other work.
-const BEGINNING: u64 = 5000;
+/// Microseconds that a thread needs to start on a machine with other work.
+const THREAD_START_MICROS: u64 = 5000;
 
-/// The last time at which a thread gave its tasks to another one, in microseconds since the first computation.
+/// The last time at which a thread moved its tasks to another one, in microseconds since the first
+/// computation.
 static LAST_HANDOVER: AtomicU64 = AtomicU64::new(0);
 
 /// Runs work on a value of this size.
@@ -38,12 +41,12 @@ pub async fn run<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     if bytes < LARGE_BYTES {
         return work();
     }
-    let _place = place().await;
-    let_successor_begin().await;
-    aside(work)
+    let _permit = acquire_permit().await;
+    wait_for_successor().await;
+    run_in_place(work)
 }
 
-/// As [`run`], for work that waits in between. It has no place while it waits.
+/// As [`run`], for work that waits in between. It holds no permit while it waits.
 pub async fn drive<T>(bytes: usize, work: impl Future<Output = T>) -> T {
     if bytes < LARGE_BYTES {
         return work.await;
@@ -51,20 +54,20 @@ pub async fn drive<T>(bytes: usize, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     loop {
         let polled = {
-            let _place = place().await;
-            let_successor_begin().await;
-            poll_fn(|context| Poll::Ready(aside(|| work.as_mut().poll(context)))).await
+            let _permit = acquire_permit().await;
+            wait_for_successor().await;
+            poll_fn(|context| Poll::Ready(run_in_place(|| work.as_mut().poll(context)))).await
         };
         if let Poll::Ready(result) = polled {
             return result;
         }
-        // The work has registered this task with what it waits for, and any of its events may wake it.
+        // The work has registered this task's waker with everything that it waits for.
         let mut is_woken = false;
         poll_fn(|_| if std::mem::replace(&mut is_woken, true) { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 }
 
-/// Drops a value that consists of many parts in another thread. Does not wait for it.
+/// Drops a value that consists of many parts on another thread. Does not wait for it.
 pub fn discard<T: Send + 'static>(value: T) {
     match Handle::try_current() {
         Ok(runtime) => drop(runtime.spawn_blocking(move || drop(value))),
@@ -72,27 +75,28 @@ pub fn discard<T: Send + 'static>(value: T) {
     }
 }
 
-/// The number of long computations that run now.
+/// The number of long computations that are running.
 pub fn running() -> usize {
-    COUNT.saturating_sub(PLACES.available_permits())
+    PERMIT_COUNT.saturating_sub(PERMITS.available_permits())
 }
 
-/// The number of long computations that wait for a place.
+/// The number of long computations that wait for a permit.
 pub fn waiting() -> usize {
     WAITING.load(Ordering::Relaxed)
 }
 
-/// Waits for a place. The semaphore is never closed, so there is always one in the end.
-async fn place() -> Option<SemaphorePermit<'static>> {
-    if let Ok(place) = PLACES.try_acquire() {
-        return Some(place);
+/// Waits for a permit. The semaphore is never closed, so this does not fail.
+async fn acquire_permit() -> Option<SemaphorePermit<'static>> {
+    if let Ok(permit) = PERMITS.try_acquire() {
+        return Some(permit);
     }
     let _waiting = Waiting::new();
-    PLACES.acquire().await.ok()
+    PERMITS.acquire().await.ok()
 }
 
-/// Runs work in this thread, whose other tasks go to another one. A runtime with one thread has no other one.
-fn aside<T>(work: impl FnOnce() -> T) -> T {
+/// Runs work on this thread, whose other tasks move to another one. A runtime with a single thread
+/// has no other one.
+fn run_in_place<T>(work: impl FnOnce() -> T) -> T {
     if runtime_of_threads().is_none() {
         return work();
     }
@@ -100,14 +104,14 @@ fn aside<T>(work: impl FnOnce() -> T) -> T {
     block_in_place(work)
 }
 
-/// Waits until the thread that took over the tasks at the last computation has begun. Otherwise many short computations would each
-/// start a thread, because none of the threads before is idle yet.
-async fn let_successor_begin() {
-    if now().saturating_sub(LAST_HANDOVER.load(Ordering::Relaxed)) > BEGINNING {
+/// Waits until the thread that took over the tasks at the last computation has started. Otherwise
+/// many short computations would each start a thread, because no earlier thread is idle yet.
+async fn wait_for_successor() {
+    if now().saturating_sub(LAST_HANDOVER.load(Ordering::Relaxed)) > THREAD_START_MICROS {
         return;
     }
     if let Some(runtime) = runtime_of_threads() {
-        // The runtime begins such tasks in their order. This fails only while the runtime ends.
+        // The runtime starts such tasks in order. This fails only while the runtime shuts down.
         let _ = runtime.spawn_blocking(|| ()).await;
     }
 }

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::*;
 
-/// The places belong to the process, so one test at a time uses them.
+/// The permits belong to the process, so one test at a time uses them.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock()
@@ -37,9 +37,9 @@ fn other_tasks_of_the_thread_run_during_a_long_computation() {
 }
 
 #[test]
-fn a_computation_without_a_place_waits_and_can_be_given_up() {
+fn a_computation_without_a_permit_waits_and_can_be_given_up() {
     let (_alone, runtime) = (alone(), runtime());
-    let places = PLACES.try_acquire_many(u32::try_from(*COUNT).unwrap()).unwrap();
+    let permits = PERMITS.try_acquire_many(u32::try_from(*PERMIT_COUNT).unwrap()).unwrap();
     let given_up = runtime.spawn(run(LARGE_BYTES, || ()));
     let waits = runtime.spawn(run(LARGE_BYTES, || "computed"));
     while waiting() < 2 {
@@ -49,13 +49,13 @@ fn a_computation_without_a_place_waits_and_can_be_given_up() {
     assert!(runtime.block_on(given_up).unwrap_err().is_cancelled());
     assert_eq!(waiting(), 1);
     assert_eq!(runtime.block_on(runtime.spawn(run(LARGE_BYTES - 1, || "small"))).unwrap(), "small");
-    drop(places);
+    drop(permits);
     assert_eq!(runtime.block_on(waits).unwrap(), "computed");
     assert_eq!((running(), waiting()), (0, 0));
 }
 
 #[test]
-fn work_that_waits_has_no_place_meanwhile() {
+fn work_that_waits_holds_no_permit() {
     let (_alone, runtime) = (alone(), runtime());
     let (open, gate) = oneshot::channel();
     let (waits, is_waiting) = mpsc::channel();

@@ -7,8 +7,8 @@ use crate as wit;
 use crate::Manifest;
 use crate::site;
 
-/// Checks a manifest against the rules that `wit/connector.wit` states. Returns every rule that it breaks. Schemas are not
-/// compiled here.
+/// Checks a manifest against the rules that `wit/connector.wit` states. Returns every rule that it
+/// breaks. Does not compile schemas.
 pub fn check(manifest: &Manifest) -> Vec<Violation> {
     let view = view(manifest);
     let mut violations = rules::check(&view);

@@ -1,7 +1,8 @@
 //! The contract with connectors: the types and rules of a manifest, for all parts of the gateway.
 //!
-//! - here: the types of `wit/connector.wit`
-//! - `check`: all rules of a manifest; they are those of the crate `contract-rules`, which authors use too
+//! - this file: the types of `wit/connector.wit`
+//! - `check`: checks a manifest against all rules. The crate `contract-rules` has the rules, and
+//!   SDKs use it too
 //! - [`site`]: registrable domains, by the Public Suffix List
 //! - `names`: the names of parts of a manifest in answers
 //! - `owner`: the party that can fix a problem
@@ -31,7 +32,4 @@ mod bindings {
 
 pub use bindings::gateway::connector::manifest::*;
 pub use check::check;
-pub use contract_rules::manifest::Violation;
-pub use contract_rules::schema::NULLABLE;
-pub use contract_rules::{address, header, limit, name, pointer};
 pub use owner::Owner;

@@ -2,14 +2,14 @@
 
 use contract_rules::{Broken, address};
 
-/// The registrable domain of a host name (`acme.co.uk` for `api.acme.co.uk`). `None` if the name is itself a public suffix, as
-/// `co.uk` and `herokuapp.com` are.
+/// The registrable domain of a host name (`acme.co.uk` for `api.acme.co.uk`). `None` if the name is
+/// itself a public suffix, as `co.uk` and `herokuapp.com` are.
 pub fn registrable(host: &str) -> Option<&str> {
     psl::domain_str(host)
 }
 
-/// Checks an entry of a list of link hosts: a host name, or `*.` and a registrable domain or a name below one. A wildcard below a
-/// public suffix would cover the hosts of unrelated owners.
+/// Checks an entry of a list of link hosts: a host name, or `*.` and a registrable domain or a name
+/// below one. A wildcard below a public suffix would cover the hosts of unrelated owners.
 ///
 /// # Errors
 /// The rule that the entry breaks.
@@ -17,7 +17,7 @@ pub fn link_host(entry: &str) -> Result<(), Broken> {
     address::link_host(entry)?;
     match entry.strip_prefix("*.") {
         Some(domain) if registrable(&domain.to_ascii_lowercase()).is_none() => Err(format!(
-            "`{domain}` is a public suffix, below which everybody can have a host; give a registrable domain, as in \
+            "`{domain}` is a public suffix, below which anyone can have a host; give a registrable domain, as in \
              `*.acme.com`"
         )
         .into()),

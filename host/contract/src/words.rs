@@ -1,6 +1,8 @@
-//! Words of messages to people.
+//! Words in messages to people.
 
 use std::borrow::Cow;
+
+use contract_rules::text::is_hidden;
 
 /// Maximum length of a name in a message, in characters.
 const LONGEST_NAME: usize = 64;
@@ -28,8 +30,44 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }
 
+/// As [`printable`], in one paragraph: further lines are indented, so that none looks like another
+/// message.
+pub fn paragraph(text: &str) -> String {
+    let mut paragraph = String::with_capacity(text.len());
+    for (number, line) in printable(text).split('\n').enumerate() {
+        match number {
+            0 => {}
+            _ if line.is_empty() || line.starts_with("  ") => paragraph.push('\n'),
+            _ => paragraph.push_str("\n    "),
+        }
+        paragraph.push_str(line);
+    }
+    paragraph
+}
+
+/// A JSON document, safe for a terminal: control and format characters become escapes of JSON,
+/// which mean the same. Line breaks and tabs stay.
+pub fn json_printable(document: &str) -> Cow<'_, str> {
+    let is_escaped = |character: char| is_hidden(character) && !matches!(character, '\n' | '\t');
+    if !document.contains(is_escaped) {
+        return Cow::Borrowed(document);
+    }
+    let mut escaped = String::with_capacity(document.len() + 16);
+    for character in document.chars() {
+        match is_escaped(character) {
+            true => {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    escaped.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            false => escaped.push(character),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
 fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let is_escaped = |character: char| contract_rules::text::is_hidden(character) && !stays(character);
+    let is_escaped = |character: char| is_hidden(character) && !stays(character);
     if !text.contains(is_escaped) {
         return Cow::Borrowed(text);
     }
@@ -43,12 +81,12 @@ fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// The candidate that is most like a name, in any case.
+/// The most similar candidate, however small the similarity.
 pub fn most_alike<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     ranked(name, candidates).map(|(_, candidate)| candidate)
 }
 
-/// A name at a length that fits a sentence. Callers may send names of any length.
+/// A name, shortened to fit a sentence. Callers may send names of any length.
 pub fn shortened(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(LONGEST_NAME) {
         Some((end, _)) => Cow::Owned(format!("{}…", name.get(..end).unwrap_or_default())),
@@ -56,13 +94,13 @@ pub fn shortened(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The candidate that is most like a name; `None` if no candidate is much like it. A long name is like no other, because the
-/// comparison of two names takes the product of their lengths.
+/// The candidate that is most similar to a name. `None` if no candidate is similar enough. Long
+/// names are not compared, because comparing two names takes time in the product of their lengths.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.chars().nth(LONGEST_NAME).is_some() {
         return None;
     }
-    /// The least likeness of a misspelt name, from 0 to 1.
+    /// Minimum similarity of a misspelt name, from 0 to 1.
     const LEAST_LIKENESS: f64 = 0.75;
     ranked(name, candidates).filter(|(likeness, _)| *likeness > LEAST_LIKENESS).map(|(_, candidate)| candidate)
 }
@@ -91,6 +129,9 @@ mod tests {
         assert_eq!(printable(text), "a\\u{1b}[2K\\r\\u{202e}b\n\tö");
         assert_eq!(one_line(text), "a\\u{1b}[2K\\r\\u{202e}b\\n\\tö");
         assert!(matches!(one_line("seen ½"), Cow::Borrowed("seen ½")));
+        assert_eq!(paragraph("one\ntwo\n\n  three\r"), "one\n    two\n\n  three\\r");
+        let document = "{\n\"a\": \"\u{202e}\u{7f}\u{e0041}é\"}";
+        assert_eq!(json_printable(document), "{\n\"a\": \"\\u202e\\u007f\\udb40\\udc41é\"}");
     }
 
     #[test]

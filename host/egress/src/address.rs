@@ -1,7 +1,7 @@
 //! The addresses that the gateway may connect to, and the resolver that checks them.
 //!
-//! A name is resolved once. All of its addresses are checked, and the connection goes to one of the checked addresses. A second
-//! look-up could give another answer (DNS rebinding).
+//! A name is resolved once. All of its addresses are checked, and the connection goes to one of the
+//! checked addresses. A second look-up could give another address (DNS rebinding).
 
 use std::fmt;
 use std::io;
@@ -23,7 +23,8 @@ pub fn system_lookup() -> Lookup {
     Arc::new(|host| Box::pin(async move { Ok(tokio::net::lookup_host((host, 0)).await?.collect()) }))
 }
 
-/// Returns `true` if the host of a URL is this machine: `localhost` (RFC 6761, section 6.3) or a loopback address.
+/// Returns `true` if the host of a URL is this machine: `localhost` (RFC 6761, section 6.3) or a
+/// loopback address.
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -33,7 +34,7 @@ pub fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// A forbidden address. It is found in the error chain of a refused connection.
+/// A forbidden address, as a cause in the error of a refused connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ForbiddenAddress {
     pub(super) address: IpAddr,
@@ -52,7 +53,7 @@ impl std::error::Error for ForbiddenAddress {}
 ///
 /// # Errors
 /// `ForbiddenAddress` with the class of the address.
-pub(super) fn check(address: IpAddr) -> Result<(), ForbiddenAddress> {
+pub(super) fn check_public(address: IpAddr) -> Result<(), ForbiddenAddress> {
     let class = match address {
         IpAddr::V4(v4) => class_v4(v4),
         IpAddr::V6(v6) => class_v6(v6),
@@ -60,12 +61,13 @@ pub(super) fn check(address: IpAddr) -> Result<(), ForbiddenAddress> {
     class.map_or(Ok(()), |class| Err(ForbiddenAddress { address, class }))
 }
 
-/// The class of an IPv4 address in the IANA registry of special-purpose addresses; `None` for public ones.
+/// The class of an IPv4 address in the IANA registry of special-purpose addresses; `None` for
+/// public ones.
 fn class_v4(address: Ipv4Addr) -> Option<&'static str> {
     Some(match address.octets() {
         [0, ..] => "unspecified",
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => "private",
-        [100, 64..=127, ..] => "carrier-grade NAT",
+        [100, 64..=127, ..] => "transport-grade NAT",
         [127, ..] => "loopback",
         [169, 254, ..] => "link-local",
         [192, 0, 0, _] => "protocol assignment",
@@ -79,8 +81,9 @@ fn class_v4(address: Ipv4Addr) -> Option<&'static str> {
     })
 }
 
-/// After the IANA registry of special-purpose addresses for IPv6. An address with an IPv4 address in it leads to a translator,
-/// which could reach a private network. So all of these are forbidden, except the mapped form, which is IPv4 itself.
+/// After the IANA registry of special-purpose addresses for IPv6. An address with an IPv4 address
+/// in it leads to a translator, which could reach a private network. All of these are therefore
+/// forbidden, except the mapped form, which is an IPv4 address.
 fn class_v6(address: Ipv6Addr) -> Option<&'static str> {
     if let Some(mapped) = address.to_ipv4_mapped() {
         return class_v4(mapped);
@@ -109,7 +112,7 @@ fn class_v6(address: Ipv6Addr) -> Option<&'static str> {
     })
 }
 
-/// The name could not be resolved. This tells nothing about the service that has the name.
+/// The name could not be resolved. This says nothing about the service of that name.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct NotResolved(std::io::Error);
@@ -137,9 +140,9 @@ impl Service<Name> for GuardedResolver {
             let mut addresses = addresses.await.map_err(|error| io::Error::other(NotResolved(error)))?;
             for address in &mut addresses {
                 if !allow_private {
-                    check(address.ip()).map_err(io::Error::other)?;
+                    check_public(address.ip()).map_err(io::Error::other)?;
                 }
-                // Port 0 stands for the port of the URL.
+                // Port 0 means the port of the URL.
                 address.set_port(0);
             }
             Ok(addresses.into_iter())
@@ -151,7 +154,7 @@ impl Service<Name> for GuardedResolver {
 mod tests {
     use super::super::testing::{egress_with, fetch, get, names};
     use super::super::{EgressError, Upstream, UpstreamSettings};
-    use super::check;
+    use super::check_public;
 
     #[test]
     fn addresses_outside_of_the_public_internet_are_refused() {
@@ -159,7 +162,7 @@ mod tests {
             ("unspecified", "0.0.0.0 0.1.2.3 ::"),
             ("loopback", "127.0.0.1 127.255.255.254 ::1 ::ffff:127.0.0.1"),
             ("private", "10.0.0.1 10.255.255.255 172.16.0.1 172.31.255.255 192.168.0.1 ::ffff:10.0.0.1"),
-            ("carrier-grade NAT", "100.64.0.1 100.127.255.255"),
+            ("transport-grade NAT", "100.64.0.1 100.127.255.255"),
             ("link-local", "169.254.169.254 fe80::1 febf::1"),
             ("protocol assignment", "192.0.0.8 2001:1::1 2001:1ff::1"),
             ("documentation", "192.0.2.1 198.51.100.1 203.0.113.1 2001:db8::1 3fff::1"),
@@ -181,7 +184,7 @@ mod tests {
         ];
         for (class, addresses) in classes {
             for address in addresses.split(' ') {
-                assert_eq!(check(address.parse().unwrap()).unwrap_err().class, class, "{address}");
+                assert_eq!(check_public(address.parse().unwrap()).unwrap_err().class, class, "{address}");
             }
         }
     }
@@ -192,7 +195,7 @@ mod tests {
                       172.15.255.255 172.32.0.0 192.0.1.0 192.167.255.255 198.17.255.255 198.20.0.0 223.255.255.255 \
                       ::ffff:8.8.8.8 2001:200::1 2001:4860:4860::8888 2003::1 2606:4700::1 2a00::1";
         for address in public.split_whitespace() {
-            assert_eq!(check(address.parse().unwrap()), Ok(()), "{address}");
+            assert_eq!(check_public(address.parse().unwrap()), Ok(()), "{address}");
         }
     }
 

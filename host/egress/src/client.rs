@@ -1,7 +1,8 @@
-//! The two pools of connections: one that reaches the public internet only, one that may reach private networks too.
+//! The two pools of connections: one that reaches the public internet only, one that may reach
+//! private networks too.
 //!
-//! They share no connections, so an upstream without `allow_private_network` cannot use a connection to a private network that
-//! another upstream opened.
+//! They share no connections, so an upstream without `allow_private_network` cannot use a
+//! connection to a private network that another upstream opened.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,16 +11,16 @@ use hyper::header::HeaderValue;
 use memory::MemoryBudget;
 
 use super::address::{Lookup, system_lookup};
-use super::carrier::Carrier;
 use super::connector::Connector;
 use super::error::EgressError;
 use super::pool::Pool;
 use super::tls;
+use super::transport::Transport;
 
 /// The settings of both pools.
 #[derive(Clone)]
 pub struct Settings {
-    /// The header `User-Agent` of requests that have none of their own.
+    /// The header `User-Agent` of requests that do not set one.
     pub user_agent: String,
     /// Maximum time for resolving, connecting and the TLS handshake together.
     pub connect_timeout: Duration,
@@ -45,7 +46,7 @@ impl Default for Settings {
 pub struct Egress {
     clients: Arc<Clients>,
     memory: MemoryBudget,
-    pub(super) carrier: Option<Arc<dyn Carrier>>,
+    pub(super) transport: Option<Arc<dyn Transport>>,
 }
 
 struct Clients {
@@ -56,18 +57,20 @@ struct Clients {
 
 impl Egress {
     /// # Errors
-    /// `InvalidRequest` if the user agent has a character that headers cannot have, or if TLS cannot be set up.
+    /// `InvalidRequest` if the user agent has a character that headers cannot have, or if TLS
+    /// cannot be set up.
     pub fn new(settings: &Settings) -> Result<Self, EgressError> {
         let user_agent = HeaderValue::from_str(&settings.user_agent)
             .map_err(|_| EgressError::invalid("the user agent has a character that headers cannot have"))?;
         let tls = tls::config(Arc::new(rustls::crypto::ring::default_provider()))?;
         let pool = |private| Pool::new(Connector::new(&settings.lookup, private, &tls, settings.connect_timeout));
         let clients = Arc::new(Clients { user_agent, public: pool(false), private: pool(true) });
-        Ok(Self { clients, memory: settings.memory.clone(), carrier: None })
+        Ok(Self { clients, memory: settings.memory.clone(), transport: None })
     }
 
-    /// An egress with the same settings, and with connections of its own. A runtime that has one uses no connection that a task of
-    /// another runtime drives. Requests of the two change no common count of references.
+    /// An egress with the same settings and separate connections. Each runtime has one, so that it
+    /// uses no connection that a task of another runtime drives. Requests of the two share no
+    /// reference count.
     #[must_use]
     pub fn with_own_connections(&self) -> Self {
         let Clients { user_agent, public, private } = &*self.clients;
@@ -75,16 +78,16 @@ impl Egress {
         let user_agent = HeaderValue::from_bytes(user_agent.as_bytes()).unwrap_or_else(|_| user_agent.clone());
         let [public, private] = [public, private].map(Pool::with_own_connections);
         let clients = Arc::new(Clients { user_agent, public, private });
-        Self { clients, memory: self.memory.with_own_count(), carrier: self.carrier.clone() }
+        Self { clients, memory: self.memory.with_own_count(), transport: self.transport.clone() }
     }
 
-    /// Lets `carrier` take every request.
+    /// Sends every request by `transport` instead of the network.
     #[must_use]
-    pub fn carried_by(self, carrier: Arc<dyn Carrier>) -> Self {
-        Self { carrier: Some(carrier), ..self }
+    pub fn with_transport(self, transport: Arc<dyn Transport>) -> Self {
+        Self { transport: Some(transport), ..self }
     }
 
-    /// The memory that calls may take together.
+    /// The memory that all calls may take together.
     pub fn memory(&self) -> &MemoryBudget {
         &self.memory
     }

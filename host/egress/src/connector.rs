@@ -1,4 +1,5 @@
-//! Makes connections: resolves the name, checks the addresses, connects, and does the TLS handshake, all within one timeout.
+//! Makes connections: resolves the name, checks the addresses, connects, and does the TLS
+//! handshake, all within one timeout.
 
 use std::error::Error;
 use std::future::poll_fn;
@@ -14,14 +15,14 @@ use tower_service::Service;
 
 use super::address::{GuardedResolver, Lookup};
 
-/// The time of a connection without data after which the peer is asked whether it is still there.
+/// Time without data after which the operating system probes the peer.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
 /// Makes the connections of one pool.
 #[derive(Clone)]
 pub(super) struct Connector {
     connector: HttpsConnector<HttpConnector<GuardedResolver>>,
-    patience: Duration,
+    connect_timeout: Duration,
 }
 
 /// The connection was not made in time.
@@ -30,8 +31,14 @@ pub(super) struct Connector {
 struct TookTooLong;
 
 impl Connector {
-    /// A connector whose connections lead to public addresses only, or may lead to private ones too.
-    pub(super) fn new(lookup: &Lookup, allow_private: bool, tls: &rustls::ClientConfig, patience: Duration) -> Self {
+    /// A connector whose connections lead to public addresses only, or may lead to private ones
+    /// too.
+    pub(super) fn new(
+        lookup: &Lookup,
+        allow_private: bool,
+        tls: &rustls::ClientConfig,
+        connect_timeout: Duration,
+    ) -> Self {
         let mut tcp = HttpConnector::new_with_resolver(GuardedResolver { lookup: lookup.clone(), allow_private });
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
@@ -41,7 +48,7 @@ impl Connector {
             .https_or_http()
             .enable_all_versions()
             .wrap_connector(tcp);
-        Self { connector, patience }
+        Self { connector, connect_timeout }
     }
 
     /// Makes a connection to the host of an address.
@@ -53,6 +60,6 @@ impl Connector {
             poll_fn(|context| self.connector.poll_ready(context)).await?;
             self.connector.call(address).await
         };
-        timeout(self.patience, connecting).await.map_err(|_| TookTooLong)?
+        timeout(self.connect_timeout, connecting).await.map_err(|_| TookTooLong)?
     }
 }

@@ -7,16 +7,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
-use url::{Url, form_urlencoded};
+use url::Url;
 
 use super::error::EgressError;
 use super::mask::Masker;
-use super::request::{Body, Request, Target};
 
 /// A credential, prepared for requests once and cheap to clone.
 ///
-/// It is sent to the origin of its upstream only. It can mask itself in responses, so that an upstream that echoes requests
-/// does not reveal it.
+/// A request carries it only to the origin of its upstream. It can mask itself in responses, so
+/// that an upstream that echoes requests does not reveal it.
 #[derive(Clone)]
 pub struct Credential(Arc<Prepared>);
 
@@ -32,74 +31,6 @@ enum Placement {
     Query { name: String, value: SecretString },
 }
 
-/// How requests to an upstream carry the credential of the user.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum CredentialUse {
-    /// Requests carry no credential.
-    None,
-    /// Requests carry the credential as it was made: in a header or in a query parameter.
-    #[default]
-    Standard,
-    /// Requests carry the secret of the user in a field of a form body.
-    FormField(FormField),
-}
-
-/// The form field for a secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FormField {
-    /// The name of the field.
-    pub name: String,
-    /// Other names by which the service might find a credential in a request. With one of them a connector could authenticate
-    /// as somebody else, and make the service treat the secret of the user as ordinary data.
-    pub other_names: Vec<String>,
-}
-
-impl FormField {
-    /// Checks a request that is about to carry the secret in this field.
-    ///
-    /// # Errors
-    /// `InvalidRequest` if the body is not a form, or if the body or the query already has a field of one of the names.
-    pub(super) fn check(&self, request: &Request) -> Result<(), EgressError> {
-        let fields: &[(String, String)] = match &request.body {
-            Body::Empty => &[],
-            Body::Form(fields) => fields,
-            Body::Json(_) | Body::Typed { .. } => {
-                return Err(EgressError::invalid(format!(
-                    "the credential is sent in the form field `{}`, so the body must be a form or empty",
-                    self.name
-                )));
-            }
-        };
-        let query = match &request.target {
-            Target::Path(path) => path.split_once('?').map(|(_, query)| query).unwrap_or_default(),
-            Target::Link(_) => "",
-        };
-        let in_query = form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
-        let names = fields.iter().map(|(name, _)| name.as_str().into()).chain(in_query);
-        for name in names {
-            if let Some(reserved) = self.names().find(|reserved| is_spelled(&name, reserved)) {
-                return Err(EgressError::invalid(format!(
-                    "the request already has a field `{reserved}`, which is a name for the user's credential: leave the \
-                     field out, or send the request without the credential"
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.name.as_str()).chain(self.other_names.iter().map(String::as_str))
-    }
-}
-
-/// Returns `true` if a server could read `name` as `reserved`. Servers are known to ignore case and white space, to read `token[]`
-/// as `token`, to end a name at NUL, and to read dots and spaces as `_`.
-fn is_spelled(name: &str, reserved: &str) -> bool {
-    let canonical = |name: &str| name.trim().replace(['.', ' '], "_").to_lowercase();
-    let (name, reserved) = (name.split('\0').next().unwrap_or_default(), canonical(reserved));
-    canonical(name) == reserved || canonical(name.split('[').next().unwrap_or_default()) == reserved
-}
-
 impl Credential {
     /// `Authorization: Bearer …` (RFC 6750).
     ///
@@ -109,10 +40,11 @@ impl Credential {
         Self::header("authorization", "Bearer ", token)
     }
 
-    /// A header with a secret behind a fixed prefix, which may be empty.
+    /// A header with a secret after a fixed prefix, which may be empty.
     ///
     /// # Errors
-    /// `InvalidRequest` if the name is not a header name, or prefix or secret has a character that headers cannot have.
+    /// `InvalidRequest` if the name is not a header name, or prefix or secret has a character that
+    /// headers cannot have.
     pub fn header(name: &str, prefix: &str, secret: SecretString) -> Result<Self, EgressError> {
         let name = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| EgressError::invalid(format!("`{name}` is not a header name for a credential")))?;
@@ -120,7 +52,8 @@ impl Credential {
         Ok(Self::prepare(Placement::Header { name, value }, vec![secret]))
     }
 
-    /// HTTP Basic (RFC 7617). If the password is empty, the username is the secret; some services want this.
+    /// HTTP Basic (RFC 7617). If the password is empty, the username is the secret. Some services
+    /// require this.
     ///
     /// # Errors
     /// `InvalidRequest` if the username contains a colon.
@@ -145,7 +78,8 @@ impl Credential {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Returns `true` if both hold the same secrets. Not constant-time: the caller already holds both.
+    /// Returns `true` if both hold the same secrets. Not constant-time: the caller already holds
+    /// both.
     pub fn holds_the_same(&self, other: &Self) -> bool {
         let (own, others) = (&self.0.secrets, &other.0.secrets);
         own.iter().map(ExposeSecret::expose_secret).eq(others.iter().map(ExposeSecret::expose_secret))
@@ -160,8 +94,8 @@ impl Credential {
         self.0.masker.get_or_init(|| Arc::new(Masker::new(&self.0.secrets)))
     }
 
-    /// Returns `true` if a URL contains the credential. A secret that is too short to be told from ordinary text counts only as
-    /// a whole parameter.
+    /// Returns `true` if a URL contains the credential. A secret that is too short to be
+    /// distinguished from ordinary text counts only as a whole parameter.
     pub(super) fn is_in(&self, url: &Url) -> bool {
         let parameters = || url.query_pairs().flat_map(|(name, value)| [name, value]);
         self.masker().finds(url.as_str().as_bytes())

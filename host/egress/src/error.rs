@@ -30,6 +30,12 @@ pub enum EgressError {
         /// The rule, and the action of the operator that would allow the request.
         detail: String,
     },
+    /// A redirect or a link leads to a host that the connector does not name among its link hosts.
+    #[error("not allowed: {detail}")]
+    NotLinked {
+        /// The rule, and what the connector's author can do.
+        detail: String,
+    },
     /// The connection or the TLS handshake failed, or the connection broke.
     #[error("no response from {host}: {detail}")]
     Unreachable {
@@ -58,7 +64,9 @@ pub enum EgressError {
         retry_after: Duration,
     },
     /// The body is larger than the limit.
-    #[error("the upstream's response is larger than {limit} bytes: request less, or raise the limit")]
+    #[error(
+        "the upstream's response is larger than {limit} bytes: request less, or raise `limits.response_mb`, or `limits.download_mb` for a file"
+    )]
     TooLarge {
         /// The limit, in bytes.
         limit: u64,

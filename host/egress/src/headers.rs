@@ -1,4 +1,4 @@
-//! The headers that a request may bring along.
+//! The headers that a request may have.
 
 use hyper::header::{
     ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, IF_MATCH,
@@ -7,14 +7,14 @@ use hyper::header::{
 
 use super::error::EgressError;
 use contract_rules::header::is_reserved;
-use contract_rules::limit::HEADERS;
+use contract_rules::limit;
 
 /// Headers that have passed the rules.
 #[derive(Clone, Debug, Default)]
 pub struct Headers(HeaderMap);
 
-/// Headers that a request keeps when a redirect leads to another origin. They describe the body and the wanted response, and
-/// cannot be a key.
+/// Headers that a request keeps when a redirect leads to another origin. They describe the body and
+/// the wanted response, and cannot be a key.
 const PORTABLE: [HeaderName; 10] = [
     ACCEPT,
     ACCEPT_LANGUAGE,
@@ -29,10 +29,12 @@ const PORTABLE: [HeaderName; 10] = [
 ];
 
 impl Headers {
-    /// The headers of a connector's request. `Accept-Encoding` is left out, because the gateway decodes responses itself.
+    /// The headers of a connector's request. `Accept-Encoding` is left out, because the gateway
+    /// decodes responses itself.
     ///
     /// # Errors
-    /// `InvalidRequest` for too many headers, a reserved or malformed name, or a value with CR, LF or NUL.
+    /// `InvalidRequest` for too many headers, a reserved or malformed name, or a value with CR, LF
+    /// or NUL.
     pub fn untrusted<N, V>(pairs: impl IntoIterator<Item = (N, V)>) -> Result<Self, EgressError>
     where
         N: AsRef<str>,
@@ -40,8 +42,8 @@ impl Headers {
     {
         let mut headers = HeaderMap::new();
         for (count, (name, value)) in pairs.into_iter().enumerate() {
-            if count == HEADERS {
-                return Err(EgressError::invalid(format!("a request has at most {HEADERS} headers")));
+            if count == limit::HEADERS {
+                return Err(EgressError::invalid(format!("a request has at most {} headers", limit::HEADERS)));
             }
             let text = name.as_ref();
             let name = HeaderName::from_bytes(text.as_bytes())
@@ -84,7 +86,7 @@ pub(super) fn portable(headers: &HeaderMap) -> HeaderMap {
 
 #[cfg(test)]
 mod tests {
-    use super::{EgressError, HEADERS, Headers};
+    use super::{EgressError, Headers, limit};
 
     fn refusal(name: &str, value: &str) -> String {
         match Headers::untrusted([(name, value)]) {
@@ -97,7 +99,8 @@ mod tests {
     fn headers_of_the_gateway_are_refused_in_any_case_and_named() {
         let names = "Host AUTHORIZATION cookie Content-Length Transfer-Encoding Connection Keep-Alive TE Trailer Upgrade \
                      Proxy-Authorization proxy-connection Expect Via Forwarded X-Forwarded-For x-forwarded-anything X-Real-IP \
-                     X-HTTP-Method-Override X-Method-Override X-HTTP-Method X-Original-URL X-Rewrite-URL";
+                     X-HTTP-Method-Override x_http_method_override X_Forwarded-Host X-Method-Override \
+                     X-HTTP-Method X-Original-URL X-Rewrite-URL";
         for name in names.split_whitespace() {
             let detail = refusal(name, "x");
             assert!(detail.contains(&name.to_lowercase()) && detail.contains("set by the gateway"), "{name}: {detail}");
@@ -117,8 +120,8 @@ mod tests {
     #[test]
     fn at_most_64_headers_are_taken() {
         let pairs = |count| (0..count).map(|number| (format!("x-{number}"), "v"));
-        assert_eq!(Headers::untrusted(pairs(HEADERS)).unwrap().map().len(), HEADERS);
-        assert!(Headers::untrusted(pairs(HEADERS + 1)).is_err());
+        assert_eq!(Headers::untrusted(pairs(limit::HEADERS)).unwrap().map().len(), limit::HEADERS);
+        assert!(Headers::untrusted(pairs(limit::HEADERS + 1)).is_err());
     }
 
     #[test]
@@ -128,6 +131,6 @@ mod tests {
                 .unwrap();
         assert_eq!(headers.map().get_all("accept").iter().count(), 2);
         assert_eq!(headers.map().get("x-name").unwrap().as_bytes(), "Jörg".as_bytes());
-        assert!(!headers.map().contains_key("accept-encoding"), "the gateway decodes answers itself");
+        assert!(!headers.map().contains_key("accept-encoding"), "the gateway decodes responses itself");
     }
 }

@@ -1,4 +1,4 @@
-//! Patterns that hosts are granted and listed by.
+//! Patterns in lists of hosts.
 
 use url::{Host, Url};
 
@@ -14,7 +14,8 @@ pub(super) enum HostPattern {
         /// `None` for the default port of the scheme.
         port: Option<u16>,
     },
-    /// `*.domain`: every host below the domain, on the default port of the scheme, but not the domain itself.
+    /// `*.domain`: every host below the domain, on the default port of the scheme, but not the
+    /// domain itself.
     Below(String),
 }
 
@@ -75,7 +76,8 @@ fn parse_exact(text: &str) -> Option<HostPattern> {
         return None;
     }
     let host = Url::parse(&format!("https://{text}/")).ok()?.host()?.to_owned();
-    // Read from the text: a URL forgets a port that is the default of its scheme, and the scheme is not known here.
+    // The port is read from the text: a parsed URL drops the default port of its scheme, and the
+    // scheme is not known here.
     let port = if text.ends_with(']') { None } else { text.rsplit_once(':').and_then(|(_, port)| port.parse().ok()) };
     Some(HostPattern::Exact { host, port })
 }

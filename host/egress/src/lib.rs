@@ -1,32 +1,46 @@
 //! Sends every request of the gateway, for connectors and for itself.
 //!
 //! # Layout
-//! - `client`: the two pools of connections and their settings; `pool`: sends requests over connections that it keeps; `connector`:
-//!   makes connections; `tls`: the root certificates of the system.
-//! - `address`: the addresses that may be connected to, and the resolver that checks them.
-//! - `upstream`: a service that may be called; `host`: lists of hosts.
-//! - `location`: the address of a request.
-//! - `request`: one request; `headers`: the headers it may have; `credential`: the user's secret, and how requests carry it;
-//!   `link`: addresses that an upstream gave.
-//! - `send`: the life of one request, top to bottom; `redirect`: the next step after a redirect; `retry`: repeated attempts.
-//! - `carrier`: a place between the gateway and the network, for tools of connectors' authors.
-//! - `call_record`: what happened to the requests of one call; `tracing`: the attempts in the trace of a call.
-//! - `pacing`: the queue in front of an upstream; `budget`: a limit on the number of calls in a period.
-//! - `response`: the response, read with bounded memory; `throttle`: refusals that are rate limits.
-//! - `mask`: masks secrets that a response echoes; `needle`: one spelling of such a secret.
-//! - `error`: the errors of requests.
+//! - `client`: the two pools of connections and their settings
+//! - `pool`: sends requests over connections, which it keeps for later requests
+//! - `connector`: makes connections
+//! - `tls`: the root certificates of the operating system
+//! - `address`: the addresses that may be connected to, and the resolver that checks them
+//! - `upstream`: a service that may be called
+//! - `host`: lists of hosts
+//! - `location`: the address of a request
+//! - `request`: one request
+//! - `headers`: the headers that a request may have
+//! - `credential`: the user's secret, as requests carry it
+//! - `form_field`: a form field that carries the user's secret
+//! - `link`: addresses that an upstream gave
+//! - `send`: the life of one request, top to bottom
+//! - `redirect`: the next step after a redirect
+//! - `retry`: when and how often a request is attempted again
+//! - `transport`: replaces the network, for tools of connectors' authors
+//! - `call_record`: what happened to the requests of one call
+//! - `tracing`: the attempts in the trace of a call
+//! - `pacing`: the queue in front of an upstream
+//! - `quota`: limits on the number of calls in a period
+//! - `response`: the response, read with bounded memory
+//! - `throttle`: refusals that are rate limits
+//! - `mask`: masks secrets that a response echoes
+//! - `needle`: one spelling of such a secret
+//! - `error`: the errors of requests
+//! - `cause`: the causes of an error
 //!
-//! Invariants: a connection goes only to an address that was checked. A credential is sent only to the origin of its upstream,
-//! and is in no response, error text or log. Nothing here knows WebAssembly, or the form of errors for callers.
+//! Invariants: a connection goes only to an address that was checked. A credential is sent only to
+//! the origin of its upstream, and is in no response, error text or log. The crate knows neither
+//! WebAssembly nor the form of errors for callers.
 
 mod address;
-mod budget;
 mod call_record;
-mod carrier;
+mod cause;
 mod client;
 mod connector;
 mod credential;
 mod error;
+mod form_field;
 mod headers;
 mod host;
 mod link;
@@ -35,6 +49,7 @@ mod mask;
 mod needle;
 mod pacing;
 mod pool;
+mod quota;
 mod redirect;
 mod request;
 mod response;
@@ -45,20 +60,23 @@ pub(crate) mod testing;
 mod throttle;
 mod tls;
 mod tracing;
+mod transport;
 mod upstream;
 
 pub use address::{Lookup, is_loopback, system_lookup};
-pub use budget::{Budget, Budgets, Left};
 pub use call_record::CallRecord;
-pub use carrier::{Carrier, Outline, Watcher};
 pub use client::{Egress, Settings};
-pub use credential::{Credential, CredentialUse, FormField};
+pub use credential::Credential;
 pub use error::{EgressError, whole_seconds};
+pub use form_field::FormField;
 pub use headers::Headers;
 pub use link::Link;
 pub use mask::{MaskStream, Masker, SHORTEST_SECRET};
+pub use pacing::Pacing;
+pub use quota::{Quota, Quotas, Remaining};
 pub use request::{Body, Request, Target};
 pub use response::{Response, ResponseBody};
 pub use retry::retry_after;
 pub use tracing::{Beginning, EndAttempt, TracedAttempt, Tracing};
-pub use upstream::{Attempt, Observer, Pacing, Upstream, UpstreamSettings};
+pub use transport::{Outline, Transport, Watcher};
+pub use upstream::{Attempt, CredentialUse, Observer, Upstream, UpstreamSettings};

@@ -1,4 +1,4 @@
-//! The address of one request, as a URL and in the forms that a client takes.
+//! The address of one request, as a URL and in the forms that an HTTP client takes.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use url::{Position, Url};
 
 use super::error::EgressError;
 
-/// The address of a request. Most addresses are a path below a base URL. They are made without parsing a URL.
+/// The address of a request. Most addresses are a path below a base URL. They are made without
+/// parsing a URL.
 #[derive(Clone)]
 pub(super) enum Location {
     /// A path at the origin of an upstream.
@@ -55,7 +56,7 @@ impl Location {
         let uri = match self {
             Self::AtOrigin { origin, path } => Uri::builder()
                 .scheme(origin.scheme.clone())
-                // Not a clone, whose bytes the connections of all cores would share.
+                // Not a clone: its bytes would be shared by the connections of all cores.
                 .authority(origin.authority.as_str())
                 .path_and_query(path.clone())
                 .build()
@@ -95,8 +96,8 @@ impl Location {
     }
 }
 
-/// Returns `true` if a URL has this path or query as it is written. In other texts a URL encodes some characters, or reads them
-/// otherwise.
+/// Returns `true` if a URL has this path or query unchanged. A URL encodes or interprets some
+/// characters of other texts.
 pub(super) fn is_plain(path_and_query: &str) -> bool {
     path_and_query.bytes().all(|byte| {
         byte.is_ascii_alphanumeric()

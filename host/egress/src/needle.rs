@@ -1,7 +1,11 @@
 //! The search for one spelling of a secret in a text.
 //!
-//! Each character of the text may be written plainly, percent-encoded, or escaped as in JSON, in any mixture. So a match reads the
-//! text character by character and undoes the encoding of each.
+//! Each character of the text may be written plainly, percent-encoded, or escaped as in JSON, in
+//! any mixture. A match therefore reads the text character by character and decodes each one.
+//!
+//! An example: the needle `a/b` is found in `a/b`, `a%2Fb`, `a\/b` and `\u0061/b`, with 3, 5, 4
+//! and 8 bytes of the text. In `a%2` the search is undecided, because the text ends inside of an
+//! encoded character. In `a%2E` nothing is found, and one byte agrees.
 
 use secrecy::{ExposeSecret, SecretSlice};
 
@@ -19,8 +23,9 @@ pub(super) enum Alphabet {
 pub(super) struct Needle {
     bytes: SecretSlice<u8>,
     alphabet: Alphabet,
-    /// The ways of reading to try. There are several only if the secret contains a percent sign or a backslash: such a character
-    /// in the text may be the secret's own, or begin an encoded character.
+    /// The ways of reading to try. There are several only if the secret contains a percent sign or
+    /// a backslash. In the text, such a character may be part of the secret, or begin an encoded
+    /// character.
     readings: &'static [Reading],
 }
 
@@ -39,14 +44,14 @@ const ALL: [Reading; 4] = [
     Reading { percent: false, escapes: false },
 ];
 
-/// The result of a search at one place of a text.
+/// The result of a search at one position of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Found {
     Nothing,
     /// The secret, in this number of bytes.
     Secret(usize),
     /// The text ends before the result is certain.
-    Perhaps,
+    Undecided,
 }
 
 impl Needle {
@@ -55,13 +60,13 @@ impl Needle {
         Self { bytes: bytes.into(), alphabet, readings: if ambiguous { &ALL } else { &ALL[..1] } }
     }
 
-    /// Compares the beginning of `text` with the needle. `last` says that no more text follows. Also returns the number of bytes
-    /// that agree with the needle.
-    pub(super) fn find(&self, text: &[u8], last: bool) -> (Found, usize) {
+    /// Compares the beginning of `text` with the needle. `last` says that no more text follows.
+    /// Also returns the number of bytes that agree with the needle.
+    pub(super) fn match_prefix(&self, text: &[u8], last: bool) -> (Found, usize) {
         let (mut best, mut longest) = (Found::Nothing, 0);
         for reading in self.readings {
-            let (found, agreed) = self.read(text, *reading);
-            if !last || found != Found::Perhaps {
+            let (found, agreed) = self.compare(text, *reading);
+            if !last || found != Found::Undecided {
                 best = best.max(found);
             }
             longest = longest.max(agreed);
@@ -69,17 +74,17 @@ impl Needle {
         (best, longest)
     }
 
-    fn read(&self, text: &[u8], reading: Reading) -> (Found, usize) {
+    fn compare(&self, text: &[u8], reading: Reading) -> (Found, usize) {
         let mut wanted = self.bytes.expose_secret();
         let mut at = 0;
         while let Some(&first) = wanted.first() {
-            let Some(&literal) = text.get(at) else { return (Found::Perhaps, at) };
+            let Some(&literal) = text.get(at) else { return (Found::Undecided, at) };
             match decode(&text[at..], reading) {
                 Decoded::Character { bytes, length, taken } if self.begins(wanted, &bytes[..length]) => {
                     wanted = &wanted[length..];
                     at += taken;
                 }
-                Decoded::Cut => return (Found::Perhaps, at),
+                Decoded::Cut => return (Found::Undecided, at),
                 _ if self.same(first, literal) => {
                     wanted = &wanted[1..];
                     at += 1;
@@ -103,13 +108,15 @@ impl Needle {
             }
     }
 
-    /// Adds short strings to `out`. Every spelling begins with one of them, so that a text can be searched for these first.
+    /// Adds short strings to `out`. Every spelling begins with one of them, so that a text can be
+    /// searched for these first.
     pub(super) fn beginnings(&self, out: &mut Vec<Vec<u8>>) {
         const LITERAL: usize = 4;
         let bytes = self.bytes.expose_secret();
         let mut runs: Vec<Vec<u8>> = vec![Vec::new()];
         for &byte in bytes.iter().take(LITERAL) {
-            // The encoded forms of this byte. No encoder encodes digits and letters of base64 and hexadecimal text.
+            // The encoded forms of this byte. No encoder encodes digits and letters of base64 and
+            // hexadecimal text.
             if self.alphabet == Alphabet::Exact || !byte.is_ascii_alphanumeric() {
                 for run in &runs {
                     if run.is_empty() {
@@ -163,7 +170,8 @@ fn cases(mark: &[u8], digits: &str, out: &mut Vec<Vec<u8>>) {
     out.append(&mut written);
 }
 
-/// The characters that may follow a backslash for a byte. Some encoders put a backslash before any punctuation.
+/// The characters that may follow a backslash for a byte. Some encoders put a backslash before any
+/// punctuation.
 fn simple_escapes(byte: u8) -> impl Iterator<Item = u8> {
     (b'!'..=b'~').filter(move |letter| *letter != b'u' && unescape(*letter) == byte)
 }
@@ -207,7 +215,8 @@ fn decode(text: &[u8], reading: Reading) -> Decoded {
     }
 }
 
-/// The character that begins with the escape `\uXXXX`, whose value is `unit`. Reads the second half of a surrogate pair.
+/// The character that begins with the escape `\uXXXX`, whose value is `unit`. Reads the second half
+/// of a surrogate pair.
 fn unicode(unit: u32, text: &[u8]) -> Decoded {
     const ESCAPE: usize = 6;
     let (code, taken) = match unit {

@@ -1,7 +1,9 @@
-//! The queue in front of an upstream that requires pauses between calls.
+//! The queue in front of an upstream that limits concurrent calls and requires an interval between
+//! them.
 //!
-//! Only the call at the head of the queue waits for a permit and for its start time. The other calls wait to become the head, in
-//! the order of arrival. A waiting call that is cancelled has neither a permit nor a start time, so it leaves no gap.
+//! Only the call at the head of the queue waits for a permit and for its start time. The other
+//! calls wait to become the head, in the order of arrival. A waiting call that is cancelled has
+//! neither a permit nor a start time, so it leaves no gap.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +14,17 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::error::EgressError;
-use super::upstream::Pacing;
+
+/// The settings of the queue in front of an upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pacing {
+    /// Minimum time between the starts of two calls.
+    pub interval: Duration,
+    /// Maximum number of concurrent calls; 0 counts as 1.
+    pub concurrency: u32,
+    /// Maximum time in the queue. A call that would wait longer is refused.
+    pub max_wait: Duration,
+}
 
 /// The queue of one upstream, or of several that share it.
 pub(super) struct Pacer {
@@ -21,7 +33,7 @@ pub(super) struct Pacer {
     head: tokio::sync::Mutex<()>,
     permits: Arc<Semaphore>,
     /// Earliest start of the next call.
-    next: Mutex<Instant>,
+    next_start: Mutex<Instant>,
     waiting: AtomicU32,
 }
 
@@ -37,7 +49,7 @@ impl Pacer {
             pacing,
             head: tokio::sync::Mutex::new(()),
             permits: Arc::new(Semaphore::new(concurrency.min(Semaphore::MAX_PERMITS))),
-            next: Mutex::new(Instant::now()),
+            next_start: Mutex::new(Instant::now()),
             waiting: AtomicU32::new(0),
         }
     }
@@ -49,17 +61,19 @@ impl Pacer {
     /// Waits until the call may start. Calls start in the order of arrival.
     ///
     /// # Errors
-    /// `RateLimited` at once, if the pauses of the calls before it take longer than `max_wait` of the pacing or last beyond the
-    /// deadline. `RateLimited` later, if the call still waits at that time.
+    /// `RateLimited` immediately, if the intervals of the calls ahead take longer than `max_wait`
+    /// of the pacing or last beyond the deadline. `RateLimited` later, if the call still waits at
+    /// that time.
     pub(super) async fn enter(&self, deadline: Instant) -> Result<Permit, EgressError> {
         let now = Instant::now();
-        let patience = self.pacing.max_wait.min(deadline.saturating_duration_since(now));
+        let max_wait = self.pacing.max_wait.min(deadline.saturating_duration_since(now));
         let waiting = Waiting::join(&self.waiting);
-        let expected = self.next().saturating_duration_since(now) + self.pacing.interval.saturating_mul(waiting.ahead);
-        if expected > patience {
+        let expected =
+            self.next_start().saturating_duration_since(now) + self.pacing.interval.saturating_mul(waiting.ahead);
+        if expected > max_wait {
             return Err(EgressError::RateLimited { retry_after: expected.saturating_sub(self.pacing.max_wait) });
         }
-        timeout(patience, self.turn())
+        timeout(max_wait, self.turn())
             .await
             .map_err(|_| EgressError::RateLimited { retry_after: self.pacing.interval.max(Duration::from_secs(1)) })
     }
@@ -68,16 +82,16 @@ impl Pacer {
         let _head = self.head.lock().await;
         // Fails only if the semaphore is closed, and nothing closes it.
         let permit = Arc::clone(&self.permits).acquire_owned().await.ok();
-        let start = self.next();
+        let start = self.next_start();
         if start > Instant::now() {
             sleep_until(start).await;
         }
-        *self.next.lock() = Instant::now() + self.pacing.interval;
+        *self.next_start.lock() = Instant::now() + self.pacing.interval;
         Permit { _permit: permit }
     }
 
-    fn next(&self) -> Instant {
-        *self.next.lock()
+    fn next_start(&self) -> Instant {
+        *self.next_start.lock()
     }
 }
 
@@ -138,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_call_that_would_wait_too_long_is_refused_at_once() {
+    async fn a_call_that_would_wait_too_long_is_refused_immediately() {
         let pacer = pacer(10, 5);
         let begin = Instant::now();
         let _first = enter(&pacer).await.unwrap();

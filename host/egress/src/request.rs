@@ -11,35 +11,40 @@ use tokio::time::Instant;
 use url::form_urlencoded;
 
 use super::call_record::CallRecord;
-use super::credential::{Credential, CredentialUse};
+use super::credential::Credential;
 use super::error::EgressError;
+use super::form_field::FormField;
 use super::headers::Headers;
 use super::link::Link;
 use super::tracing::Tracing;
-use super::upstream::Upstream;
+use super::upstream::{CredentialUse, Upstream};
 
 /// One request to an upstream.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The method. GET and HEAD are retried. Others are retried only if they surely did not reach the upstream.
+    /// The method. GET and HEAD are retried. Others are retried only if the upstream certainly did
+    /// not act on them.
     pub method: Method,
     /// The address.
     pub target: Target,
-    /// The headers, besides those that egress sets itself.
+    /// The headers. Egress adds further ones.
     pub headers: Headers,
     /// The body. It is held in memory, so that the request can be retried.
     pub body: Body,
     /// The credential of the user. It is masked in the response in any case.
     pub credential: Option<Credential>,
-    /// Leaves the credential out. Otherwise a request to the upstream's own origin carries it as the upstream says.
+    /// Leaves the credential out. Otherwise a request to the upstream's own origin carries it as
+    /// the upstream says.
     pub omit_credential: bool,
-    /// The instant at which everything must have ended, including the reading of the response's body.
+    /// The instant at which everything must have ended, including the reading of the response's
+    /// body.
     pub deadline: Instant,
     /// Maximum size of the response's body in bytes, after decompression.
     pub limit: u64,
-    /// Waits for the time that a rate limit (429) asks for, and tries again. Otherwise the caller gets the rate limit.
+    /// After a rate limit (429), waits for the requested time and tries again. Otherwise the caller
+    /// gets the rate limit.
     pub waits_for_rate_limit: bool,
-    /// Notes what the request meets. `None` if nobody asks later.
+    /// Records what happens to the request. `None` if no one reads it later.
     pub record: Option<Arc<CallRecord>>,
     /// Traces the attempts. `None` if the call is not traced.
     pub trace: Option<Arc<dyn Tracing>>,
@@ -55,7 +60,8 @@ pub enum Target {
 }
 
 impl Request {
-    /// The credential that the request carries to the upstream's own origin; `None` if it carries no credential.
+    /// The credential that the request carries to the upstream's own origin; `None` if it carries
+    /// no credential.
     pub fn carried(&self, upstream: &Upstream) -> Option<&Credential> {
         let is_own = match &self.target {
             Target::Path(_) => true,
@@ -63,6 +69,39 @@ impl Request {
         };
         let is_carried = is_own && !self.omit_credential && upstream.credential != CredentialUse::None;
         self.credential.as_ref().filter(|_| is_carried)
+    }
+
+    /// Checks a request that is about to carry the secret in a form field.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if the body is not a form, or if the body or the query already has a field
+    /// of one of the names.
+    pub(super) fn check_form_field(&self, field: &FormField) -> Result<(), EgressError> {
+        let fields: &[(String, String)] = match &self.body {
+            Body::Empty => &[],
+            Body::Form(fields) => fields,
+            Body::Json(_) | Body::Typed { .. } => {
+                return Err(EgressError::invalid(format!(
+                    "the credential is sent in the form field `{}`, so the body must be a form or empty",
+                    field.name
+                )));
+            }
+        };
+        let query = match &self.target {
+            Target::Path(path) => path.split_once('?').map(|(_, query)| query).unwrap_or_default(),
+            Target::Link(_) => "",
+        };
+        let in_query = form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
+        let names = fields.iter().map(|(name, _)| name.as_str().into()).chain(in_query);
+        for name in names {
+            if let Some(reserved) = field.reserved_name(&name) {
+                return Err(EgressError::invalid(format!(
+                    "the request already has a field `{reserved}`, which is a name for the user's credential: leave the \
+                     field out, or send the request without the credential"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// The credential if the request carries it as it was made, in a header or in the query.
@@ -91,8 +130,8 @@ pub enum Body {
 }
 
 impl Body {
-    /// The bytes to send. Also sets the header `Content-Type`. `secret` is a further field of a form; the body is then a form
-    /// or empty.
+    /// The bytes to send. Also sets the header `Content-Type`. `secret` is a further field of a
+    /// form; the body is then a form or empty.
     ///
     /// # Errors
     /// `InvalidRequest` if the media type has a character that headers cannot have.

@@ -10,49 +10,53 @@ use tokio::time::Instant;
 /// Maximum number of retries after the first attempt.
 pub(super) const MAX_RETRIES: u32 = 2;
 
-/// Average pause before the first retry. Each further pause is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// Average delay before the first retry. Each further delay is twice as long.
+const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 
-/// How often the least pause after a rate limit doubles.
+/// How often the minimum delay after a rate limit doubles.
 const MAX_DOUBLINGS: u32 = 6;
 
-/// Returns `true` if a request changes nothing (RFC 9110, section 9.2.1), so that it can be sent again although the upstream may
-/// have acted on it. PUT and DELETE are not among them: services give them effects that a second request has once more, such as a
-/// second file beside the first.
+/// Returns `true` if a request changes nothing (RFC 9110, section 9.2.1), so that it can be sent
+/// again although the upstream may have acted on it. PUT and DELETE are not among them: in some
+/// services a second request has a second effect, such as a second file with the same name.
 pub(super) fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-/// Returns `true` if another attempt may succeed at once after this status. 429 is not among them: see [`pause_of_rate_limit`].
-pub(super) fn transient(status: StatusCode) -> bool {
+/// Returns `true` if another attempt may succeed soon after this status. For 429 see
+/// [`rate_limit_delay`].
+pub(super) fn is_transient(status: StatusCode) -> bool {
     matches!(status, StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT)
 }
 
-/// The pause before a retry: the one that the upstream asked for, else a growing one of random length, so that calls that failed
-/// together are not retried together. `None` if no retry or no time is left.
-pub(super) fn pause(retries: u32, asked: Option<Duration>, deadline: Instant) -> Option<Duration> {
+/// The delay before a retry: the one that the upstream requested, else a random one that grows with
+/// each retry, so that calls that failed together are not retried together. `None` if no retry or
+/// no time remains.
+pub(super) fn backoff(retries: u32, requested: Option<Duration>, deadline: Instant) -> Option<Duration> {
     if retries >= MAX_RETRIES {
         return None;
     }
-    let pause = asked.unwrap_or_else(|| jitter(FIRST_PAUSE * 2_u32.pow(retries)));
-    (pause < deadline.saturating_duration_since(Instant::now())).then_some(pause)
+    let delay = requested.unwrap_or_else(|| jitter(FIRST_BACKOFF * 2_u32.pow(retries)));
+    (delay < deadline.saturating_duration_since(Instant::now())).then_some(delay)
 }
 
-/// The pause after a rate limit: the one that the upstream asked for, but a growing one at least. `None` if the upstream did not
-/// say when to try again, or if no time is left.
-pub(super) fn pause_of_rate_limit(retries: u32, asked: Option<Duration>, deadline: Instant) -> Option<Duration> {
-    let least = jitter(FIRST_PAUSE * 2_u32.pow(retries.min(MAX_DOUBLINGS)));
-    let pause = asked?.max(least);
-    (pause < deadline.saturating_duration_since(Instant::now())).then_some(pause)
+/// The delay after a rate limit: the one that the upstream requested, but at least one that grows
+/// with each retry. `None` if the upstream did not say when to try again, or if no time remains.
+pub(super) fn rate_limit_delay(retries: u32, requested: Option<Duration>, deadline: Instant) -> Option<Duration> {
+    let least = jitter(FIRST_BACKOFF * 2_u32.pow(retries.min(MAX_DOUBLINGS)));
+    let delay = requested?.max(least);
+    (delay < deadline.saturating_duration_since(Instant::now())).then_some(delay)
 }
 
-/// A random duration between half and one and a half times the given one. The keys of the standard library's hasher are random.
+/// A random duration between half and one and a half times the given one. The keys of the standard
+/// library's hasher are random.
 fn jitter(duration: Duration) -> Duration {
     let permille = RandomState::new().hash_one(()) % 1000;
     duration / 2 + duration * u32::try_from(permille).unwrap_or(0) / 1000
 }
 
-/// The header `Retry-After`, as seconds or as a date (RFC 9110, section 10.2.3). A date in the past counts as 0.
+/// The header `Retry-After`, as seconds or as a date (RFC 9110, section 10.2.3). A date in the past
+/// counts as 0.
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {
@@ -64,34 +68,34 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, HeaderMap, Instant, MAX_RETRIES, RETRY_AFTER, SystemTime, pause, retry_after};
+    use super::{Duration, HeaderMap, Instant, MAX_RETRIES, RETRY_AFTER, SystemTime, backoff, retry_after};
 
-    fn read(value: &str) -> Option<Duration> {
+    fn parsed(value: &str) -> Option<Duration> {
         retry_after(&HeaderMap::from_iter([(RETRY_AFTER, value.parse().unwrap())]))
     }
 
     #[test]
     fn retry_after_is_read_in_both_forms() {
-        assert_eq!(read("120"), Some(Duration::from_secs(120)));
-        assert_eq!(read(" 0 "), Some(Duration::ZERO));
-        let soon = read(&httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(100))).unwrap();
+        assert_eq!(parsed("120"), Some(Duration::from_secs(120)));
+        assert_eq!(parsed(" 0 "), Some(Duration::ZERO));
+        let soon = parsed(&httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(100))).unwrap();
         assert!((90..=100).contains(&soon.as_secs()), "{soon:?}");
-        assert_eq!(read("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
+        assert_eq!(parsed("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
         for nonsense in ["", "-1", "soon", "1.5"] {
-            assert_eq!(read(nonsense), None, "{nonsense}");
+            assert_eq!(parsed(nonsense), None, "{nonsense}");
         }
         assert_eq!(retry_after(&HeaderMap::new()), None);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn pauses_grow_and_are_bounded_in_number_and_time() {
+    async fn backoffs_grow_and_are_bounded_in_number_and_time() {
         let deadline = Instant::now() + Duration::from_secs(10);
         for (retries, least, most) in [(0, 50, 150), (1, 100, 300)] {
-            let pause = pause(retries, None, deadline).unwrap().as_millis();
-            assert!((least..=most).contains(&pause), "{pause}");
+            let backoff = backoff(retries, None, deadline).unwrap().as_millis();
+            assert!((least..=most).contains(&backoff), "{backoff}");
         }
-        assert_eq!(pause(MAX_RETRIES, None, deadline), None);
-        assert_eq!(pause(0, Some(Duration::from_secs(9)), deadline), Some(Duration::from_secs(9)));
-        assert_eq!(pause(0, Some(Duration::from_secs(10)), deadline), None);
+        assert_eq!(backoff(MAX_RETRIES, None, deadline), None);
+        assert_eq!(backoff(0, Some(Duration::from_secs(9)), deadline), Some(Duration::from_secs(9)));
+        assert_eq!(backoff(0, Some(Duration::from_secs(10)), deadline), None);
     }
 }

@@ -1,8 +1,9 @@
 //! Rate limits that a response does not declare as such.
 //!
-//! The status of a rate limit is 429, with a `Retry-After` (RFC 6585). Some services answer 403 instead, give the time in headers
-//! that count requests, or give the reason in the body. Such a response gets the status 429 and a `Retry-After` here, so that the
-//! rest of the gateway knows one form only.
+//! The status of a rate limit is 429, with a `Retry-After` (RFC 6585). Some services send 403
+//! instead, give the time in headers that count requests, or give the reason in the body. This
+//! module gives such a response the status 429 and a `Retry-After`, so that the rest of the gateway
+//! knows one form only.
 
 use std::time::{Duration, SystemTime};
 
@@ -22,28 +23,30 @@ const COUNTERS: [(&str, &str); 2] =
 const QUOTA_REASONS: [&str; 5] =
     ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded", "RATE_LIMIT_EXCEEDED"];
 
-/// The words of a message before the time of the next attempt, as in `Retry after 2026-03-02T10:00:00.000Z`.
+/// The words of a message before the time of the next attempt, as in
+/// `Retry after 2026-03-02T10:00:00.000Z`.
 const RETRY_AFTER_WORDS: &str = "Retry after ";
 
 /// Maximum size of a body that is searched for a reason.
 const MAX_REFUSAL_BYTES: usize = 16 << 10;
 
 /// Values up to this limit are relative seconds; larger ones are Unix timestamps.
-const LONGEST_PAUSE: u64 = 1_000_000_000;
+const MAX_RELATIVE_SECONDS: u64 = 1_000_000_000;
 
-/// If the headers of a refusal say that it is a rate limit, sets the status 429 and a `Retry-After` in seconds.
+/// If the headers of a refusal say that it is a rate limit, sets the status 429 and a `Retry-After`
+/// in seconds.
 pub(super) fn normalize(status: &mut StatusCode, headers: &mut HeaderMap) {
     if !matches!(*status, StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS) {
         return;
     }
-    if let Some(pause) = retry_after(headers).or_else(|| until_reset(*status, headers)) {
+    if let Some(delay) = retry_after(headers).or_else(|| until_reset(*status, headers)) {
         *status = StatusCode::TOO_MANY_REQUESTS;
-        headers.insert(RETRY_AFTER, whole_seconds(pause).into());
+        headers.insert(RETRY_AFTER, whole_seconds(delay).into());
     }
 }
 
-/// If the body of a refusal says that it is a rate limit, sets the status 429. If the body of a rate limit says when the next
-/// attempt may succeed, and the headers do not, sets `Retry-After`.
+/// If the body of a refusal says that it is a rate limit, sets the status 429. If the body of a
+/// rate limit says when the next attempt may succeed, and the headers do not, sets `Retry-After`.
 pub(super) async fn recognize(response: &mut Response) {
     let limited = response.status == StatusCode::TOO_MANY_REQUESTS;
     if !limited && response.status != StatusCode::FORBIDDEN || response.headers.contains_key(RETRY_AFTER) {
@@ -54,8 +57,8 @@ pub(super) async fn recognize(response: &mut Response) {
     let Ok(body) = serde_json::from_slice::<Value>(body) else { return };
     if limited || is_quota(&body) {
         response.status = StatusCode::TOO_MANY_REQUESTS;
-        if let Some(pause) = until_named_time(&body) {
-            response.headers.insert(RETRY_AFTER, whole_seconds(pause).into());
+        if let Some(delay) = until_named_time(&body) {
+            response.headers.insert(RETRY_AFTER, whole_seconds(delay).into());
         }
     }
 }
@@ -70,14 +73,15 @@ fn is_quota(body: &Value) -> bool {
         .any(|reason| QUOTA_REASONS.contains(&reason))
 }
 
-/// The time until the moment that `/error/message` names.
+/// The time until the instant that `/error/message` names.
 fn until_named_time(body: &Value) -> Option<Duration> {
     let (_, time) = body.pointer("/error/message")?.as_str()?.split_once(RETRY_AFTER_WORDS)?;
     let time = humantime::parse_rfc3339(time.split_whitespace().next()?).ok()?;
     Some(time.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// The time until a used-up limit allows requests again. A refusal with the status 429 needs no count of remaining requests.
+/// The time until a used-up limit allows requests again. A refusal with the status 429 needs no
+/// count of remaining requests.
 fn until_reset(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
     let limited = status == StatusCode::TOO_MANY_REQUESTS;
@@ -85,7 +89,7 @@ fn until_reset(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
     let (_, reset) =
         COUNTERS.into_iter().find(|(remaining, reset)| headers.contains_key(*reset) && used_up(remaining))?;
     let reset = Duration::from_secs(number(reset)?);
-    if reset.as_secs() <= LONGEST_PAUSE {
+    if reset.as_secs() <= MAX_RELATIVE_SECONDS {
         return Some(reset);
     }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -98,7 +102,7 @@ mod tests {
 
     use super::{Duration, HeaderMap, RETRY_AFTER, StatusCode, SystemTime, is_quota, normalize, until_named_time};
 
-    /// Status and `Retry-After` of an answer.
+    /// Status and `Retry-After` of a response.
     fn read(status: u16, headers: &[(&'static str, &str)]) -> (u16, Option<u64>) {
         let mut status = StatusCode::from_u16(status).unwrap();
         let mut headers: HeaderMap =
@@ -119,16 +123,16 @@ mod tests {
     fn a_reset_may_be_a_timestamp() {
         let soon = SystemTime::now() + Duration::from_secs(100);
         let soon = soon.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs().to_string();
-        let (status, pause) = read(403, &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", &soon)]);
-        assert!(status == 429 && pause.is_some_and(|pause| (90..=100).contains(&pause)), "{pause:?}");
+        let (status, delay) = read(403, &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", &soon)]);
+        assert!(status == 429 && delay.is_some_and(|delay| (90..=100).contains(&delay)), "{delay:?}");
         assert_eq!(read(403, &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1000000001")]), (429, Some(1)));
     }
 
     #[test]
     fn a_date_becomes_seconds() {
         let soon = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(100));
-        let (status, pause) = read(429, &[("retry-after", &soon)]);
-        assert!(status == 429 && pause.is_some_and(|pause| (90..=100).contains(&pause)), "{pause:?}");
+        let (status, delay) = read(429, &[("retry-after", &soon)]);
+        assert!(status == 429 && delay.is_some_and(|delay| (90..=100).contains(&delay)), "{delay:?}");
     }
 
     #[test]
@@ -153,8 +157,8 @@ mod tests {
     fn a_message_may_name_the_time_of_the_next_attempt() {
         let until = |message: &str| until_named_time(&json!({"error": {"message": message}}));
         let soon = humantime::format_rfc3339_millis(SystemTime::now() + Duration::from_secs(100));
-        let pause = until(&format!("User-rate limit exceeded.  Retry after {soon} (Mail sending)"));
-        assert!(pause.is_some_and(|pause| (90..=100).contains(&pause.as_secs())), "{pause:?}");
+        let delay = until(&format!("User-rate limit exceeded.  Retry after {soon} (Mail sending)"));
+        assert!(delay.is_some_and(|delay| (90..=100).contains(&delay.as_secs())), "{delay:?}");
         assert_eq!(until("Retry after 2015-06-16T14:54:06.105Z"), Some(Duration::ZERO));
         for message in ["User-rate limit exceeded.", "Retry after a while", "Retry after "] {
             assert_eq!(until(message), None, "{message}");

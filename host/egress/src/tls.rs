@@ -1,7 +1,8 @@
 //! TLS with the operating system's root certificates.
 //!
-//! Reading them takes some milliseconds, and fails on a machine without root certificates. So they are read at the first
-//! handshake: the gateway starts fast, and upstreams without TLS work on every machine.
+//! Reading them takes some milliseconds, and fails on a machine without root certificates. They are
+//! therefore read at the first handshake: the gateway starts fast, and upstreams without TLS work
+//! on every machine.
 
 use std::sync::{Arc, OnceLock};
 
@@ -39,7 +40,8 @@ impl SystemRoots {
         if let Some(verifier) = self.verifier.get() {
             return Ok(verifier);
         }
-        // A failure is not stored, because an operator may install root certificates while the gateway runs.
+        // A failure is not stored, because an operator may install root certificates while the
+        // gateway runs.
         let verifier = Verifier::new(Arc::clone(&self.provider)).map_err(|error| {
             let error = match error {
                 Error::General(text) => text,

@@ -1,11 +1,11 @@
-//! The part of egress in the trace of a call.
+//! Spans of egress in the trace of a call.
 
 use std::fmt;
 
 use hyper::Method;
 use hyper::header::{HeaderName, HeaderValue};
 
-/// Makes the attempts of a request a part of the trace of a call.
+/// Adds the attempts of a request to the trace of a call.
 pub trait Tracing: fmt::Debug + Send + Sync {
     /// An attempt begins.
     fn begin(&self, attempt: Beginning<'_>) -> TracedAttempt;
@@ -26,11 +26,12 @@ pub struct Beginning<'a> {
 
 /// An attempt that is a part of a trace.
 pub struct TracedAttempt {
-    /// The header that names the trace to the upstream. It replaces one of the connector.
-    pub traceparent: Option<(HeaderName, HeaderValue)>,
+    /// The headers that name the trace to the upstream. They replace those of the connector.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
     /// Ends the attempt.
     pub end: EndAttempt,
 }
 
-/// Called at the end of an attempt with the status; `None` if there was no response. Dropped if the call is cancelled.
+/// Called at the end of an attempt with the status; `None` if there was no response. Dropped if the
+/// call is cancelled.
 pub type EndAttempt = Box<dyn FnOnce(Option<u16>) + Send>;

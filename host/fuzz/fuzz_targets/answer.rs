@@ -1,5 +1,6 @@
-//! Fuzzes the answer of an upstream: its status line, headers and body, as they come over a connection. Reading it must never panic.
-//! The credential must be in no header, body, link or error.
+//! Fuzzes the answer of an upstream: its status line, headers and body, as they come over a
+//! connection. Reading it must never panic. The credential must be in no header, body, link or
+//! error.
 //!
 //! The input is the whole answer. `TOKEN` in it stands for the credential that the request carried.
 
@@ -21,7 +22,8 @@ use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
-/// An address of loopback at which nothing else listens, because an answer may redirect to any port.
+/// An address of loopback at which nothing else listens, because an answer may redirect to any
+/// port.
 const HOST: &str = "127.87.65.43";
 
 const TOKEN: &str = "tok-3f/9+A~secret";

@@ -1,5 +1,5 @@
-//! Fuzzes the validation of a request body by a schema. It must never panic, must bound its violations, and must give the connector
-//! only a JSON object that the schema accepts as well.
+//! Fuzzes the validation of a request body by a schema. It must never panic, must bound its
+//! violations, and must give the connector only a JSON object that the schema accepts as well.
 //!
 //! The input is the schema in the first line, and the body in the further ones.
 
@@ -17,12 +17,13 @@ fuzz_target!(|input: &[u8]| {
     let (schema, body) = (&input[..end], &input[end + 1..]);
     let Ok(schema) = str::from_utf8(schema) else { return };
     let Ok(schema) = Schema::compile(schema, true) else { return };
-    match schema.read(body) {
+    match schema.parse(body) {
         Ok(input) => {
             let object: Map<String, Value> = serde_json::from_str(&input.text).expect("the connector gets an object");
             assert!(!object.contains_key("response_fields") && !object.contains_key("response_filters"));
-            // Nulls that mean an absent member are gone, and the rest is accepted again, unless the schema wants the member.
-            let again = schema.read(input.text.as_bytes());
+            // Nulls that mean an absent member are gone, and the rest is accepted again, unless the
+            // schema wants the member.
+            let again = schema.parse(input.text.as_bytes());
             assert!(matches!(again, Ok(_) | Err(InputError::Invalid(_))), "{again:?}", again = again.err());
         }
         Err(InputError::Invalid(violations)) => {

@@ -1,5 +1,6 @@
-//! Fuzzes the query with which a provider sends a user back. A query is accepted if it has one `state`, and at most one `code` and
-//! one `error`. Their values must be those that any other reader of forms finds.
+//! Fuzzes the query with which a provider sends a user back. A query is accepted if it has one
+//! `state`, and at most one `code` and one `error`. Their values must be those that any other
+//! reader of forms finds.
 
 #![no_main]
 

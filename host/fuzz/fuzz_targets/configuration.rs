@@ -1,4 +1,5 @@
-//! Fuzzes the configuration file. Reading it must never panic. A refusal must name a line of the file, and must not contain a secret.
+//! Fuzzes the configuration file. Reading it must never panic. A refusal must name a line of the
+//! file, and must not contain a secret.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Fuzzes the rules of a manifest. The check must never panic. An accepted manifest must keep the rules that the gateway relies on.
+//! Fuzzes the rules of a manifest. The check must never panic. An accepted manifest must keep the
+//! rules that the gateway relies on.
 //!
 //! Each line of the input is a part of an honest manifest and its new text: `identifier other`.
 

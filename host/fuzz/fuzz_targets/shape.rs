@@ -1,8 +1,9 @@
-//! Fuzzes shaping. It must never panic, must accept only JSON, must answer with JSON, and projecting twice must equal
-//! projecting once.
+//! Fuzzes shaping. It must never panic, must accept only JSON, must answer with JSON, and
+//! projecting twice must equal projecting once.
 //!
-//! The input is a line of response fields, a line of filters, and the document. Spaces separate paths and values. A filter is
-//! `root field values…`, and semicolons separate filters. The root `-` means that the filter has no root.
+//! The input is a line of response fields, a line of filters, and the document. Spaces separate
+//! paths and values. A filter is `root field values…`, and semicolons separate filters. The root
+//! `-` means that the filter has no root.
 
 #![no_main]
 
@@ -54,8 +55,8 @@ fn check(fields: &Value, filters: &Value, document: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Asks serde_json. `IgnoredAny` checks only the grammar. A `Value` would also refuse numbers that do not fit a float, and
-/// escapes that are half a surrogate pair.
+/// Asks serde_json. `IgnoredAny` checks only the grammar. A `Value` would also refuse numbers that
+/// do not fit a float, and escapes that are half a surrogate pair.
 fn is_json(document: &[u8]) -> bool {
     str::from_utf8(document).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
 }

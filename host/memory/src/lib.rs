@@ -1,8 +1,9 @@
 //! A budget of memory that all calls of the gateway share.
 //!
-//! Limits of single calls do not protect the process from many calls: 150 bodies of 10 MB are 1.5 GB. So whatever a caller, an
-//! upstream or a connector can make large takes its size out of one budget, and gives it back when it is freed. If the budget is
-//! used up, the call is refused. The process is not killed.
+//! Limits of single calls do not protect the process from many calls: 150 bodies of 10 MB are 1.5
+//! GB. Everything that a caller, an upstream or a connector can make large therefore takes its size
+//! from one budget, and returns it when it is freed. If the budget is used up, the call is refused,
+//! and the process is not killed.
 
 use std::fs;
 use std::sync::Arc;
@@ -10,18 +11,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
-/// Bytes below this size cost less than counting them. The limits of connections and calls bound them.
+/// Bytes below this size cost less than counting them. The limits of connections and calls bound
+/// them.
 const SMALL_BYTES: usize = 4 << 10;
 
-/// The part of the budget, as a divisor, that calls leave to others until they are admitted. Callers who send large bodies would
-/// otherwise take the memory of calls that already run.
+/// The part of the budget, as a divisor, that calls may not use until they are admitted. Otherwise
+/// callers who send large bodies would take the memory of calls that already run.
 const RESERVED: u64 = 4;
 
 /// The budget. Clones share it.
 #[derive(Clone, Debug)]
 pub struct MemoryBudget(Arc<Counted>);
 
-/// The budget, for the clones that are counted together. See [`MemoryBudget::with_own_count`].
+/// The budget, with a reference count for some of its clones. See [`MemoryBudget::with_own_count`].
 #[derive(Debug)]
 struct Counted {
     budget: Arc<Budget>,
@@ -40,10 +42,10 @@ pub struct Exhausted;
 
 /// A part of the budget. Dropping it gives the part back.
 #[derive(Debug)]
-pub struct Held {
+pub struct Reservation {
     budget: MemoryBudget,
     bytes: u64,
-    /// The most that all parts may hold together for this one to grow.
+    /// Maximum size of all parts together up to which this one may grow.
     ceiling: u64,
 }
 
@@ -53,8 +55,8 @@ impl MemoryBudget {
         Self(Arc::new(Counted { budget: Arc::new(Budget { limit, held: AtomicU64::new(0) }) }))
     }
 
-    /// The same budget, whose clones are counted apart. Each call clones it several times. If the calls of two cores changed one
-    /// count, each core would wait for the other's cache line.
+    /// The same budget with a separate reference count. Each call clones it several times. If the
+    /// calls of two cores changed one count, each core would wait for the other's cache line.
     #[must_use]
     pub fn with_own_count(&self) -> Self {
         Self(Arc::new(Counted { budget: Arc::clone(&self.0.budget) }))
@@ -65,12 +67,13 @@ impl MemoryBudget {
         Self::new(u64::MAX)
     }
 
-    /// Half of the memory that the process may use: of its control group if that has a limit, else of the machine.
+    /// Half of the memory that the process may use: of its control group if that has a limit, else
+    /// of the machine.
     pub fn half_of_the_machine() -> u64 {
         memory_of_group().into_iter().chain(memory_of_machine()).min().unwrap_or(DEFAULT_BYTES) / 2
     }
 
-    /// The bytes that are held now.
+    /// The number of bytes in use.
     pub fn held(&self) -> u64 {
         self.0.budget.held.load(Ordering::Relaxed)
     }
@@ -80,37 +83,38 @@ impl MemoryBudget {
         self.0.budget.limit
     }
 
-    /// A part of the budget that is empty yet.
-    pub fn part(&self) -> Held {
+    /// An empty part of the budget, which can grow.
+    pub fn part(&self) -> Reservation {
         self.part_up_to(self.limit())
     }
 
-    /// The same for a call that is not admitted yet: its body, and what is made of the body to validate it. It leaves a quarter of the
-    /// budget to calls that run.
-    pub fn part_before_admission(&self) -> Held {
+    /// As [`MemoryBudget::part`], for a call that is not admitted yet: its body, and the values
+    /// that validation makes of the body. It leaves a quarter of the budget to running calls.
+    pub fn part_before_admission(&self) -> Reservation {
         self.part_up_to(self.limit() - self.limit() / RESERVED)
     }
 
-    fn part_up_to(&self, ceiling: u64) -> Held {
-        Held { budget: self.clone(), bytes: 0, ceiling }
+    fn part_up_to(&self, ceiling: u64) -> Reservation {
+        Reservation { budget: self.clone(), bytes: 0, ceiling }
     }
 
-    /// Takes the size of `bytes` out of the budget until the last reference to them is dropped. Small ones are not counted.
+    /// Takes the size of `bytes` from the budget until the last reference to them is dropped. Small
+    /// ones are not counted.
     ///
     /// # Errors
-    /// If not so much is left.
+    /// If the budget has too little left.
     pub fn hold_bytes(&self, bytes: Bytes) -> Result<Bytes, Exhausted> {
         let mut held = self.part();
         held.grow_to(bytes.len())?;
-        Ok(held.of(bytes))
+        Ok(held.tie_to(bytes))
     }
 }
 
-impl Held {
+impl Reservation {
     /// Makes the part as large as `size`, if it is smaller. Small sizes are not counted.
     ///
     /// # Errors
-    /// If not so much is left. The part stays as large as it is.
+    /// If the budget has too little left. The size of the part does not change.
     pub fn grow_to(&mut self, size: usize) -> Result<(), Exhausted> {
         let bytes = (size as u64).saturating_sub(self.bytes);
         if size < SMALL_BYTES || bytes == 0 {
@@ -123,17 +127,26 @@ impl Held {
         Ok(())
     }
 
-    /// Ties the part to `bytes`: it is given back when the last reference to them is dropped.
+    /// Returns all but `size` bytes of the part.
+    pub fn shrink_to(&mut self, size: usize) {
+        let freed = self.bytes.saturating_sub(size as u64);
+        if freed > 0 {
+            self.budget.0.budget.held.fetch_sub(freed, Ordering::Relaxed);
+            self.bytes -= freed;
+        }
+    }
+
+    /// Ties the part to `bytes`: it is returned when the last reference to them is dropped.
     #[must_use]
-    pub fn of(self, bytes: Bytes) -> Bytes {
+    pub fn tie_to(self, bytes: Bytes) -> Bytes {
         if self.bytes == 0 {
             return bytes;
         }
-        Bytes::from_owner(Owner { bytes, _held: self })
+        Bytes::from_owner(ReservedBytes { bytes, _reservation: self })
     }
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
         // Most parts are of small sizes, and all cores write this number.
         if self.bytes > 0 {
@@ -142,21 +155,21 @@ impl Drop for Held {
     }
 }
 
-struct Owner {
+struct ReservedBytes {
     bytes: Bytes,
-    _held: Held,
+    _reservation: Reservation,
 }
 
-impl AsRef<[u8]> for Owner {
+impl AsRef<[u8]> for ReservedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// The assumed memory if the system does not tell.
+/// The assumed memory if the system does not report it.
 const DEFAULT_BYTES: u64 = 2 << 30;
 
-/// The limit of the control group (version 2), which a container has.
+/// The limit of the control group (version 2), as containers have it.
 fn memory_of_group() -> Option<u64> {
     fs::read_to_string("/sys/fs/cgroup/memory.max").ok()?.trim().parse().ok()
 }
@@ -182,6 +195,9 @@ mod tests {
         held.grow_to(10_000).unwrap();
         assert_eq!(held.grow_to(10_001), Err(Exhausted));
         assert_eq!(budget.held(), 10_000);
+        held.shrink_to(8000);
+        held.shrink_to(9000);
+        assert_eq!(budget.held(), 8000);
         budget.part().grow_to(SMALL_BYTES - 1).unwrap();
         drop(held);
         assert_eq!(budget.held(), 0);

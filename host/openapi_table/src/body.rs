@@ -30,7 +30,7 @@ pub(crate) fn fields(reader: &mut Reader<'_>, operation: &Value, taken: &[Field]
     let Some(flat) = reader.flat(schema)? else { return Err("its body contains itself".to_owned()) };
     let names: Vec<&String> =
         flat.get("properties").and_then(Value::as_object).into_iter().flat_map(|all| all.keys()).collect();
-    // Dots in the name of a member would lead into inner objects.
+    // A dot in the name of a member would separate the names of nested objects.
     let has_dots = names.iter().any(|name| name.contains('.') && !name.starts_with('@'));
     if names.is_empty() || has_dots {
         let read = reader.field(WHOLE, &flat, required).map_err(|why| format!("its body: {why}"))?;
@@ -63,7 +63,7 @@ pub(crate) fn fields(reader: &mut Reader<'_>, operation: &Value, taken: &[Field]
 /// A member of the body.
 fn member(read: Read, given: &str, example: Option<Value>) -> Field {
     let mut spec = read.field;
-    // An object of this name would be the whole body.
+    // A field with this name would be the whole body.
     let needs_name = spec.name != given || (given == WHOLE && matches!(spec.kind, Kind::Object | Kind::Members(_)));
     if read.nullable {
         spec.optional = true;
@@ -90,8 +90,8 @@ pub(crate) fn is_json(media_type: &str) -> bool {
         || (name.starts_with("application/") && name.ends_with("+json"))
 }
 
-/// The media types of the first successful answer that has a body.
-pub(crate) fn answered<'a>(reader: &Reader<'a>, operation: &'a Value) -> Vec<&'a String> {
+/// The media types of the first successful response that has a body.
+pub(crate) fn response_media_types<'a>(reader: &Reader<'a>, operation: &'a Value) -> Vec<&'a String> {
     let responses = operation.get("responses").and_then(Value::as_object).into_iter().flatten();
     let successes = responses.filter(|(status, _)| status.starts_with('2'));
     let contents = successes.filter_map(|(_, response)| {

@@ -1,13 +1,14 @@
-//! `$ref`, `allOf`, `oneOf` and `anyOf`: one flat schema in their place.
+//! `$ref`, `allOf`, `oneOf` and `anyOf`, replaced by one flat schema.
 
 use serde_json::{Map, Value, json};
 
 use crate::schema::{Reader, types};
 
-/// Schemas inside of each other. A deeper one is an error of the document.
+/// Maximum depth of nested schemas. A deeper schema is an error of the document.
 const MAX_LEVELS: usize = 32;
 
-/// Keywords that say what a value is. A choice between schemas without them is about required members only.
+/// Keywords that say what a value is. A choice between schemas without them is about required
+/// members only.
 const OF_TYPE: [&str; 6] = ["type", "properties", "items", "enum", "$ref", "allOf"];
 
 impl Reader<'_> {
@@ -29,7 +30,7 @@ impl Reader<'_> {
         }
         let Value::Object(found) = found else { return Ok(Some(json!({}))) };
         let mut flat = found.clone();
-        // Keywords beside a reference describe this use of the schema.
+        // Keywords next to a reference describe this use of the schema.
         if reference.is_some()
             && let Some(description) = schema.get("description")
         {
@@ -50,7 +51,7 @@ impl Reader<'_> {
         Ok(Some(Value::Object(flat)))
     }
 
-    /// Merges what a choice leaves into the schema.
+    /// Merges the result of a choice into the schema.
     fn choose(&mut self, flat: &mut Map<String, Value>, choices: &[Value], level: usize) -> Result<(), String> {
         let says_type = |choice: &Value| OF_TYPE.iter().any(|keyword| choice.get(keyword).is_some());
         if !choices.iter().any(says_type) {
@@ -86,7 +87,7 @@ impl Reader<'_> {
             [first, ..] => {
                 let names: Vec<String> = kinds.iter().flatten().map(|kind| format!("`{kind}`")).collect();
                 let first_kind = kinds.iter().flatten().next().cloned().unwrap_or_default();
-                // A schema beside the choice that says the type already decides.
+                // If the schema around the choice has a type, that type holds.
                 if before.get("type").and_then(Value::as_str).is_none() {
                     self.note(format!("it is one of {}; the field takes `{first_kind}` only", names.join(", ")));
                 }
@@ -118,7 +119,8 @@ fn is_list_of_strings(schema: &Value) -> bool {
     types(schema) == ["array"] && schema.get("items").is_some_and(is_string)
 }
 
-/// Adds the members of a schema to another one. What is there already stays; properties and required names are joined.
+/// Adds the members of a schema to another one. Members that exist stay as they are. Properties and
+/// required names are joined.
 fn merge(into: &mut Map<String, Value>, from: Map<String, Value>) {
     for (key, value) in from {
         match (into.get_mut(&key), value) {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::{OpenapiError, version2};
 
-/// References that lead to references. A longer chain leads nowhere.
+/// Maximum length of a chain of references. A longer chain is not followed.
 const MAX_REFERENCES: usize = 32;
 
 /// An OpenAPI document of version 3.
@@ -18,7 +18,7 @@ impl Document {
         let root: Value = if text.trim_start().starts_with('{') {
             serde_json::from_str(text).map_err(|error| syntax(&error))?
         } else {
-            serde_norway::from_str(text).map_err(|error| syntax(&error))?
+            yaml_serde::from_str(text).map_err(|error| syntax(&error))?
         };
         let version = |key: &str| root.get(key).map(|version| version.to_string().replace('"', "")).unwrap_or_default();
         if version("openapi").starts_with("3.") {
@@ -35,7 +35,8 @@ impl Document {
         self.root.pointer(pointer)
     }
 
-    /// The value that a local reference leads to, and the last reference on the way. A value without `$ref` is itself.
+    /// The value that a local reference names, and the last reference of the chain. A value without
+    /// `$ref` is returned as it is.
     pub(crate) fn resolved<'a>(&'a self, value: &'a Value) -> Result<(&'a Value, Option<&'a str>), String> {
         let mut value = value;
         let mut last = None;

@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 use crate::Call;
 use crate::table::{Field, Place, Row};
 
-/// Bytes of an example, so that a row can be read.
+/// Maximum bytes of an example, so that a row stays readable.
 const MAX_BYTES: usize = 400;
 
-/// An input that fits the fields. `None` if there is no short one.
-pub(crate) fn of(row: &Row) -> Option<Value> {
+/// An input that fits the fields. `None` if every such input is long.
+pub(crate) fn for_row(row: &Row) -> Option<Value> {
     let specs: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
     let required = row.fields.iter().filter(|field| !field.spec.optional);
     let members = required.map(|field| Some((field.spec.name.clone(), given(field).or_else(|| value(&field.spec))?)));
@@ -19,7 +19,8 @@ pub(crate) fn of(row: &Row) -> Option<Value> {
     fits.then_some(example)
 }
 
-/// Returns `true` if a schema accepts a value. The gateway refuses a connector with an example that its schema does not accept.
+/// Returns `true` if a schema accepts a value. The gateway refuses a connector with an example that
+/// its schema does not accept.
 fn accepts(schema: &Value, value: &Value) -> bool {
     let options = jsonschema::draft202012::options();
     let validator = options.with_pattern_options(jsonschema::PatternOptions::regex()).build(schema);
@@ -95,7 +96,8 @@ fn string(field: &schema::Field) -> Option<String> {
     };
     let least = limit(&field.minimum).filter(|least| *least <= MAX_BYTES).unwrap_or(0);
     let most = limit(&field.maximum).unwrap_or(usize::MAX);
-    // Many patterns are of digits or of letters. The gateway's validator decides if one of these texts fits.
+    // Many patterns match digits or letters. The gateway's validator decides if one of these texts
+    // fits.
     let candidates = ["example", "1", "1234567890", "EXAMPLE"];
     let texts = candidates.map(|text| text.chars().cycle().take(text.len().max(least).min(most)).collect::<String>());
     let schema = field.pattern.as_ref().map(|pattern| json!({"pattern": pattern}));

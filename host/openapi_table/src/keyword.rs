@@ -22,10 +22,10 @@ const WITHOUT: [&str; 8] = [
     "dependentRequired",
 ];
 
-/// Largest number of values, so that a table can be read.
+/// Maximum number of values, so that a table stays readable.
 const MAX_VALUES: usize = 400;
 
-/// Takes the keywords of a schema, and for a list those of its items, into a field.
+/// Copies the keywords of a schema to a field. For a list, also copies the keywords of its items.
 pub(crate) fn apply(reader: &mut Reader<'_>, field: &mut Field, schema: &Value, items: Option<&Value>) {
     bounds(reader, field, schema);
     let of_strings = match &field.kind {
@@ -69,7 +69,7 @@ fn bounds(reader: &mut Reader<'_>, field: &mut Field, schema: &Value) {
     field.maximum = number(high);
     match field.kind {
         Kind::Integer => {
-            // 3.0 has booleans beside the limits, 3.1 has numbers.
+            // In 3.0 these are booleans next to the limits, in 3.1 they are numbers.
             let is_exclusive = |key: &str| schema.get(key) == Some(&Value::Bool(true));
             field.minimum = number("exclusiveMinimum").map(|bound| moved(&bound, 1)).or_else(|| {
                 let by = i64::from(is_exclusive("exclusiveMinimum"));
@@ -88,12 +88,12 @@ fn bounds(reader: &mut Reader<'_>, field: &mut Field, schema: &Value) {
                 field.maximum = field.maximum.take().or_else(|| number("exclusiveMaximum"));
             }
         }
-        // A lower limit of 0 says nothing.
+        // A lower limit of 0 excludes nothing.
         _ => field.minimum = field.minimum.take().filter(|bound| bound.as_u64() != Some(0)),
     }
 }
 
-/// A bound of whole numbers, moved. A bound such as `100.0` is whole.
+/// A bound of whole numbers, changed by a number. A bound such as `100.0` is whole.
 fn moved(bound: &Number, by: i64) -> Number {
     if let Some(bound) = bound.as_i64() {
         return bound.saturating_add(by).into();
@@ -134,7 +134,8 @@ fn strings(reader: &mut Reader<'_>, field: &mut Field, schema: &Value) {
     field.format = FORMATS.contains(&format).then(|| format.to_owned());
 }
 
-/// Returns `true` for a pattern of both the table and the gateway's validator. JSON Schema has others, for example with lookahead.
+/// Returns `true` for a pattern that both the table and the gateway's validator accept. JSON Schema
+/// has others, for example with lookahead.
 fn is_pattern(pattern: &str) -> bool {
     let options = jsonschema::draft202012::options().with_pattern_options(jsonschema::PatternOptions::regex());
     regex_syntax::Parser::new().parse(pattern).is_ok() && options.build(&json!({"pattern": pattern})).is_ok()

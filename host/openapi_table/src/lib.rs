@@ -1,15 +1,25 @@
 //! The table of a connector from an OpenAPI document.
 //!
-//! The result is a beginning for an author, not a translation: a table has fewer means than JSON Schema, and what it cannot say is
-//! left out and listed, never guessed in silence. Names are changed where the contract demands it.
+//! The result is a first version for an author, not a full translation. A table can express less
+//! than JSON Schema. The parts that it cannot express are left out and listed, and never guessed.
+//! Names are changed if the contract requires it.
 //!
 //! # Layout
-//! - here: what goes in and out, and the whole conversion
-//! - `document`: the parsed document and its references; `version2`: documents of OpenAPI 2.0, turned into 3.0
-//! - `operation`: from an operation to a row; `parameter`: its parameters; `body`: the members of its body
-//! - `schema`: from a schema to a field; `combined`: `allOf`, `oneOf` and `anyOf`; `keyword`: limits, values and defaults
-//! - `server`: base URLs; `security`: how users authenticate; `name`: names that fit the contract
-//! - `example`: an input for each row; `table`: the parts of a table; `text`: the table as an author reads it
+//! - here: the conversion, its input and its result
+//! - `document`: the parsed document and its references
+//! - `version2`: documents of OpenAPI 2.0, turned into 3.0
+//! - `operation`: from an operation to a row
+//! - `parameter`: the parameters of an operation
+//! - `body`: the members of its body
+//! - `schema`: from a schema to a field
+//! - `combined`: `allOf`, `oneOf` and `anyOf`
+//! - `keyword`: limits, values and defaults
+//! - `server`: base URLs
+//! - `security`: how users authenticate
+//! - `name`: names that fit the contract
+//! - `example`: an input for each row
+//! - `table`: the parts of a table
+//! - `text`: the table as text
 
 mod body;
 mod combined;
@@ -74,7 +84,7 @@ fn reason(first: &Option<String>) -> String {
 /// How users authenticate, if the author chooses it in place of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Auth {
-    /// Not at all.
+    /// Users need no account.
     None,
     /// With a key.
     ApiKey,
@@ -93,7 +103,7 @@ pub struct Converted {
     pub call: Option<Call>,
     /// The name of the first operation.
     pub first: String,
-    /// Parts of the document that the table lacks, a line each with the reason.
+    /// The parts of the document that the table does not have, a line each with the reason.
     pub left_out: Vec<String>,
 }
 
@@ -123,8 +133,8 @@ impl LeftOut {
     }
 }
 
-/// Converts a document. `operations` are those to take, by their operationId, as `GET /path`, or by the name that the table gives
-/// them; if the list is empty, the first 512 are taken.
+/// Converts a document. `operations` has the operations to take, by their operationId, as `GET
+/// /path`, or by their name in the table. If it is empty, the first 512 are taken.
 ///
 /// # Errors
 /// See [`OpenapiError`].
@@ -163,7 +173,7 @@ pub fn convert(
         rows,
     };
     let call = table.rows.iter().find_map(example::call);
-    Ok(Converted { title: table.title.clone(), table: text::of(&table), call, first, left_out: left_out.lines })
+    Ok(Converted { title: table.title.clone(), table: text::render(&table), call, first, left_out: left_out.lines })
 }
 
 #[cfg(test)]

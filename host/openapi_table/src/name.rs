@@ -24,7 +24,7 @@ pub(crate) fn operation(text: &str) -> String {
         }
     }
     let found = found.trim_matches('_');
-    // A name is also that of a function in the project's test, so it does not begin with a digit.
+    // A function in the project's test also has this name, so it does not begin with a digit.
     let prefix = if found.starts_with(|first: char| first.is_ascii_digit()) || found.is_empty() { "op_" } else { "" };
     shortened(&format!("{prefix}{found}"))
 }
@@ -53,7 +53,7 @@ pub(crate) fn field(text: &str) -> String {
     if name::field(&found, true).is_ok() { found } else { format!("{found}_field").trim_start_matches('_').to_owned() }
 }
 
-/// The name, with a number behind it if it is taken. A method or path without the gateway's own meaning is free.
+/// The name, followed by a number if it is taken or reserved by the gateway.
 pub(crate) fn free(wanted: String, is_taken: impl Fn(&str) -> bool) -> String {
     let mut candidate = wanted.clone();
     let mut number = 2;

@@ -71,7 +71,8 @@ impl Operation<'_> {
         format!("{} {}", self.method, self.path)
     }
 
-    /// The row. `None` if a table cannot express the operation; the reason is added to what is left out.
+    /// The row. `None` if a table cannot express the operation. The reason is then added to the
+    /// parts that are left out.
     pub(crate) fn row(&self, document: &Document, servers: &mut Servers, left_out: &mut LeftOut) -> Option<Row> {
         let title = self.title();
         let mut reader = Reader::new(document, left_out, title.clone());
@@ -92,7 +93,7 @@ impl Operation<'_> {
         let has_credential = crate::security::is_protected(document, self.content);
         let mut fields: Vec<Field> = Vec::new();
         let mut names: Vec<(String, String)> = Vec::new();
-        for parameter in parameter::of(document, self.item, self.content) {
+        for parameter in parameter::parameters(document, self.item, self.content) {
             let Some(field) = parameter::field(reader, parameter, self.path, has_credential, &fields)? else {
                 continue;
             };
@@ -116,13 +117,13 @@ impl Operation<'_> {
         path_rule::check(&filled).map_err(|broken| format!("its path: {broken}"))?;
         let in_body = body::fields(reader, self.content, &fields)?;
         if matches!(self.method.as_str(), "GET" | "HEAD") && !in_body.is_empty() {
-            reader.note_operation("its body, because a GET request has none");
+            reader.note_operation("its body, because a GET request has no body");
         } else {
             fields.extend(in_body);
         }
-        let media_types = body::answered(reader, self.content);
+        let media_types = body::response_media_types(reader, self.content);
         let answers = answers(&media_types);
-        let upstream = servers.of(self.item, self.content)?;
+        let upstream = servers.upstream_for(self.item, self.content)?;
         let mut row = Row {
             name: self.name.clone(),
             documentation: body::operation_documentation(self.content, &self.title()),
@@ -133,7 +134,7 @@ impl Operation<'_> {
             answers,
             example: None,
         };
-        row.example = example::of(&row);
+        row.example = example::for_row(&row);
         Ok(row)
     }
 }

@@ -12,11 +12,16 @@ use crate::table::{Field, Place};
 /// Headers that a document describes elsewhere.
 const DESCRIBED_ELSEWHERE: [&str; 3] = ["accept", "content-type", "authorization"];
 
-/// Parameters for a credential. The gateway adds the credential to requests itself.
+/// Parameters for a credential. The gateway adds the credential to requests.
 const CREDENTIALS: [&str; 2] = ["token", "access_token"];
 
-/// The parameters of an operation, with those that its path has. A parameter of the operation replaces one of the path.
-pub(crate) fn of<'a>(document: &'a Document, item: &'a Map<String, Value>, operation: &'a Value) -> Vec<&'a Value> {
+/// The parameters of an operation and of its path. A parameter of the operation replaces the same
+/// one of the path.
+pub(crate) fn parameters<'a>(
+    document: &'a Document,
+    item: &'a Map<String, Value>,
+    operation: &'a Value,
+) -> Vec<&'a Value> {
     let resolved = |parameter| document.resolved(parameter).ok().map(|(parameter, _)| parameter);
     let list = |value: Option<&'a Value>| value.and_then(Value::as_array).into_iter().flatten().filter_map(resolved);
     let own: Vec<&Value> = list(operation.get("parameters")).collect();
@@ -27,7 +32,10 @@ pub(crate) fn of<'a>(document: &'a Document, item: &'a Map<String, Value>, opera
     shared.into_iter().chain(own).collect()
 }
 
-/// The field of a parameter. `Ok(None)` if there is none. The error says why a table cannot express it, and the operation needs it.
+/// The field of a parameter. `Ok(None)` if it needs no field.
+///
+/// # Errors
+/// Says why a table cannot express a parameter that the operation needs.
 pub(crate) fn field(
     reader: &mut Reader<'_>,
     parameter: &Value,
@@ -53,10 +61,10 @@ pub(crate) fn field(
         return refused(reader, given, required, "the gateway sets this header itself");
     }
     let Some(schema) = parameter.get("schema") else {
-        return refused(reader, given, required, "its value is a document of its own");
+        return refused(reader, given, required, "its value is a separate document");
     };
     let name = name::free(name::field(given), |name| taken.iter().any(|field| field.spec.name == name));
-    // A path has a value for each of its names.
+    // Every name in a path has a value, so its field is required.
     let read = match reader.field(&name, &typed(schema), required || place == Place::Path) {
         Ok(read) => read,
         Err(why) => return refused(reader, given, required || place == Place::Path, &why),
@@ -104,7 +112,7 @@ fn is_object(kind: &Kind) -> bool {
     }
 }
 
-/// How the value is sent, if it is not as tables do without a word.
+/// How the value is sent, if it is not the default of tables.
 fn encoding(parameter: &Value, spec: &Spec, place: Place, path: &str) -> Option<String> {
     let says = |key: &str| parameter.get(key) == Some(&Value::Bool(true));
     match (&spec.kind, place) {

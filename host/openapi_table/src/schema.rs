@@ -6,22 +6,24 @@ use serde_json::Value;
 use crate::document::{Document, lines, text};
 use crate::{LeftOut, keyword};
 
-/// Levels of objects inside of a field. Below them, an object may have any members.
+/// Maximum levels of nested objects in a field. Below them, an object may have any members.
 const MAX_DEPTH: usize = 3;
-/// Members inside of the objects of one operation. After them, an object may have any members.
+/// Maximum members in the objects of one operation. After them, an object may have any members.
 const MAX_MEMBERS: usize = 150;
-/// Documentation of a field. The rest is cut off at the end of a sentence or word.
+/// Maximum length of the documentation of a field. The rest is cut off at the end of a sentence or
+/// word.
 const MAX_DOCUMENTATION: usize = 600;
 
 /// Reads the schemas of one operation.
 pub(crate) struct Reader<'a> {
     pub(crate) document: &'a Document,
     pub(crate) left_out: &'a mut LeftOut,
-    /// The operation, which begins the lines of what is left out.
+    /// The operation. The lines about parts that are left out begin with it.
     operation: String,
     /// The names from the row to the schema that is read.
     path: Vec<String>,
-    /// References on the way to the schema that is read. A schema that refers to one of them is recursive.
+    /// The references that lead to the schema that is read. A schema that refers to one of them is
+    /// recursive.
     open: Vec<String>,
     /// Objects around the schema that is read.
     depth: usize,
@@ -49,7 +51,8 @@ impl<'a> Reader<'a> {
         self.left_out.add(format!("{}: `{}`: {}", self.operation, self.path.join("."), what.as_ref()));
     }
 
-    /// Marks a reference as being read. Returns `false` if it was already, so that the schema is recursive.
+    /// Marks a reference as being read. Returns `false` if it already is, because the schema is
+    /// recursive.
     pub(crate) fn opens(&mut self, reference: &str) -> bool {
         let is_new = !self.open.iter().any(|open| open == reference);
         if is_new {
@@ -97,7 +100,7 @@ impl<'a> Reader<'a> {
                 Part::MaxBytes => field.max_bytes = None,
                 Part::Kind | Part::Without => return Err(broken.to_string()),
             }
-            // A format of a number, such as int32, says nothing that its type and limits do not say.
+            // A format of a number, such as int32, adds nothing to its type and limits.
             if part != Part::Format {
                 self.note(broken.to_string());
             }
@@ -152,7 +155,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An object with its members, or any object if the members are not known or too many.
+    /// An object with its members, or any object if the members are unknown or too many.
     fn object(&mut self, schema: &Value) -> Kind {
         let Some(properties) = schema.get("properties").and_then(Value::as_object).filter(|found| !found.is_empty())
         else {
@@ -175,7 +178,7 @@ impl<'a> Reader<'a> {
             }
             let required = requires(schema, name);
             match self.field(name, property, required) {
-                // A member that is null is sent as it is, and is the same as an absent one for the gateway.
+                // A member that is null is sent as it is. The gateway treats it as absent.
                 Ok(read) => members.push(Field { optional: read.field.optional || read.nullable, ..read.field }),
                 Err(why) if required => {
                     self.note(format!("it takes any object, because of `{name}`: {why}"));
@@ -190,7 +193,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The names of the types without `null`. A schema without a type has the one that its keywords are for.
+/// The names of the types without `null`. If a schema has no type, its keywords tell the type.
 pub(crate) fn types(schema: &Value) -> Vec<&str> {
     let mut types: Vec<&str> = match schema.get("type") {
         Some(Value::String(name)) => vec![name],
@@ -230,7 +233,7 @@ fn is_of_strings(reader: &mut Reader<'_>, schema: &Value) -> bool {
     matches!(flat, Ok(Some(flat)) if types(&flat) == ["string"])
 }
 
-/// Returns `true` if the schema says that other members are welcome too.
+/// Returns `true` if the schema says that other members are permitted.
 pub(crate) fn is_open(schema: &Value) -> bool {
     schema.get("additionalProperties").is_some_and(|others| *others != Value::Bool(false))
 }

@@ -17,7 +17,8 @@ pub(crate) fn is_protected(document: &Document, operation: &Value) -> bool {
     requirements(document, operation).iter().any(|requirement| !requirement.is_empty())
 }
 
-/// The statement `auth`: the scheme of the chosen operations that a table can express best, or the one that the author wants.
+/// The statement `auth`: the scheme that the author chose, or the scheme of the chosen operations
+/// that a table can express best.
 pub(crate) fn auth(
     document: &Document,
     operations: &[Operation<'_>],
@@ -63,7 +64,8 @@ pub(crate) fn auth(
     }
 }
 
-/// The security requirements of an operation, any of which suffices. Without its own it has the document's.
+/// The security requirements of an operation, any of which suffices. An operation without
+/// requirements has the requirements of the document.
 fn requirements<'a>(document: &'a Document, operation: &'a Value) -> Vec<&'a Map<String, Value>> {
     let own = operation.get("security").or_else(|| document.get("/security"));
     own.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object).collect()

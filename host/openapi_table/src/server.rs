@@ -8,10 +8,10 @@ use crate::LeftOut;
 use crate::document::{Document, text};
 use crate::table::Upstream;
 
-/// The URL if the document has none.
+/// The URL if the document has no URL.
 const UNKNOWN: &str = "https://api.example.com";
 
-/// The services that rows send requests to. The first one is the document's.
+/// The upstreams that rows send requests to. The first one is the server of the document.
 pub(crate) struct Servers {
     upstreams: Vec<Upstream>,
     has_first: bool,
@@ -30,8 +30,8 @@ impl Servers {
         Self { upstreams: vec![Upstream { name: "api".to_owned(), base_url }], has_first: false }
     }
 
-    /// The upstream of an operation, which may have a server of its own.
-    pub(crate) fn of(&mut self, item: &Map<String, Value>, operation: &Value) -> Result<String, String> {
+    /// The upstream of an operation. An operation may name another server than the document.
+    pub(crate) fn upstream_for(&mut self, item: &Map<String, Value>, operation: &Value) -> Result<String, String> {
         let own = operation.pointer("/servers/0").or_else(|| item.get("servers").and_then(|servers| servers.get(0)));
         let first = self.upstreams.first().map(|first| first.base_url.clone()).unwrap_or_default();
         let Some(url) = own.map(url).filter(|url| *url != first) else {
@@ -43,14 +43,15 @@ impl Servers {
         }
         base_url(&url, []).map_err(|broken| format!("the URL of its server: {broken}"))?;
         if self.upstreams.len() == UPSTREAMS {
-            return Err(format!("it has a server of its own, and a connector has at most {UPSTREAMS} upstreams"));
+            return Err(format!("it has a separate server, and a connector has at most {UPSTREAMS} upstreams"));
         }
         let name = format!("api_{}", self.upstreams.len() + 1);
         self.upstreams.push(Upstream { name: name.clone(), base_url: url });
         Ok(name)
     }
 
-    /// The upstreams. The first one is there even if no row uses it, because it carries the credential.
+    /// The upstreams. The first one is included even if no row uses it, because it has the
+    /// credential.
     pub(crate) fn into_upstreams(mut self) -> Vec<Upstream> {
         if !self.has_first && self.upstreams.len() > 1 {
             self.upstreams.remove(0);

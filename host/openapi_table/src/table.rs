@@ -14,7 +14,7 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
 }
 
-/// A service.
+/// An upstream.
 pub(crate) struct Upstream {
     pub(crate) name: String,
     pub(crate) base_url: String,
@@ -27,7 +27,7 @@ pub(crate) struct Row {
     /// In upper case.
     pub(crate) method: String,
     pub(crate) upstream: String,
-    /// The names in braces are those of fields.
+    /// The names in braces are names of fields.
     pub(crate) path: String,
     pub(crate) fields: Vec<Field>,
     pub(crate) answers: Answers,
@@ -47,7 +47,7 @@ pub(crate) enum Answers {
 pub(crate) struct Field {
     pub(crate) spec: schema::Field,
     pub(crate) place: Place,
-    /// The name that the service knows, if it is another one.
+    /// The name that the upstream expects, if it is different.
     pub(crate) upstream_name: Option<String>,
     /// `joined`, `repeated`, `keeps_slashes` or `odata_string`, as it is written.
     pub(crate) encoding: Option<String>,
@@ -65,7 +65,7 @@ pub(crate) enum Place {
 }
 
 impl Row {
-    /// Returns `true` if fields without a place belong to the query.
+    /// Returns `true` if fields without a stated place belong to the query.
     pub(crate) fn is_bodiless(&self) -> bool {
         matches!(self.method.as_str(), "GET" | "HEAD" | "DELETE")
     }

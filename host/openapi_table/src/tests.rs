@@ -1,4 +1,4 @@
-//! Small documents and what becomes of them.
+//! Small documents and their tables.
 
 mod document;
 mod operation;
@@ -55,7 +55,7 @@ fn assert_member(schema: Value, expected: &str) {
     assert_eq!((field.as_str(), left_out.as_slice()), (expected, [].as_slice()), "{schema}");
 }
 
-/// The field of a schema of which a part is left out, and a word of the reason.
+/// The field of a schema with a part that is left out. The reason contains a word.
 #[track_caller]
 fn assert_partly(schema: Value, expected: &str, reason: &str) {
     let (field, left_out) = member(schema.clone());

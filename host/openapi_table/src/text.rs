@@ -1,4 +1,4 @@
-//! The table as an author reads it.
+//! The table as text.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::table::{Answers, Field, Place, Row, Table};
 const LINE: usize = 100;
 
 /// The inside of `connector! { … }`.
-pub(crate) fn of(table: &Table) -> String {
+pub(crate) fn render(table: &Table) -> String {
     let mut out = String::new();
     comment(&mut out, 0, &table.documentation);
     let _ = writeln!(out, "connector {} {:?};\n\nauth {};", table.identifier, table.title, table.auth);
@@ -29,7 +29,7 @@ pub(crate) fn of(table: &Table) -> String {
 fn write_row(out: &mut String, row: &Row) {
     comment(out, 0, &row.documentation);
     let _ = write!(out, "{}: {} {} {:?}", row.name, row.method, row.upstream, row.path);
-    // A path declares its own strings.
+    // A path declares the strings that it contains.
     let is_plain =
         |field: &&Field| field.place == Place::Path && is_plain_string(&field.spec) && field.encoding.is_none();
     let fields: Vec<&Field> = row.fields.iter().filter(|field| !is_plain(field)).collect();
@@ -169,7 +169,7 @@ fn name(text: &str) -> String {
     if is_identifier { text.to_owned() } else { format!("{text:?}") }
 }
 
-/// A JSON value as a table has it.
+/// A JSON value in the syntax of a table.
 fn json(value: &Value) -> String {
     match value {
         Value::Object(members) if members.is_empty() => "{}".to_owned(),

@@ -1,4 +1,5 @@
-//! Documents of OpenAPI 2.0, turned into documents of 3.0. `$ref` still leads to `/definitions`, which stay where they are.
+//! Documents of OpenAPI 2.0, turned into documents of 3.0. `$ref` still names `/definitions`, which
+//! stay there.
 
 use serde_json::{Map, Value, json};
 
@@ -43,7 +44,7 @@ pub(crate) fn upgraded(mut root: Value) -> Value {
     root
 }
 
-/// The parameters of an item or an operation, with those that are shared in their place.
+/// The parameters of an item or an operation. References to shared parameters are replaced by them.
 fn parameters(parameters: Option<Value>, shared: &Value) -> Vec<Value> {
     let Some(Value::Array(parameters)) = parameters else { return Vec::new() };
     let resolved = |parameter: Value| {
@@ -108,7 +109,7 @@ fn form_schema(form: &[Value]) -> Value {
     json!({"type": "object", "properties": properties, "required": required.map(name).collect::<Vec<_>>()})
 }
 
-/// The schema that a parameter has in 2.0 beside its name.
+/// The schema that a parameter has in 2.0 next to its name.
 fn schema_of(parameter: &Value) -> Value {
     let members = parameter.as_object().into_iter().flatten();
     let own = members.filter(|(key, _)| !OF_PARAMETER.contains(&key.as_str()));

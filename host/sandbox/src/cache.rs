@@ -1,7 +1,8 @@
 //! Compiled modules on disk.
 //!
-//! A loaded compiled module runs as native code. So a file of the cache is loaded only if it has a message authentication code
-//! of a key that is not beside it. Otherwise anybody who can write to the cache could run any code as the gateway.
+//! A loaded compiled module runs as native code. A file of the cache is therefore loaded only if it
+//! has a message authentication code of a key that is stored elsewhere. Otherwise anyone who can
+//! write to the cache could run any code as the gateway.
 
 use std::fs::{self, File};
 use std::hash::{Hash, Hasher};
@@ -16,24 +17,25 @@ use wasmtime::Engine;
 /// Length of an HMAC-SHA-256 tag.
 const TAG_BYTES: usize = 32;
 
-/// A folder of a compilation that is older than this is left from a crash.
+/// A compilation folder that is older than this was left behind by a crash.
 const WORKSPACE_LIFE: Duration = Duration::from_secs(24 * 3600);
 
-/// Changes when the bounds of schemas change, so that modules are tried again.
+/// Part of the file names. Change it when the bounds of schemas change, so that modules are tried
+/// again.
 const TRIAL_VERSION: u32 = 1;
 
-/// The key of the codes that compiled modules have.
+/// The key of the message authentication codes of compiled modules.
 pub type CacheKey = SecretBox<[u8; 32]>;
 
-/// Compiled modules in `data_dir/compiled`. A file's name has the digest of the module, and a hash of the engine's settings and of
-/// the key's name.
+/// Compiled modules in `data_dir/compiled`. A file's name has the digest of the module, and a hash
+/// of the engine's settings and of the key's name.
 pub(super) struct Cache {
     folder: PathBuf,
     /// Maximum size of all files.
     max_bytes: u64,
     key: hmac::Key,
-    /// Hash of the engine's version and settings and of the key's name, so that the file of another build or another key has
-    /// another name.
+    /// Hash of the engine's version and settings and of the key's name, so that files of another
+    /// build or another key have other names.
     compatibility: u64,
 }
 
@@ -41,7 +43,7 @@ pub(super) struct Cache {
 pub(super) struct Cached {
     /// Native code.
     pub(super) artifact: Vec<u8>,
-    /// SHA-256 of the schemas that it passed the trial with.
+    /// SHA-256 of the schemas with which it passed the trial.
     pub(super) tried: [u8; 32],
 }
 
@@ -64,12 +66,13 @@ impl Cache {
         format!("{digest}-{:016x}.cwasm", self.compatibility)
     }
 
-    /// The key for one name, so that a file with the name of another fails the check.
+    /// The key for one file name, so that a renamed file fails the check.
     fn key(&self, name: &str) -> hmac::Key {
         hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&self.key, name.as_bytes()).as_ref())
     }
 
-    /// The compiled module with this digest. `None` if there is none, or if it fails the check.
+    /// The compiled module with this digest. `None` if there is no such file, or if it fails the
+    /// check.
     pub(super) fn get(&self, digest: &str) -> Option<Cached> {
         let name = self.name(digest);
         let path = self.folder.join(&name);
@@ -80,12 +83,13 @@ impl Cache {
             return None;
         }
         let tried = file.split_off(file.len().checked_sub(size_of::<[u8; 32]>())?);
-        // The time of the last use. If it cannot be written, the file is only removed earlier than others.
+        // Records the time of the last use. If this fails, the only effect is that the file is
+        // removed earlier.
         let _ = File::options().write(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         Some(Cached { artifact: file, tried: tried.try_into().ok()? })
     }
 
-    /// Makes a folder for one compilation. It is removed when it is dropped.
+    /// Makes a folder for one compilation. It is removed when the returned value is dropped.
     pub(super) fn workspace(&self) -> io::Result<Workspace> {
         let name = rand::generate::<[u8; 8]>(&rand::SystemRandom::new())
             .map_err(|_| io::Error::other("the operating system gives no random numbers"))?
@@ -95,15 +99,15 @@ impl Cache {
         Ok(Workspace(folder))
     }
 
-    /// Stores a compiled module, and removes those that were not used for longest. A crash leaves either the whole file or no
-    /// file.
+    /// Stores a compiled module, and removes the least recently used ones. A crash leaves either
+    /// the whole file or no file.
     pub(super) fn put(&self, digest: &str, cached: &Cached) -> io::Result<()> {
         let name = self.name(digest);
         let mut tag = hmac::Context::with_key(&self.key(&name));
         tag.update(&cached.artifact);
         tag.update(&cached.tried);
         let tag = tag.sign();
-        store::files::write_atomically(&self.folder.join(&name), |file| {
+        files::write_atomically(&self.folder.join(&name), |file| {
             file.write_all(&cached.artifact)?;
             file.write_all(&cached.tried)?;
             file.write_all(tag.as_ref())
@@ -111,7 +115,8 @@ impl Cache {
         self.make_room(&name)
     }
 
-    /// Removes files until the others keep the maximum size. `newest` stays.
+    /// Removes the least recently used files until the cache is within its maximum size. Never
+    /// removes `newest`.
     fn make_room(&self, newest: &str) -> io::Result<()> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
@@ -120,7 +125,7 @@ impl Cache {
             if Path::new(&name).extension().is_none_or(|extension| extension != "cwasm") {
                 continue;
             }
-            // Another gateway may have removed it.
+            // Another gateway may have removed the file.
             let Ok(metadata) = entry.metadata() else { continue };
             let last_use = if name == newest { SystemTime::now() } else { metadata.modified()? };
             files.push((last_use, metadata.len(), entry.path()));
@@ -150,7 +155,7 @@ fn remove_old_workspaces(folder: &Path) -> io::Result<()> {
                 && metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > WORKSPACE_LIFE))
         };
         if entry.metadata().is_ok_and(is_old) {
-            // Another gateway may remove it at the same time.
+            // Another gateway may remove the folder at the same time.
             let _ = fs::remove_dir_all(entry.path());
         }
     }

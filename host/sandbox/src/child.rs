@@ -1,7 +1,7 @@
-//! Work on a stranger's module that runs in a process of its own, with limits of memory and time.
+//! Work on an untrusted module, in a child process with limits of memory and time.
 //!
-//! A hostile module of a few hundred kilobytes can make its compilation take gigabytes of memory or minutes of time. If it breaks a
-//! limit, only the child ends.
+//! A hostile module of a few hundred kilobytes can make its compilation take gigabytes of memory or
+//! minutes of time. If it breaks a limit, only the child ends.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -13,16 +13,18 @@ use thiserror::Error;
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
-/// Address space that a child needs besides its work: for the binary, and the stacks and arenas of its threads.
+/// Address space that a child needs in addition to its work: for the binary, and the stacks and
+/// arenas of its threads.
 const BASELINE: u64 = 1 << 30;
 
-/// The allocator of a child reserves its address space in parts of this size. By default each has 1 GiB, which is the baseline.
+/// The allocator of a child reserves its address space in parts of this size. By default each has 1
+/// GiB, which is the baseline.
 const SMALL_ARENAS: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "64M");
 
 /// Maximum length of the message of a child, which is usually one sentence.
 const MAX_MESSAGE_BYTES: u64 = 4 << 10;
 
-/// The exit code of a child if the module is wrong. Its message then has the reason.
+/// The exit code of a child that refuses the module. Its message then has the reason.
 const REFUSED: u8 = 3;
 
 /// The limits of a child.
@@ -48,13 +50,14 @@ pub enum ChildError {
     Io(#[from] io::Error),
 }
 
-/// Runs a command of this binary in a child process. The command gets the limits as its options and applies them with [`work`].
-pub(super) async fn run<I, S>(arguments: I, limits: ChildLimits) -> Result<(), ChildError>
+/// Runs a command of this binary in a child process. The command gets the limits as its options and
+/// applies them with [`work`].
+pub(super) async fn run_child<I, S>(arguments: I, limits: ChildLimits) -> Result<(), ChildError>
 where
     I: IntoIterator<Item = S>,
     S: AsRef<OsStr>,
 {
-    // The path of the binary may have another version by now.
+    // The file at the path of the binary may be another version by now.
     let mut child = Command::new("/proc/self/exe")
         .args(arguments)
         .arg("--memory-mb")
@@ -69,7 +72,7 @@ where
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()?;
-    // Closed when this process ends in any way, which ends the child.
+    // Closed when this process ends for any reason, which ends the child.
     let _lifeline = child.stdin.take();
     let stderr = child.stderr.take();
     let message = async {
@@ -94,13 +97,13 @@ where
     }
 }
 
-/// The work of a child: sets the limits for its own process, and works.
+/// The work of a child: sets the limits for its own process, then does the work.
 pub fn work<E: std::fmt::Display>(limits: ChildLimits, work: impl FnOnce() -> Result<(), E>) -> ExitCode {
     let refused = |reason: String| {
         eprintln!("{reason}");
         ExitCode::from(REFUSED)
     };
-    if let Err(error) = set(limits).and_then(|()| end_with_parent()) {
+    if let Err(error) = set_limits(limits).and_then(|()| end_with_parent()) {
         return refused(format!("the limits of the process cannot be set: {error}"));
     }
     match work() {
@@ -109,7 +112,7 @@ pub fn work<E: std::fmt::Display>(limits: ChildLimits, work: impl FnOnce() -> Re
     }
 }
 
-/// Ends this process when its standard input is closed. Nobody writes to it.
+/// Ends this process when its standard input is closed. No one writes to it.
 fn end_with_parent() -> io::Result<()> {
     std::thread::Builder::new().name("lifeline".to_owned()).spawn(|| {
         let _ = io::stdin().read(&mut [0]);
@@ -118,7 +121,7 @@ fn end_with_parent() -> io::Result<()> {
     Ok(())
 }
 
-fn set(limits: ChildLimits) -> io::Result<()> {
+fn set_limits(limits: ChildLimits) -> io::Result<()> {
     let memory = BASELINE.saturating_add(limits.memory_mb.saturating_mul(1 << 20));
     for (resource, value) in [(Resource::As, memory), (Resource::Cpu, limits.cpu_s), (Resource::Core, 0)] {
         setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })?;

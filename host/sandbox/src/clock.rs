@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::bindings::gateway::connector::clock::Host;
-use super::invocation::Guest;
+use super::guest::Guest;
 
 impl Host for Guest {
     fn now(&mut self) -> wasmtime::Result<u64> {

@@ -39,8 +39,13 @@ impl From<ChildError> for CompileError {
     }
 }
 
-/// Compiles the module in `source` into `artifact`, in a child process under the limits of `[compile]`.
-pub(super) async fn run(source: &Path, artifact: &Path, limits: &CompileLimits) -> Result<(), CompileError> {
+/// Compiles the module in `source` into `artifact`, in a child process under the limits of
+/// `[compile]`.
+pub(super) async fn compile_in_child(
+    source: &Path,
+    artifact: &Path,
+    limits: &CompileLimits,
+) -> Result<(), CompileError> {
     let arguments = [
         OsStr::new("compile"),
         OsStr::new("--input"),
@@ -49,7 +54,7 @@ pub(super) async fn run(source: &Path, artifact: &Path, limits: &CompileLimits) 
         artifact.as_os_str(),
     ];
     let limits = ChildLimits { memory_mb: limits.memory_mb, cpu_s: limits.cpu_s };
-    Ok(child::run(arguments, limits).await?)
+    Ok(child::run_child(arguments, limits).await?)
 }
 
 /// The work of the child: compiles under the limits.

@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use tokio::time::timeout_at;
 
-use super::invocation::InvocationError;
+use super::invocation_error::InvocationError;
 use super::limits::{Awaited, CpuBudget, Limit};
 
-/// Runs an invocation until its deadline. An epoch ends a guest that computes, but it does not wake a guest that waits in a
-/// host function.
+/// Runs an invocation until its deadline. An epoch ends a guest that computes, but it does not wake
+/// a guest that waits in a host function.
 ///
-/// A guest that computes at its deadline has broken a limit of its own if it had a processor for most of the time. Otherwise the
-/// processors were busy with others.
+/// If a guest computes at its deadline and had a processor for most of the time, it has broken a
+/// limit. Otherwise the processors were busy with other guests.
 pub(super) async fn until<T>(
     deadline: tokio::time::Instant,
     cpu: &CpuBudget,
@@ -20,7 +20,8 @@ pub(super) async fn until<T>(
 ) -> Result<T, InvocationError> {
     let (began, left) = (Instant::now(), cpu.left());
     let mut run = pin!(run);
-    // It exists until the end of this function, and so does its word about what it waits for.
+    // `run` is not dropped before the end of this function, because dropping it would reset what
+    // the guest waits for.
     if let Ok(result) = timeout_at(deadline, run.as_mut()).await {
         return result;
     }

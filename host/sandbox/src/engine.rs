@@ -4,24 +4,27 @@ use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, Po
 
 use super::Pool;
 
-/// Address space reserved for each linear memory, so that the memory management unit does the bounds checks. Compiled code
-/// depends on it, so it is equal in the gateway and in the process that compiles.
+/// Address space reserved for each linear memory, so that the memory management unit does the
+/// bounds checks. Compiled code depends on it, so it must be equal in the gateway and in the
+/// compiling process.
 const MEMORY_RESERVATION: u64 = 4 << 30;
 const MEMORY_GUARD: u64 = 32 << 20;
 
-/// Bytes of a slot that are reset by copying. Larger memories are reset by returning pages to the kernel. A page that stays mapped
-/// causes no page fault in the next invocation. Most connectors built with the SDK have 64 KiB; modules built with Rust's default
-/// settings have a little over 1 MiB.
+/// Bytes of a slot that are reset by copying. Larger memories are reset by returning pages to the
+/// kernel. A page that stays mapped causes no page fault in the next invocation. Most connectors
+/// built with the SDK have 64 KiB; modules built with Rust's default settings have a little over 1
+/// MiB.
 pub(super) const KEEP_RESIDENT: usize = 1280 << 10;
 
-/// Stack of a guest. Most data of a connector is on a shadow stack in its own memory, so few connectors need more.
+/// Stack of a guest. Most data of a connector is on a shadow stack in its own memory, so few
+/// connectors need more.
 const WASM_STACK: usize = 512 << 10;
 
 /// Memories and tables of one slot of the pool. A module with more takes several slots.
 const SLOT_MEMORIES: u32 = 2;
 const SLOT_TABLES: u32 = 4;
 
-/// Slots that are never given out. A slot is given back a moment before the pool has freed its instance.
+/// Slots in reserve. A slot counts as free a moment before the pool has freed its instance.
 const SPARE_SLOTS: u32 = 64;
 
 /// The number of slots that an instance with so many memories and tables takes.
@@ -29,8 +32,8 @@ pub(super) fn slots(memories: u32, tables: u32) -> u32 {
     memories.div_ceil(SLOT_MEMORIES).max(tables.div_ceil(SLOT_TABLES)).max(1)
 }
 
-/// The settings that compiled code depends on. If the compiling process and the gateway differ in one of them, the gateway refuses
-/// the compiled module.
+/// The settings that compiled code depends on. If the compiling process and the gateway differ in
+/// one of them, the gateway refuses the compiled module.
 fn compiler_settings() -> Config {
     let mut config = Config::new();
     config.cranelift_opt_level(OptLevel::Speed);
@@ -39,7 +42,8 @@ fn compiler_settings() -> Config {
     config.memory_guard_size(MEMORY_GUARD);
     config.memory_may_move(false);
     config.max_wasm_stack(WASM_STACK);
-    // The log of a trap has the names of functions. Source positions would make compiled modules much larger.
+    // The log of a trap has the names of functions. Source positions would make compiled modules
+    // much larger.
     config.generate_address_map(false);
     // Threads would share state, and no toolchain for connectors emits them.
     config.wasm_features(WasmFeatures::THREADS, false);
@@ -66,8 +70,8 @@ pub(super) fn runtime(sandbox: &Pool, memory_bytes: usize) -> wasmtime::Result<E
     config.async_stack_size(WASM_STACK + (512 << 10));
 
     let mut pool = PoolingAllocationConfig::new();
-    // `Shares` gives out the slots, so the pool itself never refuses one. A slot is address space. It takes no memory until an
-    // instance uses it.
+    // `SharedPermits` gives out the slots, so the pool itself never refuses one. A slot is address
+    // space. It takes no memory until an instance uses it.
     let slots = sandbox.instances.saturating_add(SPARE_SLOTS);
     pool.total_component_instances(slots);
     pool.total_stacks(slots);
@@ -90,5 +94,6 @@ pub(super) fn runtime(sandbox: &Pool, memory_bytes: usize) -> wasmtime::Result<E
     Engine::new(&config)
 }
 
-/// Maximum number of entries of one table. The modules of the JavaScript and Python toolchains have about 10,000 functions.
+/// Maximum number of entries of one table. The modules of the JavaScript and Python toolchains have
+/// about 10,000 functions.
 pub(super) const MAX_TABLE_ELEMENTS: usize = 64 << 10;

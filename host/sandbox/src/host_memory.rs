@@ -1,7 +1,9 @@
-//! The memory of the gateway that it holds for a guest: parsed texts, read bodies, and the values found in them.
+//! The memory of the gateway that is used for a guest: parsed texts, read bodies, and the values
+//! found in them.
 //!
-//! The engine limits the guest's own memory. Without this limit, a guest could fill the gateway's memory instead. Objects with a
-//! maximum number, such as handles and requests, are not counted here.
+//! The engine limits the guest's own memory. Without this limit, a guest could fill the gateway's
+//! memory instead. Objects with a maximum number, such as handles and requests, are not counted
+//! here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,17 +12,17 @@ use bytes::Bytes;
 use memory::{Exhausted, MemoryBudget};
 use thiserror::Error;
 
-/// Number of responses of the maximum size that fit. A body may be held with a copy for the guest, which can have three times the
-/// size of the body if it is text with errors.
-const LARGEST_ANSWERS: usize = 4;
+/// Number of responses of the maximum size that fit. A body may be held with a copy for the guest,
+/// which can have three times the size of the body if it is text with errors.
+const MAX_RESPONSES: usize = 4;
 
 /// The gateway would hold too much. This ends the invocation.
 #[derive(Debug, Error)]
 pub(super) enum TooMuchHeld {
-    /// For this guest.
+    /// The limit of this guest is reached.
     #[error("the gateway would hold too much memory for the guest")]
     ForGuest,
-    /// For all calls together.
+    /// The memory for all calls together is used up.
     #[error(transparent)]
     ForAll(#[from] Exhausted),
 }
@@ -30,19 +32,19 @@ pub(super) struct HostMemory {
     limit: usize,
     /// Made with the first byte, because most invocations hold none.
     used: Option<Arc<AtomicUsize>>,
-    /// The memory that all calls share. `None` for an invocation of no call.
+    /// The memory that all calls share. `None` if the invocation belongs to no call.
     shared: Option<MemoryBudget>,
 }
 
 impl HostMemory {
     /// For an invocation whose responses have at most this number of bytes.
-    pub(super) fn of(answer_bytes: usize) -> Self {
-        Self { limit: answer_bytes.saturating_mul(LARGEST_ANSWERS), used: None, shared: None }
+    pub(super) fn for_responses_of(response_bytes: usize) -> Self {
+        Self { limit: response_bytes.saturating_mul(MAX_RESPONSES), used: None, shared: None }
     }
 
-    /// Returns the memory with bytes taken out of a budget too.
+    /// Also takes all bytes from the budget `shared`.
     #[must_use]
-    pub(super) fn out_of(self, shared: MemoryBudget) -> Self {
+    pub(super) fn within(self, shared: MemoryBudget) -> Self {
         Self { shared: Some(shared), ..self }
     }
 
@@ -51,40 +53,40 @@ impl HostMemory {
         self.limit - self.used.as_ref().map_or(0, |used| used.load(Ordering::Relaxed))
     }
 
-    /// Checks that there is room for bytes that are passed to the guest at once.
+    /// Checks that there is room for bytes that are passed to the guest immediately.
     pub(super) fn admit(&self, bytes: usize) -> Result<(), TooMuchHeld> {
         if bytes <= self.left() { Ok(()) } else { Err(TooMuchHeld::ForGuest) }
     }
 
     /// Counts bytes until the returned value is dropped. Call it before the allocation if possible.
-    pub(super) fn hold(&mut self, bytes: usize) -> Result<Held, TooMuchHeld> {
+    pub(super) fn hold(&mut self, bytes: usize) -> Result<HeldMemory, TooMuchHeld> {
         let mut held = self.nothing();
         held.part = self.shared.as_ref().map(MemoryBudget::part);
         held.grow(bytes)?;
         Ok(held)
     }
 
-    /// As [`Self::hold`], for bytes that were taken out of the shared budget before.
-    pub(super) fn hold_shared(&mut self, bytes: usize) -> Result<Held, TooMuchHeld> {
+    /// As [`Self::hold`], for bytes that are already taken from the shared budget.
+    pub(super) fn hold_shared(&mut self, bytes: usize) -> Result<HeldMemory, TooMuchHeld> {
         let mut held = self.nothing();
         held.grow(bytes)?;
         Ok(held)
     }
 
-    fn nothing(&mut self) -> Held {
-        Held { used: Arc::clone(self.used.get_or_insert_default()), limit: self.limit, bytes: 0, part: None }
+    fn nothing(&mut self) -> HeldMemory {
+        HeldMemory { used: Arc::clone(self.used.get_or_insert_default()), limit: self.limit, bytes: 0, part: None }
     }
 }
 
-/// Bytes that are counted while this exists.
-pub(super) struct Held {
+/// Bytes that are counted until this is dropped.
+pub(super) struct HeldMemory {
     used: Arc<AtomicUsize>,
     limit: usize,
     bytes: usize,
-    part: Option<memory::Held>,
+    part: Option<memory::Reservation>,
 }
 
-impl Held {
+impl HeldMemory {
     /// Counts further bytes.
     pub(super) fn grow(&mut self, bytes: usize) -> Result<(), TooMuchHeld> {
         let more = |used: usize| used.checked_add(bytes).filter(|used| *used <= self.limit);
@@ -102,7 +104,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldMemory {
     fn drop(&mut self) {
         self.used.fetch_sub(self.bytes, Ordering::Relaxed);
     }
@@ -110,7 +112,7 @@ impl Drop for Held {
 
 struct Tied {
     text: Bytes,
-    _held: Held,
+    _held: HeldMemory,
 }
 
 impl AsRef<[u8]> for Tied {
@@ -125,7 +127,7 @@ mod tests {
 
     #[test]
     fn dropped_bytes_can_be_held_again() {
-        let mut memory = HostMemory::of(25);
+        let mut memory = HostMemory::for_responses_of(25);
         let mut first = memory.hold(60).unwrap();
         assert!(memory.hold(41).is_err());
         assert!(first.grow(41).is_err());
@@ -140,7 +142,7 @@ mod tests {
     #[test]
     fn bytes_are_taken_out_of_the_memory_of_all_calls() {
         let shared = MemoryBudget::new(10_000);
-        let mut memory = HostMemory::of(1 << 20).out_of(shared.clone());
+        let mut memory = HostMemory::for_responses_of(1 << 20).within(shared.clone());
         let held = memory.hold(8000).unwrap();
         assert!(matches!(memory.hold(8000), Err(TooMuchHeld::ForAll(Exhausted))));
         let _read = memory.hold_shared(8000).unwrap();
@@ -151,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_text_is_held_until_its_last_part_is_dropped() {
-        let mut memory = HostMemory::of(25);
+        let mut memory = HostMemory::for_responses_of(25);
         let text = memory.hold(10).unwrap().tie(Bytes::from_static(b"0123456789"));
         let part = text.slice(3..5);
         drop(text);
@@ -162,7 +164,7 @@ mod tests {
 
     #[test]
     fn sizes_near_the_largest_number_do_not_overflow() {
-        let mut memory = HostMemory::of(usize::MAX);
+        let mut memory = HostMemory::for_responses_of(usize::MAX);
         let _held = memory.hold(1).unwrap();
         assert!(memory.hold(usize::MAX).is_err());
     }

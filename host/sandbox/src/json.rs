@@ -1,24 +1,24 @@
 //! The `json` interface: documents that stay in the gateway.
 //!
-//! A document is a range of a JSON text. A lookup slices that text and does not copy or rewrite it. So numbers, escapes and the
-//! order of members reach the caller exactly as the upstream wrote them.
+//! A document is a range of a JSON text. A lookup slices that text and does not copy or rewrite it.
+//! So numbers, escapes and the order of members reach the caller exactly as the upstream wrote
+//! them.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::OnceLock;
 use std::time::Instant;
 
 use bytes::Bytes;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use json_text::Stopped;
 use serde_json::value::RawValue;
 use wasmtime::Trap;
 use wasmtime::component::Resource;
 
 use super::bindings::gateway::connector::json::{Host, HostDocument, Kind};
-use super::host_memory::{Held, HostMemory, TooMuchHeld};
-use super::invocation::Guest;
+use super::guest::Guest;
+use super::host_memory::{HeldMemory, HostMemory, TooMuchHeld};
 
-/// Bytes that a short name of a member takes as a string of its own.
+/// Bytes that a short name of a member takes as a separate string.
 const SHORTEST_NAME: usize = 32;
 
 /// Looking through this number of children takes less than a millisecond, and so does freeing them.
@@ -35,7 +35,7 @@ pub struct Document {
 struct Children {
     list: Vec<Child>,
     /// `Some` until it is dropped.
-    held: Option<Held>,
+    held: Option<HeldMemory>,
 }
 
 impl Drop for Children {
@@ -61,10 +61,10 @@ impl Document {
     pub fn parse(text: Bytes) -> Result<Self, serde_json::Error> {
         let value: &RawValue = serde_json::from_slice(&text)?;
         let value = text.slice_ref(value.get().as_bytes());
-        Ok(Self::of(value))
+        Ok(Self::from_text(value))
     }
 
-    fn of(text: Bytes) -> Self {
+    fn from_text(text: Bytes) -> Self {
         Self { text, children: OnceLock::new() }
     }
 
@@ -104,7 +104,8 @@ impl Document {
 
     fn child(&self, token: &str, memory: &mut HostMemory) -> Result<Option<Document>, TooMuchHeld> {
         let child = match self.kind() {
-            // RFC 6901 leaves members of the same name undefined. The last one counts, as in most parsers.
+            // RFC 6901 leaves members of the same name undefined. The last one counts, as in most
+            // parsers.
             Kind::Object => self.children(memory)?.iter().rfind(|child| child.name.as_deref() == Some(token)),
             Kind::Array if token == "0" || !token.starts_with('0') => match token.parse::<usize>() {
                 Ok(index) => self.children(memory)?.get(index),
@@ -116,7 +117,7 @@ impl Document {
     }
 
     fn of_child(child: &Child) -> Self {
-        Self::of(child.text.clone())
+        Self::from_text(child.text.clone())
     }
 
     /// The number of bytes to read before the children are known.
@@ -137,8 +138,9 @@ impl Document {
         Ok(self.child(&unescaped(first), memory)?.map_or(0, |child| child.text.len()))
     }
 
-    /// The value at a JSON Pointer (RFC 6901). The children of this document are found once. Those of the values on the way are
-    /// found at each call, which can take quadratic time in a deeply nested text; so the search traps after `end`.
+    /// The value at a JSON Pointer (RFC 6901). The children of this document are found once. Those
+    /// of the values on the way are found at each call, which can take quadratic time in a deeply
+    /// nested text; so the search traps after `end`.
     pub(super) fn pointer(
         &self,
         pointer: &str,
@@ -146,7 +148,7 @@ impl Document {
         end: Instant,
     ) -> wasmtime::Result<Option<Document>> {
         let Some(tokens) = pointer.strip_prefix('/') else {
-            return Ok(pointer.is_empty().then(|| Self::of(self.text.clone())));
+            return Ok(pointer.is_empty().then(|| Self::from_text(self.text.clone())));
         };
         let mut found: Option<Document> = None;
         for token in tokens.split('/') {
@@ -167,35 +169,35 @@ fn unescaped(token: &str) -> Cow<'_, str> {
     if token.contains('~') { Cow::Owned(token.replace("~1", "/").replace("~0", "~")) } else { Cow::Borrowed(token) }
 }
 
-/// Collects the items of an array or the members of an object, each as its text, while there is memory for them.
+/// Collects the items of an array or the members of an object, each as its text, while there is
+/// memory for them.
 struct Collect<'a> {
     text: &'a Bytes,
     list: Vec<Child>,
-    held: Held,
-    over: Option<TooMuchHeld>,
+    held: HeldMemory,
 }
 
 impl Collect<'_> {
     fn children(text: &Bytes, memory: &mut HostMemory) -> Result<Children, TooMuchHeld> {
-        let mut collect = Collect { text, list: Vec::new(), held: memory.hold(0)?, over: None };
-        let parsed = serde_json::Deserializer::from_slice(text).deserialize_any(&mut collect);
-        let Collect { mut list, held, over, .. } = collect;
-        if let Some(over) = over {
-            return Err(over);
-        }
-        if parsed.is_err() {
+        let mut collect = Collect { text, list: Vec::new(), held: memory.hold(0)? };
+        // The text is JSON, so it is UTF-8.
+        let value = std::str::from_utf8(text).unwrap_or_default();
+        let read = if value.starts_with('{') {
+            json_text::each_member(value, |name, value| collect.add(Some(name.into_owned()), value))
+        } else {
+            json_text::each_element(value, |value| collect.add(None, value))
+        };
+        match read {
+            Ok(()) => {}
+            Err(Stopped::Function(over)) => return Err(over),
             // A name has half of a surrogate pair, which is not text.
-            list.clear();
+            Err(Stopped::Json(_)) => collect.list.clear(),
         }
-        Ok(Children { list, held: Some(held) })
+        Ok(Children { list: collect.list, held: Some(collect.held) })
     }
 
-    fn add<E: serde::de::Error>(&mut self, name: Option<String>, value: &RawValue) -> Result<(), E> {
-        self.make_room(name.as_ref()).map_err(|over| {
-            let error = E::custom(&over);
-            self.over = Some(over);
-            error
-        })?;
+    fn add(&mut self, name: Option<String>, value: &RawValue) -> Result<(), TooMuchHeld> {
+        self.make_room(name.as_ref())?;
         self.list.push(Child { name, text: self.text.slice_ref(value.get().as_bytes()) });
         Ok(())
     }
@@ -208,28 +210,6 @@ impl Collect<'_> {
             let more = self.list.len().max(4);
             self.held.grow(more * size_of::<Child>())?;
             self.list.reserve_exact(more);
-        }
-        Ok(())
-    }
-}
-
-impl<'de> Visitor<'de> for &mut Collect<'_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an array or an object")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while let Some(item) = items.next_element()? {
-            self.add(None, item)?;
-        }
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        while let Some(name) = members.next_key()? {
-            self.add(Some(name), members.next_value()?)?;
         }
         Ok(())
     }
@@ -329,7 +309,7 @@ mod tests {
     use super::*;
 
     fn memory() -> HostMemory {
-        HostMemory::of(1 << 20)
+        HostMemory::for_responses_of(1 << 20)
     }
 
     fn document(text: &'static str) -> Document {
@@ -383,7 +363,7 @@ mod tests {
     #[test]
     fn children_are_counted_once_while_they_are_found() {
         for text in ["[0,0,0,0,0,0,0,0,0,0]", r#"{"a":0,"b":0,"a":0,"d":0,"e":0,"a":0,"b":0,"c":0,"d":0,"e":0}"#] {
-            let mut memory = HostMemory::of(1 << 10);
+            let mut memory = HostMemory::for_responses_of(1 << 10);
             let (all, document) = (memory.left(), document(text));
             assert_eq!(document.children(&mut memory).unwrap().len(), 10);
             let left = memory.left();
@@ -397,7 +377,7 @@ mod tests {
 
     #[test]
     fn children_over_the_memory_limit_are_not_found() {
-        let mut memory = HostMemory::of(100);
+        let mut memory = HostMemory::for_responses_of(100);
         assert!(document("[0,0,0,0,0,0,0,0,0,0]").children(&mut memory).is_err());
         assert!(document(r#"{"a":0,"b":0,"c":0,"d":0,"e":0}"#).children(&mut memory).is_err());
         assert_eq!(memory.left(), 400);
@@ -405,7 +385,7 @@ mod tests {
 
     #[test]
     fn a_pointer_counts_the_values_on_its_way_until_it_ends() {
-        let mut memory = HostMemory::of(500);
+        let mut memory = HostMemory::for_responses_of(500);
         let (all, end) = (memory.left(), Instant::now() + Duration::from_secs(60));
         let document = document("[[[[[[[[[[1]]]]]]]]]]");
         assert!(document.pointer(&"/0".repeat(10), &mut memory, end).unwrap().is_some());

@@ -1,14 +1,24 @@
-//! Runs connectors. A module is untrusted code: it is compiled in a child process, checked against the contract, and
-//! instantiated again for every invocation.
+//! Runs connectors. A module is untrusted code: it is compiled in a child process, checked against
+//! the contract, and instantiated again for every invocation.
 //!
 //! - [`module`]: one compiled module, linked
-//! - [`invocation`]: one call into it, from a new instance to an outcome; [`deadline`]: its end if it takes too long
-//! - [`trap`]: what a guest leaves for its author when it traps
-//! - [`limits`]: the limits of an invocation; [`host_memory`]: the memory of the gateway that it uses
-//! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`progress`]: the interfaces of the contract
-//! - [`outline`]: what a component says before it is compiled; [`provenance`]: what it says of its making
-//! - [`compile`], [`cache`], [`engine`]: from a module to native code; [`child`]: work in a limited process
-//! - [`shares`]: the slots and connections that modules share; [`ticker`]: the clock of the guests
+//! - [`invocation`]: one call into a module, from a new instance to an outcome
+//! - [`guest`]: the data of one invocation, which the host functions use
+//! - [`invocation_error`]: why an invocation has no outcome
+//! - [`deadline`]: the end of an invocation that takes too long
+//! - [`trap`]: the report of a trap for the connector's author
+//! - [`limits`]: the limits of an invocation
+//! - [`host_memory`]: the memory of the gateway that is used for a guest
+//! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`progress`]: the interfaces
+//!   of the contract
+//! - [`outline`]: imports and size of a component, checked before it is compiled
+//! - [`provenance`]: source, commit and packages of a component
+//! - [`engine`]: the WebAssembly engine and its settings
+//! - [`compile`]: the compilation of a module, in a child process
+//! - [`cache`]: compiled modules on disk
+//! - [`child`]: work in a child process with limits
+//! - [`shares`]: the slots and connections that modules share
+//! - [`ticker`]: the clock that limits the computing time of guests
 
 mod bindings;
 mod cache;
@@ -18,9 +28,11 @@ pub mod compile;
 mod config;
 mod deadline;
 mod engine;
+mod guest;
 mod host_memory;
 pub mod http;
 pub mod invocation;
+mod invocation_error;
 pub mod json;
 pub mod limits;
 mod log;
@@ -46,7 +58,8 @@ use wasmtime::component::Component;
 
 pub use self::bindings::gateway::connector::outcome::{Explanation, UpstreamFault, Violation};
 pub use self::cache::CacheKey;
-pub use self::invocation::{Call, Fault, InvocationError, Outcome, Settings};
+pub use self::invocation::{Call, Fault, Outcome, Settings};
+pub use self::invocation_error::InvocationError;
 pub use self::limits::{Awaited, CpuBudget, Limit, Limits};
 pub use self::module::Module;
 pub use self::trap::TrapReport;
@@ -55,7 +68,7 @@ use self::cache::Cache;
 use self::child::{ChildError, ChildLimits};
 use self::compile::CompileError;
 use self::module::{ContractError, Linkers, Resources};
-use self::shares::Shares;
+use self::shares::SharedPermits;
 use self::ticker::Ticker;
 
 /// Why a module cannot be loaded.
@@ -134,7 +147,8 @@ pub enum StartError {
 pub struct Setup {
     /// The pool of instances.
     pub pool: Pool,
-    /// The largest memory limit of all connectors, in bytes. Each slot of the pool reserves this address space.
+    /// The largest memory limit of all connectors, in bytes. Each slot of the pool reserves this
+    /// address space.
     pub memory_bytes: usize,
     /// Limits of the compiler process.
     pub compile: CompileLimits,
@@ -142,7 +156,8 @@ pub struct Setup {
     pub data_dir: PathBuf,
 }
 
-/// The size of the pool in which modules run. A slot takes only address space until an instance uses it.
+/// The size of the pool in which modules run. A slot takes only address space until an instance
+/// uses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
     /// Maximum number of concurrent invocations, over all connectors.
@@ -164,7 +179,8 @@ pub struct CompileLimits {
     pub cpu_s: u64,
     /// Maximum size of a module, in MiB. A larger module is refused before it is compiled.
     pub max_module_mb: u64,
-    /// Maximum size of all compiled modules in the cache, in MiB. Those that were not used for longest are removed.
+    /// Maximum size of all compiled modules in the cache, in MiB. The least recently used ones are
+    /// removed.
     pub cache_mb: u64,
 }
 
@@ -189,7 +205,7 @@ pub struct Sandbox {
     compile: CompileLimits,
     pool: Pool,
     resources: Resources,
-    /// Admits as many child processes as there are cores.
+    /// Limits the number of child processes to the number of cores.
     children: Semaphore,
 }
 
@@ -203,7 +219,8 @@ pub struct Loaded {
     pub record: Record,
 }
 
-/// The compiled form of a module that is not in the cache yet, and the schemas that it passed the trial with.
+/// The compiled form of a module that is not in the cache yet, and the schemas that it passed the
+/// trial with.
 pub struct Record {
     /// `None` if it is in the cache.
     artifact: Option<Vec<u8>>,
@@ -224,8 +241,8 @@ impl Sandbox {
             cache: Cache::open(&setup.data_dir, &engine, setup.compile.cache_mb << 20, key)?,
             compile: setup.compile,
             resources: Resources {
-                slots: Shares::new(setup.pool.instances),
-                connections: Shares::new(connections_of_guests()),
+                slots: SharedPermits::new(setup.pool.instances),
+                connections: SharedPermits::new(connections_of_guests()),
             },
             pool: setup.pool,
             children: Semaphore::new(std::thread::available_parallelism().map_or(1, NonZero::get)),
@@ -253,7 +270,7 @@ impl Sandbox {
         let (artifact, tried) = match self.cache.get(digest) {
             Some(cached) => (cached.artifact, Some(cached.tried)),
             None => {
-                outline::check(bytes, &self.pool)?;
+                outline::check_outline(bytes, &self.pool)?;
                 (self.compile(bytes).await?, None)
             }
         };
@@ -271,12 +288,13 @@ impl Sandbox {
         let folder = self.cache.workspace()?;
         let (source, artifact) = (folder.path("module.wasm"), folder.path("module.cwasm"));
         tokio::fs::write(&source, bytes).await?;
-        compile::run(&source, &artifact, &self.compile).await?;
+        compile::compile_in_child(&source, &artifact, &self.compile).await?;
         Ok(tokio::fs::read(&artifact).await?)
     }
 
-    /// Compiles and tries the schemas of a module in a child process, unless they are those that its cached form passed the trial
-    /// with. The child runs `command` of this binary with the file that contains `schemas`.
+    /// Compiles and tries the schemas of a module in a child process, unless its cached form passed
+    /// the trial with the same schemas. The child runs `command` of this binary with the file that
+    /// contains `schemas`.
     ///
     /// # Errors
     /// If a schema is wrong or too costly.
@@ -289,13 +307,13 @@ impl Sandbox {
         let folder = self.cache.workspace()?;
         let file = folder.path("schemas.json");
         tokio::fs::write(&file, schemas).await?;
-        child::run([OsStr::new(command), OsStr::new("--input"), file.as_os_str()], TRIAL).await?;
+        child::run_child([OsStr::new(command), OsStr::new("--input"), file.as_os_str()], TRIAL).await?;
         record.tried = Some(digest);
         Ok(())
     }
 
-    /// Keeps the compiled form of a module in the cache. Call it when the module is accepted, so that a module that is refused
-    /// leaves nothing behind.
+    /// Stores the compiled form of a module in the cache. Call it when the module is accepted, so
+    /// that a refused module leaves nothing behind.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -318,8 +336,9 @@ impl Sandbox {
     }
 }
 
-/// The number of connections whose responses guests may hold together: three sixteenths of the descriptors that the process may
-/// open. Callers have most of the others, and the store and the files the rest.
+/// The number of connections whose responses guests may hold together: three sixteenths of the
+/// descriptors that the process may open. Most of the others are for callers, and the rest for the
+/// store and files.
 fn connections_of_guests() -> u32 {
     let descriptors = getrlimit(RlimitResource::Nofile).maximum.unwrap_or(u64::from(u32::MAX));
     u32::try_from(descriptors / 16 * 3).unwrap_or(u32::MAX)
@@ -327,12 +346,12 @@ fn connections_of_guests() -> u32 {
 
 #[expect(unsafe_code, reason = "wasmtime cannot check that its compiler made the native code")]
 fn deserialize(engine: &Engine, artifact: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: the bytes come from the compiler process that `Sandbox::compile` ran, or from the cache, which returns only files
-    // with a message authentication code of the gateway's key.
+    // SAFETY: the bytes come from the compiler process that `Sandbox::compile` ran, or from the
+    // cache, which returns only files with a message authentication code of the gateway's key.
     unsafe { Component::deserialize(engine, artifact) }
 }
 
-/// Makes a component of a core module that was built with the bindings of the contract.
+/// Makes a component from a core module that was built with the bindings of the contract.
 ///
 /// # Errors
 /// If it is not a core module, has no bindings, or differs from the contract.

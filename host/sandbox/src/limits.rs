@@ -17,7 +17,8 @@ pub struct Limits {
     pub memory_bytes: usize,
     /// Its CPU time.
     pub cpu: Duration,
-    /// Data that it passes to the gateway in one call, and an answer that it composes, in bytes.
+    /// Data that it passes to the gateway in one host call, and an answer that it composes, in
+    /// bytes.
     pub output_bytes: usize,
     /// A response that is read into memory, in bytes.
     pub response_bytes: u64,
@@ -35,7 +36,7 @@ pub(super) const MAX_HANDLES: usize = 100_000;
 pub enum Limit {
     /// See [`Limits::memory_bytes`].
     Memory,
-    /// Memory of the gateway for the invocation: four times [`Limits::output_bytes`].
+    /// Memory of the gateway for the invocation: four times [`Limits::response_bytes`].
     HostMemory,
     /// See [`Limits::cpu`].
     Cpu,
@@ -45,11 +46,23 @@ pub enum Limit {
     Stack,
     /// Number of documents, responses and links.
     Handles,
-    /// The deadline of the call, most of which the guest has computed.
+    /// The deadline of the call. The guest has computed for most of the time.
     Time,
 }
 
+impl Limits {
+    /// The largest response that the call may read, as a file or into memory.
+    pub fn largest_response(&self) -> u64 {
+        self.response_bytes.max(self.download_bytes)
+    }
+}
+
 impl Limit {
+    /// Returns `true` if a configuration key of the operator raises the limit.
+    pub fn is_configured(self) -> bool {
+        !matches!(self, Self::Stack | Self::Handles)
+    }
+
     /// The name in metrics and problem details.
     pub fn name(self) -> &'static str {
         match self {
@@ -70,7 +83,7 @@ impl fmt::Display for Limit {
             Self::Memory => " (`limits.memory_mb`)",
             Self::HostMemory => " (4 × `limits.response_mb`)",
             Self::Cpu => " (`limits.cpu_ms`)",
-            Self::Output => " (`limits.response_mb`)",
+            Self::Output => " (`limits.output_mb`)",
             Self::Time => " (`limits.timeout_s`)",
             Self::Stack | Self::Handles => "",
         };
@@ -81,7 +94,7 @@ impl fmt::Display for Limit {
 /// Why a guest was refused memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoGrowth {
-    /// It has as much as one invocation may have.
+    /// It has the maximum of one invocation.
     ForGuest,
     /// The memory for all calls is used up.
     ForAll,
@@ -91,9 +104,10 @@ pub(super) enum NoGrowth {
 pub(super) struct GuestMemory {
     limit: usize,
     used: usize,
-    /// The part of the memory for all calls. `None` as long as the guest needs no more than a slot of the pool keeps.
-    part: Option<memory::Held>,
-    /// Set if growth was refused. A guest that is refused memory usually traps, and then this is the cause.
+    /// The part of the memory for all calls. `None` as long as the guest needs no more than the
+    /// memory that a slot of the pool keeps.
+    part: Option<memory::Reservation>,
+    /// Set if growth was refused. The guest then usually traps, and this is the cause.
     pub(super) refused: Option<NoGrowth>,
 }
 
@@ -102,14 +116,15 @@ impl GuestMemory {
         Self { limit, used: 0, part: None, refused: None }
     }
 
-    /// Counts the growth of a linear memory. `shared` gives the memory for all calls. Returns `false` if it is refused.
+    /// Counts the growth of a linear memory. `shared` gives the memory for all calls. Returns
+    /// `false` if it is refused.
     pub(super) fn grow_memory(
         &mut self,
         current: usize,
         desired: usize,
         shared: impl FnOnce() -> MemoryBudget,
     ) -> bool {
-        self.take(desired.saturating_sub(current), shared)
+        self.count(desired.saturating_sub(current), shared)
     }
 
     /// Counts the growth of a table, as [`Self::grow_memory`] does.
@@ -117,10 +132,10 @@ impl GuestMemory {
         if desired > MAX_TABLE_ELEMENTS {
             return self.refuse(NoGrowth::ForGuest);
         }
-        self.take(desired.saturating_sub(current).saturating_mul(size_of::<usize>()), shared)
+        self.count(desired.saturating_sub(current).saturating_mul(size_of::<usize>()), shared)
     }
 
-    fn take(&mut self, bytes: usize, shared: impl FnOnce() -> MemoryBudget) -> bool {
+    fn count(&mut self, bytes: usize, shared: impl FnOnce() -> MemoryBudget) -> bool {
         let Some(used) = self.used.checked_add(bytes).filter(|used| *used <= self.limit) else {
             return self.refuse(NoGrowth::ForGuest);
         };
@@ -140,11 +155,11 @@ impl GuestMemory {
     }
 }
 
-/// The reason why a guest does not go on.
+/// What a guest waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Awaited {
-    /// A processor: it has work to do.
+    /// A processor: the guest has work to do.
     Processor,
     /// A response of an upstream.
     Upstream,
@@ -152,8 +167,9 @@ pub enum Awaited {
     Store,
 }
 
-/// Counts the CPU time of the guests of one call, and that of the gateway for them. Clones share it: a guest that is run again has
-/// what the first run left. It also knows what the guest waits for while it does not compute.
+/// Counts the CPU time of the guests of one call, and of the gateway's work for them. Clones share
+/// it: a second run of a guest gets the remaining time of the first run. It also records what the
+/// guest waits for while it does not compute.
 #[derive(Clone, Debug)]
 pub struct CpuBudget(Arc<Account>);
 
@@ -180,7 +196,7 @@ impl CpuBudget {
         if left.is_ok_and(|left| left >= time) { Ok(()) } else { Err(Trap::Interrupt) }
     }
 
-    /// The time that is left.
+    /// The remaining time.
     pub(super) fn left(&self) -> Duration {
         Duration::from_nanos(self.0.left.load(Ordering::Relaxed))
     }
@@ -190,30 +206,32 @@ impl CpuBudget {
         Instant::now() + self.left()
     }
 
-    /// The guest waits for something else than a processor until the returned value is dropped, or until the deadline of the call.
+    /// Records that the guest waits for something other than a processor, until the returned value
+    /// is dropped or the deadline of the call passes.
     pub(super) fn wait_for(&self, awaited: Awaited, deadline: tokio::time::Instant) -> Waiting {
         self.0.awaited.store(awaited as u8, Ordering::Relaxed);
-        Waiting { of: self.clone(), deadline }
+        Waiting { cpu: self.clone(), deadline }
     }
 
-    /// The reason why the guest does not go on now, or did not go on at the deadline.
+    /// What the guest waits for now, or waited for when the deadline passed.
     pub(super) fn awaited(&self) -> Awaited {
         let awaited = self.0.awaited.load(Ordering::Relaxed);
         [Awaited::Upstream, Awaited::Store].into_iter().find(|one| *one as u8 == awaited).unwrap_or(Awaited::Processor)
     }
 }
 
-/// The guest waits for something else than a processor while this exists.
+/// The guest waits for something other than a processor until this is dropped.
 pub(super) struct Waiting {
-    of: CpuBudget,
+    cpu: CpuBudget,
     deadline: tokio::time::Instant,
 }
 
 impl Drop for Waiting {
-    /// The little that a guest computes after the deadline is not why it did not end before.
+    /// After the deadline the record stays, because the short computation after it is not the
+    /// reason for the timeout.
     fn drop(&mut self) {
         if tokio::time::Instant::now() < self.deadline {
-            self.of.0.awaited.store(Awaited::Processor as u8, Ordering::Relaxed);
+            self.cpu.0.awaited.store(Awaited::Processor as u8, Ordering::Relaxed);
         }
     }
 }

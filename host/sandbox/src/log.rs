@@ -6,20 +6,21 @@ use parking_lot::Mutex;
 
 use super::bindings::gateway::connector::log::Host;
 pub(super) use super::bindings::gateway::connector::log::Level;
-use super::invocation::Guest;
-use contract::limit::{LOG_LINE_BYTES, LOG_LINES};
+use super::guest::Guest;
+use contract_rules::limit::{LOG_LINE_BYTES, LOG_LINES};
 
 /// Bytes that all invocations of a module may write in one second: as many as one invocation.
 const BYTES_PER_SECOND: usize = LOG_LINES * (LOG_LINE_BYTES + '…'.len_utf8());
 
 impl Host for Guest {
     fn write(&mut self, level: Level, message: String) -> wasmtime::Result<()> {
-        write(self, level, message);
+        write_line(self, level, message);
         Ok(())
     }
 }
 
-/// Escapes control characters. With them, a connector could write lines that look like those of the gateway.
+/// Escapes control characters. With them, a connector could write lines that look like lines of the
+/// gateway.
 pub(super) fn on_one_line(line: String) -> String {
     if !line.contains(char::is_control) {
         return line;
@@ -34,7 +35,7 @@ pub(super) fn on_one_line(line: String) -> String {
     })
 }
 
-/// Cuts a line to the longest that is logged.
+/// Cuts a line to the maximum length.
 fn cut(mut line: String) -> String {
     if line.len() > LOG_LINE_BYTES {
         line.truncate(line.floor_char_boundary(LOG_LINE_BYTES));
@@ -86,15 +87,18 @@ impl LogRate {
 }
 
 impl Guest {
-    /// Counts the last lines as written once more. Returns `false` if the connector has written too much in this second.
+    /// Counts the last lines as written once more. Returns `false` if the connector has written too
+    /// much in this second.
     pub(super) fn may_repeat_last_lines(&self) -> bool {
         self.module.log_rate.admit(self.last_lines.bytes(), Instant::now()) == Admission::Admitted
     }
 }
 
-/// Writes a line of the connector, unless the invocation has written too many, or the connector too much in this second.
-pub(super) fn write(guest: &mut Guest, level: Level, mut line: String) {
-    // First shortened, so that little is escaped. Then again, because an escaped character is longer.
+/// Writes a line of the connector, unless the invocation has written too many, or the connector too
+/// much in this second.
+pub(super) fn write_line(guest: &mut Guest, level: Level, mut line: String) {
+    // The line is cut before escaping, so that escaping takes little time. It is cut again
+    // afterwards, because an escaped character is longer.
     line.truncate(line.floor_char_boundary(LOG_LINE_BYTES + 1));
     guest.last_lines.push(line.clone());
     if !guest.admit_log_line() {
@@ -112,8 +116,8 @@ pub(super) fn write(guest: &mut Guest, level: Level, mut line: String) {
         }
         Admission::Dropped => return,
     }
-    // The span around the invocation names the connector and the request. By this target, operators can set the level of
-    // connectors' lines.
+    // The span around the invocation names the connector and the request. Operators can set the
+    // level of connectors' lines by this target.
     match level {
         Level::Debug => tracing::debug!(target: "connector", "{line}"),
         Level::Info => tracing::info!(target: "connector", "{line}"),

@@ -15,16 +15,17 @@ use super::bindings::gateway::connector::json::HostDocument;
 use super::bindings::gateway::connector::outcome::{Fault, Outcome};
 use super::bindings::{Connector, ConnectorIndices};
 use super::engine;
+use super::guest::Guest;
 use super::http::{Link, Response};
-use super::invocation::Guest;
 use super::json::Document;
 use super::log::LogRate;
-use super::shares::{Share, Shares, Taken};
+use super::shares::{Permits, Share, SharedPermits};
 use super::ticker::Ticker;
 
-/// The package of the contract, as it begins the names of interfaces.
+/// The package of the contract, with which the names of interfaces begin.
 const CONTRACT: &str = "gateway:connector/";
-/// The version of the contract that this gateway offers. A test compares it with `wit/connector.wit`.
+/// The version of the contract that this gateway offers. A test compares it with
+/// `wit/connector.wit`.
 pub(super) const CONTRACT_VERSION: &str = "1.0.0";
 
 /// How a module breaks the contract.
@@ -42,7 +43,7 @@ pub enum ContractError {
     /// It was built against a contract of another major version.
     #[error("it was built for `{0}`; this gateway accepts gateway:connector@1.x")]
     Version(String),
-    /// It was built against a later minor version, and uses something of it.
+    /// It was built against a later minor version, and uses something that is new in it.
     #[error(
         "it was built for gateway:connector@{version}, and this gateway has {CONTRACT_VERSION}, without something that it uses; update \
          the gateway, or build the connector for the older contract: {reason}"
@@ -80,9 +81,10 @@ pub enum ContractError {
 pub struct Module {
     /// Linked with all interfaces. Their functions may wait, so the guest runs on a fiber.
     pub(super) linked: InstancePre<Guest>,
-    /// Linked for operations that do not call `http` and `storage`, whose functions trap here. Such a guest never waits, so it
-    /// needs no fiber, which saves a stack and a stack switch. `None` for modules that import WASI.
-    pub(super) immediate: Option<InstancePre<Guest>>,
+    /// Linked for immediate operations, which do not call `http` and `storage`: their functions
+    /// trap here. Such a guest never waits. It needs no fiber, which saves a stack and a stack
+    /// switch. `None` for modules that import WASI.
+    pub(super) linked_sync: Option<InstancePre<Guest>>,
     exports: ConnectorIndices,
     invoke: ComponentExportIndex,
     slots: Arc<Share>,
@@ -91,8 +93,8 @@ pub struct Module {
     common: Arc<Common>,
 }
 
-/// The parts of a module that its guests use. A guest has one reference to all of them, because the guests of all cores change the
-/// count of the references.
+/// The parts of a module that its guests use. A guest has a single reference to all of them,
+/// because the guests of all cores change the reference count.
 pub(super) struct Common {
     pub(super) log_rate: LogRate,
     /// For the connections of responses.
@@ -100,10 +102,10 @@ pub(super) struct Common {
     ticker: Arc<Ticker>,
 }
 
-/// The reference of a guest to its module. The clock ticks while it exists.
-pub(super) struct Running(Arc<Common>);
+/// The reference of a guest to its module. The clock ticks until it is dropped.
+pub(super) struct RunningGuest(Arc<Common>);
 
-impl Deref for Running {
+impl Deref for RunningGuest {
     type Target = Common;
 
     fn deref(&self) -> &Common {
@@ -111,7 +113,7 @@ impl Deref for Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningGuest {
     fn drop(&mut self) {
         self.0.ticker.guest_ends();
     }
@@ -120,9 +122,9 @@ impl Drop for Running {
 /// The parts that all modules share.
 pub(super) struct Resources {
     /// The slots of the pool.
-    pub(super) slots: Shares,
+    pub(super) slots: SharedPermits,
     /// Connections whose response a guest holds.
-    pub(super) connections: Shares,
+    pub(super) connections: SharedPermits,
 }
 
 /// The type of the export `invoke`, from the path of an operation and its input as JSON text.
@@ -131,28 +133,28 @@ type Invoke<'a> = TypedFunc<(&'a str, &'a str), (Result<Outcome, Fault>,)>;
 /// The two linkers. Every module is linked with both.
 pub(super) struct Linkers {
     full: Linker<Guest>,
-    immediate: Linker<Guest>,
+    sync: Linker<Guest>,
 }
 
 impl Linkers {
     pub(super) fn new(engine: &Engine) -> wasmtime::Result<Self> {
-        let mut immediate = Linker::new(engine);
-        add_immediate(&mut immediate)?;
-        add_documents_without_waiting(&mut immediate)?;
-        forbid(&mut immediate, "http", &HTTP_FUNCTIONS)?;
-        forbid(&mut immediate, "storage", &["get", "set", "delete"])?;
+        let mut sync = Linker::new(engine);
+        add_sync(&mut sync)?;
+        add_sync_json(&mut sync)?;
+        forbid(&mut sync, "http", &HTTP_FUNCTIONS)?;
+        forbid(&mut sync, "storage", &["get", "set", "delete"])?;
         let mut full = Linker::new(engine);
-        add_immediate(&mut full)?;
+        add_sync(&mut full)?;
         connector::json::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         connector::http::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         connector::storage::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         wasmtime_wasi::p2::add_to_linker_async(&mut full)?;
-        Ok(Self { full, immediate })
+        Ok(Self { full, sync })
     }
 }
 
-/// Adds the interfaces whose functions never wait.
-fn add_immediate(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+/// Adds the interfaces whose functions are synchronous.
+fn add_sync(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     connector::config::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::log::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::clock::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
@@ -160,14 +162,15 @@ fn add_immediate(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-/// A function of the gateway would have to wait, and the guest has no fiber to wait on.
+/// A host function would have to wait, but the guest has no fiber.
 #[derive(Debug, Error)]
 #[error("the gateway's function must wait, and the guest does not run on a fiber")]
 pub(super) struct NeedsFiber;
 
-/// Adds `json` for a guest without a fiber. A function that must wait for its computation ends the guest with [`NeedsFiber`].
-fn add_documents_without_waiting(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    fn at_once<T>(result: impl Future<Output = wasmtime::Result<T>>) -> wasmtime::Result<(T,)> {
+/// Adds `json` for a guest without a fiber. A function that must wait for its computation ends the
+/// guest with [`NeedsFiber`].
+fn add_sync_json(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    fn without_waiting<T>(result: impl Future<Output = wasmtime::Result<T>>) -> wasmtime::Result<(T,)> {
         Ok((result.now_or_never().ok_or(NeedsFiber)??,))
     }
     type This = (Resource<Document>,);
@@ -175,18 +178,24 @@ fn add_documents_without_waiting(linker: &mut Linker<Guest>) -> wasmtime::Result
     json.resource("document", ResourceType::host::<Document>(), |mut store, document| {
         HostDocument::drop(store.data_mut(), Resource::new_own(document))
     })?;
-    json.func_wrap("[static]document.parse", |mut store, (text,): (String,)| at_once(store.data_mut().parse(text)))?;
+    json.func_wrap("[static]document.parse", |mut store, (text,): (String,)| {
+        without_waiting(store.data_mut().parse(text))
+    })?;
     json.func_wrap("[method]document.pointer", |mut store, (this, pointer): (Resource<Document>, String)| {
-        at_once(store.data_mut().pointer(this, pointer))
+        without_waiting(store.data_mut().pointer(this, pointer))
     })?;
     json.func_wrap("[method]document.kind", |mut store, (this,): This| Ok((store.data_mut().kind(this)?,)))?;
-    json.func_wrap("[method]document.length", |mut store, (this,): This| at_once(store.data_mut().length(this)))?;
-    json.func_wrap("[method]document.keys", |mut store, (this,): This| at_once(store.data_mut().keys(this)))?;
-    json.func_wrap("[method]document.item", |mut store, (this, index): (Resource<Document>, u32)| {
-        at_once(store.data_mut().item(this, index))
+    json.func_wrap("[method]document.length", |mut store, (this,): This| {
+        without_waiting(store.data_mut().length(this))
     })?;
-    json.func_wrap("[method]document.text", |mut store, (this,): This| at_once(store.data_mut().text(this)))?;
-    json.func_wrap("[method]document.as-string", |mut store, (this,): This| at_once(store.data_mut().as_string(this)))?;
+    json.func_wrap("[method]document.keys", |mut store, (this,): This| without_waiting(store.data_mut().keys(this)))?;
+    json.func_wrap("[method]document.item", |mut store, (this, index): (Resource<Document>, u32)| {
+        without_waiting(store.data_mut().item(this, index))
+    })?;
+    json.func_wrap("[method]document.text", |mut store, (this,): This| without_waiting(store.data_mut().text(this)))?;
+    json.func_wrap("[method]document.as-string", |mut store, (this,): This| {
+        without_waiting(store.data_mut().as_string(this))
+    })?;
     Ok(())
 }
 
@@ -248,7 +257,7 @@ fn version_of(import: &str) -> Option<&str> {
     import.strip_prefix(CONTRACT)?.split_once('@').map(|(_, version)| version)
 }
 
-/// Checks that a slot of the pool has as many of these as a component needs.
+/// Checks that a slot of the pool has enough memories, tables or core instances for a component.
 pub(super) fn check_size(what: &'static str, needed: u32, limit: u32, key: &'static str) -> Result<(), ContractError> {
     if needed > limit { Err(ContractError::TooLarge { what, needed, limit, key }) } else { Ok(()) }
 }
@@ -269,7 +278,8 @@ impl Module {
             imports_wasi |= check_import(name)? == Import::Wasi;
             later_version = later_version.or_else(|| version_of(name).filter(|version| *version != CONTRACT_VERSION));
         }
-        // It is not known for a component that imports core modules, which the contract does not offer.
+        // The number is unknown only for components that import core modules, which the contract
+        // does not offer.
         let required = component.resources_required();
         let (memories, tables) = required
             .map_or((limits.memories_per_component, limits.tables_per_component), |required| {
@@ -294,16 +304,16 @@ impl Module {
         };
         let linked = linkers.full.instantiate_pre(component).map_err(mismatch)?;
         let exports = ConnectorIndices::new(&linked).map_err(mismatch)?;
-        let immediate = if imports_wasi {
+        let linked_sync = if imports_wasi {
             None
         } else {
-            let immediate = linkers.immediate.instantiate_pre(component).map_err(mismatch)?;
-            ConnectorIndices::new(&immediate).map_err(mismatch)?;
-            Some(immediate)
+            let linked = linkers.sync.instantiate_pre(component).map_err(mismatch)?;
+            ConnectorIndices::new(&linked).map_err(mismatch)?;
+            Some(linked)
         };
         Ok(Self {
             linked,
-            immediate,
+            linked_sync,
             exports,
             invoke,
             slots: resources.slots.join(),
@@ -317,14 +327,14 @@ impl Module {
     }
 
     /// Takes the slots for one instance.
-    pub(super) fn take_slots(&self) -> Option<Taken> {
+    pub(super) fn take_slots(&self) -> Option<Permits> {
         self.slots.take(self.slots_of_instance)
     }
 
-    /// The reference for a guest that begins now.
-    pub(super) fn run(&self) -> Running {
+    /// Starts a guest: starts the clock, and returns the guest's reference to the module.
+    pub(super) fn start_guest(&self) -> RunningGuest {
         self.common.ticker.guest_begins();
-        Running(Arc::clone(&self.common))
+        RunningGuest(Arc::clone(&self.common))
     }
 
     /// The exports of an instance.
@@ -334,12 +344,17 @@ impl Module {
 
     /// The export `invoke` of an instance.
     #[expect(unsafe_code, reason = "otherwise wasmtime compares all types of the contract at each call")]
-    pub(super) fn invoke_of<'a>(&self, instance: &Instance, store: &mut Store<Guest>) -> wasmtime::Result<Invoke<'a>> {
+    pub(super) fn invoke_export<'a>(
+        &self,
+        instance: &Instance,
+        store: &mut Store<Guest>,
+    ) -> wasmtime::Result<Invoke<'a>> {
         let function = instance
             .get_func(store, self.invoke)
             .ok_or_else(|| wasmtime::format_err!("`invoke` is of another module"))?;
-        // SAFETY: in `link`, `ConnectorIndices::new` has compared the type of this export with the type in the contract, which is
-        // the type given here. Every instance of this module is made from what was linked there.
+        // SAFETY: in `link`, `ConnectorIndices::new` has compared the type of this export with the
+        // type in the contract, which is the type given here. Every instance of this module is made
+        // from the component that was linked there.
         Ok(unsafe { TypedFunc::new_unchecked(function) })
     }
 }

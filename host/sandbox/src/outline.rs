@@ -1,7 +1,8 @@
 //! The imports and the size of a component, read from its sections before it is compiled.
 //!
-//! A component of a scripting language takes many seconds to compile. Its author should not wait for them to read that the gateway
-//! refuses it. [`super::module`] checks the compiled component again, with what wasmtime knows of it.
+//! A component of a scripting language takes many seconds to compile. Its author should not wait
+//! that long for a refusal. [`super::module`] checks the compiled component again, with the type
+//! information of wasmtime.
 
 use wasmparser::{ComponentTypeRef, Encoding, Instance, Parser, Payload};
 
@@ -11,8 +12,9 @@ use super::module::{ContractError, check_import, check_size};
 /// Checks the imports of a component and the number of its core instances.
 ///
 /// # Errors
-/// As when the compiled component is linked. A component that cannot be parsed is left to the compiler, which says why.
-pub(super) fn check(component: &[u8], limits: &Pool) -> Result<(), ContractError> {
+/// As when the compiled component is linked. A component that cannot be parsed passes, because the
+/// compiler gives the better error message.
+pub(super) fn check_outline(component: &[u8], limits: &Pool) -> Result<(), ContractError> {
     let mut depth = 0_u32;
     let mut core_instances = 0_u32;
     for payload in Parser::new(0).parse_all(component) {
@@ -21,7 +23,7 @@ pub(super) fn check(component: &[u8], limits: &Pool) -> Result<(), ContractError
             Payload::Version { encoding: Encoding::Module | Encoding::Component, .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentImportSection(imports) if depth == 1 => {
-                // The types that a world uses are imports as well, and nothing has to offer them.
+                // The types that a world uses are imports as well. They need no implementation.
                 let interfaces =
                     imports.into_iter().flatten().filter(|one| matches!(one.ty, ComponentTypeRef::Instance(_)));
                 for import in interfaces {

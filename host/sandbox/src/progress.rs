@@ -3,15 +3,15 @@
 use tokio::sync::watch;
 
 use super::bindings::gateway::connector::progress::Host;
-use super::invocation::Guest;
-use contract::limit::PROGRESS_MESSAGE_BYTES;
+use super::guest::Guest;
+use contract_rules::limit::PROGRESS_MESSAGE_BYTES;
 
 /// A report of a connector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     /// From 0 to 1.
     pub fraction: f64,
-    /// The connector's words for it.
+    /// The connector's description of it.
     pub message: String,
 }
 
@@ -21,9 +21,9 @@ pub type ProgressSender = watch::Sender<Option<Progress>>;
 impl Progress {
     fn new(fraction: f64, mut message: String) -> Self {
         message.truncate(message.floor_char_boundary(PROGRESS_MESSAGE_BYTES));
-        // The report may live long, and a long message took much memory.
+        // The report may be kept for long, and the buffer of a cut message may be large.
         message.shrink_to_fit();
-        // A value that is not a number says nothing about what is done.
+        // NaN does not say how much is done.
         Self { fraction: if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) }, message }
     }
 }
@@ -47,7 +47,7 @@ mod tests {
             assert_eq!(Progress::new(given, String::new()).fraction, fraction, "{given}");
         }
         assert_eq!(Progress::new(0.0, "x".repeat(PROGRESS_MESSAGE_BYTES)).message.len(), PROGRESS_MESSAGE_BYTES);
-        // Each of these characters has two bytes, behind one byte.
+        // Each of these characters has two bytes. One byte precedes them.
         let long = format!("x{}", "é".repeat(PROGRESS_MESSAGE_BYTES));
         assert_eq!(Progress::new(0.0, long).message.len(), PROGRESS_MESSAGE_BYTES - 1);
     }

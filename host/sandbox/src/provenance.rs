@@ -1,7 +1,9 @@
-//! The texts in a component about its making: the repository and the commit of its source, and the packages that it was built of.
+//! The texts in a component about its build: the repository and the commit of its source, and the
+//! packages that it was built from.
 //!
-//! They are in custom sections with the names and forms that `wasm-tools metadata` and `cargo auditable` use: `source`, `revision` and
-//! `.dep-v0`. The author of a module may write anything into them, so they are bounded, and nothing is decided by them.
+//! They are in custom sections with the names and forms that `wasm-tools metadata` and
+//! `cargo auditable` use: `source`, `revision` and `.dep-v0`. The author of a module may write
+//! anything into them, so they are bounded, and no decision depends on them.
 
 use std::io::{self, Read, Write};
 
@@ -21,7 +23,7 @@ const MAX_TEXT_BYTES: usize = 2048;
 /// Maximum size of the list of packages, decompressed.
 const MAX_LIST_BYTES: u64 = 2 << 20;
 
-/// The texts about the making of a component.
+/// The texts about the build of a component.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
     /// The URL of the repository.
@@ -32,7 +34,7 @@ pub struct Provenance {
     pub packages: Option<Vec<Package>>,
 }
 
-/// A package that a component was built of.
+/// A package that a component was built from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Package {
     /// Its name.
@@ -51,7 +53,7 @@ struct List {
 }
 
 impl Provenance {
-    /// Reads the sections of a component. Those of the modules inside of it are not meant.
+    /// Reads the sections of a component, without the sections of the modules inside of it.
     pub fn read(component: &[u8]) -> Self {
         let mut found = Self::default();
         for payload in own_payloads(component) {
@@ -67,7 +69,7 @@ impl Provenance {
         found
     }
 
-    /// Adds the sections to a component, which should have none of them.
+    /// Adds the sections to a component, which should not have them yet.
     ///
     /// # Errors
     /// If the list is too long to be read again.
@@ -118,7 +120,8 @@ impl Interfaces {
     }
 }
 
-/// The payloads of a component itself, and not those of the modules inside of it, up to the first that cannot be parsed.
+/// The payloads of a component itself, without those of the modules inside of it, up to the first
+/// that cannot be parsed.
 fn own_payloads(component: &[u8]) -> impl Iterator<Item = Payload<'_>> {
     let mut depth = 0_u32;
     Parser::new(0).parse_all(component).map_while(Result::ok).filter(move |payload| {
@@ -131,13 +134,13 @@ fn own_payloads(component: &[u8]) -> impl Iterator<Item = Payload<'_>> {
     })
 }
 
-/// A text of one line. `None` if it is none.
+/// A printable text. `None` for other bytes, and for a text that is too long.
 fn text(data: &[u8]) -> Option<String> {
     let text = str::from_utf8(data).ok().filter(|text| text.len() <= MAX_TEXT_BYTES)?;
     is_printable(text).then(|| text.to_owned())
 }
 
-/// `false` for a text that could change how a terminal shows other text.
+/// Returns Returns Returns `false` for a text that could change how a terminal shows other text.
 fn is_printable(text: &str) -> bool {
     let changes_direction =
         |character| matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

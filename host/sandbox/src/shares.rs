@@ -1,109 +1,111 @@
-//! A number of places that modules share, so that none of them takes all.
+//! Permits that modules share, so that no module takes all of them.
 //!
-//! Half of the places are kept for the modules, in equal parts. Any module may take the other half. So a module finds its
-//! part free whatever the others do.
+//! Half of the permits are reserved for the modules, in equal shares. Any module may take the other
+//! half. A module can therefore take its share whatever the other modules do.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// The places. Clones share them.
+/// The permits. Clones share them.
 #[derive(Clone)]
-pub(super) struct Shares(Arc<Mutex<State>>);
+pub(super) struct SharedPermits(Arc<Mutex<State>>);
 
 struct State {
     total: u32,
     free: u32,
-    /// The number of places that are kept for each module.
-    part: u32,
-    /// The number of places that each module has. `None` if the module is gone.
-    taken: Vec<Option<u32>>,
-    /// The sum of what the modules have not taken of their parts.
-    kept: u32,
+    /// The number of permits that are reserved for each module.
+    share: u32,
+    /// The number of permits that each module holds. `None` if the module is gone.
+    held: Vec<Option<u32>>,
+    /// The permits of all shares that are still free.
+    reserved: u32,
 }
 
-/// The right of one module to take places.
+/// The share of one module.
 pub(super) struct Share {
-    shares: Shares,
+    permits: SharedPermits,
     index: usize,
 }
 
-/// Places that a module has until this is dropped.
-pub(super) struct Taken {
+/// Permits that a module holds until this is dropped.
+pub(super) struct Permits {
     share: Arc<Share>,
-    places: u32,
+    count: u32,
 }
 
-impl Shares {
+impl SharedPermits {
     pub(super) fn new(total: u32) -> Self {
-        Self(Arc::new(Mutex::new(State { total, free: total, part: 0, taken: Vec::new(), kept: 0 })))
+        Self(Arc::new(Mutex::new(State { total, free: total, share: 0, held: Vec::new(), reserved: 0 })))
     }
 
-    /// Gives a module its part, which makes the parts of the others smaller.
+    /// Gives a module its share, which makes the shares of the others smaller.
     pub(super) fn join(&self) -> Arc<Share> {
         let mut state = self.0.lock();
-        let index = state.taken.iter().position(Option::is_none).unwrap_or(state.taken.len());
-        match state.taken.get_mut(index) {
-            Some(former) => *former = Some(0),
-            None => state.taken.push(Some(0)),
+        let index = state.held.iter().position(Option::is_none).unwrap_or(state.held.len());
+        match state.held.get_mut(index) {
+            Some(unused) => *unused = Some(0),
+            None => state.held.push(Some(0)),
         }
         state.divide();
-        Arc::new(Share { shares: self.clone(), index })
+        Arc::new(Share { permits: self.clone(), index })
     }
 }
 
 impl State {
-    /// Divides the kept half among the modules there are now.
+    /// Divides the reserved half among the present modules.
     fn divide(&mut self) {
-        let modules = u32::try_from(self.taken.iter().flatten().count()).unwrap_or(u32::MAX);
-        self.part = self.total / 2 / modules.max(1);
-        self.kept = self.taken.iter().flatten().map(|taken| self.part.saturating_sub(*taken)).sum();
+        let modules = u32::try_from(self.held.iter().flatten().count()).unwrap_or(u32::MAX);
+        self.share = self.total / 2 / modules.max(1);
+        self.reserved = self.held.iter().flatten().map(|held| self.share.saturating_sub(*held)).sum();
     }
 
-    /// Changes the number of places that a module has.
-    fn set(&mut self, index: usize, places: u32) {
-        let Some(Some(taken)) = self.taken.get_mut(index) else { return };
-        self.kept = (self.kept + self.part.saturating_sub(places)).saturating_sub(self.part.saturating_sub(*taken));
-        self.free = (self.free + *taken).saturating_sub(places);
-        *taken = places;
+    /// Changes the number of permits that a module holds.
+    fn set(&mut self, index: usize, count: u32) {
+        let Some(Some(held)) = self.held.get_mut(index) else { return };
+        let (before, after) = (self.share.saturating_sub(*held), self.share.saturating_sub(count));
+        self.reserved = (self.reserved + after).saturating_sub(before);
+        self.free = (self.free + *held).saturating_sub(count);
+        *held = count;
     }
 
-    fn taken(&self, index: usize) -> u32 {
-        self.taken.get(index).copied().flatten().unwrap_or_default()
+    fn held(&self, index: usize) -> u32 {
+        self.held.get(index).copied().flatten().unwrap_or_default()
     }
 }
 
 impl Share {
-    /// Takes places. `None` if the module has its part, and the others are taken or kept.
-    pub(super) fn take(self: &Arc<Self>, places: u32) -> Option<Taken> {
-        let mut state = self.shares.0.lock();
-        let places = places.min(state.total);
-        let taken = state.taken(self.index);
-        let of_own_part = state.part.saturating_sub(taken).min(places);
-        let left = state.free.checked_sub(places)?;
-        if places > of_own_part && left < state.kept.saturating_sub(of_own_part) {
+    /// Takes permits. `None` if the module holds its share, and the other permits are taken or
+    /// reserved.
+    pub(super) fn take(self: &Arc<Self>, count: u32) -> Option<Permits> {
+        let mut state = self.permits.0.lock();
+        let count = count.min(state.total);
+        let held = state.held(self.index);
+        let of_own_share = state.share.saturating_sub(held).min(count);
+        let remaining = state.free.checked_sub(count)?;
+        if count > of_own_share && remaining < state.reserved.saturating_sub(of_own_share) {
             return None;
         }
-        state.set(self.index, taken + places);
-        Some(Taken { share: Arc::clone(self), places })
+        state.set(self.index, held + count);
+        Some(Permits { share: Arc::clone(self), count })
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut state = self.shares.0.lock();
-        if let Some(taken) = state.taken.get_mut(self.index) {
-            *taken = None;
+        let mut state = self.permits.0.lock();
+        if let Some(held) = state.held.get_mut(self.index) {
+            *held = None;
         }
         state.divide();
     }
 }
 
-impl Drop for Taken {
+impl Drop for Permits {
     fn drop(&mut self) {
-        let mut state = self.share.shares.0.lock();
-        let taken = state.taken(self.share.index);
-        state.set(self.share.index, taken - self.places);
+        let mut state = self.share.permits.0.lock();
+        let held = state.held(self.share.index);
+        state.set(self.share.index, held - self.count);
     }
 }
 
@@ -111,23 +113,23 @@ impl Drop for Taken {
 mod tests {
     use super::*;
 
-    /// Takes single places until no more is given.
-    fn take_all(share: &Arc<Share>) -> Vec<Taken> {
+    /// Takes single permits until no more is given.
+    fn take_all(share: &Arc<Share>) -> Vec<Permits> {
         std::iter::from_fn(|| share.take(1)).collect()
     }
 
     #[test]
-    fn a_module_alone_takes_all_places() {
-        let shares = Shares::new(8);
-        assert_eq!(take_all(&shares.join()).len(), 8);
+    fn a_module_alone_takes_all_permits() {
+        let permits = SharedPermits::new(8);
+        assert_eq!(take_all(&permits.join()).len(), 8);
     }
 
     #[test]
-    fn each_module_finds_its_part_of_the_kept_half() {
-        let shares = Shares::new(16);
-        let modules: Vec<_> = (0..4).map(|_| shares.join()).collect();
+    fn each_module_can_take_its_share_of_the_reserved_half() {
+        let permits = SharedPermits::new(16);
+        let modules: Vec<_> = (0..4).map(|_| permits.join()).collect();
         let first = take_all(&modules[0]);
-        assert_eq!(first.len(), 10, "2 of its own and 8 of all");
+        assert_eq!(first.len(), 10, "2 of its share and 8 of the other half");
         for module in &modules[1..] {
             assert_eq!(take_all(module).len(), 2);
         }
@@ -135,44 +137,44 @@ mod tests {
         assert_eq!(others.len(), 6);
         assert!(modules[0].take(1).is_none());
         drop(first);
-        assert_eq!(take_all(&modules[3]).len(), 8, "the part of the first module stays kept");
+        assert_eq!(take_all(&modules[3]).len(), 8, "the share of the first module stays reserved");
         assert_eq!(take_all(&modules[0]).len(), 10);
     }
 
     #[test]
-    fn a_module_that_needs_many_places_gets_them_rarely() {
-        let shares = Shares::new(16);
-        let (large, small) = (shares.join(), shares.join());
+    fn a_module_that_takes_several_permits_in_one_step_leaves_the_share_of_another() {
+        let permits = SharedPermits::new(16);
+        let (large, small) = (permits.join(), permits.join());
         let taken: Vec<_> = std::iter::from_fn(|| large.take(3)).collect();
-        assert_eq!(taken.len(), 4, "12 places; 4 are kept for the other");
+        assert_eq!(taken.len(), 4, "12 permits; 4 are reserved for the other module");
         assert_eq!(take_all(&small).len(), 4);
         drop(taken);
-        assert!(large.take(100).is_none(), "a part of the other is kept");
+        assert!(large.take(100).is_none(), "the share of the other module is reserved");
     }
 
     #[test]
-    fn places_come_back_when_modules_leave() {
-        let shares = Shares::new(8);
-        let (stays, leaves) = (shares.join(), shares.join());
+    fn permits_come_back_when_modules_leave() {
+        let permits = SharedPermits::new(8);
+        let (stays, leaves) = (permits.join(), permits.join());
         let taken = leaves.take(4).unwrap();
         drop(leaves);
-        assert_eq!(take_all(&stays).len(), 4, "a module that is replaced has its places until its last call ends");
+        assert_eq!(take_all(&stays).len(), 4, "a module that is replaced holds its permits until its last call ends");
         drop(taken);
         assert_eq!(take_all(&stays).len(), 8);
-        let late = shares.join();
+        let late = permits.join();
         let before = take_all(&stays);
         assert_eq!((before.len(), take_all(&late).len()), (6, 2));
     }
 
     #[test]
-    fn places_that_were_taken_before_a_module_joined_are_not_taken_away() {
-        let shares = Shares::new(8);
-        let first = shares.join();
+    fn permits_that_were_taken_before_a_module_joined_are_not_taken_away() {
+        let permits = SharedPermits::new(8);
+        let first = permits.join();
         let mut all = take_all(&first);
-        let second = shares.join();
+        let second = permits.join();
         assert!(second.take(1).is_none());
         all.truncate(7);
-        assert!(first.take(1).is_none(), "the free place is kept for the second one");
+        assert!(first.take(1).is_none(), "the free permit is reserved for the second module");
         assert_eq!(take_all(&second).len(), 1);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::bindings::gateway::connector::storage::{Error, Host};
-use super::invocation::Guest;
+use super::guest::Guest;
 use super::limits::Awaited;
 use store::vault::Vault;
 use store::{StorageError, StorageScope, Store};

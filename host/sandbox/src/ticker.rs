@@ -1,4 +1,5 @@
-//! The clock that limits the computing time of guests. It ticks only while guests run, so that an idle gateway uses no CPU.
+//! The clock that limits the computing time of guests. It ticks only while guests run, so that an
+//! idle gateway uses no CPU.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,7 +11,8 @@ use wasmtime::Engine;
 /// The time between two ticks. It is the unit of every CPU budget.
 pub(super) const TICK: Duration = Duration::from_millis(1);
 
-/// The clock stops after this number of ticks without a guest. Waking it costs more than some unneeded ticks.
+/// The clock stops after this number of ticks without a guest. Waking it costs more than some
+/// unneeded ticks.
 const IDLE_TICKS: u32 = 100;
 
 /// A stopped clock checks at this interval that its engine still exists.
@@ -49,7 +51,8 @@ impl Ticker {
                     continue;
                 }
                 idle = 0;
-                // First store, then load; `guest_begins` does the two in the other order. So at least one of the two sees the other.
+                // First store, then load. `guest_begins` does the two in the other order, so at
+                // least one of the two sees the other.
                 seen.stopped.store(true, Ordering::SeqCst);
                 if seen.guests.load(Ordering::SeqCst) == 0 {
                     thread::park_timeout(IDLE_CHECK);

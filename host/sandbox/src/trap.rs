@@ -1,7 +1,8 @@
-//! Why a guest trapped, for the author of the connector: the trap itself, and the last lines that the guest wrote before.
+//! Why a guest trapped, for the author of the connector: the trap itself, and the last lines that
+//! the guest wrote before.
 //!
-//! A panic in Rust, an exception in JavaScript and a traceback in Python all reach the log as lines of the guest. The trap that
-//! follows them only says that the guest gave up.
+//! A panic in Rust, an exception in JavaScript and a traceback in Python all reach the log as lines
+//! of the guest. The trap that follows them only says that the guest gave up.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,7 +23,7 @@ pub(super) struct LastLines {
 }
 
 impl LastLines {
-    /// Adds a line in place of the oldest ones. Of a long line, only the beginning is kept.
+    /// Adds a line in place of the oldest ones. Only the beginning of a long line is kept.
     pub(super) fn push(&mut self, mut line: String) {
         line.truncate(line.floor_char_boundary(MAX_BYTES));
         self.bytes += line.len();
@@ -56,7 +57,7 @@ pub struct TrapReport {
 }
 
 impl TrapReport {
-    /// The report of an error, after these lines.
+    /// The report of an error with the last lines of the guest.
     pub(super) fn new(error: &wasmtime::Error, last_lines: Vec<String>) -> Self {
         let cause = log::on_one_line(error.root_cause().to_string());
         Self { cause, backtrace: format!("{error:#}"), last_lines }

@@ -1,4 +1,4 @@
-//! Searches strings for the end of plain text, many bytes at a time.
+//! Finds the end of plain text in strings, many bytes at a time.
 
 use wide::u8x16;
 
@@ -14,7 +14,8 @@ pub(super) fn ends_plain_text(byte: u8) -> bool {
     (byte < b' ') | (byte == b'"') | (byte == b'\\')
 }
 
-/// Returns a word with a bit for each byte that [ends plain text](ends_plain_text). The lowest bit is that of the first byte.
+/// Returns a word with a bit for each byte that [ends plain text](ends_plain_text). The lowest bit
+/// is that of the first byte.
 #[inline(always)]
 pub(super) fn ends_of_plain_text_in_part(part: &[u8; PART_BYTES]) -> u32 {
     let (quote, backslash, last_control) = (u8x16::splat(b'"'), u8x16::splat(b'\\'), u8x16::splat(b' ' - 1));

@@ -1,13 +1,13 @@
 //! Reads a [`Shape`] from the members `response_fields` and `response_filters` of a request body.
 //!
-//! The limits are checked before the parts over them are read, so that a huge member takes neither memory nor time.
+//! Each limit is checked before more is read, so that a huge member takes neither memory nor time.
 
 use std::collections::BTreeSet;
 
+use json_text::{first_elements, first_members};
 use serde_json::value::RawValue;
 
 use super::filter::Filter;
-use super::parts::{elements, members};
 use super::{Shape, Violation};
 
 /// Maximum number of `response_filters`.
@@ -29,8 +29,8 @@ pub const MAX_VIOLATIONS: usize = 100;
 const FILTER_MEMBERS: [&str; 4] = ["field_name", "type", "values", "root"];
 
 impl Shape {
-    /// Reads the values of `response_fields` and `response_filters`. An absent member, `null` and an empty list all mean that
-    /// nothing is shaped. An empty `root` of a filter counts as absent.
+    /// Reads the values of `response_fields` and `response_filters`. An absent member, `null` and
+    /// an empty list all mean that nothing is shaped. An empty `root` of a filter counts as absent.
     ///
     /// # Errors
     ///
@@ -66,9 +66,9 @@ impl Reader {
     fn fields(&mut self, value: Option<&RawValue>) -> Vec<String> {
         let mut fields = Vec::new();
         let advice = "Give an array of dotted paths, or omit the member.";
-        for (index, entry) in self.list(value, "/response_fields", MAX_FIELDS, advice).into_iter().enumerate() {
+        for (index, entry) in self.read_list(value, "/response_fields", MAX_FIELDS, advice).into_iter().enumerate() {
             let (empty, other) = ("Name a field to keep, or remove the entry.", "Give a dotted path as a string.");
-            fields.extend(self.path(|| format!("/response_fields/{index}"), entry, empty, other));
+            fields.extend(self.read_path(|| format!("/response_fields/{index}"), entry, empty, other));
             if self.is_over() {
                 break;
             }
@@ -79,7 +79,7 @@ impl Reader {
     fn filters(&mut self, value: Option<&RawValue>) -> Vec<Filter> {
         let mut filters = Vec::new();
         let advice = "Give an array of filter objects, or omit the member.";
-        for (index, entry) in self.list(value, "/response_filters", MAX_FILTERS, advice).into_iter().enumerate() {
+        for (index, entry) in self.read_list(value, "/response_filters", MAX_FILTERS, advice).into_iter().enumerate() {
             filters.extend(self.filter(&format!("/response_filters/{index}"), entry));
             if self.is_over() {
                 break;
@@ -90,16 +90,16 @@ impl Reader {
 
     /// Reads one filter. Returns `None` if a violation makes it unusable.
     fn filter(&mut self, pointer: &str, entry: &RawValue) -> Option<Filter> {
-        let Some(members) = members(entry, MAX_VIOLATIONS + FILTER_MEMBERS.len()) else {
+        let Ok(members) = first_members(entry.get(), MAX_VIOLATIONS + FILTER_MEMBERS.len()) else {
             let detail = format!("This is {}. Give an object with {}.", kind(entry), FILTER_MEMBERS.join(", "));
             self.report(pointer.to_owned(), detail);
             return None;
         };
-        for (name, _) in members.first.iter().filter(|(name, _)| !FILTER_MEMBERS.contains(&name.as_str())) {
+        for (name, _) in members.first.iter().filter(|(name, _)| !FILTER_MEMBERS.contains(&name.as_ref())) {
             let detail = format!("A filter has only the members {}. Remove this one.", FILTER_MEMBERS.join(", "));
             self.report(format!("{pointer}/{}", escape(name)), detail);
         }
-        // Of members with the same name, the last one counts.
+        // If several members have the same name, the last one counts.
         let member = |name: &str| members.first.iter().rfind(|member| member.0 == name).map(|member| member.1);
         let field = self.field_name(format!("{pointer}/field_name"), member("field_name"));
         self.filter_type(format!("{pointer}/type"), member("type"));
@@ -114,7 +114,7 @@ impl Reader {
             self.report(pointer, format!("The member is missing. {ADVICE}"));
             return None;
         };
-        self.path(|| pointer, value, ADVICE, ADVICE)
+        self.read_path(|| pointer, value, ADVICE, ADVICE)
     }
 
     fn filter_type(&mut self, pointer: String, value: Option<&RawValue>) {
@@ -129,7 +129,7 @@ impl Reader {
 
     fn values(&mut self, pointer: &str, value: Option<&RawValue>) -> Option<BTreeSet<Vec<u8>>> {
         const ADVICE: &str = "Give an array of the strings to match.";
-        let Some(entries) = value.and_then(|value| elements(value, MAX_VALUES)) else {
+        let Some(entries) = value.and_then(|value| first_elements(value.get(), MAX_VALUES).ok()) else {
             let problem =
                 value.map_or_else(|| "The member is missing.".to_owned(), |other| format!("This is {}.", kind(other)));
             self.report(pointer.to_owned(), format!("{problem} {ADVICE}"));
@@ -161,12 +161,13 @@ impl Reader {
         const ADVICE: &str = "Give the dotted path of the list to filter as a string, or omit the member.";
         match value?.get() {
             "null" | "\"\"" => None,
-            _ => self.path(|| pointer, value?, ADVICE, ADVICE),
+            _ => self.read_path(|| pointer, value?, ADVICE, ADVICE),
         }
     }
 
-    /// Reads a path. `if_empty` and `if_no_text` say what to do then.
-    fn path(
+    /// Reads a path. `if_empty` and `if_no_text` are the advice in the messages about an empty path
+    /// and about a value that is not text.
+    fn read_path(
         &mut self,
         pointer: impl FnOnce() -> String,
         value: &RawValue,
@@ -186,12 +187,18 @@ impl Reader {
     }
 
     /// Returns the entries of an optional list, which has at most `max`.
-    fn list<'a>(&mut self, value: Option<&'a RawValue>, pointer: &str, max: usize, advice: &str) -> Vec<&'a RawValue> {
+    fn read_list<'a>(
+        &mut self,
+        value: Option<&'a RawValue>,
+        pointer: &str,
+        max: usize,
+        advice: &str,
+    ) -> Vec<&'a RawValue> {
         let Some(value) = value.filter(|value| value.get() != "null") else { return Vec::new() };
-        let detail = match elements(value, max) {
-            None => format!("This is {}. {advice}", kind(value)),
-            Some(entries) if entries.count > max => too_many(entries.count, max),
-            Some(entries) => return entries.first,
+        let detail = match first_elements(value.get(), max) {
+            Err(_) => format!("This is {}. {advice}", kind(value)),
+            Ok(entries) if entries.count > max => too_many(entries.count, max),
+            Ok(entries) => return entries.first,
         };
         self.report(pointer.to_owned(), detail);
         Vec::new()

@@ -7,11 +7,12 @@ use super::MAX_DEPTH;
 pub struct Violation {
     /// The location in the request body, as a JSON pointer (RFC 6901).
     pub pointer: String,
-    /// Says what is wrong there, then what to do.
+    /// The mistake, then what to do.
     pub detail: String,
 }
 
-/// The reason for which a document cannot be shaped. Offsets count bytes from the start of the given document.
+/// The reason for which a document cannot be shaped. Offsets count bytes from the start of the
+/// given document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
     /// The document does not follow the grammar of RFC 8259.

@@ -1,8 +1,9 @@
 //! Applies one of the `response_filters`: finds its lists, and marks elements of them as removed.
 //!
-//! Filters are applied one after the other. A filter does not see elements that an earlier one has removed. If an object has
-//! several members with the same name, a path follows each of them. The element then has the field if one of these members
-//! leads to it, and stays if one of the values found matches.
+//! Filters are applied one after the other. A filter does not see elements that an earlier one has
+//! removed. If an object has several members with the same name, a path follows each of them. The
+//! element then has the field if one of these members leads to it, and stays if one of the values
+//! found matches.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -48,7 +49,8 @@ impl Filter {
 /// The treatment of a list of objects that a path crosses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Crossing {
-    /// The list is filtered. If the path crosses a further list inside it, that inner list is filtered instead.
+    /// The list is filtered. If the path crosses a further list inside it, that inner list is
+    /// filtered instead.
     Filter,
     /// The list is left unchanged. [`Findings::crossed`] reports it.
     Report,
@@ -124,7 +126,8 @@ impl Walk<'_> {
         examined
     }
 
-    /// Follows the rest of `root`, and filters each list at which it ends. Returns `true` if this removed an element.
+    /// Follows the rest of `root`, and filters each list at which it ends. Returns `true` if this
+    /// removed an element.
     fn filter_at(&self, root: &[u8], tree: &mut [Node], field: &[u8]) -> bool {
         let mut thinned = false;
         match kind_of(tree) {
@@ -153,7 +156,8 @@ impl Walk<'_> {
         thinned
     }
 
-    /// Returns the next step of a path at an object: the longest member name with which the path begins.
+    /// Returns the next step of a path at an object: the longest member name with which the path
+    /// begins.
     fn step<'p>(&self, object: &[Node], path: &'p [u8]) -> Option<Step<'p>> {
         let begins = |name: &[u8]| path.strip_prefix(name).is_some_and(|rest| matches!(rest, [] | [b'.', ..]));
         let names = inner(object).map(|(member, _)| self.name(member));
@@ -183,7 +187,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns `true` if the filter accepts one of the values in `text`, which are separated by commas.
+    /// Returns `true` if the filter accepts one of the values in `text`, which are separated by
+    /// commas.
     fn accepts_any(&self, text: &[u8]) -> bool {
         let mut scanner = Scanner::new(text, 0);
         scanner.whitespace();
@@ -201,8 +206,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns `true` if the filter accepts the value, given by its bytes in the document. It never accepts `null`, objects and
-    /// lists.
+    /// Returns `true` if the filter accepts the value, given by its bytes in the document. It never
+    /// accepts `null`, objects and lists.
     fn accepts(&self, value: &[u8]) -> bool {
         match value.first() {
             Some(b'"') => self.values.contains(&*decoded(unquoted(value))),
@@ -215,7 +220,8 @@ impl Walk<'_> {
 /// A step along a path.
 struct Step<'p> {
     name: &'p [u8],
-    /// The rest of the path. `None` at its end. A path that ends with a dot has an empty name as its rest.
+    /// The rest of the path. `None` at its end. A path that ends with a dot has an empty name as
+    /// its rest.
     rest: Option<&'p [u8]>,
 }
 
@@ -224,7 +230,7 @@ struct Step<'p> {
 struct Examined {
     /// The list is a list of objects: at least one element is an object.
     holds_objects: bool,
-    /// The path crosses a further list of objects inside an element, so that this list is not to be filtered.
+    /// The path crosses a further list of objects inside an element, so this list is not filtered.
     inner_crossed: bool,
     /// At least one element has the field. A list without the field is not filtered.
     field_present: bool,
@@ -233,7 +239,8 @@ struct Examined {
 }
 
 impl Examined {
-    /// Removes the elements that do not match, if the list is to be filtered. Returns `true` if this removed an element.
+    /// Removes the elements that do not match, if the list is to be filtered. Returns `true` if
+    /// this removed an element.
     fn filter(self, list: &mut [Node]) -> bool {
         let mut removed = false;
         // Only an object can have the field. A list with the field is therefore a list of objects.

@@ -4,23 +4,24 @@
 //!
 //! # Invariants
 //!
-//! - The answer consists of ranges of the document, copied byte for byte. Numbers keep their text, strings their escapes and
-//!   members their order. If values were parsed and printed again, `1.0` could become `1`, and a number of 30 digits would
-//!   lose digits.
-//! - No range is copied before the whole document has been checked. Otherwise a caller could get a part of a document that is
-//!   not valid JSON. As it is, the caller gets a shaped document or an error.
-//! - No input makes the crate panic, and at most [`MAX_DEPTH`] levels of recursion use the stack. Otherwise an upstream could
-//!   end the process with one response.
+//! - The answer consists of ranges of the document, copied byte for byte. Numbers keep their text,
+//!   strings their escapes and members their order. If values were parsed and printed again, `1.0`
+//!   could become `1`, and a number of 30 digits would lose digits.
+//! - No range is copied before the whole document has been checked. Otherwise a caller could get a
+//!   part of a document that is not valid JSON. The caller gets either a shaped document or an
+//!   error.
+//! - No input makes the crate panic, and at most [`MAX_DEPTH`] levels of recursion use the stack.
+//!   Otherwise an upstream could end the process with one response.
 //!
 //! # Layout
 //!
 //! - `envelope`: reads a [`Shape`] from the members of a request body, and reports every violation
-//! - `parts`: the parts of a JSON value as text, not more of them than are needed
 //! - `paths`: holds all dotted paths of a shape in one trie
 //! - `blocks`: finds the end of plain text in long strings
 //! - `scan`: the grammar of JSON; steps over tokens and whole values
 //! - `text`: decodes strings for comparisons
-//! - `outline`: records the values that the paths lead to, in the same pass that checks the document
+//! - `outline`: records the values that the paths lead to, in the same pass that checks the
+//!   document
 //! - `filter`: marks elements of lists as removed in an outline
 //! - `write`: copies the ranges that remain in an outline
 //! - `error`: [`Violation`] and [`ShapeError`]
@@ -30,7 +31,6 @@ mod envelope;
 mod error;
 mod filter;
 mod outline;
-mod parts;
 mod paths;
 mod scan;
 mod text;
@@ -43,11 +43,12 @@ use filter::Filter;
 use paths::Paths;
 use scan::Scanner;
 
-/// Maximum depth of nested lists and objects. Real services nest about a dozen levels. The limit bounds the stack that
-/// filtering and writing need for a hostile document, because both recurse.
+/// Maximum depth of nested lists and objects. Real services nest about a dozen levels. The limit
+/// bounds the stack that filtering and writing need for a hostile document, because both recurse.
 const MAX_DEPTH: u32 = 512;
 
-/// RFC 8259 does not allow it before a document, but some services send it. It is skipped and never copied to the answer.
+/// RFC 8259 does not allow it before a document, but some services send it. It is skipped and never
+/// copied to the answer.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// The parsed `response_fields` and `response_filters` of a request.
@@ -57,36 +58,40 @@ pub struct Shape {
     filters: Vec<Filter>,
     /// `false` if the whole document is kept, because there are no `response_fields`.
     has_fields: bool,
-    /// The paths of the fields and of the filters together, so that one pass over the document finds both.
+    /// The paths of the fields and of the filters together, so that one pass over the document
+    /// finds both.
     paths: Paths,
 }
 
 impl Shape {
-    /// Makes a shape of paths that `envelope` has checked.
+    /// Makes a shape from paths that `envelope` has checked.
     fn new(fields: &[String], filters: Vec<Filter>) -> Self {
         let paths = Paths::new(fields.iter().map(String::as_str), filters.iter().map(Filter::path));
         Self { filters, has_fields: !fields.is_empty(), paths }
     }
 
-    /// Returns `true` if there are no filters and no fields, so that every document stays as it is.
+    /// Returns `true` if there are no filters and no fields, so that every document stays
+    /// unchanged.
     pub fn is_identity(&self) -> bool {
         self.filters.is_empty() && !self.has_fields
     }
 
-    /// Shapes one JSON document (RFC 8259 in UTF-8, with or without a byte order mark). Applies the filters first, then the
-    /// fields.
+    /// Shapes one JSON document (RFC 8259 in UTF-8, with or without a byte order mark). Applies the
+    /// filters first, then the fields.
     ///
-    /// The whole document is checked, including the parts that are not kept. Whitespace remains inside values that are kept
-    /// whole. Other whitespace is dropped.
+    /// The whole document is checked, including the parts that are not kept. Whitespace remains
+    /// inside values that are kept whole. Other whitespace is dropped.
     ///
     /// # Errors
     ///
-    /// Fails if the document is not JSON, is not UTF-8, is nested deeper than [`MAX_DEPTH`], or has 4 GiB or more.
+    /// Fails if the document is not JSON, is not UTF-8, is nested deeper than [`MAX_DEPTH`], or has
+    /// 4 GiB or more.
     pub fn apply(&self, document: &[u8]) -> Result<Vec<u8>, ShapeError> {
         self.apply_while(document, || true)
     }
 
-    /// As [`Shape::apply`], while `has_time` returns `true`. It is asked before each filter, and each filter takes linear time.
+    /// As [`Shape::apply`], while `has_time` returns `true`. It is called before each filter, and
+    /// each filter takes linear time.
     ///
     /// # Errors
     ///
@@ -103,14 +108,14 @@ impl Shape {
             scanner.end()?;
             return Ok(document.get(start..).unwrap_or_default().to_vec());
         }
-        let mut outline = outline::read(document, start, &self.paths, !self.has_fields)?;
+        let mut outline = outline::read_outline(document, start, &self.paths, !self.has_fields)?;
         for filter in &self.filters {
             if !has_time() {
                 return Err(ShapeError::OutOfTime);
             }
             filter.apply(document, &mut outline);
         }
-        Ok(write::write(document, &outline))
+        Ok(write::write_document(document, &outline))
     }
 }
 

@@ -1,22 +1,26 @@
 //! The outline of a document: the values that the paths of a shape lead to.
 //!
-//! Reading an outline steps over the whole document once and thereby checks all of it. A node is made only for a value that a
-//! path leads to. Members that no path names, and the content of values that are kept whole, need no memory.
+//! Reading an outline steps over the whole document once and thereby checks all of it. A node is
+//! made only for a value that a path leads to. Members that no path names, and the content of
+//! values that are kept whole, need no memory.
 //!
-//! The nodes are in the order of the document. Each node is followed by the nodes inside it, and knows their number. A slice
-//! that consists of a node and its inner nodes is called a *tree*. Every walk through the outline works on trees.
+//! The nodes are in the order of the document. Each node is followed by the nodes inside it, and
+//! knows their number. A slice that consists of a node and its inner nodes is called a *tree*.
+//! Every walk through the outline works on trees.
 
 use super::ShapeError;
 use super::paths::{Paths, StopId, head_of};
 use super::scan::{Name, Scanner};
 use super::text::decoded;
 
-/// The size of the document for each node that is made room for, in bytes. Few documents and shapes need more nodes.
+/// Bytes of the document per node for which memory is reserved. Few documents and shapes need more
+/// nodes.
 const BYTES_PER_NODE: usize = 48;
 
 /// A value that a path leads to, by its position in the document.
 ///
-/// Neighbouring scalars of a list share one node, because only a filter on the whole list reads them one by one.
+/// Adjacent scalars of a list share one node, because only a filter on the whole list reads them
+/// one by one.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     /// The first byte of the member or element. A member begins with the opening quote of its name.
@@ -35,7 +39,8 @@ pub(super) struct Node {
     pub(super) name_is_escaped: bool,
     /// A filter has removed this element from its list.
     pub(super) removed: bool,
-    /// An element inside the value has been removed, so that the bytes of the value can no longer be copied as a whole.
+    /// An element inside the value has been removed, so that the bytes of the value can no longer
+    /// be copied as a whole.
     pub(super) thinned: bool,
     /// The filter that is being applied accepts this element.
     pub(super) matched: bool,
@@ -58,14 +63,19 @@ pub(super) enum Keep {
     Nothing,
 }
 
-/// Reads the outline of a document, which begins at `position`, behind a byte order mark. With `keep_all` everything is kept,
-/// regardless of the fields in `paths`. The document must be UTF-8.
-pub(super) fn read(document: &[u8], position: usize, paths: &Paths, keep_all: bool) -> Result<Vec<Node>, ShapeError> {
+/// Reads the outline of a document, which begins at `position`, after a byte order mark. With
+/// `keep_all` everything is kept, regardless of the fields in `paths`. The document must be UTF-8.
+pub(super) fn read_outline(
+    document: &[u8],
+    position: usize,
+    paths: &Paths,
+    keep_all: bool,
+) -> Result<Vec<Node>, ShapeError> {
     if u32::try_from(document.len()).is_err() {
         return Err(ShapeError::TooLarge);
     }
-    // Without room from the beginning, the nodes would move each time that their number doubles, and each move takes new memory from
-    // the system. Room that stays unused is address space only.
+    // Without a reservation, the nodes would move each time their number doubles, and each move
+    // would take new memory from the system. Unused reserved memory is address space only.
     let nodes = Vec::with_capacity(document.len() / BYTES_PER_NODE);
     let mut reader = Reader { scanner: Scanner::new(document, position), paths, nodes, open: Vec::new() };
     reader.scanner.whitespace();
@@ -79,8 +89,8 @@ struct Reader<'a> {
     scanner: Scanner<'a>,
     paths: &'a Paths,
     nodes: Vec<Node>,
-    /// The lists and objects around the position that get inner nodes, the innermost last. Because this is a separate stack,
-    /// nesting does not use the stack of the thread.
+    /// The lists and objects around the position that get inner nodes, the innermost last. Because
+    /// this is a separate stack, nesting does not use the stack of the thread.
     open: Vec<Open>,
 }
 
@@ -110,8 +120,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Makes the node of the value at the position. Returns `true` if this has opened a list or object, whose first item comes
-    /// next. Otherwise the value has been stepped over.
+    /// Makes the node of the value at the position. Returns `true` if this has opened a list or
+    /// object, whose first item comes next. Otherwise the value has been stepped over.
     #[inline(always)]
     fn value(&mut self, name: Name, at: StopId, keep: Keep) -> Result<bool, ShapeError> {
         let kind = kind_of(self.scanner.peek());
@@ -159,7 +169,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads members until one opens a list or object, or until the object ends. Returns `true` at the end of the object.
+    /// Reads members until one opens a list or object, or until the object ends. Returns `true` at
+    /// the end of the object.
     fn members(&mut self, object: Open) -> Result<bool, ShapeError> {
         loop {
             let name = self.scanner.name()?;
@@ -187,7 +198,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the value of a member that a path leads to. Returns `true` if this has opened a list or object.
+    /// Reads the value of a member that a path leads to. Returns `true` if this has opened a list
+    /// or object.
     fn member(&mut self, name: Name, at: StopId, around: Keep) -> Result<bool, ShapeError> {
         let interest = self.paths.interest(at);
         let is_scalar = kind_of(self.scanner.peek()) == Kind::Scalar;
@@ -197,7 +209,8 @@ impl Reader<'_> {
             Keep::Part => Keep::Nothing,
             same => same,
         };
-        // A value that is dropped, or is copied as part of a whole object, needs no node unless a filter reads it.
+        // A value that is dropped, or is copied as part of a whole object, needs no node unless a
+        // filter reads it.
         let is_read = interest.filter || interest.filters_below;
         if !is_read && (keep == Keep::Nothing || around == Keep::Whole) {
             self.scanner.skip_value(self.depth())?;
@@ -206,7 +219,8 @@ impl Reader<'_> {
         self.value(name, at, keep)
     }
 
-    /// Reads elements until one opens a list or object, or until the list ends. Returns `true` at the end of the list.
+    /// Reads elements until one opens a list or object, or until the list ends. Returns `true` at
+    /// the end of the list.
     fn elements(&mut self, list: Open) -> Result<bool, ShapeError> {
         let keep_of_scalars = if list.keep == Keep::Part { Keep::Nothing } else { list.keep };
         let mut run = None;
@@ -242,7 +256,7 @@ fn kind_of(first: u8) -> Kind {
     }
 }
 
-/// Narrows a position. [`read`] has refused documents that are too large for this.
+/// Narrows a position. [`read_outline`] has refused documents that are too large for this.
 #[inline]
 fn offset(position: usize) -> u32 {
     position as u32

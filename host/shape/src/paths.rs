@@ -1,8 +1,9 @@
 //! A trie of all dotted paths of a shape, so that one lookup of a member's name serves all paths.
 //!
-//! The name of a member may contain dots. A step along a path then takes as many segments as the name has. The result of a
-//! step depends only on the segments taken so far, and not on the names that they belonged to. A trie of single segments is
-//! therefore enough, and it is not larger than the paths.
+//! The name of a member may contain dots. A step along a path then takes as many segments as the
+//! name has. The result of a step depends only on the segments taken so far, and not on the names
+//! that they belonged to. A trie of single segments is therefore enough, and it is not larger than
+//! the paths.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +33,8 @@ pub(super) struct Interest {
 #[derive(Debug, Clone, Default)]
 struct Stop {
     interest: Interest,
-    /// The first bytes of the next segments, as a set of 64 bits. This alone excludes most names of a document.
+    /// The first bytes of the next segments, as a set of 64 bits. This alone excludes most names of
+    /// a document.
     first_bytes: u64,
     /// The next segments, sorted.
     next: Vec<Edge>,
@@ -55,7 +57,8 @@ impl Paths {
     /// The start of all paths.
     pub(super) const START: StopId = StopId(0);
 
-    /// Builds the trie. `fields` are the paths to keep. `filters` are the paths that filters follow.
+    /// Builds the trie. `fields` are the paths to keep. `filters` are the paths that filters
+    /// follow.
     pub(super) fn new<'a>(fields: impl Iterator<Item = &'a str>, filters: impl Iterator<Item = String>) -> Self {
         let mut trie = Builder { stops: vec![Stop::default()], edges: BTreeMap::new() };
         for path in fields {
@@ -75,8 +78,8 @@ impl Paths {
         self.stops.get(at.0).map(|stop| stop.interest).unwrap_or_default()
     }
 
-    /// Returns the position behind a member `name`, or `None` if no path leads there. `head` is the first eight bytes of the
-    /// name. If the name is shorter, any bytes may follow it.
+    /// Returns the position after a member `name`, or `None` if no path leads there. `head` is the
+    /// first eight bytes of the name. If the name is shorter, any bytes may follow it.
     #[inline(always)]
     pub(super) fn step(&self, at: StopId, name: &[u8], head: u64) -> Option<StopId> {
         let stop = self.stops.get(at.0)?;
@@ -147,7 +150,7 @@ impl Builder {
     }
 }
 
-/// Number of bytes that are compared at once.
+/// Number of bytes that are compared together.
 const HEAD: usize = size_of::<u64>();
 
 /// The first bytes of a name as one word, padded with zeros. The first byte is in the lowest bits.
@@ -161,8 +164,8 @@ fn head_mask(length: usize) -> u64 {
     u64::MAX.checked_shr(8 * unused as u32).unwrap_or(0)
 }
 
-/// The bit for the first byte of a name. An empty name counts as a dot, because a name that begins with a dot begins with an
-/// empty segment.
+/// The bit for the first byte of a name. An empty name counts as a dot, because a name that begins
+/// with a dot begins with an empty segment.
 #[inline]
 fn first_byte_bit(name: &[u8]) -> u64 {
     1 << (name.first().unwrap_or(&b'.') & 63)

@@ -1,8 +1,8 @@
 //! Checks the grammar of RFC 8259 in one pass that builds no values.
 //!
-//! A [`Scanner`] only moves forward, and only over text that the grammar allows. All text that it has passed is therefore valid
-//! JSON, if the whole document is UTF-8. The other modules rely on this: they slice the document at the scanner's positions
-//! without checking again.
+//! A [`Scanner`] only moves forward, and only over text that the grammar allows. All text that it
+//! has passed is therefore valid JSON, if the whole document is UTF-8. The other modules rely on
+//! this: they slice the document at the scanner's positions without checking again.
 
 use super::blocks::{self, ends_plain_text};
 use super::paths::head_of;
@@ -18,7 +18,8 @@ pub(super) struct Scanner<'a> {
 /// Number of open lists and objects that [`Scanner::skip_value`] stores in one word.
 const LEVELS_PER_WORD: u32 = u64::BITS;
 
-/// Number of parts after which a string counts as long and is searched in blocks. For shorter ones this would be slower.
+/// Number of parts after which a string counts as long and is searched in blocks. For shorter ones
+/// this would be slower.
 const PARTS_BEFORE_BLOCKS: u32 = 2;
 
 /// `true` for each byte that makes an escape of two bytes with the backslash before it.
@@ -107,7 +108,8 @@ impl<'a> Scanner<'a> {
         Ok(Name { start, end, escaped })
     }
 
-    /// The text of a name as it is written, without its quotes, and its [head](super::paths::head_of).
+    /// The text of a name as it is written, without its quotes, and its
+    /// [head](super::paths::head_of).
     #[inline]
     pub(super) fn written(&self, name: Name) -> (&'a [u8], u64) {
         let text = self.bytes.get(name.start + 1..name.end - 1).unwrap_or_default();
@@ -116,8 +118,8 @@ impl<'a> Scanner<'a> {
 
     /// Steps over one value of any kind, which is inside `depth` lists and objects.
     ///
-    /// The kinds of the lists and objects that it opens are the bits of one word. This function therefore recurses only once
-    /// in [`LEVELS_PER_WORD`] levels.
+    /// The kinds of the lists and objects that it opens are the bits of one word. This function
+    /// therefore recurses only once in [`LEVELS_PER_WORD`] levels.
     pub(super) fn skip_value(&mut self, depth: u32) -> Result<(), ShapeError> {
         // One bit for each open list (0) or object (1). The innermost one is the lowest bit.
         let mut kinds = 0_u64;
@@ -166,8 +168,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps over the bracket that opens a list or object, which is inside `depth` others. Returns `true` if its first item
-    /// comes next, and `false` if it is empty and has been stepped over.
+    /// Steps over the bracket that opens a list or object, which is inside `depth` others. Returns
+    /// `true` if its first item comes next, and `false` if it is empty and has been stepped over.
     #[inline]
     pub(super) fn open(&mut self, is_object: bool, depth: u32) -> Result<bool, ShapeError> {
         if depth >= MAX_DEPTH {
@@ -182,8 +184,8 @@ impl<'a> Scanner<'a> {
         Ok(true)
     }
 
-    /// Steps over the comma or bracket behind an element or member. Returns `true` if another one follows, and `false` if the
-    /// list or object has ended.
+    /// Steps over the comma or bracket after an element or member. Returns `true` if another one
+    /// follows, and `false` if the list or object has ended.
     #[inline(always)]
     pub(super) fn another(&mut self, in_object: bool) -> Result<bool, ShapeError> {
         self.whitespace();
@@ -200,7 +202,7 @@ impl<'a> Scanner<'a> {
         Err(self.expected_after_value(in_object))
     }
 
-    /// Steps over the whitespace behind the document's value. Any other byte is an error.
+    /// Steps over the whitespace after the document's value. Any other byte is an error.
     pub(super) fn end(&mut self) -> Result<(), ShapeError> {
         self.whitespace();
         if self.position == self.bytes.len() { Ok(()) } else { Err(self.expected("the end of the document")) }
@@ -261,7 +263,8 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Steps over the string whose opening quote is at the position. Returns `true` if it contains escapes.
+    /// Steps over the string whose opening quote is at the position. Returns `true` if it contains
+    /// escapes.
     #[inline(always)]
     fn string(&mut self) -> Result<bool, ShapeError> {
         let mut at = self.position + 1;
@@ -291,7 +294,7 @@ impl<'a> Scanner<'a> {
                 let end = at + ends.trailing_zeros() as usize;
                 let Some(length) = self.end_of_plain_text(end)? else { return Ok(has_escapes) };
                 has_escapes = true;
-                // What belongs to the escape ends no text: a quote or another backslash.
+                // A quote or backslash that belongs to the escape does not end the text.
                 let behind = end + length - at;
                 if behind >= blocks::BYTES {
                     next = at + behind;
@@ -312,7 +315,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Returns the length of the escape at `at`, or steps behind the closing quote there and returns `None`.
+    /// Returns the length of the escape at `at`, or steps past the closing quote there and returns
+    /// `None`.
     #[inline(always)]
     fn end_of_plain_text(&mut self, at: usize) -> Result<Option<usize>, ShapeError> {
         match self.byte(at) {

@@ -1,11 +1,13 @@
-//! Decodes the strings of a document, so that they are compared by their text and not by their escapes.
+//! Decodes the strings of a document, so that they are compared by their text and not by their
+//! escapes.
 
 use std::borrow::Cow;
 
 /// Decodes the text of a string, given without its quotes. The scanner must have checked the text.
 ///
-/// The two halves of a surrogate pair become one character. The grammar allows a half without the other one, but UTF-8 does
-/// not. Such a half becomes three bytes that occur in no valid UTF-8, so that the text equals no other text.
+/// The two halves of a surrogate pair become one character. The grammar allows a half without the
+/// other one, but UTF-8 does not. Such a half becomes three bytes that occur in no valid UTF-8, so
+/// that the text equals no other text.
 pub(super) fn decoded(text: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr(b'\\', text).is_none() {
         return Cow::Borrowed(text);
@@ -40,8 +42,8 @@ fn decode_escape<'a>(text: &'a [u8], decoded: &mut Vec<u8>) -> &'a [u8] {
     }
 }
 
-/// Decodes the UTF-16 unit with whose four digits `text` begins. If it is the first half of a surrogate pair, decodes the
-/// second half as well.
+/// Decodes the UTF-16 unit with whose four digits `text` begins. If it is the first half of a
+/// surrogate pair, decodes the second half as well.
 fn decode_unit<'a>(text: &'a [u8], decoded: &mut Vec<u8>) -> &'a [u8] {
     let Some((unit, mut rest)) = hex(text) else { return &[] };
     let mut code = unit;

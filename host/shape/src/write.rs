@@ -1,12 +1,12 @@
 //! Writes the answer from ranges of the document.
 //!
-//! Values that are kept whole are copied byte for byte, with the whitespace inside them. Brackets, colons and commas around
-//! values that a shape has changed are written without whitespace.
+//! Values that are kept whole are copied byte for byte, with the whitespace inside them. Brackets,
+//! colons and commas around values that a shape has changed are written without whitespace.
 
 use super::outline::{Keep, Kind, Node, inner};
 
 /// Writes the parts of the document that its outline keeps.
-pub(super) fn write(document: &[u8], outline: &[Node]) -> Vec<u8> {
+pub(super) fn write_document(document: &[u8], outline: &[Node]) -> Vec<u8> {
     let mut writer = Writer { document, answer: Vec::with_capacity(document.len() / 4) };
     if let Some(node) = outline.first() {
         writer.value(node, outline);
@@ -65,7 +65,8 @@ impl Writer<'_> {
         self.answer.push(b']');
     }
 
-    /// Writes an object that is kept whole, except for elements that were removed from lists inside it.
+    /// Writes an object that is kept whole, except for elements that were removed from lists inside
+    /// it.
     fn object_around_thinned(&mut self, node: &Node, tree: &[Node]) {
         let mut copied = node.value;
         for (member, tree) in inner(tree).filter(|(member, _)| member.thinned) {

@@ -61,15 +61,14 @@ pub(super) fn tagged_answer_of_type(
     let mut response = if document.tag.to_str().is_ok_and(|tag| names_tag(request, tag)) {
         let mut response = Response::new(full(Bytes::new()));
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-        // The document itself is compressed for callers who take that, and then says so (RFC 9110,
-        // section 15.4.5).
-        response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
         response
     } else {
         answer_of_type(document.text.clone(), content_type)
     };
     let headers = response.headers_mut();
     headers.insert(ETAG, document.tag.clone());
+    // It is compressed for callers who take that (RFC 9110, section 12.5.5).
+    headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
     // A cache may store it for the same caller, and has to ask before each use.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     response

@@ -174,7 +174,7 @@ async fn collect(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) ->
         }
         whole.extend_from_slice(&piece);
     }
-    Ok(held.of(match first {
+    Ok(held.tie_to(match first {
         // A copy of a small body, because the piece is a part of the connection's memory, which a
         // call that waits must not keep.
         Some(piece) if whole.is_empty() && piece.len() <= SMALL_BYTES => Bytes::copy_from_slice(&piece),

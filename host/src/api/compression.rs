@@ -12,7 +12,7 @@ use hyper::body::{Body as _, Frame};
 use hyper::header::{
     ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderValue, VARY,
 };
-use memory::{Held, MemoryBudget};
+use memory::{MemoryBudget, Reservation};
 
 use crate::body::{Body, full, rejoined};
 use crate::media_type::{essence, is_json};
@@ -20,6 +20,9 @@ use egress::EgressError;
 
 /// A smaller answer fits in one packet, so compression gains nothing.
 const LEAST_BYTES: usize = 1024;
+
+/// The value of `Vary` for an answer that may be compressed.
+const ACCEPT_ENCODING_NAME: &str = "Accept-Encoding";
 
 /// The level of zstd that takes the least time, and the distance in which it looks for repetitions:
 /// 2^17 bytes. Both keep its memory small.
@@ -95,7 +98,10 @@ pub(super) async fn compressed(response: Response<Body>, encoding: Encoding, mem
     parts.headers.remove(CONTENT_LENGTH);
     parts.headers.remove(ACCEPT_RANGES);
     parts.headers.insert(CONTENT_ENCODING, encoding.name());
-    parts.headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+    let says_so = |varies: &HeaderValue| varies.as_bytes() == ACCEPT_ENCODING_NAME.as_bytes();
+    if !parts.headers.get_all(VARY).iter().any(says_so) {
+        parts.headers.append(VARY, HeaderValue::from_static(ACCEPT_ENCODING_NAME));
+    }
     let state = State { first: Some(first), body, encoder, memory: memory.clone(), _held: held };
     let pieces = try_unfold(Some(state), |state| async move {
         let Some(state) = state else { return Ok(None) };
@@ -124,7 +130,7 @@ struct State {
     encoder: Encoder,
     memory: MemoryBudget,
     /// Counts the encoder.
-    _held: Held,
+    _held: Reservation,
 }
 
 impl State {

@@ -4,7 +4,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;
 
 use crate::problem::{self, Problem};
-use contract::pointer;
+use contract_rules::pointer;
 
 /// Names the integration that a call runs on.
 const USER_IDENTIFIER: HeaderName = HeaderName::from_static("x-user-identifier");

@@ -76,13 +76,13 @@ pub(super) async fn answer_idempotently(
     run: impl Future<Output = Result<Response<Body>, Problem>> + Send + 'static,
 ) -> Result<Response<Body>, Problem> {
     let call = IdempotentCall::new(caller.tenant(), caller.subject(), key, request);
-    match gateway.idempotency.begin(&call).await.map_err(|error| idempotency_problem(&error))? {
-        KeyStatus::New => {}
+    let taken = match gateway.idempotency.begin(&call).await.map_err(|error| idempotency_problem(&error))? {
+        KeyStatus::New(taken) => taken,
         KeyStatus::Ended(kept) => return replayed_answer(kept.expose_secret()),
         other => return Err(status_problem(&other)),
-    }
+    };
     let memory = gateway.egress.memory().clone();
-    let running = gateway.idempotency.run(call, async move { outcome_of(run.await, &memory).await });
+    let running = gateway.idempotency.run(call, taken, async move { outcome_of(run.await, &memory).await });
     // A task that panicked leaves its key under the lease, which then ends.
     running.await.unwrap_or_else(|_| Err(problem::INTERNAL.with_detail("The call broke off.").of_unknown_outcome()))
 }
@@ -109,7 +109,7 @@ fn status_problem(status: &KeyStatus) -> Problem {
                  bytes, or it broke off. The call is not run again."
             ))
             .with("outcome", "succeeded"),
-        KeyStatus::Running | KeyStatus::New | KeyStatus::Ended(_) => problem::IDEMPOTENCY_KEY_IN_USE
+        KeyStatus::Running | KeyStatus::New(_) | KeyStatus::Ended(_) => problem::IDEMPOTENCY_KEY_IN_USE
             .with_detail("The first call with this Idempotency-Key still runs; send it again later to get its answer.")
             .retry_after(1),
     }
@@ -158,7 +158,7 @@ async fn outcome_of(
         };
         if read.len() + data.len() > MAX_KEPT_BYTES || held.grow_to(read.len() + data.len()).is_err() {
             return (
-                Ok(Response::from_parts(parts, rejoined([Ok(held.of(read.freeze())), Ok(data)], body))),
+                Ok(Response::from_parts(parts, rejoined([Ok(held.tie_to(read.freeze())), Ok(data)], body))),
                 KeyOutcome::TooLarge,
             );
         }
@@ -168,7 +168,7 @@ async fn outcome_of(
     let headers =
         headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))).collect();
     let kept = stored_answer(&KeptHead::Answer { status: parts.status.as_u16(), headers }, &read);
-    (Ok(Response::from_parts(parts, full(held.of(read.freeze())))), kept)
+    (Ok(Response::from_parts(parts, full(held.tie_to(read.freeze())))), kept)
 }
 
 fn stored_answer(head: &KeptHead, body: &[u8]) -> KeyOutcome {

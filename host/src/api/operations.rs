@@ -7,6 +7,7 @@ use bytes::Bytes;
 use hyper::Response;
 use hyper::header::HeaderName;
 use hyper::http::request::Parts;
+use prometheus_client::metrics::gauge::Gauge;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -21,7 +22,6 @@ use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::jobs::NewJob;
 use crate::jobs::job_problem;
-use crate::metrics::sharded::Gauge;
 use crate::pipeline::{self, Deferred, RunAs, Submitted};
 use crate::problem::{Problem, callback_problem, pipeline_problem, unknown_operation};
 use crate::registry::{Connector, Operation};
@@ -40,7 +40,7 @@ pub(super) async fn invoke_operation(call: HttpCall<'_>, caller: AuthorizedCalle
     let operation = find_operation(&connector, arguments.operation)?;
     trace.calls(connector.name(), &operation.manifest.path);
     let mut call_headers = CallHeaders::parse(&head.headers)?;
-    let idempotency_key = IdempotencyKey::of(&head, operation)?;
+    let idempotency_key = IdempotencyKey::from_head(&head, operation)?;
     let limit = connector.timeout();
     call_headers.requested_timeout =
         call_headers.requested_timeout.filter(|timeout| Duration::from_secs(timeout.seconds) < limit);
@@ -97,7 +97,7 @@ impl IdempotencyKey {
     ///
     /// # Errors
     /// The errors of [`idempotency::key_in_headers`].
-    fn of(head: &Parts, operation: &Operation) -> Result<Option<Self>, Problem> {
+    fn from_head(head: &Parts, operation: &Operation) -> Result<Option<Self>, Problem> {
         let key =
             if operation.manifest.effect == Effect::Read { None } else { idempotency::key_in_headers(&head.headers)? };
         Ok(key.map(|key| Self { key: key.to_owned(), path: super::routes::normalized(head.uri.path()).into_owned() }))
@@ -170,11 +170,12 @@ async fn run_operation(
         Submitted::Answered(answer) => answer,
         // Boxed, because most calls do not need this future.
         Submitted::Deferred(deferred) => {
-            return Box::pin(accept_job(gateway, caller, connector, operation, deferred, body)).await;
+            let trace = trace.name();
+            return Box::pin(accept_job(gateway, caller, connector, operation, deferred, body, trace)).await;
         }
     };
     operation.metrics.succeeded.inc();
-    operation.metrics.seconds.observe(arrived.elapsed());
+    operation.metrics.seconds.observe(arrived.elapsed().as_secs_f64());
     let mut response = Response::new(answer.body);
     response.extensions_mut().insert(AnswerDeadline(*deadline));
     *response.status_mut() = answer.status;
@@ -190,6 +191,7 @@ async fn accept_job(
     operation: &Operation,
     deferred: Deferred,
     body: &[u8],
+    trace: Option<String>,
 ) -> Result<Response<Body>, Problem> {
     let Deferred { user_identifier, callback_urls } = deferred;
     let callback_urls =
@@ -202,6 +204,7 @@ async fn accept_job(
         user_identifier,
         body,
         callback_urls,
+        trace,
     };
     let job_id = gateway.jobs.add(new).await.map_err(job_problem)?;
     operation.metrics.succeeded.inc();

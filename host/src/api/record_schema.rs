@@ -1,7 +1,7 @@
 //! JSON Schemas, made from the types of records.
 
 use schemars::generate::{Contract, SchemaSettings};
-use schemars::transform::RecursiveTransform;
+use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
@@ -13,6 +13,8 @@ pub(super) fn schema_of_body<T: JsonSchema>() -> Value {
     for keyword in ["title", "description"] {
         schema.remove(keyword);
     }
+    // The handlers check URLs and say more about them. A format would be a second violation.
+    RecursiveTransform(|schema: &mut Schema| drop(schema.remove("format"))).transform(&mut schema);
     schema.to_value()
 }
 
@@ -44,10 +46,15 @@ fn tidy(schema: &mut Schema) {
     if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
         schema.remove("format");
     }
-    // The list of required members says it.
+    // A member that is left out has no value, whatever its type says about null.
+    if schema.get("default") == Some(&Value::Null) {
+        schema.remove("default");
+    }
+    // Some generators of clients give a free object no members, unless the schema says that it may
+    // have any.
     if schema.get("type").and_then(Value::as_str) == Some("object")
-        && schema.get("additionalProperties") == Some(&Value::Bool(true))
+        && ["properties", "additionalProperties", "$ref"].iter().all(|keyword| schema.get(*keyword).is_none())
     {
-        schema.remove("additionalProperties");
+        schema.insert("additionalProperties".to_owned(), Value::Bool(true));
     }
 }

@@ -1,9 +1,11 @@
 //! The table of API keys, and the search for the caller of a request.
 //!
-//! The SHA-256 hashes of all keys are in memory, so that a call costs one hash and one lookup without a lock. The table is
-//! replaced as a whole about a second after any process makes or revokes a key.
+//! The SHA-256 hashes of all keys are in memory, so that a call costs one hash and one lookup
+//! without a lock. The table is replaced as a whole about a second after any process makes or
+//! revokes a key.
 //!
-//! The time of a lookup may depend on the hash. That helps no attacker: the hash of a chosen token cannot be controlled.
+//! The time of a lookup may depend on the hash. That does not help an attacker, who cannot
+//! control the hash of a chosen token.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -26,24 +28,25 @@ use store::{ApiKey, KeyHash, Store, StoreError};
 /// Longest time until a change by another process is noticed. Each poll reads one row.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Time between two writes of the last use of keys. Operators want to know the day, so a minute is exact enough.
+/// Time between two writes of the last use of keys. Operators want to know the day, so a minute is
+/// exact enough.
 const NOTE_USE: Duration = Duration::from_secs(60);
 
-/// Extra polls in a second that unknown keys can cause.
+/// Number of extra polls that unknown keys can cause in a second.
 const LOOKS_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).unwrap();
 
 /// Finds the caller of a request.
 pub struct Authenticator {
     store: Store,
     table: ArcSwap<KeyTable>,
-    /// Bounds the extra polls, because callers can send unknown keys as fast as they like.
+    /// Bounds the extra polls, because callers can send unknown keys at any rate.
     looks: DefaultDirectRateLimiter,
     issuers: JwtIssuers,
 }
 
 /// All keys at one moment.
 struct KeyTable {
-    /// The store's revision of the keys, which tells whether they have changed.
+    /// The store's revision of the keys, which shows if they have changed.
     revision: i64,
     keys: HashMap<KeyHash, Entry>,
 }
@@ -93,7 +96,7 @@ impl Authenticator {
 
     /// The caller with a token that is not a key in the table.
     async fn authenticate_unknown(&self, token: &str, hash: &KeyHash) -> Result<Arc<Caller>, AuthError> {
-        match key::check(token) {
+        match key::form_of(token) {
             key::Form::Ours => {}
             // A character is missing or wrong, so the store cannot have it.
             key::Form::Damaged => return Err(AuthError::Malformed),
@@ -102,16 +105,19 @@ impl Authenticator {
             }
             key::Form::Other => return Err(AuthError::Unknown),
         }
-        // The key may have been made a moment ago. A look that the limit denies is made up for by the next poll.
+        // The key may have been made a moment ago. If the limit denies the extra poll, the next
+        // regular poll finds it.
         if self.looks.check().is_err() {
             return Err(AuthError::Unknown);
         }
         self.reload_if_changed().await.map_err(AuthError::Unavailable)?;
-        // Looks again even without a change: the poll may have reloaded the table meanwhile.
+        // Looks again even without a change, because the regular poll may have reloaded the table
+        // in the meantime.
         self.look_up(hash).unwrap_or(Err(AuthError::Unknown))
     }
 
-    /// Follows changes of API keys and of issuers' keys, and stores when API keys were used. Runs until it is dropped.
+    /// Follows changes of API keys and of issuers' keys, and stores when API keys were used. Runs
+    /// until it is dropped.
     pub async fn watch(&self) {
         tokio::join!(self.watch_keys(), self.issuers.follow());
     }
@@ -142,7 +148,8 @@ impl Authenticator {
         }
     }
 
-    /// Stores which keys were used since the last call. It is called each minute, and once when the gateway stops.
+    /// Stores which keys were used since the last call. It is called each minute, and once when the
+    /// gateway stops.
     ///
     /// # Errors
     /// If the store fails.
@@ -165,7 +172,8 @@ impl Authenticator {
         if entry.is_revoked {
             return Some(Err(AuthError::Revoked));
         }
-        // Reads before it writes: a write at every call would invalidate the cache line of the other cores.
+        // Reads before it writes: a write at every call would invalidate the cache line of the
+        // other cores.
         if !entry.is_used.load(Ordering::Relaxed) {
             entry.is_used.store(true, Ordering::Relaxed);
         }
@@ -182,7 +190,8 @@ impl Authenticator {
     pub(super) async fn reload(&self) -> Result<(), StoreError> {
         let (revision, keys) = self.store.keys_at_revision().await?;
         self.table.rcu(|previous| {
-            // Two tasks may read at once, and the one with the older revision may come last.
+            // Two tasks may read at the same time, and the task with the older revision may come
+            // last.
             if previous.revision > revision {
                 return Arc::clone(previous);
             }
@@ -205,8 +214,8 @@ impl Authenticator {
     }
 }
 
-/// Returns `true` if the token is a JWT by its form (RFC 7519): a JSON object and two further parts, in base64url. An API key never
-/// begins so.
+/// Returns `true` if the token is a JWT by its form (RFC 7519): a JSON object and two further
+/// parts, in base64url. An API key never has this beginning.
 pub fn is_jwt(authorization: &HeaderValue) -> bool {
     bearer_token(authorization).is_some_and(|token| token.starts_with("eyJ") && token.split('.').count() == 3)
 }

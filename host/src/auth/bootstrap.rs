@@ -1,4 +1,4 @@
-//! The first key, without which no one could call the gateway.
+//! The first key. Without it, no one could call the gateway.
 
 use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
@@ -40,8 +40,9 @@ pub enum BootstrapError {
 
 /// Ensures that a key with every scope in the tenant `default` exists.
 ///
-/// With `chosen`, this key is accepted, and a key that was chosen at an earlier start is revoked. Without it, a key is made if
-/// the store never had one. Returns a key that was made, to show it once.
+/// With `chosen`, this key is accepted, and a key that was chosen at an earlier start is revoked.
+/// Without it, a key is made if the store never had one. Returns a key that was made, to show it
+/// once.
 ///
 /// # Errors
 /// If the chosen key is not acceptable, or the store fails.

@@ -5,8 +5,8 @@ use thiserror::Error;
 use super::jwt::JwtError;
 use store::StoreError;
 
-/// Why a caller is not recognised. The messages say what to do. They do not reveal whether a key exists, except that a caller
-/// with a whole key learns that it was revoked.
+/// Why a caller is not recognised. The messages say what to do. They do not reveal whether a key
+/// exists, except that a caller with a whole key learns that it was revoked.
 #[derive(Debug, Error)]
 pub enum AuthError {
     /// The request has no `Authorization` header.
@@ -24,7 +24,7 @@ pub enum AuthError {
     /// The key was revoked.
     #[error("the key was revoked")]
     Revoked,
-    /// The store failed while an unknown key was looked for.
+    /// The store failed during the search for an unknown key.
     #[error("the keys cannot be read")]
     Unavailable(#[source] StoreError),
 }

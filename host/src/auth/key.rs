@@ -1,8 +1,10 @@
-//! The form of API keys: `cgw_`, then 43 characters with 256 random bits, then 6 characters of a checksum.
+//! The form of API keys: `cgw_`, then 43 characters with 256 random bits, then 6 characters of a
+//! checksum.
 //!
-//! The prefix tells people and secret scanners what the text is. The checksum is the CRC-32 of the text before it. A scanner
-//! can verify a key with it, and the gateway recognises a damaged key without a look into the store. A key has only letters
-//! and digits, so that a double click selects all of it.
+//! People and secret scanners recognise a key by its prefix. The checksum is the CRC-32 of the
+//! text before it. A scanner can verify a key with it, and the gateway recognises a damaged key
+//! without a query to the store. A key has only letters and digits, so that a double click selects
+//! all of it.
 
 use std::iter;
 
@@ -46,7 +48,8 @@ pub(super) enum Form {
     Other,
 }
 
-/// Makes a key. Returns the record to store, and the key itself, which the caller shows once and which is stored nowhere.
+/// Makes a key. Returns the record to store, and the key itself, which the caller shows once and
+/// which is stored nowhere.
 ///
 /// # Errors
 /// If there are no random numbers.
@@ -83,8 +86,8 @@ pub(super) fn hash(token: &str) -> KeyHash {
     sha256(token.as_bytes())
 }
 
-/// Finds the kind of a token without a look into the store.
-pub(super) fn check(token: &str) -> Form {
+/// Finds the kind of a token without a query to the store.
+pub(super) fn form_of(token: &str) -> Form {
     if !token.starts_with(PREFIX) {
         return Form::Other;
     }
@@ -99,7 +102,8 @@ fn random(characters: usize) -> Result<String, NoRandomness> {
     let mut bytes = [0; 64];
     while text.len() < characters {
         source.fill(&mut bytes).map_err(|_| NoRandomness)?;
-        // 248 is four times 62. With bytes from 248 on, some characters would be more frequent than others.
+        // 248 is four times 62. With bytes from 248 on, some characters would be more frequent than
+        // others.
         let fair = bytes.iter().filter(|byte| **byte < 248).map(|byte| char::from(ALPHABET[usize::from(byte % 62)]));
         text.extend(fair.take(characters - text.len()));
     }

@@ -1,11 +1,12 @@
-//! Authentication of callers, and what they may do.
+//! Authentication of callers, and their permissions.
 //!
-//! A caller sends an API key (`Authorization: Bearer cgw_…`) or a JWT of an issuer that the operator trusts.
+//! A caller sends an API key (`Authorization: Bearer cgw_…`) or a JWT of an issuer that the
+//! operator trusts.
 //!
 //! - [`authenticator`]: finds the caller of a request
 //! - [`caller`]: the tenant, the user and the scopes of a caller
 //! - [`scope`]: the permissions
-//! - [`key`]: the form of API keys, and how one is made
+//! - [`key`]: the form of API keys, and how a key is made
 //! - [`mod@bootstrap`]: the first key
 //! - [`jwt`]: JWTs of trusted issuers
 //! - [`error`]: why a caller is not recognised

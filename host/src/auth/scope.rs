@@ -45,12 +45,13 @@ impl Scopes {
         Scope::ALL.into_iter().collect()
     }
 
-    /// Reads names separated by spaces. Unknown names, such as those of a later version, are ignored.
+    /// Reads names separated by spaces. Unknown names, such as those of a later version, are
+    /// ignored.
     pub fn parse(names: &str) -> Self {
         Scope::ALL.into_iter().filter(|scope| names.split(' ').any(|name| name == scope.name())).collect()
     }
 
-    /// Returns whether the scope is in the set.
+    /// Returns `true` if the scope is in the set.
     pub const fn contains(self, scope: Scope) -> bool {
         self.0 & scope.bit() != 0
     }

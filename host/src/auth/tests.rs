@@ -119,7 +119,8 @@ async fn unknown_keys_reach_the_database_at_most_ten_times_a_second() {
     for _ in 0..100 {
         let _ = gateway.authenticate(&unknown).await;
     }
-    // The limit is used up, so a key that is made now is not looked for, unless this machine was slow.
+    // The limit is used up, so a key that is made now is not looked for, unless this machine was
+    // slow.
     let (_, key) = gateway.create().await;
     let answer = gateway.authenticate(&format!("Bearer {key}")).await;
     assert!(answer.is_err() || started.elapsed() > Duration::from_millis(100));
@@ -189,7 +190,7 @@ async fn a_chosen_key_that_is_short_or_cannot_be_sent_is_refused() {
 
 #[test]
 fn a_key_of_an_earlier_version_is_still_recognised() {
-    assert_eq!(key::check("cgw_0123456789012345678901234567890123456789abcaMGu04"), key::Form::Ours);
+    assert_eq!(key::form_of("cgw_0123456789012345678901234567890123456789abcaMGu04"), key::Form::Ours);
 }
 
 #[test]
@@ -199,8 +200,8 @@ fn a_key_has_the_documented_form() {
     assert_eq!(key.len(), 53);
     assert!(key[4..].bytes().all(|byte| byte.is_ascii_alphanumeric()));
     assert_eq!(stored.prefix, key[..8]);
-    assert_eq!(key::check(key), key::Form::Ours);
-    assert_eq!(key::check(&key[..52]), key::Form::Damaged);
+    assert_eq!(key::form_of(key), key::Form::Ours);
+    assert_eq!(key::form_of(&key[..52]), key::Form::Damaged);
     assert!(!format!("{stored:?}").contains(key));
 }
 
@@ -211,7 +212,7 @@ proptest! {
         let mut damaged = key.expose_secret().to_owned();
         damaged.replace_range(position..=position, &other);
         prop_assume!(damaged != key.expose_secret());
-        prop_assert_eq!(key::check(&damaged), key::Form::Damaged);
+        prop_assert_eq!(key::form_of(&damaged), key::Form::Damaged);
     }
 
     #[test]
@@ -219,6 +220,6 @@ proptest! {
         if let Ok(header) = HeaderValue::from_bytes(&bytes) {
             let _ = bearer_token(&header);
         }
-        let _ = key::check(&token);
+        let _ = key::form_of(&token);
     }
 }

@@ -8,8 +8,8 @@ use url::Url;
 use super::error::Location;
 use contract::{ClientAuthentication, Oauth2};
 
-/// Parameters that the protocol sets. Neither a manifest nor the operator can add them: the provider would see them twice and could
-/// use either.
+/// Parameters that the protocol sets. Neither a manifest nor the operator can add them: the
+/// provider would see them twice and could use either.
 pub const PROTOCOL_PARAMETERS: [&str; 13] = [
     "client_id",
     "client_secret",
@@ -29,22 +29,26 @@ pub const PROTOCOL_PARAMETERS: [&str; 13] = [
 /// The settings of one connector.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Connector {
-    /// Base URLs that replace the manifest's, by upstream. Their hosts are granted by being set here.
+    /// Base URLs that replace the manifest's, by upstream. Setting a URL here also grants its
+    /// host.
     pub upstreams: BTreeMap<String, Url>,
-    /// Values that replace those of the manifest's OAuth scheme.
+    /// Values that replace the values of the manifest's OAuth scheme.
     pub oauth: Oauth,
     /// `true` if upstreams and OAuth endpoints may be at loopback and private addresses.
     pub allow_private_network: bool,
-    /// `true` if the addresses in `upstreams`, and only those, may be at loopback and private addresses. The configuration does not set
-    /// it: it is for authors who name a stand-in of the service on their own machine.
+    /// `true` if the addresses in `upstreams`, and only those, may be at loopback and private
+    /// addresses. The configuration does not set it: it is for authors who name a stand-in of the
+    /// service on their own machine.
     pub trusts_replacements: bool,
-    /// Hosts that redirects and links from an upstream may lead to, besides those of the manifest. They are granted by being set.
+    /// Hosts that redirects and links from an upstream may lead to, in addition to the hosts in
+    /// the manifest. Setting a host here also grants it.
     pub link_hosts: BTreeMap<String, Vec<String>>,
-    /// Values of the settings that the connector declares. The registry validates them when it loads the connector.
+    /// Values of the settings that the connector declares. The registry validates them when it
+    /// loads the connector.
     pub settings: BTreeMap<String, Setting>,
     /// Limits of one call.
     pub limits: Limits,
-    /// Minimum distance between requests to each upstream. It cannot go below the manifest's.
+    /// Minimum delay between requests to each upstream. It cannot be shorter than the manifest's.
     pub pacing: Option<Pacing>,
 }
 
@@ -53,13 +57,15 @@ pub struct Connector {
 pub struct Setting {
     /// The value.
     pub value: Value,
-    /// The text of the environment variable, if one sets the value. A text that reads as a number may be meant as a string.
+    /// The text of the environment variable, if one sets the value. A text that can be read as a
+    /// number may be meant as a string.
     pub text: Option<String>,
     /// For messages about the value.
     pub location: Location,
 }
 
-/// Values that replace those of a manifest's OAuth scheme. `None` leaves the manifest's value.
+/// Values that replace the values of a manifest's OAuth scheme. `None` leaves the manifest's
+/// value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Oauth {
     /// The page that users authorize on.
@@ -68,25 +74,26 @@ pub struct Oauth {
     pub token_url: Option<Url>,
     /// The endpoint that revokes tokens.
     pub revocation_url: Option<Url>,
-    /// The endpoint that tells whose account it is.
+    /// The endpoint that returns the user's account.
     pub userinfo_url: Option<Url>,
     /// The scopes that users are asked to permit.
     pub scopes: Option<Vec<String>>,
     /// The way in which the gateway proves itself at the token endpoint.
     pub client_authentication: Option<ClientAuthentication>,
-    /// Parameters of the authorization request, besides those of the manifest. One with the manifest's name replaces it, and an
-    /// empty value leaves it out.
+    /// Parameters of the authorization request, in addition to the manifest's parameters. A
+    /// parameter with the name of a manifest's parameter replaces it, and an empty value removes
+    /// it.
     pub authorization_parameters: BTreeMap<String, String>,
 }
 
 impl Oauth {
-    /// Returns whether the operator named another provider than the manifest's.
+    /// Returns `true` if the operator named another provider than the manifest.
     pub fn replaces_provider(&self) -> bool {
         self.authorization_url.is_some() || self.token_url.is_some()
     }
 
-    /// The manifest's scheme with the operator's client authentication and authorization parameters. URLs and scopes stay the
-    /// manifest's.
+    /// The manifest's scheme with the operator's client authentication and authorization
+    /// parameters. URLs and scopes are unchanged.
     pub fn adjusted(&self, scheme: &Oauth2) -> Oauth2 {
         let mut scheme = scheme.clone();
         if let Some(client_authentication) = self.client_authentication {
@@ -109,13 +116,17 @@ pub struct Limits {
     pub cpu_ms: u64,
     /// Duration of the whole call, with all waiting for upstreams, in seconds.
     pub timeout_s: u64,
-    /// Size of an upstream's response that is read into memory, and of the answer, in MiB.
+    /// Size of an upstream's response that is read into memory, in MiB.
     pub response_mb: usize,
+    /// Size of an answer that the connector composes, and of other data that it passes to the
+    /// gateway at a time, in MiB. 0 stands for the value of `response_mb`.
+    pub output_mb: usize,
     /// Concurrent calls of this connector.
     pub concurrency: usize,
-    /// The part of the concurrent calls that one tenant may have while others need them. Above 0, at most 1.
+    /// The part of the concurrent calls that one tenant may have while others need them. Above 0,
+    /// at most 1.
     pub tenant_share: f64,
-    /// Size of a file that is passed on to the caller, in MiB.
+    /// Size of a file that is forwarded to the caller, in MiB.
     pub download_mb: usize,
 }
 
@@ -137,6 +148,7 @@ impl Default for Limits {
             cpu_ms: 1000,
             timeout_s: 30,
             response_mb: 32,
+            output_mb: 0,
             concurrency: 256,
             tenant_share: 0.5,
             download_mb: 50,

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why the configuration cannot be used. The message names each problem, its location, and what is expected.
+/// Why the configuration cannot be used. The message names each problem, its location, and what is
+/// expected.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -31,7 +32,8 @@ pub enum ConfigError {
     /// Keys or values are wrong.
     #[error("{}", ProblemList(problems))]
     Invalid {
-        /// All problems: those of the file in its order, then those of variables.
+        /// All problems: first the problems of the file in its order, then the problems of
+        /// variables.
         problems: Vec<Problem>,
     },
 }

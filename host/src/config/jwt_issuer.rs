@@ -5,7 +5,7 @@ use super::value;
 use crate::auth::{JwtIssuer, Scope, Scopes, TenantOf};
 
 /// Reads a section. Returns `None` if its required keys are all empty, as in the example.
-pub(super) fn read(section: &mut Section<'_>) -> Option<JwtIssuer> {
+pub(super) fn read_jwt_issuer(section: &mut Section<'_>) -> Option<JwtIssuer> {
     let (mut issuer, mut audience, mut jwks_url) = (String::new(), String::new(), None);
     section.value("issuer", &mut issuer, value::string);
     section.value("audience", &mut audience, value::string);
@@ -45,7 +45,8 @@ pub(super) fn read(section: &mut Section<'_>) -> Option<JwtIssuer> {
     Some(JwtIssuer { issuer, audience, jwks_url, tenant, scopes, allow_private_network })
 }
 
-/// The scopes that a JWT may have. `admin` is not one of them: it needs an API key, which can be revoked.
+/// The scopes that a JWT may have. `admin` is not one of them: it needs an API key, which can be
+/// revoked.
 fn permitted_scopes(given: &Given<'_>) -> Result<Scopes, Expected> {
     const EXPECTED: &str = "a list of \"operate\" and \"integrate\"";
     let scope = |name: String| [Scope::Operate, Scope::Integrate].into_iter().find(|scope| scope.name() == name);
@@ -55,7 +56,8 @@ fn permitted_scopes(given: &Given<'_>) -> Result<Scopes, Expected> {
         .ok_or_else(|| EXPECTED.to_owned())
 }
 
-/// The problem that two sections have together, if there is one. `other` is the section `other_name`, which was read before.
+/// The problem that two sections have together, if there is one. `other` is the section
+/// `other_name`, which was read before.
 pub(super) fn conflict(issuer: &JwtIssuer, other_name: &str, other: &JwtIssuer) -> Option<String> {
     if issuer.issuer == other.issuer {
         let is_same = issuer.audience == other.audience;

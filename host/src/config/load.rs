@@ -1,11 +1,11 @@
-//! The reading of the configuration file and the environment.
+//! Reads the configuration file and the environment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::error::ConfigError;
 use super::settings::Config;
-use super::{keys, source};
+use super::{read, source};
 
 /// Read if no file is named and this one exists.
 const DEFAULT_FILE: &str = "gateway.toml";
@@ -13,17 +13,19 @@ const DEFAULT_FILE: &str = "gateway.toml";
 /// Names the file, unless the command line does.
 const FILE_VARIABLE: &str = "GATEWAY_CONFIG";
 
-/// Contains the first API key. There is no such key in the file, so that no one writes the secret into it.
+/// Contains the first API key. The file has no such key, so that no one writes the secret into
+/// it.
 const BOOTSTRAP_KEY_VARIABLE: &str = "GATEWAY_BOOTSTRAP_KEY";
 
 impl Config {
     /// Reads the file, and the environment variables that replace its values.
     ///
-    /// Without `file`, the file is the one that `GATEWAY_CONFIG` names, else `gateway.toml` in the working directory if it
-    /// exists.
+    /// Without `file`, the file is the one that `GATEWAY_CONFIG` names, else `gateway.toml` in the
+    /// working directory if it exists.
     ///
     /// # Errors
-    /// If a named file is missing or is not TOML, or if keys are unknown or values wrong. The error lists all of them.
+    /// If a named file is missing or is not TOML, or if keys are unknown or values wrong. The error
+    /// lists all of them.
     pub fn load(file: Option<&Path>, environment: impl Iterator<Item = (String, String)>) -> Result<Self, ConfigError> {
         let variables: BTreeMap<String, String> = environment.collect();
         let named = file.map(Path::to_owned).or_else(|| {
@@ -38,7 +40,7 @@ impl Config {
         };
         let path = named.unwrap_or_else(|| DEFAULT_FILE.into());
         let source = source::Source::new(&path, text.as_deref().unwrap_or_default(), &variables)?;
-        let mut config = keys::read(source)?;
+        let mut config = read::read_config(source)?;
         config.bootstrap_key =
             variables.get(BOOTSTRAP_KEY_VARIABLE).filter(|key| !key.is_empty()).map(|key| key.as_str().into());
         Ok(config)
@@ -51,12 +53,12 @@ impl Config {
     /// # Errors
     /// As [`Config::load`].
     pub fn of_text(text: &str) -> Result<Self, ConfigError> {
-        keys::read(source::Source::new(Path::new(DEFAULT_FILE), text, &BTreeMap::new())?)
+        read::read_config(source::Source::new(Path::new(DEFAULT_FILE), text, &BTreeMap::new())?)
     }
 }
 
-/// The variables of the process whose names begin with `GATEWAY_`. In a value that is not Unicode, wrong bytes are replaced, so
-/// that reading it fails with the variable's name.
+/// The variables of the process whose names begin with `GATEWAY_`. In a value that is not Unicode,
+/// wrong bytes are replaced, so that reading it fails with the variable's name.
 pub fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| {
         let name = name.into_string().ok().filter(|name| name.starts_with("GATEWAY_"))?;

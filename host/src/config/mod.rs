@@ -1,21 +1,25 @@
 //! The operator's configuration: `gateway.toml`, and environment variables that replace its values.
 //!
-//! It is read once, at the start, into typed values. No other module reads the file or a variable. `gateway.example.toml` next to
-//! this crate documents each key and its default. A test compares it with this module.
+//! It is read once, at the start, into typed values. No other module reads the file or a variable.
+//! `gateway.example.toml` next to this crate documents each key and its default. A test compares it
+//! with this module.
 //!
-//! - [`settings`]: everything that an operator can set, with the defaults; [`connector`]: the settings of one connector
+//! - [`settings`]: everything that an operator can set, with the defaults
+//! - [`connector`]: the settings of one connector
 //! - [`load`]: reads the file and the environment
 //! - [`source`]: the file and the variables as one table, with the location of each value
 //! - [`section`]: reads the keys of one table, and reports unknown ones
 //! - [`value`]: converts TOML values to typed ones
-//! - [`keys`]: every key; [`jwt_issuer`]: those of `jwt_issuers`; [`trust`]: those of `trust`
+//! - [`mod@read`]: reads every key
+//! - [`jwt_issuer`]: the keys of `jwt_issuers`
+//! - [`trust`]: the keys of `trust`
 //! - [`error`]: what is wrong with a configuration, with the locations
 
 mod connector;
 mod error;
 mod jwt_issuer;
-mod keys;
 mod load;
+mod read;
 mod section;
 mod settings;
 mod source;

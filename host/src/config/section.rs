@@ -1,7 +1,7 @@
-//! The reading of one table's keys, and the report of unknown ones.
+//! Reads the keys of one table, and reports unknown keys.
 //!
-//! The reading code asks a section for each key once, which removes the key. Keys that remain at the end are unknown. So there
-//! is no separate list of known keys.
+//! The code requests each key of a section once, which removes the key. Keys that remain at the
+//! end are unknown. So no separate list of known keys is needed.
 
 use toml::{Table, Value};
 
@@ -16,9 +16,9 @@ pub(super) type Expected = String;
 pub(super) struct Report {
     source: Source,
     problems: Vec<Problem>,
-    /// Every key that was asked for, with the names of its sections.
+    /// Every key that was requested, with the names of its sections.
     known: Vec<String>,
-    /// Keys that were not asked for. Their messages need the complete list of known keys.
+    /// Keys that were not requested. Their messages need the complete list of known keys.
     unknown: Vec<(Location, String)>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Given<'a> {
 
 impl<'a> Given<'a> {
     /// A value of the file, or a value within another one.
-    pub(super) fn of(value: &'a Value) -> Self {
+    pub(super) fn from_value(value: &'a Value) -> Self {
         Self { value, text: None }
     }
 
@@ -56,11 +56,12 @@ impl Report {
     }
 
     /// Reads a whole table.
-    pub(super) fn read(&mut self, table: Table, read: impl FnOnce(&mut Section<'_>)) {
-        Section { key: Vec::new(), table, report: self }.read(read);
+    pub(super) fn read_table(&mut self, table: Table, read: impl FnOnce(&mut Section<'_>)) {
+        Section { key: Vec::new(), table, report: self }.read_all(read);
     }
 
-    /// All problems: those of the file in its order, then those of variables. Also returns the known keys.
+    /// All problems: first the problems of the file in its order, then the problems of variables.
+    /// Also returns the known keys.
     pub(super) fn problems(self) -> (Vec<Problem>, Vec<String>) {
         let mut problems = self.problems;
         for (location, key) in self.unknown {
@@ -76,7 +77,7 @@ impl Report {
 }
 
 impl Section<'_> {
-    fn read(mut self, read: impl FnOnce(&mut Section<'_>)) {
+    fn read_all(mut self, read: impl FnOnce(&mut Section<'_>)) {
         read(&mut self);
         for (name, _) in std::mem::take(&mut self.table) {
             let key = self.named(&name);
@@ -91,7 +92,7 @@ impl Section<'_> {
         key
     }
 
-    /// Returns whether a key was set. This does not make the key known.
+    /// Returns `true` if a key was set. This does not make the key known.
     pub(super) fn has(&self, name: &str) -> bool {
         self.table.contains_key(name)
     }
@@ -122,10 +123,11 @@ impl Section<'_> {
             Some(Value::Table(table)) => table,
             Some(_) => return self.problem(name, "must be a section with keys".to_owned()),
         };
-        Section { key, table, report: self.report }.read(read);
+        Section { key, table, report: self.report }.read_all(read);
     }
 
-    /// Reads a section whose keys are names that the operator chose, by a call of `read` for each name.
+    /// Reads a section whose keys are names that the operator chose, by a call of `read` for each
+    /// name.
     pub(super) fn each(&mut self, name: &str, mut read: impl FnMut(&str, &mut Section<'_>)) {
         self.section(name, |section| {
             let names: Vec<String> = section.table.keys().cloned().collect();
@@ -154,8 +156,8 @@ impl Section<'_> {
     }
 }
 
-/// The known key that the operator probably meant: a key of the same name in a section below, else the most similar key of the
-/// same section.
+/// The known key that the operator probably meant: a key of the same name in a section below, else
+/// the most similar key of the same section.
 fn nearest(unknown: &str, known: &[String]) -> Option<String> {
     let (section, name) = split(unknown);
     let is_below =

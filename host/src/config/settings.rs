@@ -22,36 +22,46 @@ static DEFAULT_CONNECTOR: LazyLock<Connector> = LazyLock::new(Connector::default
 /// Everything that an operator can set.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The address that callers connect to. [`Config::listening_on`] changes it together with `public_url`.
+    /// The address that callers connect to. [`Config::listening_on`] changes it together with
+    /// `public_url`.
     pub listen: SocketAddr,
-    /// The address of the metrics, without a key, and of the admin routes. `None`: callers' address, with a key.
+    /// The address of the metrics, without a key, and of the admin routes. `None`: callers'
+    /// address, with a key.
     pub admin_listen: Option<SocketAddr>,
     /// The URL under which callers and providers reach the gateway. Providers redirect users to it.
     pub public_url: Url,
-    /// `true` if `public_url` was set. Otherwise it follows the address that the gateway listens on.
+    /// `true` if `public_url` was set. Otherwise it follows the address that the gateway listens
+    /// on.
     pub public_url_is_set: bool,
     /// Contains the database, the master key, compiled modules and previous modules.
     pub data_dir: PathBuf,
-    /// A PostgreSQL database that replaces the SQLite file in `data_dir`. Secret, because it may contain a password.
+    /// A PostgreSQL database that replaces the SQLite file in `data_dir`. Secret, because it may
+    /// contain a password.
     pub database_url: Option<SecretString>,
-    /// The file with the master key, if it is not `master.key` in `data_dir`. See [`Config::master_key_path`].
+    /// The file with the master key, if it is not `master.key` in `data_dir`. See
+    /// [`Config::master_key_path`].
     pub master_key_file: Option<PathBuf>,
-    /// The folder of the modules that came with the gateway. `None`: `connectors` next to the binary, if that folder exists.
+    /// The folder of the modules that came with the gateway. `None`: `connectors` next to the
+    /// binary, if that folder exists.
     pub shipped_dir: Option<PathBuf>,
     /// The folder of all other modules, with a `.wasm` file for each live connector.
     pub modules_dir: PathBuf,
-    /// Origins that users may be sent to after an authorization, besides `public_url` and loopback.
+    /// Origins that users may be sent to after an authorization, in addition to `public_url` and
+    /// loopback.
     pub allowed_callback_origins: Vec<Origin>,
     /// Origins whose pages may call the gateway from a browser, with JWTs.
     pub allowed_origins: Vec<Origin>,
-    /// Further host names by which the routes of the operator may be called, in lower case.
+    /// Additional host names by which the operator's routes may be called, in lower case.
     pub admin_hosts: Vec<String>,
-    /// The most open connections of callers. `None`: as many as the process has file descriptors for.
+    /// Largest number of open connections of callers. `None`: as many as the process has file
+    /// descriptors for.
     pub max_connections: Option<usize>,
-    /// The time that a caller may take: for the first request of a connection, for a head, for a body, and between two reads of
-    /// an answer. A slower caller would hold memory and a connection.
+    /// The time that a caller may take: for the first request of a connection, for a head, for a
+    /// body, and between two reads of an answer. A slower caller would hold memory and a
+    /// connection.
     pub caller_timeout: Duration,
-    /// The memory that calls may take together, in bytes: bodies, answers that are not sent yet, documents of invocations.
+    /// The memory that calls may take together, in bytes: bodies, answers that are not sent yet,
+    /// documents of invocations.
     pub memory_bytes: u64,
     /// Largest body of a caller's request, in MiB.
     pub max_body_mb: usize,
@@ -69,11 +79,12 @@ pub struct Config {
     pub sandbox: Pool,
     /// Operations that run in the background.
     pub jobs: Jobs,
-    /// The gateway's registrations with OAuth providers, by provider or connector. See [`Config::oauth_client`].
+    /// The gateway's registrations with OAuth providers, by provider or connector. See
+    /// [`Config::oauth_client`].
     pub oauth_clients: BTreeMap<String, OauthClient>,
     /// Issuers whose JWTs callers may send, by a name that the operator chose.
     pub jwt_issuers: BTreeMap<String, JwtIssuer>,
-    /// Whose modules may be added.
+    /// The publishers whose modules may be added.
     pub trust: Trust,
     /// Webhooks.
     pub callbacks: Callbacks,
@@ -146,7 +157,8 @@ pub struct Telemetry {
     pub endpoint: Option<Url>,
     /// Headers of requests to the collector. Secret, because collectors take keys in them.
     pub headers: BTreeMap<String, SecretString>,
-    /// The part of the traces that begin here which is recorded. A caller's `traceparent` decides about its own trace.
+    /// The part of the traces that begin here which is recorded. A caller's `traceparent` decides
+    /// about its own trace.
     pub sampling_ratio: f64,
     /// The name of this gateway at the collector.
     pub service_name: String,
@@ -229,12 +241,13 @@ impl Config {
         }
     }
 
-    /// The registration of the connector itself, else that of its provider.
+    /// The registration of the connector itself, else the registration of its provider.
     pub fn oauth_client(&self, connector: &str, provider: &str) -> Option<&OauthClient> {
         self.oauth_clients.get(connector).or_else(|| self.oauth_clients.get(provider))
     }
 
-    /// The largest memory limit of all connectors, in MiB. Each slot of the sandbox must have room for it.
+    /// The largest memory limit of all connectors, in MiB. Each slot of the sandbox must have room
+    /// for it.
     pub fn largest_memory_mb(&self) -> usize {
         self.connectors
             .values()
@@ -242,7 +255,8 @@ impl Config {
             .fold(Limits::default().memory_mb, usize::max)
     }
 
-    /// Sets the address that the gateway listens on. It differs from the configured one if that had port 0.
+    /// Sets the address that the gateway listens on. It differs from the configured address if
+    /// that address had port 0.
     pub fn listening_on(&mut self, address: SocketAddr) {
         self.listen = address;
         if !self.public_url_is_set {

@@ -33,7 +33,8 @@ pub(super) fn read_file(path: &Path) -> Result<String, ConfigError> {
 }
 
 impl Source {
-    /// Merges the variables into the file's table. Sections are merged. Any other value of the file is replaced.
+    /// Merges the variables into the file's table. Sections are merged. Any other value of the file
+    /// is replaced.
     pub(super) fn new(path: &Path, text: &str, variables: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
         let syntax = |error: toml::de::Error| ConfigError::Syntax {
             path: path.to_owned(),
@@ -86,7 +87,8 @@ impl Source {
         for length in 1..key.len() {
             self.locations.entry(key[..length].to_vec()).or_insert_with(|| Location::Variable(name.to_owned()));
         }
-        // The variable replaces everything that the file has below this key, so the locations go too.
+        // The variable replaces everything that the file has below this key, so the locations go
+        // too.
         if !value.is_table() {
             self.locations.retain(|other, _| !other.starts_with(&key));
             self.texts.retain(|other, _| !other.starts_with(&key));

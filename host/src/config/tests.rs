@@ -44,7 +44,7 @@ fn the_documented_pacing_is_that_of_the_code() {
 #[test]
 fn every_key_is_documented() {
     let source = source::Source::new(Path::new("example"), EXAMPLE, &BTreeMap::new()).unwrap();
-    let (_, _, known) = keys::read_known(source);
+    let (_, _, known) = read::read_known(source);
     assert!(known.contains(&"connectors.example.limits.download_mb".to_owned()));
     for key in known {
         let name = key.rsplit('.').next().unwrap();

@@ -1,4 +1,4 @@
-//! The settings of `[trust]`: whose modules may be added.
+//! The settings of `[trust]`: the publishers whose modules may be added.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use super::value;
 /// The position of the id in a key and in a signature, after the name of the algorithm.
 const KEY_ID: std::ops::Range<usize> = 2..10;
 
-/// Whose modules may be added.
+/// The publishers whose modules may be added.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trust {
-    /// The publishers, by a name that the operator chose. If there are any, a module that did not come with the gateway needs a
-    /// signature of one of them.
+    /// The publishers, by a name that the operator chose. If there are any, a module that did not
+    /// come with the gateway needs a signature of one of them.
     pub publishers: BTreeMap<String, Publisher>,
 }
 
@@ -27,7 +27,8 @@ pub struct Publisher {
     pub key: PublicKey,
     /// The key's id, as minisign writes it.
     pub key_id: String,
-    /// The identifiers that it may publish. One that ends with `*` stands for all that begin so. Empty: all.
+    /// The identifiers that it may publish. An entry that ends with `*` stands for all
+    /// identifiers with this beginning. An empty list stands for all identifiers.
     pub connectors: Vec<String>,
 }
 
@@ -42,14 +43,15 @@ impl Publisher {
     }
 }
 
-/// The id of a key or of the key of a signature, in the base64 text of either, as minisign writes it: without leading zeros.
+/// The id of a key or of the key of a signature, in the base64 text of either, as minisign writes
+/// it: without leading zeros.
 pub fn key_id(base64: &str) -> Option<String> {
     let bytes = STANDARD.decode(base64.trim()).ok()?;
     let id = bytes.get(KEY_ID)?.try_into().ok()?;
     Some(format!("{:X}", u64::from_le_bytes(id)))
 }
 
-pub(super) fn read(section: &mut Section<'_>, trust: &mut Trust) {
+pub(super) fn read_trust(section: &mut Section<'_>, trust: &mut Trust) {
     section.each("publishers", |name, publishers| {
         let mut publisher = None;
         publishers.section(name, |section| publisher = read_publisher(section));
@@ -64,7 +66,7 @@ fn read_publisher(section: &mut Section<'_>) -> Option<Publisher> {
     section.value("key", &mut key, public_key);
     section.value("connectors", &mut connectors, identifiers);
     let Some((key, key_id)) = key else {
-        // Without its key, the section would switch off the check that it asks for.
+        // A section without a key must not switch off the check of signatures.
         if !has_key || !connectors.is_empty() {
             section.problem("key", "is missing; a publisher needs the second line of its minisign.pub".to_owned());
         }

@@ -1,5 +1,5 @@
-//! Conversions from TOML values to typed ones. Each error names the expected value, to be read after "must be". It quotes the
-//! wrong value only if that cannot contain a secret.
+//! Conversions from TOML values to typed ones. Each error names the expected value, to be read
+//! after "must be". It quotes the wrong value only if that cannot contain a secret.
 
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -129,8 +129,8 @@ pub(super) fn client_authentication(given: &Given<'_>) -> Result<Option<ClientAu
     }
 }
 
-/// A default level, and levels of modules: `info,egress=debug`. This is stricter than the parser of [`Targets`], which takes a
-/// misspelt level such as `inof` for the name of a module.
+/// A default level, and levels of modules: `info,egress=debug`. This is stricter than the parser of
+/// [`Targets`], which takes a misspelt level such as `inof` for the name of a module.
 pub(super) fn log_filter(given: &Given<'_>) -> Result<Targets, Expected> {
     let level = |text: &str| text.trim().parse::<LevelFilter>().ok();
     let parse = |text: &str| {
@@ -149,7 +149,8 @@ pub(super) fn log_filter(given: &Given<'_>) -> Result<Targets, Expected> {
     })
 }
 
-/// An absolute http or https URL to which paths are appended. Errors do not quote it, because it may contain a password.
+/// An absolute http or https URL to which paths are appended. Errors do not quote it, because it
+/// may contain a password.
 pub(super) fn base_url(given: &Given<'_>) -> Result<Url, Expected> {
     const EXPECTED: &str =
         "an absolute http or https URL without user name, query and fragment, such as \"https://api.example.com/v1\"";
@@ -178,7 +179,8 @@ fn http_url(given: &Given<'_>) -> Option<Url> {
     is_plain.then_some(url)
 }
 
-/// The URL of a PostgreSQL database, or `None` for an empty string. Errors do not quote it, because it may contain a password.
+/// The URL of a PostgreSQL database, or `None` for an empty string. Errors do not quote it, because
+/// it may contain a password.
 pub(super) fn database_url(given: &Given<'_>) -> Result<Option<SecretString>, Expected> {
     let text = given.string().unwrap_or("?");
     if text.is_empty() || text.starts_with("postgres://") || text.starts_with("postgresql://") {
@@ -190,7 +192,7 @@ pub(super) fn database_url(given: &Given<'_>) -> Result<Option<SecretString>, Ex
 pub(super) fn origins(given: &Given<'_>) -> Result<Vec<Origin>, Expected> {
     const EXPECTED: &str = "a list of origins, such as [\"https://app.example.com\"], without paths";
     let origin = |text: String| {
-        let url = http_url(&Given::of(&Value::String(text)))?;
+        let url = http_url(&Given::from_value(&Value::String(text)))?;
         let is_origin = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
         is_origin.then(|| url.origin())
     };
@@ -229,7 +231,8 @@ pub(super) fn link_hosts(given: &Given<'_>) -> Result<Vec<String>, Expected> {
     }
 }
 
-/// Returns whether a text is a name or an address, with a port if it is not the default of the scheme, or a wildcard.
+/// Returns whether a text is a name or an address, with a port if it is not the default of the
+/// scheme, or a wildcard.
 fn is_link_host(text: &str) -> bool {
     let (host, port) = text.rsplit_once(':').unwrap_or((text, "443"));
     contract::site::link_host(text).is_ok()

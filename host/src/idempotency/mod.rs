@@ -16,8 +16,9 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
+use crate::clock;
 use store::vault::{Vault, VaultError};
-use store::{IdempotentCall, KeyState, Store, StoreError};
+use store::{IdempotentCall, KeyState, Store, StoreError, TakenKey};
 
 /// Time for which a key and its answer are kept.
 const KEEP: Duration = Duration::from_secs(24 * 3600);
@@ -26,8 +27,8 @@ const KEEP: Duration = Duration::from_secs(24 * 3600);
 const LEASE: Duration = Duration::from_secs(30);
 const RENEWAL: Duration = Duration::from_secs(10);
 
-/// Time between two attempts to store the end of a call while the database is away. It is so short that the end is stored before
-/// another gateway may take the call for lost (`store::health`).
+/// Time between two attempts to store the end of a call while the database is away. It is so short
+/// that the end is stored before another gateway may take the call for lost (`store::health`).
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Longest wait at shutdown for the ends of calls to be stored. A busy database answers within
@@ -48,7 +49,7 @@ pub enum IdempotencyError {
 /// The state of a key when a call with it arrives.
 pub enum KeyStatus {
     /// The call runs now. [`Idempotency::run`] must follow.
-    New,
+    New(TakenKey),
     /// The key belongs to another request.
     OfOtherRequest,
     /// The first call still runs.
@@ -92,7 +93,7 @@ impl Idempotency {
     /// If the store fails, or a kept answer cannot be unsealed. The call must then not run.
     pub async fn begin(&self, call: &IdempotentCall) -> Result<KeyStatus, IdempotencyError> {
         Ok(match self.store.begin_idempotent(call, LEASE, KEEP).await? {
-            KeyState::New => KeyStatus::New,
+            KeyState::New(taken) => KeyStatus::New(taken),
             KeyState::OfOtherRequest => KeyStatus::OfOtherRequest,
             KeyState::Running => KeyStatus::Running,
             KeyState::Lost => KeyStatus::Lost,
@@ -110,6 +111,7 @@ impl Idempotency {
     pub fn run<T: Send + 'static>(
         self: &Arc<Self>,
         call: IdempotentCall,
+        taken: TakenKey,
         work: impl Future<Output = (T, KeyOutcome)> + Send + 'static,
     ) -> JoinHandle<T> {
         let this = Arc::clone(self);
@@ -123,13 +125,14 @@ impl Idempotency {
             let _storing = this.storing.token();
             // Only now, so that `shut_down` never overlooks a call between the two.
             drop(is_running);
-            if let Err(error) = this.end(&call, &ending).await {
+            if let Err(error) = this.end(&call, taken, &ending).await {
                 tracing::warn!(%error, "the end of a call with an idempotency key is not stored yet; trying again");
-                this.storing.spawn(Arc::clone(&this).end_later(call, ending).in_current_span());
+                let end = Arc::clone(&this).end_later(call, taken, ending);
+                this.storing.spawn(clock::inherit(end).in_current_span());
             }
             result
         };
-        tokio::spawn(running.in_current_span())
+        tokio::spawn(clock::inherit(running).in_current_span())
     }
 
     async fn keep_lease(&self, call: &IdempotentCall) -> Infallible {
@@ -141,20 +144,21 @@ impl Idempotency {
         }
     }
 
-    /// Stores the end of a call as soon as the database takes it, however long that is. The end is lost only if the gateway ends.
-    async fn end_later(self: Arc<Self>, call: IdempotentCall, ending: KeyOutcome) {
+    /// Stores the end of a call as soon as the database takes it, however long that is. The end is
+    /// lost only if the gateway ends.
+    async fn end_later(self: Arc<Self>, call: IdempotentCall, taken: TakenKey, ending: KeyOutcome) {
         loop {
             sleep(RETRY_DELAY).await;
-            match self.end(&call, &ending).await {
+            match self.end(&call, taken, &ending).await {
                 Ok(()) => return,
                 Err(error) => tracing::debug!(%error, "the end of a call with an idempotency key is not stored yet"),
             }
         }
     }
 
-    async fn end(&self, call: &IdempotentCall, ending: &KeyOutcome) -> Result<(), IdempotencyError> {
+    async fn end(&self, call: &IdempotentCall, taken: TakenKey, ending: &KeyOutcome) -> Result<(), IdempotencyError> {
         match ending {
-            KeyOutcome::Released => self.store.release_idempotent(&call.id).await?,
+            KeyOutcome::Released => self.store.release_idempotent(&call.id, taken).await?,
             KeyOutcome::TooLarge => self.store.end_idempotent(&call.id, None).await?,
             KeyOutcome::Kept(answer) => {
                 let context = call.answer_context();

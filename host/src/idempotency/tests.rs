@@ -17,9 +17,9 @@ fn call() -> IdempotentCall {
 async fn a_call_that_does_not_end_within_the_drain_is_cut_off_and_keeps_its_key() {
     let folder = TempDir::new().unwrap();
     let calls = opened(&folder).await;
-    assert!(matches!(calls.begin(&call()).await.unwrap(), KeyStatus::New));
+    let KeyStatus::New(taken) = calls.begin(&call()).await.unwrap() else { panic!("the key is not new") };
     let (end, ended) = oneshot::channel::<()>();
-    let running = calls.run(call(), async move { (ended.await, KeyOutcome::TooLarge) });
+    let running = calls.run(call(), taken, async move { (ended.await, KeyOutcome::TooLarge) });
     calls.shut_down(Instant::now()).await;
     assert!(!running.is_finished());
     assert!(matches!(calls.begin(&call()).await.unwrap(), KeyStatus::Running));
@@ -30,13 +30,13 @@ async fn a_call_that_does_not_end_within_the_drain_is_cut_off_and_keeps_its_key(
 async fn the_end_of_a_call_that_has_ended_is_stored_after_the_drain() {
     let folder = TempDir::new().unwrap();
     let calls = opened(&folder).await;
-    assert!(matches!(calls.begin(&call()).await.unwrap(), KeyStatus::New));
+    let KeyStatus::New(taken) = calls.begin(&call()).await.unwrap() else { panic!("the key is not new") };
     let (tell, told) = oneshot::channel();
     let work = async move {
         let _ = tell.send(());
         ((), KeyOutcome::TooLarge)
     };
-    let running = calls.run(call(), work);
+    let running = calls.run(call(), taken, work);
     told.await.unwrap();
     calls.shut_down(Instant::now()).await;
     assert!(matches!(calls.begin(&call()).await.unwrap(), KeyStatus::EndedWithoutAnswer));

@@ -18,9 +18,11 @@ pub enum AccountSecret {
     OAuth2 {
         /// The access token and the refresh token.
         tokens: Tokens,
-        /// The scopes that were requested. They apply if the provider did not say which ones it gave.
+        /// The scopes that were requested. They apply if the provider did not name the granted
+        /// ones.
         scopes: Vec<String>,
-        /// The time of the request for the tokens. Their lifetime is counted from here, which is earlier than their issue.
+        /// The time of the request for the tokens. The lifetime is counted from this time, which
+        /// is earlier than their issue.
         since: SystemTime,
     },
     /// An API key, and its place in requests to the service.
@@ -39,7 +41,8 @@ impl AccountSecret {
         }
     }
 
-    /// The credential that requests to the service carry, or `None` if the service needs none.
+    /// The credential that requests to the service carry, or `None` if the service needs no
+    /// credential.
     ///
     /// # Errors
     /// If the secret contains characters that a request cannot carry.

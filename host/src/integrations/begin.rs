@@ -1,4 +1,4 @@
-//! The start of an authorization, up to the URL at the provider.
+//! The start of an authorization: stores what the callback needs, and returns the provider's URL.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,8 +8,9 @@ use ring::rand::{SecureRandom, SystemRandom};
 use secrecy::ExposeSecret;
 use url::Url;
 
-use super::callback::hash;
+use super::exchange::state_hash;
 use super::{BeginError, Destination, IntegrationError, Integrations};
+use crate::clock;
 use crate::config::Config;
 use crate::oauth::{NotConfigured, Provider};
 use crate::registry::Connector;
@@ -23,14 +24,15 @@ const LIFETIME: Duration = Duration::from_secs(10 * 60);
 pub struct StartedAuthorization {
     /// The provider's page that the user must open.
     pub authorization_url: Url,
-    /// Comes back with the user. It completes the authorization once, for any browser that shows it.
+    /// The provider returns it with the user. It completes the authorization once, for any
+    /// browser that shows it.
     pub state: String,
     /// After this time the authorization cannot be completed.
     pub expires_at: SystemTime,
 }
 
-/// The wishes of a caller who begins an authorization.
-pub struct Wanted {
+/// The options of a caller who begins an authorization.
+pub struct AuthorizationOptions {
     /// The name of the integration. `None` for the name of the account at the service.
     pub user_identifier: Option<String>,
     /// `true` if another account may replace the one behind the identifier.
@@ -45,19 +47,20 @@ impl Integrations {
     /// Starts an authorization and stores what the callback needs.
     ///
     /// # Errors
-    /// If the operator has not registered the gateway with the provider, or if the store or the vault fails.
+    /// If the operator has not registered the gateway with the provider, or if the store or the
+    /// vault fails.
     pub async fn begin(
         &self,
         holder: &Holder,
         connector: &Connector,
         scheme: &Oauth2,
-        wanted: Wanted,
+        options: AuthorizationOptions,
     ) -> Result<StartedAuthorization, BeginError> {
         let provider = self.configured_provider(connector, scheme)?;
         let redirect_uri = redirect_uri(&self.config, &holder.connector);
         let state = random_state()?;
         let (authorization_url, verifier) = provider.authorization_url(&redirect_uri, &state);
-        let Wanted { user_identifier, replaces, confirms, destination } = wanted;
+        let AuthorizationOptions { user_identifier, replaces, confirms, destination } = options;
         let context = holder.verifier_context(user_identifier.as_deref());
         let verifier = match verifier {
             None => None,
@@ -66,9 +69,9 @@ impl Integrations {
                 Some(self.vault.seal(&context, verifier).await.map_err(IntegrationError::from)?)
             }
         };
-        let expires_at = SystemTime::now() + LIFETIME;
+        let expires_at = clock::now() + LIFETIME;
         let authorization = Authorization {
-            hash: hash(&state),
+            hash: state_hash(&state),
             holder: holder.clone(),
             user_identifier,
             replaces,
@@ -82,7 +85,8 @@ impl Integrations {
         Ok(StartedAuthorization { authorization_url, state, expires_at })
     }
 
-    /// The provider, if the operator has set every URL and granted every host that users of the connector need.
+    /// The provider, if the operator has set every URL and granted every host that users of the
+    /// connector need.
     fn configured_provider(&self, connector: &Connector, scheme: &Oauth2) -> Result<Provider, NotConfigured> {
         let name = connector.name();
         let configured = &self.config.connector(name).upstreams;
@@ -104,7 +108,8 @@ impl Integrations {
     }
 }
 
-/// The URL that a provider sends users back to. The operator registers exactly this text with the provider.
+/// The URL that a provider sends users back to. The operator registers exactly this text with the
+/// provider.
 pub fn redirect_uri(config: &Config, connector: &str) -> String {
     format!("{}/connectors/{connector}/success-authorize-callback", config.public_url.as_str().trim_end_matches('/'))
 }

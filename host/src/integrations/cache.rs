@@ -1,14 +1,17 @@
 //! A cache of the integrations that calls run on, with credentials that are ready for requests.
 //!
-//! Most calls need neither a database read nor a decryption. A choice is read again after [`FRESH_FOR`], so that changes by
-//! another process, above all a deletion, take effect within that time. Changes by this process take effect at once. No call is
-//! refused by a cached choice: it is read once more before, because another process may have connected the account just now.
+//! Most calls need neither a database read nor a decryption. A choice is read again after
+//! [`FRESH_FOR`], so that changes by another process, above all a deletion, take effect within that
+//! time. Changes by this process take effect immediately. No call is refused because of a cached
+//! choice: the choice is read again first, because another process may just have connected the
+//! account.
 //!
-//! An entry is one choice of a holder: for calls that name an integration, or for calls that name none. So a call costs the same
-//! however many integrations its holder has.
+//! An entry is one choice of a holder: for calls that name an integration, or for calls that name
+//! none. So a call costs the same however many integrations its holder has.
 //!
-//! A credential is unsealed once for each version of its row. It is dropped, and the memory of its secret overwritten, when the
-//! row changes or is deleted, or when nobody asked for [`IDLE`].
+//! A credential is unsealed once for each version of its row. It is dropped, and the memory of its
+//! secret overwritten, when the row changes or is deleted, or when no call needed it for
+//! [`IDLE`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +31,7 @@ pub(super) const FRESH_FOR: Duration = Duration::from_secs(1);
 /// An entry without calls for this long is forgotten.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
-/// Most entries in the cache. The next call of a forgotten one costs a read and a decryption.
+/// Largest number of entries. The next call of a forgotten entry costs a read and a decryption.
 const CAPACITY: usize = 50_000;
 
 /// An integration, and its credential once an operation has needed it.
@@ -54,13 +57,15 @@ impl CachedIntegration {
         Arc::new(Self { integration, credential: OnceCell::new_with(credential) })
     }
 
-    /// An integration that was just read. If it is the `former` one and its secret has not changed, it keeps the credential.
-    fn reread(read: Integration, former: Option<&Arc<Self>>) -> Arc<Self> {
-        let same = former.filter(|row| row.integration.id == read.id && row.integration.version == read.version);
+    /// An integration that was just read. If `previous` is the same version of the row, the
+    /// credential is kept.
+    fn reread(read: Integration, previous: Option<&Arc<Self>>) -> Arc<Self> {
+        let same = previous.filter(|row| row.integration.id == read.id && row.integration.version == read.version);
         match same {
             None => Self::new(read),
             Some(row) if row.integration == read => Arc::clone(row),
-            // The integration was selected, or sealed under another key. Its credential is the same.
+            // The integration was selected, or sealed under another key. Its credential is the
+            // same.
             Some(row) => Self::with_credential(read, row.credential.get().cloned()),
         }
     }
@@ -68,7 +73,8 @@ impl CachedIntegration {
 
 /// A choice as it was read.
 pub(super) struct CachedChoice {
-    /// SHA-256 of the connector's module. Another version may place API keys elsewhere, so its credentials differ.
+    /// SHA-256 of the connector's module. Another version may place API keys elsewhere, so its
+    /// credentials differ.
     module: String,
     /// The integration, or the candidates if the choice is open.
     pub(super) chosen: Result<Arc<CachedIntegration>, Vec<String>>,
@@ -77,16 +83,17 @@ pub(super) struct CachedChoice {
 }
 
 impl CachedChoice {
-    fn new(module: &str, read: Choice, former: Option<&Self>, read_at: Instant) -> Self {
-        let former = former.filter(|former| former.module == module).and_then(|former| former.chosen.as_ref().ok());
+    fn new(module: &str, read: Choice, previous: Option<&Self>, read_at: Instant) -> Self {
+        let previous =
+            previous.filter(|previous| previous.module == module).and_then(|previous| previous.chosen.as_ref().ok());
         let chosen = match read {
-            Choice::One(integration) => Ok(CachedIntegration::reread(*integration, former)),
+            Choice::One(integration) => Ok(CachedIntegration::reread(*integration, previous)),
             Choice::Open { candidates } => Err(candidates),
         };
         Self { module: module.to_owned(), chosen, read_at: Some(read_at) }
     }
 
-    /// Returns whether the choice was read at this time or later, and is not outdated.
+    /// Returns `true` if the choice was read at this time or later, and is not outdated.
     pub(super) fn was_read_since(&self, since: Instant) -> bool {
         self.read_at.is_some_and(|read_at| read_at >= since)
     }
@@ -94,9 +101,9 @@ impl CachedChoice {
 
 /// The key of an entry.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Asked {
+struct CacheKey {
     holder: Holder,
-    /// The integration that calls name, or `None` if they name none.
+    /// The integration that calls name, or `None` for calls without a name.
     named: Option<String>,
 }
 
@@ -115,7 +122,7 @@ impl Entry {
 
     /// Makes the next call read the choice again.
     async fn outdate(&self) {
-        // Waits for a read under way: it may have seen the rows before the change.
+        // Waits for a read in progress, which may have seen the rows before the change.
         let _turn = self.reading.lock().await;
         if let Some(choice) = self.choice.load_full() {
             let outdated = CachedChoice { module: choice.module.clone(), chosen: choice.chosen.clone(), read_at: None };
@@ -126,7 +133,7 @@ impl Entry {
 
 /// The choices of recent calls.
 pub(super) struct Cache {
-    entries: Mutex<HashMap<Asked, Arc<Entry>>>,
+    entries: Mutex<HashMap<CacheKey, Arc<Entry>>>,
     created_at: Instant,
 }
 
@@ -135,8 +142,8 @@ impl Cache {
         Self { entries: Mutex::default(), created_at: Instant::now() }
     }
 
-    /// The choice of a holder's calls that name this integration, or none: from the cache if its read began at `since` or later,
-    /// else from `read`.
+    /// The choice of a holder's calls that name this integration, or none: from the cache if its
+    /// read began at `since` or later, else from `read`.
     pub(super) async fn choice<E>(
         &self,
         holder: &Holder,
@@ -162,11 +169,11 @@ impl Cache {
         Ok(choice)
     }
 
-    /// Makes the next calls read their choice again, after this process changed the integration: calls that name it, and calls
-    /// that name none.
+    /// Makes the next calls read their choice again, after this process changed the integration:
+    /// calls that name it, and calls that name none.
     pub(super) async fn changed(&self, holder: &Holder, user_identifier: &str) {
         for named in [Some(user_identifier.to_owned()), None] {
-            let asked = Asked { holder: holder.clone(), named };
+            let asked = CacheKey { holder: holder.clone(), named };
             let entry = self.entries.lock().get(&asked).cloned();
             if let Some(entry) = entry {
                 entry.outdate().await;
@@ -174,7 +181,7 @@ impl Cache {
         }
     }
 
-    /// Forgets entries that were idle.
+    /// Removes idle entries.
     pub(super) fn forget_idle(&self) {
         let now = self.now();
         self.entries.lock().retain(|_, entry| now.saturating_sub(entry.used.load(Ordering::Relaxed)) < IDLE.as_secs());
@@ -182,10 +189,11 @@ impl Cache {
 
     fn entry(&self, holder: &Holder, named: Option<&str>) -> Arc<Entry> {
         let now = self.now();
-        let asked = Asked { holder: holder.clone(), named: named.map(str::to_owned) };
+        let asked = CacheKey { holder: holder.clone(), named: named.map(str::to_owned) };
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.get(&asked) {
-            // Reads before it writes: a write at every call would invalidate the cache line of the other cores.
+            // Reads before it writes: a write at every call would invalidate the cache line of the
+            // other cores.
             if entry.used.load(Ordering::Relaxed) != now {
                 entry.used.store(now, Ordering::Relaxed);
             }
@@ -206,7 +214,7 @@ impl Cache {
 }
 
 /// Drops half of the entries at a time, so that the search for the older ones is rare.
-fn drop_older_half(entries: &mut HashMap<Asked, Arc<Entry>>) {
+fn drop_older_half(entries: &mut HashMap<CacheKey, Arc<Entry>>) {
     let mut left_to_drop = entries.len() / 2;
     let mut used: Vec<u64> = entries.values().map(|entry| entry.used.load(Ordering::Relaxed)).collect();
     let (_, &mut newest_to_drop, _) = used.select_nth_unstable(left_to_drop);
@@ -230,7 +238,7 @@ mod tests {
         Holder { tenant: "t".to_owned(), subject: "s".to_owned(), connector: connector.to_owned() }
     }
 
-    /// Asks for the choice of calls that name no integration.
+    /// Reads the choice of calls that name no integration.
     async fn read(cache: &Cache, module: &str, version: i64, reads: &Cell<u32>) -> Arc<CachedChoice> {
         read_since(cache, module, version, reads, cache.created_at).await
     }

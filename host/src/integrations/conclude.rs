@@ -1,41 +1,48 @@
-//! The end of an authorization that the user has consented to: the account is connected, or waits for the caller's confirmation, or
-//! is refused because it is another one than the account behind the identifier.
+//! The end of an authorization that the user has consented to: the account is connected, or it
+//! waits for the caller's confirmation, or it is refused because the identifier belongs to another
+//! account.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::connect::identifier;
-use super::{AccountSecret, Finish, IntegrationError, Integrations};
-use contract::AuthScheme;
-use store::{Account, Authorization, Holder};
+use super::connect::identifier_of_account;
+use super::{AccountSecret, AuthorizationResult, IntegrationError, Integrations};
+use store::{Account, Authorization};
 
-/// Longest time for which storing a grant is tried while the database is away, and the time between two attempts.
-const PATIENCE: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_millis(500);
+/// Longest time in which the gateway tries to store a grant while the database is away.
+const MAX_WAIT: Duration = Duration::from_secs(10);
+
+/// Time between two attempts.
+const RETRY_DELAY: Duration = Duration::from_millis(500);
 
 impl Integrations {
     /// Ends an authorization with the account that the user has consented with.
     ///
     /// # Errors
-    /// If the store or the vault fails. Tokens that are not stored are revoked, if the provider ends nothing else with it.
+    /// If the store or the vault fails. Tokens that are not stored are revoked, if a revocation
+    /// at this provider ends no other access.
     pub async fn conclude(
         self: &Arc<Self>,
         authorization: &Authorization,
         account: Account,
         secret: &AccountSecret,
-    ) -> Result<Finish, IntegrationError> {
-        let give_up_at = Instant::now() + PATIENCE;
+    ) -> Result<AuthorizationResult, IntegrationError> {
+        let give_up_at = Instant::now() + MAX_WAIT;
         loop {
-            // The provider accepts the code once, so the tokens would be lost if the database restarts now.
+            // The provider accepts the code once, so the tokens would be lost if the database
+            // restarts now.
             match self.try_to_conclude(authorization, account.clone(), secret).await {
                 Err(IntegrationError::Store(error)) if error.is_failure() && Instant::now() < give_up_at => {
                     tracing::warn!(%error, "a grant is not stored yet; trying again");
-                    sleep(PAUSE).await;
+                    sleep(RETRY_DELAY).await;
                 }
                 result => {
-                    if !matches!(result, Ok(Finish::Connected { .. } | Finish::Pending { .. })) {
+                    if !matches!(
+                        result,
+                        Ok(AuthorizationResult::Connected { .. } | AuthorizationResult::Pending { .. })
+                    ) {
                         self.revoke_unused(&authorization.holder, secret).await;
                     }
                     return result;
@@ -49,43 +56,26 @@ impl Integrations {
         authorization: &Authorization,
         account: Account,
         secret: &AccountSecret,
-    ) -> Result<Finish, IntegrationError> {
+    ) -> Result<AuthorizationResult, IntegrationError> {
         let Authorization { holder, user_identifier, replaces, confirms, .. } = authorization;
-        let user_identifier = identifier(user_identifier.as_deref(), &account);
+        let user_identifier = identifier_of_account(user_identifier.as_deref(), &account);
         if !replaces
-            && let Some(former) = self.store.integration(holder, &user_identifier).await?
-            && are_different(&former.details.account, &account)
+            && let Some(previous) = self.store.integration(holder, &user_identifier).await?
+            && are_different(&previous.details.account, &account)
         {
-            let (connected, consented) = (name(&former.details.account), name(&account));
-            return Ok(Finish::OtherAccount { user_identifier, connected, consented });
+            let (connected, consented) = (display_name(&previous.details.account), display_name(&account));
+            return Ok(AuthorizationResult::OtherAccount { user_identifier, connected, consented });
         }
         if *confirms {
-            let completion = self.hold(holder, &user_identifier, account, secret).await?;
-            return Ok(Finish::Pending { user_identifier, completion });
+            let completion = self.store_grant(holder, &user_identifier, account, secret).await?;
+            return Ok(AuthorizationResult::Pending { user_identifier, completion });
         }
         self.connect(holder, Some(&user_identifier), account, secret).await?;
-        Ok(Finish::Connected { user_identifier })
-    }
-
-    /// Revokes tokens that the gateway does not keep.
-    async fn revoke_unused(&self, holder: &Holder, secret: &AccountSecret) {
-        let AccountSecret::OAuth2 { tokens, .. } = secret else { return };
-        let Some(connector) = self.registry.get(&holder.connector) else { return };
-        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return };
-        // Other providers might also end the access that the user has given before.
-        if !scheme.revokes_replaced_grants {
-            return;
-        }
-        if let Ok(provider) = self.provider(&connector, scheme)
-            && let Err(error) = provider.revoke(tokens).await
-        {
-            let Holder { tenant, connector, .. } = holder;
-            tracing::warn!(tenant, connector, %error, "tokens that are not kept are not revoked");
-        }
+        Ok(AuthorizationResult::Connected { user_identifier })
     }
 }
 
-/// Returns whether both accounts are known and differ.
+/// Returns `true` if both accounts are known and differ.
 fn are_different(one: &Account, other: &Account) -> bool {
     match ((&one.id, &other.id), (&one.email, &other.email)) {
         ((Some(one), Some(other)), _) | (_, (Some(one), Some(other))) => one != other,
@@ -94,7 +84,7 @@ fn are_different(one: &Account, other: &Account) -> bool {
 }
 
 /// The name by which people know an account.
-fn name(account: &Account) -> String {
+fn display_name(account: &Account) -> String {
     account.email.as_ref().or(account.name.as_ref()).or(account.id.as_ref()).cloned().unwrap_or_default()
 }
 

@@ -1,20 +1,22 @@
 //! Grants that wait for the caller's confirmation.
 //!
-//! Anyone can begin an authorization and send its address to somebody else, who then consents. With `confirm`, such a grant is not
-//! used: the completion reaches only the browser of the person who consented, and only the caller that began can confirm with it.
+//! Anyone can begin an authorization and send its address to another person, who then consents.
+//! With `confirm`, such a grant is not used: the completion reaches only the browser of the person
+//! who consented, and only the caller that began the authorization can confirm with it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::begin::random_state;
-use super::callback::hash;
 use super::events::Change;
+use super::exchange::state_hash;
 use super::{AccountSecret, IntegrationError, Integrations};
+use crate::clock;
 use crate::oauth::Tokens;
 use contract::AuthScheme;
 use store::{Account, FoundGrant, Holder, Integration, PendingGrant};
@@ -25,7 +27,7 @@ const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// Time after which an expired grant is deleted even if the provider has not revoked it.
 const REVOCATION: Duration = Duration::from_secs(24 * 3600);
 
-/// Expired grants that are revoked at a time.
+/// Number of expired grants that are revoked in one round.
 const BATCH: u32 = 50;
 
 /// Why a grant is not confirmed.
@@ -46,10 +48,11 @@ struct GrantJson<'a> {
     /// As [`Tokens::to_bytes`] writes them.
     #[serde(borrow)]
     tokens: Cow<'a, RawValue>,
-    /// The scopes that were requested, and those that the provider gave.
+    /// The requested scopes, and the scopes that the provider gave.
     requested_scopes: Vec<String>,
     scopes: Option<Vec<String>>,
-    /// Time of the token request, in seconds since 1970, and the lifetime of the access token from then on.
+    /// Time of the token request, in seconds since 1970, and the lifetime of the access token from
+    /// then on.
     since_s: u64,
     expires_in_s: Option<u64>,
 }
@@ -59,7 +62,7 @@ impl Integrations {
     ///
     /// # Errors
     /// If the grant cannot be sealed or the store fails.
-    pub(super) async fn hold(
+    pub(super) async fn store_grant(
         &self,
         holder: &Holder,
         user_identifier: &str,
@@ -70,17 +73,18 @@ impl Integrations {
         let grant = to_bytes(account, secret)?;
         let sealed = self.vault.seal(&holder.grant_context(user_identifier), grant.expose_secret()).await?;
         let grant = PendingGrant {
-            hash: hash(&completion),
+            hash: state_hash(&completion),
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
             sealed,
-            expires_at: SystemTime::now() + LIFETIME,
+            expires_at: clock::now() + LIFETIME,
         };
         self.store.save_grant(grant).await?;
         Ok(completion.into())
     }
 
-    /// Connects the account of a pending grant. The inner error says why there is no such grant for this holder.
+    /// Connects the account of a pending grant. The inner error says why there is no such grant for
+    /// this holder.
     ///
     /// # Errors
     /// If the grant cannot be unsealed or the store fails.
@@ -90,29 +94,29 @@ impl Integrations {
         user_identifier: &str,
         completion: &str,
     ) -> Result<Result<Integration, NotConfirmed>, IntegrationError> {
-        let grant = match self.store.pending_grant(holder, user_identifier, &hash(completion)).await? {
+        let grant = match self.store.pending_grant(holder, user_identifier, &state_hash(completion)).await? {
             FoundGrant::Pending(grant) => *grant,
             FoundGrant::OfOtherSubject => return Ok(Err(NotConfirmed::OtherSubject)),
             FoundGrant::Unknown => return Ok(Err(NotConfirmed::Unknown)),
         };
-        let (account, secret) = self.grant(&grant).await?;
+        let (account, secret) = self.unseal_grant(&grant).await?;
         let sealed = match secret.to_bytes() {
             Some(bytes) => Some(self.vault.seal(&holder.secret_context(user_identifier), bytes.expose_secret()).await?),
             None => None,
         };
         let details = secret.details(account, sealed);
-        let former = self.store.integration(holder, user_identifier).await?;
-        let tell = self.tell(holder, user_identifier, Change::Connected).await?;
-        match self.store.confirm_grant(grant, secret.auth_type(), details, tell).await? {
+        let previous = self.store.integration(holder, user_identifier).await?;
+        let event = self.event_deliveries(holder, user_identifier, Change::Connected).await?;
+        match self.store.confirm_grant(grant, secret.auth_type(), details, event).await? {
             None => Ok(Err(NotConfirmed::Unknown)),
             Some(integration) => {
-                self.note_connected(former, &integration).await;
+                self.note_connected(previous, &integration).await;
                 Ok(Ok(integration))
             }
         }
     }
 
-    /// Revokes and deletes the grants that nobody confirmed in time.
+    /// Revokes and deletes the grants that were not confirmed in time.
     ///
     /// # Errors
     /// If the store fails.
@@ -139,13 +143,13 @@ impl Integrations {
         let connector = self.registry.get(&grant.holder.connector).ok_or("the connector is not installed")?;
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(()) };
         let provider = self.provider(&connector, scheme).map_err(|error| error.to_string())?;
-        let (_, secret) = self.grant(grant).await.map_err(|error| error.to_string())?;
+        let (_, secret) = self.unseal_grant(grant).await.map_err(|error| error.to_string())?;
         let AccountSecret::OAuth2 { tokens, .. } = secret else { return Ok(()) };
         provider.revoke(&tokens).await.map(drop).map_err(|error| error.to_string())
     }
 
     /// Unseals a grant.
-    async fn grant(&self, grant: &PendingGrant) -> Result<(Account, AccountSecret), IntegrationError> {
+    async fn unseal_grant(&self, grant: &PendingGrant) -> Result<(Account, AccountSecret), IntegrationError> {
         let context = grant.holder.grant_context(&grant.user_identifier);
         let bytes = self.vault.unseal(&context, &grant.sealed).await?;
         from_bytes(bytes.expose_secret())

@@ -1,4 +1,4 @@
-//! The storing of a connected account.
+//! Stores a connected account.
 
 use std::sync::Arc;
 
@@ -12,9 +12,10 @@ use store::{Account, Holder, Integration};
 const UNNAMED: &str = "default";
 
 impl Integrations {
-    /// Stores an account and its secret. They replace those of an integration with the same identifier.
+    /// Stores an account and its secret. They replace the account and the secret of an
+    /// integration with the same identifier.
     ///
-    /// Without `user_identifier`, the integration is called by the account's email address, else by its id.
+    /// Without `user_identifier`, the identifier is the account's email address, else its id.
     ///
     /// # Errors
     /// If the secret cannot be sealed or the store fails.
@@ -25,7 +26,7 @@ impl Integrations {
         account: Account,
         secret: &AccountSecret,
     ) -> Result<Integration, IntegrationError> {
-        let user_identifier = identifier(user_identifier, &account);
+        let user_identifier = identifier_of_account(user_identifier, &account);
         let sealed = match secret.to_bytes() {
             None => None,
             Some(bytes) => {
@@ -33,21 +34,22 @@ impl Integrations {
             }
         };
         let details = secret.details(account, sealed);
-        let former = self.store.integration(holder, &user_identifier).await?;
-        let tell = self.tell(holder, &user_identifier, Change::Connected).await?;
+        let previous = self.store.integration(holder, &user_identifier).await?;
+        let event = self.event_deliveries(holder, &user_identifier, Change::Connected).await?;
         let integration =
-            self.store.connect_integration(holder, &user_identifier, secret.auth_type(), details, tell).await?;
-        self.note_connected(former, &integration).await;
+            self.store.connect_integration(holder, &user_identifier, secret.auth_type(), details, event).await?;
+        self.note_connected(previous, &integration).await;
         Ok(integration)
     }
 
-    /// Does all that follows after an account was stored in place of a `former` one.
-    pub(super) async fn note_connected(self: &Arc<Self>, former: Option<Integration>, integration: &Integration) {
+    /// Runs the steps after the transaction: wakes the sender of events, updates the cache, and
+    /// revokes the tokens of the `previous` row.
+    pub(super) async fn note_connected(self: &Arc<Self>, previous: Option<Integration>, integration: &Integration) {
         let Integration { id, holder, user_identifier, .. } = integration;
         self.events.stored();
         self.cache.changed(holder, user_identifier).await;
-        if let Some(former) = former {
-            self.revoke_replaced(former);
+        if let Some(previous) = previous {
+            self.revoke_replaced(previous);
         }
         tracing::info!(
             integration = id,
@@ -59,8 +61,9 @@ impl Integrations {
     }
 }
 
-/// The identifier of an integration: the one that the caller chose, else the account's email address, else its id.
-pub(super) fn identifier(chosen: Option<&str>, account: &Account) -> String {
+/// The identifier of an integration: the one that the caller chose, else the account's email
+/// address, else its id.
+pub(super) fn identifier_of_account(chosen: Option<&str>, account: &Account) -> String {
     let name = account.email.as_ref().or(account.id.as_ref()).map(String::as_str);
     chosen.or(name).unwrap_or(UNNAMED).to_owned()
 }

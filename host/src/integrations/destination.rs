@@ -11,13 +11,13 @@ use egress::is_loopback;
 pub struct Destination(Url);
 
 impl Destination {
-    /// Accepts an absolute http or https URL at the gateway's own origin, at loopback, or at an origin that the operator
-    /// allows.
+    /// Accepts an absolute http or https URL at the gateway's own origin, at loopback, or at an
+    /// origin that the operator allows.
     ///
     /// # Errors
     /// A sentence that says what is wrong with the URL.
     pub fn check(text: &str, config: &Config) -> Result<Self, String> {
-        let url = caller_url::read(text, "https://app.example.com/connected")?;
+        let url = caller_url::parse(text, "https://app.example.com/connected")?;
         let origin = url.origin();
         if origin == config.public_url.origin()
             || is_loopback(&url)

@@ -21,7 +21,7 @@ pub enum IntegrationError {
     /// The database failed during a refresh, so the credential was not refreshed.
     #[error("the database failed while the credential was refreshed")]
     RefreshNotStored,
-    /// Others changed the integration each time that it was read.
+    /// Other processes changed the integration each time that it was read.
     #[error("the integration kept changing while it was being read")]
     KeptChanging,
     /// A secret cannot be sealed or unsealed.
@@ -82,12 +82,13 @@ pub enum AccessError {
     /// The holder has not connected the account.
     #[error("the user has connected no account{}", named.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default())]
     Required {
-        /// The identifier that the caller asked for.
+        /// The identifier that the caller named.
         named: Option<String>,
         /// Identifiers of accounts that the holder has connected, limited in number.
         candidates: Vec<String>,
     },
-    /// The holder has connected several accounts. The caller named none of them, and none is selected.
+    /// The holder has connected several accounts. The caller named no account, and no account is
+    /// selected.
     #[error("the user has connected several accounts, and none is selected")]
     Ambiguous {
         /// Their identifiers, limited in number, so that the caller can name one.

@@ -1,4 +1,4 @@
-//! The events that tell the operator of integrations.
+//! The events that notify the operator of changes of integrations.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{IntegrationError, Integrations};
 use crate::webhooks::EventKind;
 use store::{Holder, NewDelivery};
 
-/// A change of an integration that the operator is told of.
+/// A change of an integration that the operator is notified of.
 pub(super) enum Change<'a> {
     /// The user has connected the account.
     Connected,
@@ -20,11 +20,12 @@ pub(super) enum Change<'a> {
 }
 
 impl Integrations {
-    /// The webhooks of a change, to be stored in its transaction.
+    /// The deliveries of the event of a change. The caller stores them in the transaction of the
+    /// change.
     ///
     /// # Errors
     /// If they cannot be sealed.
-    pub(super) async fn tell(
+    pub(super) async fn event_deliveries(
         &self,
         holder: &Holder,
         user_identifier: &str,

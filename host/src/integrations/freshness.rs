@@ -4,15 +4,16 @@ use std::time::{Duration, SystemTime};
 
 use store::{Details, Status};
 
-/// A credential is refreshed this long before it expires. One that lives less than twice as long is refreshed at half of its
-/// life.
+/// A credential is refreshed this long before it expires. One that lives less than twice as long is
+/// refreshed at half of its life.
 const AHEAD: Duration = Duration::from_secs(15 * 60);
 
-/// Longest pause between two attempts, while the credential is still good and after it has expired.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Longest backoff between two attempts, while the credential is still good and after it has
+/// expired.
+const MAX_BACKOFF: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE_EXPIRED: Duration = Duration::from_secs(5 * 60);
 
-/// Longest pause that a provider can ask for with `Retry-After`.
+/// Longest delay that a provider can request with `Retry-After`.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// The gateway's action when an operation needs a credential.
@@ -41,14 +42,15 @@ impl Freshness {
             (false, _) => Self::Fresh,
             (true, None) => Self::Ended,
             (true, Some(at)) => match at.duration_since(now) {
-                Ok(pause) if !pause.is_zero() => Self::RetryIn(pause),
+                Ok(backoff) if !backoff.is_zero() => Self::RetryIn(backoff),
                 _ => Self::Expired,
             },
         }
     }
 }
 
-/// The status at a moment. The store still says active for a credential that expired and has no refresh token.
+/// The status at a moment. The store still says active for a credential that expired and has no
+/// refresh token.
 pub(super) fn status_at(details: &Details, now: SystemTime) -> Status {
     match Freshness::at(details, now) {
         Freshness::Ended if details.status == Status::Active => Status::Expired,
@@ -56,22 +58,24 @@ pub(super) fn status_at(details: &Details, now: SystemTime) -> Status {
     }
 }
 
-/// The time of the first refresh of a credential that was issued at `since`, or `None` if it does not expire.
+/// The time of the first refresh of a credential that was issued at `since`, or `None` if it does
+/// not expire.
 pub(super) fn due_at(since: SystemTime, lifetime: Option<Duration>) -> Option<SystemTime> {
     let lifetime = lifetime?;
     since.checked_add(lifetime - AHEAD.min(lifetime / 2))
 }
 
-/// The time of the next attempt after a refresh failed. Pauses are short around the moment of expiry, so that a short outage
-/// costs few calls. They grow with the distance from it, so that a long outage costs few requests.
+/// The time of the next attempt after a refresh failed. The backoff is short around the moment of
+/// expiry, so that a short outage costs few calls. It grows with the distance from it, so that a
+/// long outage costs few requests.
 pub(super) fn retry_at(expires_at: Option<SystemTime>, retry_after: Option<Duration>, now: SystemTime) -> SystemTime {
-    let pause = match expires_at.map(|at| at.duration_since(now)) {
-        Some(Ok(left)) => (left / 4).min(LONGEST_PAUSE),
+    let backoff = match expires_at.map(|at| at.duration_since(now)) {
+        Some(Ok(left)) => (left / 4).min(MAX_BACKOFF),
         Some(Err(past)) => (past.duration() / 2).min(LONGEST_PAUSE_EXPIRED),
-        None => LONGEST_PAUSE,
+        None => MAX_BACKOFF,
     };
-    let pause = pause.max(retry_after.unwrap_or_default().min(LONGEST_RETRY_AFTER)).max(Duration::from_secs(1));
-    now.checked_add(pause).unwrap_or(now)
+    let backoff = backoff.max(retry_after.unwrap_or_default().min(LONGEST_RETRY_AFTER)).max(Duration::from_secs(1));
+    now.checked_add(backoff).unwrap_or(now)
 }
 
 #[cfg(test)]
@@ -134,8 +138,11 @@ mod tests {
 
     #[test]
     fn pauses_are_short_around_the_moment_of_expiry_and_grow_away_from_it() {
-        let pause = |expires| retry_at(Some(at(expires)), None, at(0)).duration_since(at(0)).unwrap().as_secs();
-        assert_eq!([pause(3600), pause(80), pause(0), pause(-1), pause(-100), pause(-86_400)], [60, 20, 1, 1, 50, 300]);
+        let backoff = |expires| retry_at(Some(at(expires)), None, at(0)).duration_since(at(0)).unwrap().as_secs();
+        assert_eq!(
+            [backoff(3600), backoff(80), backoff(0), backoff(-1), backoff(-100), backoff(-86_400)],
+            [60, 20, 1, 1, 50, 300]
+        );
         assert_eq!(retry_at(Some(at(10)), Some(Duration::from_secs(90)), at(0)), at(90));
         assert_eq!(retry_at(Some(at(10)), Some(Duration::from_secs(86_400)), at(0)), at(3600));
     }

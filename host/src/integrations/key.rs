@@ -19,7 +19,8 @@ pub struct Key {
     secret: SecretString,
 }
 
-/// The JSON form, in a request body and in the database. The names never change, because every database contains them.
+/// The JSON form, in a request body and in the database. The names never change, because every
+/// database contains them.
 #[derive(Default, Serialize)]
 struct KeyJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,7 +78,8 @@ impl Key {
         }
     }
 
-    /// The name of the member that is too short to be masked in responses. `None` if the key is long enough.
+    /// The name of the member that is too short to be masked in responses. `None` if the key is
+    /// long enough.
     pub fn too_short(&self) -> Option<&'static str> {
         let password = self.secret.expose_secret();
         let (member, secret) = match &self.username {
@@ -103,7 +105,8 @@ impl Key {
     /// The credential that requests carry at this place.
     ///
     /// # Errors
-    /// If the key contains characters that the place cannot carry, or if the placement needs another kind of key.
+    /// If the key contains characters that the place cannot carry, or if the placement needs
+    /// another kind of key.
     pub fn credential(&self, placement: &KeyPlacement) -> Result<Credential, EgressError> {
         match (placement, &self.username) {
             (KeyPlacement::Header(header), None) => {

@@ -1,27 +1,28 @@
 //! The credential of one operation, and its refresh when the service refuses it.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::cache::{CachedIntegration, UnsealedCredential};
-use super::chosen::ChosenIntegration;
+use super::choose::ChosenIntegration;
 use super::events::Change;
 use super::freshness::Freshness;
 use super::reason::Reason;
 use super::refresh::RefreshEnd;
 use super::{AccessError, AccountSecret, IntegrationError, Integrations};
+use crate::clock;
 use crate::registry::Connector;
 use contract::{AuthScheme, Owner};
 use egress::Credential;
 use sandbox::http::CredentialSource;
 use store::{AuthType, Details, Integration, Status};
 
-/// Attempts to find a credential that is good. Usually one refresh is enough. An integration that
-/// others write at the same time may need more attempts.
+/// Attempts to find a good credential. Usually one refresh is enough. More attempts are needed if
+/// other processes write the integration at the same time.
 const ATTEMPTS: usize = 4;
 
 /// An integration and its credential, for the duration of one operation.
@@ -52,7 +53,7 @@ impl Integrations {
         for _ in 0..ATTEMPTS {
             let ChosenIntegration(row) = &chosen;
             let Integration { id, version, holder, user_identifier, details, .. } = &row.integration;
-            match Freshness::at(details, SystemTime::now()) {
+            match Freshness::at(details, clock::now()) {
                 Freshness::Fresh => {}
                 // The refresh runs in the background; this call does not wait for it.
                 Freshness::Due => drop(self.refresh(id, *version)),
@@ -64,7 +65,8 @@ impl Integrations {
                     chosen = self.choose(connector, holder, Some(user_identifier)).await?;
                     continue;
                 }
-                // The credential ended after the integration was chosen. Choosing again says why.
+                // The credential ended after the integration was chosen. A second choice gives
+                // the reason.
                 Freshness::RetryIn(_) | Freshness::Ended => {
                     chosen = self.choose(connector, holder, Some(user_identifier)).await?;
                     continue;
@@ -92,8 +94,8 @@ impl Integrations {
 
     /// A credential in place of the one that a service has refused.
     ///
-    /// Returns `None` if there can be no other: an API key cannot be refreshed, and a credential
-    /// that was refused too often is not refused because of its age.
+    /// Returns `None` if there can be no other credential: an API key cannot be refreshed, and a
+    /// credential that was refused too often is not refused because it is too old.
     async fn replacement(
         self: &Arc<Self>,
         known: &Integration,
@@ -107,7 +109,8 @@ impl Integrations {
         // example when it is sealed again.
         let integration = self.reread(known).await?;
         let unsealed = self.unseal(&integration, scheme).await?;
-        // Another call may have refreshed it. A credential that has expired since is as bad as the refused one.
+        // Another call may have refreshed it. A credential that has expired since then is as
+        // useless as the refused one.
         if !unsealed.credential.holds_the_same(refused) && is_good(&integration) {
             return Ok(Some(ready(integration, unsealed)));
         }
@@ -133,7 +136,7 @@ impl Integrations {
         Ok(Some(ready(integration, unsealed)))
     }
 
-    /// Reads an integration again. Fails if it is gone or no longer active.
+    /// Reads an integration again. Fails if it was removed or is no longer active.
     async fn reread(&self, known: &Integration) -> Result<Integration, AccessError> {
         self.cache.changed(&known.holder, &known.user_identifier).await;
         let integration = self.store.integration_by_id(&known.id).await?;
@@ -150,8 +153,9 @@ impl Integrations {
             next_refresh_at: None,
             ..integration.details.clone()
         };
-        let tell = self.tell(&integration.holder, &integration.user_identifier, Change::Refused(&reason)).await?;
-        self.store.update_integration(&integration.id, integration.version, details, tell).await?;
+        let event =
+            self.event_deliveries(&integration.holder, &integration.user_identifier, Change::Refused(&reason)).await?;
+        self.store.update_integration(&integration.id, integration.version, details, event).await?;
         self.events.stored();
         self.cache.changed(&integration.holder, &integration.user_identifier).await;
         tracing::info!(
@@ -244,16 +248,16 @@ fn ready(integration: Integration, unsealed: UnsealedCredential) -> (Arc<CachedI
 
 /// Returns whether the credential of an integration has not expired yet.
 fn is_good(integration: &Integration) -> bool {
-    matches!(Freshness::at(&integration.details, SystemTime::now()), Freshness::Fresh | Freshness::Due)
+    matches!(Freshness::at(&integration.details, clock::now()), Freshness::Fresh | Freshness::Due)
 }
 
 /// Time until the next refresh, if it is in the future.
 fn retry_delay(details: &Details) -> Option<Duration> {
-    details.next_refresh_at?.duration_since(SystemTime::now()).ok()
+    details.next_refresh_at?.duration_since(clock::now()).ok()
 }
 
 pub(super) fn reauthorize(integration: &Integration) -> AccessError {
-    let reason = Reason::at(&integration.details, SystemTime::now());
+    let reason = Reason::at(&integration.details, clock::now());
     reauthorize_with_detail(
         integration,
         reason.map_or_else(|| "The access has ended.".to_owned(), |reason| reason.detail),
@@ -269,7 +273,7 @@ fn reauthorize_with_detail(integration: &Integration, detail: String) -> AccessE
 }
 
 pub(super) fn not_refreshed(integration: &Integration, retry_after: Duration) -> AccessError {
-    let reason = Reason::at(&integration.details, SystemTime::now());
+    let reason = Reason::at(&integration.details, clock::now());
     let unknown = || Reason::new(Owner::Provider, "The service did not refresh the access in time.");
     AccessError::NotRefreshed {
         user_identifier: integration.user_identifier.clone(),

@@ -4,7 +4,7 @@ use super::{IntegrationError, Integrations, auth_type};
 use crate::registry::Connector;
 use store::{AuthType, Choice, Holder, Integration, IntegrationFilter};
 
-/// The answer to the question if a holder has an integration.
+/// The result of [`Integrations::exists`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Existence {
     /// `true` if the holder has an integration, with the requested name if there was one.
@@ -18,7 +18,7 @@ impl Integrations {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn get(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, IntegrationError> {
+    pub async fn find(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, IntegrationError> {
         Ok(self.store.integration(holder, user_identifier).await?)
     }
 
@@ -26,7 +26,7 @@ impl Integrations {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn list(
+    pub async fn list_of_user(
         &self,
         tenant: &str,
         subject: &str,
@@ -35,7 +35,8 @@ impl Integrations {
         Ok(self.store.integrations_of_subject(tenant, subject, filter).await?)
     }
 
-    /// Selects the integration that operations use if the caller names no other. Returns `None` if it does not exist.
+    /// Selects the integration that operations use if the caller names no other. Returns `None` if
+    /// it does not exist.
     ///
     /// # Errors
     /// If the store fails.
@@ -49,7 +50,8 @@ impl Integrations {
         Ok(selected)
     }
 
-    /// The identifiers of a holder's integrations, limited in number, for a caller that named one that does not exist.
+    /// The identifiers of a holder's integrations, limited in number, for a caller that named one
+    /// that does not exist.
     ///
     /// # Errors
     /// If the store fails.
@@ -66,7 +68,8 @@ impl Integrations {
         })
     }
 
-    /// Returns whether a holder has an integration of the kind that the connector uses, with this name if one is given.
+    /// Checks if a holder has an integration of the kind that the connector uses, with this name
+    /// if one is given.
     ///
     /// # Errors
     /// If the store fails.

@@ -1,15 +1,43 @@
-//! Integrations: the accounts that users have connected, and the credentials that operations run with.
+//! Integrations: the accounts that users have connected, and the credentials that operations run
+//! with.
 //!
 //! # Layout
-//! - Connecting: `begin` starts an authorization and checks its `destination`; `callback` exchanges the code and `finish`
-//!   says how it ended; `conclude` decides that; `connect` stores the account; `confirm` keeps grants until the caller confirms; `provider` builds the OAuth client; `schema` describes the request body
-//! - Secrets: `account_secret` holds the tokens or the API key of an account; `key` is the API key
-//! - Records: `lookup` finds, lists and selects integrations; `record` is their public form; `remove` revokes and deletes
-//! - Calling: `chosen` is the integration of one operation; `live_credential` is its credential; `cache` holds credentials that
-//!   are ready for use; `refresh_limit` bounds how often refused credentials are refreshed
-//! - Refreshing: `freshness` decides when; `refresh` does it; `sweep` does it ahead of time; `replaced` revokes tokens that newer
-//!   ones have replaced
-//! - `reason`: why an integration does not work; `events`: what the operator is told of; `error`: what can fail
+//! Connecting an account, in this order (`pipeline::connect` runs the steps of a callback):
+//! - `begin`: starts an authorization
+//! - `destination`: the page that the user is sent to at the end
+//! - `provider`: the OAuth client of the connector's provider
+//! - `exchange`: takes the authorization of a `state`, and exchanges the code for tokens
+//! - `conclude`: decides if the account is connected, waits for a confirmation, or is refused
+//! - `connect`: stores the account
+//! - `confirm`: keeps a grant until the caller confirms it
+//! - `authorization_result`: the result, as the URL for the user names it
+//! - `schema`: the JSON Schema of the request, and the description of the auth scheme
+//!
+//! Secrets:
+//! - `account_secret`: the tokens or the API key of an account
+//! - `key`: the API key
+//!
+//! Records:
+//! - `lookup`: finds, lists and selects integrations
+//! - `record`: the public form of an integration
+//! - `remove`: revokes the tokens and deletes the integration
+//!
+//! Calls of operations:
+//! - `choose`: the integration of one operation
+//! - `live_credential`: its credential, and the refresh after a refusal
+//! - `cache`: credentials that are ready for use
+//! - `refresh_limit`: bounds how often refused credentials are refreshed
+//!
+//! Refreshing tokens:
+//! - `freshness`: when a credential is refreshed
+//! - `refresh`: the refresh, under a lease
+//! - `sweep`: refreshes credentials ahead of time
+//! - `revoke`: revokes tokens that are replaced or not kept
+//!
+//! For all of them:
+//! - `reason`: why an integration does not work
+//! - `events`: the events that the operator is notified of
+//! - `error`: what can fail
 //!
 //! # Invariants
 //! - A token is in the store before it is used.
@@ -18,17 +46,17 @@
 //! - A holder sees only its own integrations.
 
 mod account_secret;
+mod authorization_result;
 mod begin;
 mod cache;
-mod callback;
-mod chosen;
+mod choose;
 mod conclude;
 mod confirm;
 mod connect;
 mod destination;
 mod error;
 mod events;
-mod finish;
+mod exchange;
 mod freshness;
 mod key;
 mod live_credential;
@@ -39,8 +67,10 @@ mod record;
 mod refresh;
 mod refresh_limit;
 mod remove;
-mod replaced;
+mod revoke;
 mod schema;
+#[cfg(test)]
+pub(crate) mod simulated;
 mod sweep;
 
 use std::sync::Arc;
@@ -52,13 +82,13 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 pub use self::account_secret::{AccountSecret, auth_type};
-pub use self::begin::{Wanted, redirect_uri};
-pub use self::callback::NoAuthorization;
-pub use self::chosen::ChosenIntegration;
+pub use self::authorization_result::AuthorizationResult;
+pub use self::begin::{AuthorizationOptions, redirect_uri};
+pub use self::choose::ChosenIntegration;
 pub use self::confirm::NotConfirmed;
 pub use self::destination::Destination;
 pub use self::error::{AccessError, BeginError, IntegrationError};
-pub use self::finish::Finish;
+pub use self::exchange::NoAuthorization;
 pub use self::key::Key;
 pub use self::live_credential::LiveCredential;
 pub use self::record::{AuthTypeName, IntegrationRecord};
@@ -67,6 +97,7 @@ pub use self::schema::{AuthSchemaRecord, init_schema};
 use self::cache::Cache;
 use self::refresh::{Journal, OngoingRefreshes};
 use self::refresh_limit::RefreshLimit;
+use crate::clock;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::registry::Registry;
@@ -75,8 +106,9 @@ use egress::Egress;
 use store::Store;
 use store::vault::Vault;
 
-/// Longest wait for background tasks at shutdown: one call to a provider, and a database that restarts.
-const SETTLE: Duration = Duration::from_secs(60);
+/// Longest wait for background tasks at shutdown: one call to a provider, and a database that
+/// restarts.
+const MAX_SHUTDOWN: Duration = Duration::from_secs(60);
 
 /// All integrations of the gateway.
 pub struct Integrations {
@@ -87,20 +119,21 @@ pub struct Integrations {
     config: Arc<Config>,
     metrics: Arc<Metrics>,
     events: Events,
-    /// Spares calls a database read and a decryption.
+    /// Saves calls a database read and a decryption.
     cache: Cache,
-    /// New tokens until the database has them.
+    /// Keeps new tokens until the database has them.
     journal: Journal,
     /// Lets callers that need the same refresh share one.
     refreshes: OngoingRefreshes,
     /// Stops endless refreshes of a credential that a service keeps refusing.
     refresh_limit: RefreshLimit,
-    /// Tasks that finish even if their caller goes away, because they hold tokens that exist nowhere else yet.
+    /// Tasks that finish even if their caller disconnects, because they hold tokens that are not
+    /// stored yet.
     tasks: TaskTracker,
 }
 
 impl Integrations {
-    /// Creates the service. The caller runs [`Integrations::sweep`] beside it.
+    /// Creates the service. The caller runs [`Integrations::sweep`] in a task.
     pub fn new(
         config: Arc<Config>,
         store: Store,
@@ -131,16 +164,17 @@ impl Integrations {
         &self.vault
     }
 
-    /// Starts a task in the current span. It runs to its end even if the caller goes away, for example after an authorization
-    /// code was used. Dropping the handle does not stop it.
+    /// Starts a task in the current span. It runs to its end even if the caller disconnects, for
+    /// example after an authorization code was used. Dropping the handle does not stop it.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-        self.tasks.spawn(work.in_current_span())
+        self.tasks.spawn(clock::inherit(work).in_current_span())
     }
 
-    /// Waits for background tasks at shutdown, at most a minute, so that new tokens are stored before the process ends.
-    pub async fn settle(&self) {
+    /// Waits for background tasks at shutdown, at most a minute, so that new tokens are stored
+    /// before the process ends.
+    pub async fn shut_down(&self) {
         self.tasks.close();
-        if timeout(SETTLE, self.tasks.wait()).await.is_err() {
+        if timeout(MAX_SHUTDOWN, self.tasks.wait()).await.is_err() {
             tracing::warn!("calls to OAuth providers did not end in time and are cut off");
         }
     }

@@ -5,9 +5,38 @@ use std::borrow::Cow;
 use super::Integrations;
 use crate::oauth::{NotConfigured, Provider};
 use crate::registry::Connector;
-use contract::Oauth2;
+use contract::{AuthScheme, Oauth2};
+
+/// The party that issues the tokens of a connector's accounts.
+pub(super) struct Issuer {
+    pub(super) auth: AuthScheme,
+    pub(super) provider: Provider,
+    /// See `Oauth2::revokes_replaced_grants`.
+    pub(super) revokes_replaced_grants: bool,
+}
 
 impl Integrations {
+    /// The issuer of the tokens of a connector's accounts.
+    ///
+    /// # Errors
+    /// A sentence for the operator, if there is none.
+    pub(super) fn issuer(&self, connector: &str) -> Result<Issuer, String> {
+        #[cfg(test)]
+        if let Some(issuer) = self.simulated_issuer(connector) {
+            return Ok(issuer);
+        }
+        let Some(connector) = self.registry.get(connector) else {
+            return Err("The connector is not installed.".to_owned());
+        };
+        let auth = connector.manifest().auth.clone();
+        let AuthScheme::Oauth2(scheme) = &auth else {
+            return Err("The connector no longer uses OAuth 2.".to_owned());
+        };
+        let provider = self.provider(&connector, scheme).map_err(|error| format!("{error}."))?;
+        let revokes_replaced_grants = scheme.revokes_replaced_grants;
+        Ok(Issuer { auth, provider, revokes_replaced_grants })
+    }
+
     /// The provider that a connector's scheme describes.
     ///
     /// # Errors
@@ -20,8 +49,9 @@ impl Integrations {
 
 /// The scheme, without the provider's name if the connector is foreign.
 ///
-/// A registration under a provider's name is only for shipped connectors. A foreign connector could name a provider to receive
-/// its client secret, so it needs a registration under its own identifier.
+/// A registration under a provider's name is only for shipped connectors. A foreign connector could
+/// name a provider to receive its client secret, so it needs a registration under its own
+/// identifier.
 fn permitted_scheme(scheme: &Oauth2, is_shipped: bool) -> Cow<'_, Oauth2> {
     if is_shipped { Cow::Borrowed(scheme) } else { Cow::Owned(Oauth2 { provider: String::new(), ..scheme.clone() }) }
 }

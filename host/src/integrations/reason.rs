@@ -13,7 +13,7 @@ use store::Details;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "IntegrationReason")]
 pub struct Reason {
-    /// Tells the caller whether to wait, or to send the user through the authorization again.
+    /// Callers read it to decide if they wait or send the user through the authorization again.
     // Never the caller or the connector.
     #[schemars(with = "String", extend("enum" = ["user", "operator", "provider"]))]
     pub owner: Owner,

@@ -33,7 +33,7 @@ pub struct IntegrationRecord<'a> {
     reason: Option<Reason>,
 }
 
-/// The user's account at the service, as far as the service tells.
+/// The user's account at the service, as far as the service gives it.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Account")]
 struct AccountRecord<'a> {

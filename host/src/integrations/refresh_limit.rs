@@ -9,15 +9,17 @@ use parking_lot::Mutex;
 
 use store::Integration;
 
-/// A service may refuse a credential for another reason than its age. Then every call would refresh it. After this many
-/// refreshes in a row, an integration gets one in each [`PERIOD`].
+/// A service may refuse a credential that has not expired. Without a limit, every call would
+/// refresh it. After this many refreshes in a row, an integration gets one refresh in each
+/// [`PERIOD`].
 const BURST: NonZeroU32 = NonZeroU32::new(20).unwrap();
 const PERIOD: Duration = Duration::from_secs(10);
 
 /// Counts the refreshes of refused credentials, by integration.
 pub(super) struct RefreshLimit {
     limiter: DefaultKeyedRateLimiter<String>,
-    /// The last version of each integration that was counted, so that calls with the same credential count once.
+    /// The last version of each integration that was counted, so that calls with the same
+    /// credential count once.
     counted: Mutex<HashMap<String, i64>>,
 }
 
@@ -27,8 +29,8 @@ impl RefreshLimit {
         Self { limiter: RateLimiter::keyed(quota), counted: Mutex::default() }
     }
 
-    /// Returns whether a refused credential may be refreshed now. All calls that were refused with the same version, or an
-    /// older one, count once.
+    /// Returns whether a refused credential may be refreshed now. All calls that were refused with
+    /// the same version, or an older one, count once.
     pub(super) fn allows(&self, Integration { id, version, .. }: &Integration) -> bool {
         let mut counted = self.counted.lock();
         if counted.get(id).is_some_and(|counted| counted >= version) {
@@ -41,7 +43,8 @@ impl RefreshLimit {
         is_allowed
     }
 
-    /// Forgets integrations that were not refused lately. A version may then count twice, which does no harm.
+    /// Removes integrations that were not refused lately. A version may then count twice, which
+    /// does no harm.
     pub(super) fn forget_idle(&self) {
         self.limiter.retain_recent();
         self.counted.lock().clear();

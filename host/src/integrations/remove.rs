@@ -1,22 +1,24 @@
-//! The removal of an integration: its tokens are revoked at the provider if possible, and it is deleted in any case.
+//! The removal of an integration: its tokens are revoked at the provider if possible, and it is
+//! deleted in any case.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use secrecy::ExposeSecret;
 use tokio::time::{Instant, sleep};
 
 use super::events::Change;
 use super::freshness::Freshness;
-use super::refresh::{LEASE, PATIENCE, POLL};
+use super::refresh::{LEASE, MAX_WAIT, POLL};
 use super::{AccountSecret, IntegrationError, Integrations};
+use crate::clock;
 use crate::oauth::Revocation;
 use contract::AuthScheme;
 use store::{Holder, Integration};
 
 impl Integrations {
-    /// Revokes the tokens of an integration and deletes it. Returns whether the provider revoked them, or `None` if the
-    /// integration does not exist. The work finishes even if the caller goes away.
+    /// Revokes the tokens of an integration and deletes it. Returns whether the provider revoked
+    /// them, or `None` if the integration does not exist. The work finishes even if the caller
+    /// disconnects.
     ///
     /// # Errors
     /// If the store fails.
@@ -39,15 +41,16 @@ impl Integrations {
         let fence = self.lease_for_removal(id).await?;
         let Some(mut integration) = self.store.integration_by_id(id).await? else { return Ok(None) };
         let secret = self.secret_bytes(&integration).await.ok().flatten();
-        // Revoked first: if the process dies in between, the integration is still there and can be removed again.
+        // The revocation comes first: if the process dies in between, the integration is still
+        // there and can be removed again.
         let revoked = match fence {
-            Some(fence) => self.keep_leased(id, fence, self.revoke(&integration)).await,
+            Some(fence) => self.store_leased(id, fence, self.revoke(&integration)).await,
             None => self.revoke(&integration).await,
         };
-        let tell = self.tell(&integration.holder, &integration.user_identifier, Change::Removed).await?;
-        while !self.store.delete_integration(id, integration.version, tell.clone()).await? {
+        let event = self.event_deliveries(&integration.holder, &integration.user_identifier, Change::Removed).await?;
+        while !self.store.delete_integration(id, integration.version, event.clone()).await? {
             let Some(current) = self.store.integration_by_id(id).await? else { break };
-            // The user has connected the account again meanwhile. The new tokens stay.
+            // The user has connected the account again in the meantime. The new tokens are kept.
             if let Some(secret) = &secret
                 && !self.holds_secret(&current, secret.expose_secret()).await?
             {
@@ -78,19 +81,19 @@ impl Integrations {
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(()) };
         let needs_access_token =
             self.provider(&connector, scheme).is_ok_and(|provider| provider.revokes_by_access_token());
-        if needs_access_token && Freshness::at(&integration.details, SystemTime::now()) == Freshness::Expired {
+        if needs_access_token && Freshness::at(&integration.details, clock::now()) == Freshness::Expired {
             self.refresh(id, integration.version).await;
         }
         Ok(())
     }
 
-    /// Takes the refresh lease, so that no process refreshes the tokens while they are revoked. A token that was issued then
-    /// would stay valid at the provider.
+    /// Takes the refresh lease, so that no process refreshes the tokens while they are revoked. A
+    /// token from such a refresh would stay valid at the provider.
     ///
-    /// Returns the fence that gives the lease back. Returns `None` if the integration is gone, or if another process keeps the
-    /// lease for too long.
+    /// Returns the fence that gives the lease back. Returns `None` if the integration is gone, or
+    /// if another process keeps the lease for too long.
     async fn lease_for_removal(&self, id: &str) -> Result<Option<i64>, IntegrationError> {
-        let give_up_at = Instant::now() + PATIENCE;
+        let give_up_at = Instant::now() + MAX_WAIT;
         loop {
             let fence = self.store.lease_refresh(id, LEASE).await?;
             if fence.is_some() || Instant::now() >= give_up_at || self.store.integration_by_id(id).await?.is_none() {

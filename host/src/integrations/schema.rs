@@ -1,4 +1,5 @@
-//! The JSON Schema of the request that connects an account, and the description of a connector's auth scheme.
+//! The JSON Schema of the request that connects an account, and the description of a connector's
+//! auth scheme.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -73,7 +74,8 @@ pub struct AuthSchemaRecord<'a> {
     auth_types: Vec<AuthTypeRecord>,
 }
 
-/// How users connect an account. URLs and scopes are the operator's settings, else those of the manifest, else null.
+/// How users connect an account. URLs and scopes are the operator's settings, else the
+/// manifest's, else null.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "AuthTypeSchema")]
 struct AuthTypeRecord {

@@ -1,8 +1,8 @@
-//! The background task that refreshes credentials ahead of time, so that no call has to wait for a refresh. It also ends what nobody
-//! uses any more: tokens that have expired, and grants that were not confirmed.
+//! The background task that refreshes credentials ahead of time, so that no call has to wait for a
+//! refresh. It also marks expired integrations, and revokes grants that were not confirmed.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -13,18 +13,21 @@ use super::events::Change;
 use super::freshness::Freshness;
 use super::reason::Reason;
 use super::{IntegrationError, Integrations};
+use crate::clock;
 use store::{Details, Status};
 
-/// Time between two looks for credentials that are due.
+/// Time between two searches for credentials that are due.
 const TICK: Duration = Duration::from_secs(2);
 
-/// Time between two looks for grants that nobody confirmed. A provider that does not revoke one is asked again then.
+/// Time between two searches for grants that were not confirmed in time. A failed revocation is
+/// repeated at this interval.
 const BETWEEN_LOOKS_AT_GRANTS: Duration = Duration::from_secs(20);
 
-/// Concurrent refreshes of the sweep. Enough for a thousand in a minute at a slow provider, and too few to look like an attack.
+/// Concurrent refreshes of the sweep. This many refresh a thousand accounts in a minute at a slow
+/// provider, and are too few to look like an attack.
 const PARALLEL: usize = 16;
 
-/// Integrations that are read from the store at a time.
+/// Number of integrations that are read from the store in one query.
 const BATCH: u32 = 256;
 
 impl Integrations {
@@ -38,7 +41,7 @@ impl Integrations {
             ticks.tick().await;
             self.cache.forget_idle();
             self.refresh_limit.forget_idle();
-            let mut swept = self.refresh_due().await.and(self.note_ends().await);
+            let mut swept = self.refresh_due().await.and(self.mark_expired().await);
             if last_look_at_grants.elapsed() >= BETWEEN_LOOKS_AT_GRANTS {
                 last_look_at_grants = Instant::now();
                 swept = swept.and(self.revoke_expired_grants().await);
@@ -55,13 +58,14 @@ impl Integrations {
     }
 
     async fn refresh_due(self: &Arc<Self>) -> Result<(), IntegrationError> {
-        let due = self.store.due_for_refresh(SystemTime::now(), BATCH).await?;
+        let due = self.store.due_for_refresh(clock::now(), BATCH).await?;
         stream::iter(due)
             .for_each_concurrent(PARALLEL, |id| async move {
-                // Spreads accounts that were connected together, and gateways that share a database.
+                // The jitter spreads accounts that were connected together, and gateways that
+                // share a database.
                 sleep(jitter()).await;
                 match self.store.integration_by_id(&id).await {
-                    // Another gateway may have refreshed it meanwhile.
+                    // Another gateway may have refreshed it in the meantime.
                     Ok(Some(integration)) if is_due(&integration.details) => {
                         self.refresh(&id, integration.version).await;
                     }
@@ -77,16 +81,20 @@ impl Integrations {
 }
 
 impl Integrations {
-    /// Stores that access tokens without a refresh token have expired, so that the operator is told of it once.
-    async fn note_ends(&self) -> Result<(), IntegrationError> {
-        let now = SystemTime::now();
+    /// Stores that access tokens without a refresh token have expired, so that the operator is
+    /// notified once.
+    async fn mark_expired(&self) -> Result<(), IntegrationError> {
+        let now = clock::now();
         for id in self.store.ended_without_refresh(now, BATCH).await? {
             let Some(integration) = self.store.integration_by_id(&id).await? else { continue };
             let Some(reason) = Reason::at(&integration.details, now) else { continue };
             let details = Details { status: Status::Expired, reason: reason.to_text(), ..integration.details.clone() };
-            let tell = self.tell(&integration.holder, &integration.user_identifier, Change::Expired(&reason)).await?;
-            // Another gateway may have stored it meanwhile, or the user has connected the account again.
-            if self.store.update_integration(&id, integration.version, details, tell).await?.is_some() {
+            let event = self
+                .event_deliveries(&integration.holder, &integration.user_identifier, Change::Expired(&reason))
+                .await?;
+            // Another gateway may have stored it in the meantime, or the user has connected the
+            // account again.
+            if self.store.update_integration(&id, integration.version, details, event).await?.is_some() {
                 self.events.stored();
                 self.cache.changed(&integration.holder, &integration.user_identifier).await;
             }
@@ -96,11 +104,15 @@ impl Integrations {
 }
 
 fn is_due(details: &Details) -> bool {
-    matches!(Freshness::at(details, SystemTime::now()), Freshness::Due | Freshness::Expired)
+    matches!(Freshness::at(details, clock::now()), Freshness::Due | Freshness::Expired)
 }
 
-/// A random pause of up to a quarter of a tick.
+/// A random delay of up to a quarter of a tick.
 fn jitter() -> Duration {
+    #[cfg(test)]
+    if let Some(byte) = clock::random_byte() {
+        return TICK / 4 * u32::from(byte) / u32::from(u8::MAX);
+    }
     let mut byte = [0];
     // Without random numbers there is no jitter, which does no harm.
     let _ = SystemRandom::new().fill(&mut byte);

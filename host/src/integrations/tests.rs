@@ -1,4 +1,5 @@
-//! Tests of the service with a store and a vault of its own. No connector is installed, so no provider is called.
+//! Tests of the service with a separate store and vault. No connector is installed, so no
+//! provider is called.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -111,14 +112,14 @@ async fn a_holder_sees_selects_and_removes_its_own_integrations_only() {
     for subject in ["ann", "bob"] {
         integrations.connect(&holder(subject), Some("mail"), account("a@example.com"), &secret).await.unwrap();
     }
-    assert_eq!(integrations.list("acme", "ann", page()).await.unwrap().len(), 1);
-    assert_eq!(integrations.list("other", "ann", page()).await.unwrap().len(), 0);
+    assert_eq!(integrations.list_of_user("acme", "ann", page()).await.unwrap().len(), 1);
+    assert_eq!(integrations.list_of_user("other", "ann", page()).await.unwrap().len(), 0);
     assert!(integrations.select(&holder("ann"), "mail").await.unwrap().unwrap().selected);
-    assert!(!integrations.get(&holder("bob"), "mail").await.unwrap().unwrap().selected);
+    assert!(!integrations.find(&holder("bob"), "mail").await.unwrap().unwrap().selected);
     assert_eq!(integrations.remove(&holder("cid"), "mail").await.unwrap(), None);
     assert_eq!(integrations.remove(&holder("ann"), "mail").await.unwrap(), Some(false), "no connector could revoke it");
-    assert!(integrations.get(&holder("ann"), "mail").await.unwrap().is_none());
-    assert!(integrations.get(&holder("bob"), "mail").await.unwrap().is_some());
+    assert!(integrations.find(&holder("ann"), "mail").await.unwrap().is_none());
+    assert!(integrations.find(&holder("bob"), "mail").await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -136,7 +137,7 @@ async fn a_credential_that_only_the_operator_can_refresh_stays_active_and_says_s
     let secret = account_secret(Duration::from_secs(60));
     let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &secret).await.unwrap();
     site.integrations.refresh(&before.id, before.version).await;
-    let after = site.integrations.get(&holder("ann"), "a@example.com").await.unwrap().unwrap();
+    let after = site.integrations.find(&holder("ann"), "a@example.com").await.unwrap().unwrap();
     let shown = json!(IntegrationRecord::at(&after, SystemTime::now()));
     assert_eq!(shown["status"], "active");
     assert_eq!(shown["reason"]["owner"], "operator");
@@ -149,11 +150,11 @@ async fn a_hundred_callers_that_need_the_same_refresh_share_one() {
     let secret = account_secret(Duration::from_secs(60));
     let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &secret).await.unwrap();
     join_all((0..100).map(|_| site.integrations.refresh(&before.id, before.version))).await;
-    let after = site.integrations.get(&holder("ann"), "a@example.com").await.unwrap().unwrap();
+    let after = site.integrations.find(&holder("ann"), "a@example.com").await.unwrap().unwrap();
     assert_eq!(after.version, before.version + 1);
-    // A caller that still knows the former version finds the refresh done.
+    // A caller that still knows the previous version finds the refresh done.
     site.integrations.refresh(&before.id, before.version).await;
-    let later = site.integrations.get(&holder("ann"), "a@example.com").await.unwrap().unwrap();
+    let later = site.integrations.find(&holder("ann"), "a@example.com").await.unwrap().unwrap();
     assert_eq!(later.version, after.version);
 }
 
@@ -161,7 +162,7 @@ async fn a_hundred_callers_that_need_the_same_refresh_share_one() {
 async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
     let site = site().await;
     let authorization = |state: &str, expires_at| Authorization {
-        hash: callback::hash(state),
+        hash: exchange::state_hash(state),
         holder: holder("ann"),
         user_identifier: None,
         replaces: false,
@@ -177,7 +178,9 @@ async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
     {
         site.integrations.store.save_authorization(authorization(state, expires_at)).await.unwrap();
     }
-    let take = async |connector: &str, state: &str| site.integrations.take(connector, state).await.unwrap().map(drop);
+    let take = async |connector: &str, state: &str| {
+        site.integrations.take_authorization(connector, state).await.unwrap().map(drop)
+    };
     assert_eq!(take("calendar", "good").await, Ok(()));
     assert_eq!(take("calendar", "good").await, Err(NoAuthorization::Used));
     assert_eq!(take("mail", "elsewhere").await, Err(NoAuthorization::OtherConnector));
@@ -196,7 +199,7 @@ async fn a_task_that_no_caller_waits_for_finishes_before_the_gateway_stops() {
         tokio::time::sleep(Duration::from_secs(5)).await;
         flag.store(true, Ordering::Relaxed);
     }));
-    site.integrations.settle().await;
+    site.integrations.shut_down().await;
     assert!(done.load(Ordering::Relaxed));
 }
 
@@ -206,6 +209,6 @@ async fn a_task_that_never_ends_does_not_keep_the_gateway_from_stopping() {
     tokio::time::pause();
     drop(site.integrations.spawn(std::future::pending::<()>()));
     let started = tokio::time::Instant::now();
-    site.integrations.settle().await;
-    assert!(started.elapsed() >= SETTLE);
+    site.integrations.shut_down().await;
+    assert!(started.elapsed() >= MAX_SHUTDOWN);
 }

@@ -1,13 +1,12 @@
 //! The end of a job: its state, its result or error, and the webhooks that announce it, in one
 //! transaction.
 
-use std::time::SystemTime;
-
 use serde_json::value::RawValue;
 
 use super::problem::failure_problem;
 use super::record::JobRecord;
 use super::{Failure, JobError, Jobs, Parts};
+use crate::clock;
 use crate::metrics::OutcomeLabels;
 use store::{Ended, Job, JobStatus, JobValue, NewDelivery};
 
@@ -44,7 +43,7 @@ impl Jobs {
             Ok(result) => (JobStatus::Succeeded, JobValue::Result, result),
             Err(problem) => (JobStatus::Failed, JobValue::Error, problem),
         };
-        let finished_at = SystemTime::now();
+        let finished_at = clock::now();
         let expires_at = finished_at + config.keep;
         let job = Job { status, finished_at: Some(finished_at), expires_at: Some(expires_at), ..job.clone() };
         let ended = Ended {

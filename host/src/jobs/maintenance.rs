@@ -74,8 +74,9 @@ impl Jobs {
                 held.iter().filter(|(id, _)| !renewed.contains(id)).for_each(abandon);
                 Ok(())
             }
-            // Another gateway may have taken up the jobs that only read. They should not run twice at the same time. This gateway
-            // keeps jobs that change data, and what it knows of their end.
+            // Another gateway may have taken up the jobs that only read. They should not run twice
+            // at the same time. This gateway keeps jobs that change data, and what it knows of
+            // their end.
             Err(error) => {
                 if renewed_at.elapsed() >= LEASE {
                     let only_reads = |(id, _): &&(String, i64)| running.get(id).is_some_and(|job| !job.changes_data);

@@ -26,6 +26,8 @@ mod problem;
 mod queue;
 mod record;
 mod run;
+#[cfg(test)]
+mod simulated;
 mod values;
 mod workers;
 

@@ -21,6 +21,8 @@ pub struct NewJob<'a> {
     pub body: &'a [u8],
     /// URLs that are notified of the end.
     pub callback_urls: Vec<String>,
+    /// The name of the span of the call. `None` without telemetry.
+    pub trace: Option<String>,
 }
 
 /// A page of a list of jobs.
@@ -42,6 +44,9 @@ impl Jobs {
         if !new.callback_urls.is_empty() {
             let sealed = self.seal_json(&id, JobValue::Callbacks, &new.callback_urls).await?;
             values.push((JobValue::Callbacks, sealed));
+        }
+        if let Some(trace) = &new.trace {
+            values.push((JobValue::Trace, self.seal(&id, JobValue::Trace, trace.as_bytes()).await?));
         }
         let Parts { config, store, .. } = &self.parts;
         let job = store::NewJob {

@@ -10,6 +10,7 @@ use tracing::Instrument;
 
 use super::record::ProgressRecord;
 use super::{Failure, JobError, Jobs, Parts};
+use crate::clock;
 use crate::integrations::{AccessError, IntegrationError};
 use crate::logging::REQUEST_SPAN;
 use crate::pipeline::background::run_to_result;
@@ -89,8 +90,8 @@ impl Jobs {
         Run::PutBack(Duration::ZERO)
     }
 
-    /// Writes the end of a run. Repeats it until the store has taken it, or the job was taken up or ended since: what this gateway
-    /// knows of the job is lost only if the gateway ends.
+    /// Writes the end of a run. Repeats it until the store has taken it, or the job was taken up or
+    /// ended since: what this gateway knows of the job is lost only if the gateway ends.
     async fn write_end(&self, job: &Job, ended: Run) {
         let (backoff, explained) = match ended {
             Run::PutBack(backoff) => (backoff, None),
@@ -159,17 +160,22 @@ impl Jobs {
             _ => return None,
         };
         // A job does not wait without end for a limit that is always used up.
-        (job.created_at.elapsed().unwrap_or_default() < timeout).then_some(backoff)
+        (clock::now().duration_since(job.created_at).unwrap_or_default() < timeout).then_some(backoff)
     }
 
     async fn call(&self, job: &Job, progress: ProgressSender, deadline: Instant) -> Result<Box<RawValue>, Failure> {
         let Parts { config, registry, telemetry, .. } = &self.parts;
         let body = self.value(&job.id, JobValue::Input).await?;
         let body = body.ok_or_else(|| JobError::Value("the input is missing".to_owned()))?;
+        #[cfg(test)]
+        if job.connector == crate::integrations::simulated::CONNECTOR {
+            return self.simulated_call(job).await;
+        }
         let gone = || Failure::Gone { operation: job.operation.clone() };
         let connector = registry.get(&job.connector).ok_or_else(gone)?;
         let operation = connector.operation(&job.operation).ok_or_else(gone)?;
-        let trace = telemetry.job(&job.id);
+        let added_by = if telemetry.is_on() { self.value(&job.id, JobValue::Trace).await? } else { None };
+        let trace = telemetry.job(&job.id, added_by);
         let call = Call {
             connector: &connector,
             operation,

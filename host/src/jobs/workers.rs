@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{Jobs, LEASE, Running};
+use crate::clock;
 use store::{Job, StoreError};
 
 /// Time between two searches for jobs that other gateways added, or whose backoff has passed.
@@ -21,6 +22,7 @@ impl Jobs {
         let mut is_failing = false;
         loop {
             let free = tokio::select! {
+                biased;
                 () = self.stopping.cancelled() => return,
                 free = Arc::clone(&workers).acquire_owned() => free,
             };
@@ -30,7 +32,8 @@ impl Jobs {
                 Ok(Some(job)) => {
                     is_failing = false;
                     let worker = self.begin(&job, permit);
-                    self.tasks.spawn(async move { Box::pin(worker.jobs.run(job, &worker.abandon)).await });
+                    let run = async move { Box::pin(worker.jobs.run(job, &worker.abandon)).await };
+                    self.tasks.spawn(clock::inherit(run));
                     continue;
                 }
                 Ok(None) => is_failing = false,
@@ -42,6 +45,7 @@ impl Jobs {
             }
             drop(permit);
             tokio::select! {
+                biased;
                 () = self.stopping.cancelled() => return,
                 // After a failure, a wake-up must not lead to the next failure immediately.
                 () = tokio::time::sleep(POLL), if is_failing => {}

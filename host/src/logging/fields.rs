@@ -8,7 +8,7 @@ use tracing::field::{Field, Visit};
 /// The field that holds the message of an event.
 const MESSAGE: &str = "message";
 
-/// Fields in the order in which they were recorded, and the message apart from them.
+/// Fields in the order in which they were recorded, with the message in a separate field.
 #[derive(Default)]
 pub(super) struct Fields {
     pub(super) message: String,

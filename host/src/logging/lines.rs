@@ -1,8 +1,8 @@
 //! One line for each event, as text or as JSON, with the fields of the spans around the event.
 //!
-//! The layers of `tracing-subscriber` format the fields of each span when it opens. For the span that is opened for every
-//! request this costs 1 µs (text) or 2 µs (JSON). This layer keeps the values, which costs 0.3 µs, and formats them when a
-//! line is written.
+//! The layers of `tracing-subscriber` format the fields of each span when it opens. For the span
+//! that is opened for every request this costs 1 µs (text) or 2 µs (JSON). This layer keeps the
+//! values, which costs 0.3 µs, and formats them when a line is written.
 
 use std::fmt::Write as _;
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::fields::{Fields, Recorded};
-use contract::words::{one_line, printable};
+use contract::words::{json_printable, one_line, paragraph};
 
 /// The form of a line.
 #[derive(Clone, Copy)]
@@ -65,7 +65,8 @@ where
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        // From the innermost span outwards. A field that the event or an inner span has already is not repeated.
+        // From the innermost span outwards. A field that the event or an inner span already has
+        // is not repeated.
         for span in context.event_scope(event).into_iter().flatten() {
             if let Some(outer) = span.extensions().get::<Fields>() {
                 for (name, value) in &outer.named {
@@ -97,7 +98,7 @@ fn json(time: &str, metadata: &Metadata<'_>, fields: Fields) -> String {
         line.insert(name.to_owned(), value);
     }
     line.insert("target".to_owned(), metadata.target().into());
-    format!("{}\n", Value::Object(line))
+    format!("{}\n", json_printable(&Value::Object(line).to_string()))
 }
 
 fn text(time: &str, metadata: &Metadata<'_>, fields: &Fields, colours: bool) -> String {
@@ -123,10 +124,11 @@ fn text(time: &str, metadata: &Metadata<'_>, fields: &Fields, colours: bool) -> 
     line
 }
 
-/// Appends text without the characters that would move a terminal's cursor or reorder its text. Line breaks and tabs stay,
-/// because a backtrace has them. A further line is indented, so that it does not look like a line of the log.
+/// Appends text without the characters that would move a terminal's cursor or reorder its text.
+/// Line breaks and tabs stay, because a backtrace has them. Further lines are indented, so that they
+/// do not look like lines of the log.
 fn push_printable(line: &mut String, text: &str) {
-    line.push_str(&printable(text).replace('\n', "\n    "));
+    line.push_str(&paragraph(text));
 }
 
 /// The colour of a level as terminals number it.

@@ -3,7 +3,8 @@
 //! - [`lines`]: writes each event, with the fields of the spans around it
 //! - [`fields`]: the fields of an event or a span
 //!
-//! Secrets are held as `SecretString`, which prints no text. So no line can hold a secret by mistake.
+//! Secrets are held as `SecretString`, which prints no text. So no line can hold a secret by
+//! mistake.
 
 mod fields;
 mod lines;
@@ -21,14 +22,14 @@ use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 use self::lines::{Format, Lines};
 use crate::config::{Config, LogFormat};
 
-/// Target of the span around each request. The configured filter cannot turn this span off, so every line of a request
-/// carries the request's id.
+/// Target of the span around each request. The configured filter cannot turn this span off, so
+/// every line of a request carries the request's id.
 pub const REQUEST_SPAN: &str = "request";
 
 /// Starts logging, panics included.
 ///
 /// # Errors
-/// When logging was started before.
+/// If logging was started before.
 pub fn start(config: &Config) -> Result<(), TryInitError> {
     let is_terminal = io::stderr().is_terminal();
     let format = match config.log_format {
@@ -36,7 +37,7 @@ pub fn start(config: &Config) -> Result<(), TryInitError> {
         LogFormat::Json => Format::Json,
         LogFormat::Auto | LogFormat::Text => Format::Text { colours: is_terminal },
     };
-    // When standard error is closed, there is nowhere to report it.
+    // If standard error is closed, the failure cannot be reported.
     let write = |line: &str| drop(io::stderr().write_all(line.as_bytes()));
     subscriber(config.log.clone(), format, write).try_init()?;
     panic::set_hook(Box::new(log_panic));
@@ -50,7 +51,8 @@ where
     registry().with(Lines::new(format, write)).with(filter.with_target(REQUEST_SPAN, LevelFilter::ERROR))
 }
 
-/// A panic ends one task while the process continues. Its line tells the operator where the panic happened.
+/// A panic ends one task while the process continues. Its line tells the operator where the panic
+/// happened.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let location = panic.location().map(ToString::to_string).unwrap_or_default();
     let message = panic.payload_as_str().unwrap_or("no message");

@@ -8,25 +8,28 @@ use oauth2::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use tokio::time::Instant;
 use url::Url;
 
-use super::answer::Answer;
 use super::error::TokenError;
 use super::recipients::Recipients;
+use super::response::Response;
 use egress::{Body, Credential, Egress, EgressError, Headers, Request, Target, Upstream, retry_after};
 
-/// Longest time for one call to a provider, including the answer's body. A refresh lease must outlive it.
+/// Longest time for one call to a provider, including the body of the response. A refresh lease
+/// must outlive it.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Largest answer. Tokens that are documents have some kilobytes, and an answer contains at most three.
+/// Largest response. Signed tokens have some kilobytes, and a response contains at most three
+/// tokens.
 const MAX_ANSWER_BYTES: u64 = 256 << 10;
 
 /// A URL of a provider that may be called.
 ///
-/// Only its own host is granted and redirects are not followed, so that secrets stay with the provider. Every secret that goes
-/// to a provider passes through an endpoint, so this is the place that refuses hosts that are not recipients.
+/// Only its own host is granted and redirects are not followed, so that secrets stay with the
+/// provider. Every secret that goes to a provider passes through an endpoint, so this is the place
+/// that refuses hosts that are not recipients.
 pub(super) struct Endpoint {
     upstream: Upstream,
     path: String,
-    /// Set if nothing may be sent to this URL. Each call then fails with it.
+    /// Set if no request may be sent to this URL. Each call then fails with this error.
     refusal: Option<TokenError>,
 }
 
@@ -51,8 +54,8 @@ impl Endpoint {
     /// Sends a request that the OAuth library built for this URL.
     ///
     /// # Errors
-    /// If there is no answer.
-    pub(super) async fn forward(&self, egress: &Egress, request: HttpRequest) -> Result<Answer, TokenError> {
+    /// If there is no response.
+    pub(super) async fn forward(&self, egress: &Egress, request: HttpRequest) -> Result<Response, TokenError> {
         let (mut head, body) = request.into_parts();
         if let Some(authorization) = head.headers.get_mut(AUTHORIZATION) {
             authorization.set_sensitive(true);
@@ -65,7 +68,7 @@ impl Endpoint {
     /// Sends one request.
     ///
     /// # Errors
-    /// If there is no answer.
+    /// If there is no response.
     pub(super) async fn send(
         &self,
         egress: &Egress,
@@ -73,7 +76,7 @@ impl Endpoint {
         headers: Headers,
         body: Body,
         credential: Option<Credential>,
-    ) -> Result<Answer, TokenError> {
+    ) -> Result<Response, TokenError> {
         if let Some(refusal) = &self.refusal {
             return Err(refusal.clone());
         }
@@ -93,6 +96,6 @@ impl Endpoint {
         let response = egress.send(&self.upstream, &request).await?;
         let retry_after = retry_after(&response.headers);
         let body = response.body.collect(MAX_ANSWER_BYTES).await?;
-        Ok(Answer { status: response.status, retry_after, body: serde_json::from_slice(&body).ok() })
+        Ok(Response { status: response.status, retry_after, body: serde_json::from_slice(&body).ok() })
     }
 }

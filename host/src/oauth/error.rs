@@ -10,7 +10,7 @@ use egress::EgressError;
 /// The error code of a call that the gateway itself does not allow.
 const DENIED: &str = "egress-denied";
 
-/// Why the provider gave no tokens. The provider's words are short and contain no secret.
+/// Why the provider gave no tokens. The provider's texts are cut and contain no secret.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TokenError {
     /// The code or the refresh token is no longer valid. The user must authorize again.
@@ -21,7 +21,8 @@ pub enum TokenError {
         /// The provider's explanation.
         description: Option<String>,
     },
-    /// The provider does not accept the client, or its host was not granted. The operator must change a setting.
+    /// The provider does not accept the client, or its host was not granted. The operator must
+    /// change a setting.
     #[error("the gateway is not set up to be the provider's client: {}", with_description(error, description.as_deref()))]
     Misconfigured {
         /// The error code of the provider or of the gateway.
@@ -32,15 +33,15 @@ pub enum TokenError {
     /// The provider cannot answer now.
     #[error("the provider cannot answer now: {detail}")]
     Unavailable {
-        /// The event, as a fragment of a sentence.
+        /// The cause, as a fragment of a sentence.
         detail: String,
         /// Time after which the provider accepts another request.
         retry_after: Option<Duration>,
     },
-    /// The provider's answer does not have the expected form.
-    #[error("the provider's answer is not understood: {detail}")]
+    /// The provider's response does not have the expected form.
+    #[error("the provider's response is not understood: {detail}")]
     NotUnderstood {
-        /// The fault of the answer, as a fragment of a sentence.
+        /// The fault of the response, as a fragment of a sentence.
         detail: String,
     },
 }

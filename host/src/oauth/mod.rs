@@ -1,8 +1,9 @@
-//! The OAuth 2.0 client (RFC 6749, 6750, 7009, 7636): the authorization URL, the exchange of a code, the refresh of tokens, and
-//! their revocation.
+//! The OAuth 2.0 client (RFC 6749, 6750, 7009, 7636): the authorization URL, the exchange of a
+//! code, the refresh of tokens, and their revocation.
 //!
-//! Differences between providers are data of the connector's manifest, which the operator's settings can replace. The code
-//! knows no provider by name. It keeps no state: callers decide when to refresh, and store the tokens.
+//! Differences between providers are data of the connector's manifest, which the operator's
+//! settings can replace. The code knows no provider by name. It keeps no state: callers decide when
+//! to refresh, and store the tokens.
 //!
 //! # Layout
 //! - [`provider`]: the provider of one connector; authorization, exchange and refresh
@@ -10,22 +11,23 @@
 //! - [`tokens`]: an access token and a refresh token
 //! - [`recipients`]: the sites that may receive secrets
 //! - `endpoint`: one URL of a provider, called through egress
-//! - `answer`: a provider's answer, and the meaning of its error codes; `token_answer`: the tokens in it
-//! - `remark`: a provider's error text, made safe to show
+//! - `response`: a provider's response, and the meaning of its error codes
+//! - `token_response`: the tokens in a response
+//! - `error_text`: makes a provider's error text safe to show
 //! - [`error`]: why there are no tokens, and who can fix it
 //!
 //! # Invariants
 //! - Secrets go only to hosts of [`recipients`].
 //! - No error and no log line contains a secret, even if a provider echoes it.
 
-mod answer;
 mod endpoint;
 mod error;
+mod error_text;
 mod provider;
 mod recipients;
-mod remark;
+mod response;
 mod revoke;
-mod token_answer;
+mod token_response;
 mod tokens;
 
 pub use self::endpoint::CALL_TIMEOUT;

@@ -1,4 +1,5 @@
-//! The OAuth provider of one connector, as the manifest describes it and the operator's settings replace it.
+//! The OAuth provider of one connector, as the manifest describes it and the operator's settings
+//! replace it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,10 +16,10 @@ use url::Url;
 
 use super::endpoint::{Endpoint, EndpointPolicy};
 use super::error::{NotConfigured, TokenError};
+use super::error_text::ErrorText;
 use super::recipients::Recipients;
-use super::remark::Remarks;
 use super::revoke::{Revocation, Revoker};
-use super::token_answer::{TokenLocation, standard_tokens};
+use super::token_response::{TokenLocation, standard_tokens};
 use super::tokens::Tokens;
 use crate::config::{self, Config, OauthClient, PROTOCOL_PARAMETERS};
 use contract::{ClientAuthentication, Oauth2};
@@ -29,7 +30,8 @@ type Library = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, Endpoint
 
 type LibraryError = RequestTokenError<TokenError, BasicErrorResponse>;
 
-/// The OAuth provider of one connector. Building it is cheap and calls nothing, so each use builds one.
+/// The OAuth provider of one connector. Building it is cheap and calls nothing, so each use builds
+/// one.
 pub struct Provider {
     egress: Egress,
     client: OauthClient,
@@ -37,7 +39,7 @@ pub struct Provider {
     scopes: Vec<String>,
     authorization_url: Url,
     token: TokenEndpoint,
-    /// Set if refresh tokens go to another URL than codes.
+    /// Set if refresh tokens are sent to another URL than codes.
     refresh: Option<TokenEndpoint>,
     /// Set if the provider offers revocation.
     revoker: Option<Revoker>,
@@ -57,11 +59,12 @@ impl TokenEndpoint {
 }
 
 impl Provider {
-    /// Combines the manifest's scheme with the operator's settings, which win. Requests go only to URLs that `recipients`
-    /// includes.
+    /// Combines the manifest's scheme with the operator's settings, which take precedence.
+    /// Requests go only to URLs that `recipients` includes.
     ///
     /// # Errors
-    /// If the gateway is not registered with the provider, or if a URL is neither in the manifest nor in the settings.
+    /// If the gateway is not registered with the provider, or if a URL is neither in the manifest
+    /// nor in the settings.
     pub fn new(
         connector: &str,
         scheme: &Oauth2,
@@ -108,12 +111,14 @@ impl Provider {
         &self.scopes
     }
 
-    /// The provider's page for the user, and the PKCE verifier (S256) if the provider supports PKCE.
+    /// The provider's page for the user, and the PKCE verifier (S256) if the provider supports
+    /// PKCE.
     pub fn authorization_url(&self, redirect_uri: &str, state: &str) -> (Url, Option<SecretString>) {
         let library = self.library(&self.token.url);
         let mut request = library
             .authorize_url(|| CsrfToken::new(state.to_owned()))
-            // Sent as text, not as a parsed URL: a provider compares it letter by letter with the registered one.
+            // Sent as text, not as a parsed URL: a provider compares it letter by letter with the
+            // registered one.
             .add_extra_param("redirect_uri", redirect_uri);
         let mut verifier = None;
         if self.scheme.pkce {
@@ -158,7 +163,8 @@ impl Provider {
         self.tokens(request.request_async(&http).await)
     }
 
-    /// Fetches the next access token. If the provider gives no new refresh token, the result contains the previous one.
+    /// Fetches the next access token. If the provider gives no new refresh token, the result
+    /// contains the previous one.
     ///
     /// # Errors
     /// See [`TokenError`]. After any error but `Refused`, the refresh token may still be valid.
@@ -180,7 +186,8 @@ impl Provider {
         self.revoker.as_ref().is_some_and(Revoker::needs_access_token)
     }
 
-    /// Revokes the tokens, if the provider offers it. Revoking a refresh token also ends its access tokens.
+    /// Revokes the tokens, if the provider offers it. Revoking a refresh token also ends its access
+    /// tokens.
     ///
     /// # Errors
     /// See [`TokenError`]. The provider did not confirm that the tokens are revoked.
@@ -211,14 +218,14 @@ impl Provider {
             egress: &self.egress,
             endpoint: &token.endpoint,
             location: TokenLocation { pointer: &self.scheme.token_pointer, or_top },
-            remarks: Remarks::without(&secrets),
+            error_text: ErrorText::without(&secrets),
         }
     }
 
     fn tokens(&self, result: Result<BasicTokenResponse, LibraryError>) -> Result<Tokens, TokenError> {
         let response = result.map_err(|error| match error {
             RequestTokenError::Request(error) => error,
-            // The library's own message is not used, because it quotes the answer.
+            // The library's own message is not used, because it quotes the response.
             _ => TokenError::not_understood("it does not contain tokens in the form of RFC 6749"),
         })?;
         let default_lifetime = self.scheme.default_lifetime_seconds.map(|seconds| Duration::from_secs(seconds.into()));
@@ -234,12 +241,13 @@ impl Provider {
     }
 }
 
-/// The HTTP client that the library uses. It returns answers in the form of RFC 6749, or a [`TokenError`].
+/// The HTTP client that the library uses. It returns responses in the form of RFC 6749, or a
+/// [`TokenError`].
 struct Http<'a> {
     egress: &'a Egress,
     endpoint: &'a Endpoint,
     location: TokenLocation<'a>,
-    remarks: Remarks,
+    error_text: ErrorText,
 }
 
 impl<'c> AsyncHttpClient<'c> for Http<'_> {
@@ -248,8 +256,8 @@ impl<'c> AsyncHttpClient<'c> for Http<'_> {
 
     fn call(&'c self, request: HttpRequest) -> Self::Future {
         Box::pin(async move {
-            let answer = self.endpoint.forward(self.egress, request).await?;
-            let body = answer.accepted(&self.remarks)?;
+            let response = self.endpoint.forward(self.egress, request).await?;
+            let body = response.accepted(&self.error_text)?;
             let tokens = standard_tokens(body.as_ref(), &self.location)?;
             Ok(HttpResponse::new(tokens.to_string().into_bytes()))
         })
@@ -261,8 +269,8 @@ fn manifest_url(text: &str) -> Option<Url> {
     Url::parse(text).ok()
 }
 
-/// The manifest's refresh URL. It is not used if the operator replaced the token URL: refresh tokens then go to that URL too,
-/// and not to a host that the operator has replaced.
+/// The manifest's refresh URL. It is not used if the operator replaced the token URL: refresh
+/// tokens then go to that URL too, and not to a host that the operator has replaced.
 fn refresh_url(scheme: &Oauth2, settings: &config::Connector) -> Option<Url> {
     if settings.oauth.token_url.is_some() {
         return None;
@@ -270,7 +278,7 @@ fn refresh_url(scheme: &Oauth2, settings: &config::Connector) -> Option<Url> {
     scheme.refresh_url.as_deref().and_then(manifest_url)
 }
 
-/// The further parameters, without those that the protocol sets.
+/// The additional parameters, without the parameters that the protocol sets.
 fn additional(parameters: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
     parameters
         .iter()

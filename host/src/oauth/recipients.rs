@@ -8,8 +8,8 @@ use crate::config;
 
 /// The sites that may receive a connector's secrets.
 ///
-/// The author of a connector writes its manifest, and the next version may name another host. So the manifest of a foreign
-/// connector does not decide it.
+/// The author of a connector writes its manifest, and the next version may name another host. So
+/// the manifest of a foreign connector does not decide which sites receive secrets.
 #[derive(Clone, Debug)]
 pub enum Recipients {
     /// Every URL of the manifest. Only for shipped connectors.
@@ -30,7 +30,7 @@ impl Recipients {
         Self::Sites(granted.chain(urls.cloned()).map(|url| site(&url).to_owned()).collect())
     }
 
-    /// Returns whether secrets may be sent to this URL.
+    /// Returns `true` if secrets may be sent to this URL.
     pub fn include(&self, url: &Url) -> bool {
         match self {
             Self::OfManifest => true,

@@ -8,7 +8,7 @@ use url::{Url, form_urlencoded};
 
 use super::endpoint::{Endpoint, EndpointPolicy};
 use super::error::TokenError;
-use super::remark::Remarks;
+use super::error_text::ErrorText;
 use super::tokens::Tokens;
 use crate::config::{self, OauthClient};
 use contract::{ClientAuthentication, Oauth2};
@@ -31,7 +31,8 @@ pub(super) struct Revoker {
     method: RevocationMethod,
     endpoint: Endpoint,
     client: OauthClient,
-    /// `true` if the provider takes the client's id and secret in the body, `false` if in the `Authorization` header.
+    /// `true` if the provider takes the client's id and secret in the body, `false` if in the
+    /// `Authorization` header.
     client_in_body: bool,
 }
 
@@ -44,11 +45,11 @@ enum RevocationMethod {
 }
 
 impl Revoker {
-    /// Returns `None` if neither the manifest nor the operator names a URL. A URL that only the operator names takes a form, as
-    /// in RFC 7009.
+    /// Returns `None` if neither the manifest nor the operator names a URL. A URL that only the
+    /// operator names takes a form, as in RFC 7009.
     ///
-    /// The manifest's URL is not used if the operator replaced another URL of the provider. The tokens are then another
-    /// provider's, and the manifest's host must not see them.
+    /// The manifest's URL is not used if the operator replaced another URL of the provider. The
+    /// tokens then belong to another provider, and the manifest's host must not see them.
     pub(super) fn new(
         scheme: &Oauth2,
         settings: &config::Connector,
@@ -73,7 +74,8 @@ impl Revoker {
         Some(Self { method, endpoint, client: client.clone(), client_in_body })
     }
 
-    /// Returns whether the access token authenticates the revocation, so that it must not have expired.
+    /// Returns `true` if the access token authenticates the revocation, so that it must not have
+    /// expired.
     pub(super) fn needs_access_token(&self) -> bool {
         !matches!(self.method, RevocationMethod::Form)
     }
@@ -88,12 +90,12 @@ impl Revoker {
                 .into_iter()
                 .flatten()
                 .collect();
-        let answer = self.endpoint.send(egress, method, Headers::trusted(headers), body, credential).await?;
-        // The provider no longer has what should be deleted.
-        if matches!(self.method, RevocationMethod::Delete) && answer.status == StatusCode::NOT_FOUND {
+        let response = self.endpoint.send(egress, method, Headers::trusted(headers), body, credential).await?;
+        // The provider no longer has the token that should be deleted.
+        if matches!(self.method, RevocationMethod::Delete) && response.status == StatusCode::NOT_FOUND {
             return Ok(Revocation::Revoked);
         }
-        match answer.accepted(&Remarks::without(&secrets)) {
+        match response.accepted(&ErrorText::without(&secrets)) {
             Ok(Some(body)) if body.get("revoked") == Some(&Value::Bool(false)) => {
                 Err(TokenError::not_understood("it says that the token is not revoked"))
             }
@@ -129,7 +131,8 @@ impl Revoker {
     }
 }
 
-/// Returns whether an error says that the provider no longer accepts the token, which is the aim of a revocation.
+/// Returns `true` if an error says that the provider no longer accepts the token. The aim of the
+/// revocation is then reached.
 fn is_gone(error: &str) -> bool {
     matches!(error, "account_inactive" | "invalid_token" | "token_revoked")
 }

@@ -7,16 +7,18 @@ use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// An access token, a refresh token, and what the provider said about them.
+/// An access token, a refresh token, and their lifetime and scopes.
 #[derive(Clone, Debug)]
 pub struct Tokens {
     /// Authenticates requests to the service.
     pub access_token: SecretString,
-    /// Fetches the next access token. After a refresh without a new one, this is the previous refresh token.
+    /// Fetches the next access token. After a refresh without a new one, this is the previous
+    /// refresh token.
     pub refresh_token: Option<SecretString>,
     /// Lifetime of the access token from now on, or `None` if it does not expire.
     pub expires_in: Option<Duration>,
-    /// The scopes that the user permitted, or `None` if the provider gave all requested ones without naming them.
+    /// The scopes that the user permitted, or `None` if the provider gave all requested ones
+    /// without naming them.
     pub scopes: Option<Vec<String>>,
 }
 
@@ -25,7 +27,8 @@ pub struct Tokens {
 #[error("the stored bytes contain no tokens")]
 pub struct NoTokens;
 
-/// The sealed form, which contains only the secrets. The names never change, because every database contains them.
+/// The sealed form, which contains only the secrets. The names never change, because every database
+/// contains them.
 #[derive(Serialize, Deserialize)]
 struct TokensJson<'a> {
     #[serde(borrow)]
@@ -45,7 +48,8 @@ impl Tokens {
         serde_json::to_vec(&json).unwrap_or_default().into()
     }
 
-    /// Reads the tokens that [`Tokens::to_bytes`] wrote. Lifetime and scopes are stored elsewhere, so they are `None`.
+    /// Reads the tokens that [`Tokens::to_bytes`] wrote. Lifetime and scopes are stored elsewhere,
+    /// so they are `None`.
     ///
     /// # Errors
     /// If the bytes have another form.

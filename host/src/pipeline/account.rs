@@ -74,8 +74,8 @@ impl ChosenAccount {
     /// first.
     ///
     /// # Errors
-    /// `Access` if there is no good credential. If the refresh takes too long, `StoreTimedOut` if the database does not respond,
-    /// else `RefreshTimedOut`.
+    /// `Access` if there is no good credential. If the refresh takes too long, `StoreTimedOut` if
+    /// the database does not respond, else `RefreshTimedOut`.
     pub(super) async fn prepare_credential(self, services: Services<'_>, call: &Call<'_>) -> Result<Account, Error> {
         let chosen = match self {
             Self::NotNeeded { partition } => {

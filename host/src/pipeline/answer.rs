@@ -5,6 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use hyper::StatusCode;
+use hyper::body::Body as _;
 use hyper::header::{
     ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderValue,
 };
@@ -30,6 +31,12 @@ use sandbox::http::ResponseBody;
 use sandbox::invocation::{Content, File};
 use shape::{Shape, ShapeError};
 use store::digest::sha256_hex;
+
+/// The key of [`Limits::response_bytes`].
+pub(super) const RESPONSE_MB: &str = "limits.response_mb";
+
+/// The key of [`Limits::download_bytes`].
+const DOWNLOAD_MB: &str = "limits.download_mb";
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -142,7 +149,8 @@ async fn of_json_response(
         b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' if is_declared => {}
         // Plain text may begin like a number or a word of JSON.
         b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => {
-            let document = response.body.collect(form.limits.response_bytes).await?;
+            let document =
+                response.body.collect(form.limits.response_bytes).await.map_err(naming(Some(RESPONSE_MB)))?;
             let check = || serde_json::from_slice::<IgnoredAny>(&document);
             run_computation(document.len(), form.deadline, check)
                 .await?
@@ -152,9 +160,13 @@ async fn of_json_response(
         _ => return Err(not_json("it does not begin like JSON")),
     }
     if form.shape.is_identity() {
-        return Ok(Answer::json(streamed(response.body, permit)));
+        let limit = form.limits.download_bytes;
+        if response.body.size_hint().lower() > limit {
+            return Err(Error::TooLarge { limit, key: Some(DOWNLOAD_MB) });
+        }
+        return Ok(Answer::json(streamed(response.body.at_most(limit), permit)));
     }
-    let document = response.body.collect(form.limits.response_bytes).await?;
+    let document = response.body.collect(form.limits.response_bytes).await.map_err(naming(Some(RESPONSE_MB)))?;
     of_json(document, form, permit).await
 }
 
@@ -235,16 +247,16 @@ async fn shape(document: &[u8], form: &Form<'_>) -> Result<Vec<u8>, Error> {
 /// If the file is over its limit, cannot be read, or has a name, media type or members that the
 /// connector got wrong.
 async fn of_file(file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
-    let limit = match file.max_bytes {
-        0 => form.limits.download_bytes,
-        requested => requested.min(form.limits.download_bytes),
+    let (limit, key) = match file.max_bytes {
+        own if own > 0 && own < form.limits.download_bytes => (own, None),
+        _ => (form.limits.download_bytes, Some(DOWNLOAD_MB)),
     };
     let declared = match &file.content {
         Content::Bytes(bytes) => Some(bytes.len() as u64),
         Content::Response(response) => response.content_length(),
     };
     if declared.is_some_and(|length| length > limit) {
-        return Err(EgressError::TooLarge { limit }.into());
+        return Err(Error::TooLarge { limit, key });
     }
     if form.accept.is_some_and(|accept| names(accept, &file.content_type)) {
         return raw(file, declared, limit, permit);
@@ -253,7 +265,7 @@ async fn of_file(file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, 
         Content::Bytes(bytes) => bytes,
         Content::Response(response) => match response.into_body() {
             ResponseBody::Read(bytes) => bytes,
-            ResponseBody::Unread(body) => body.collect(limit).await?,
+            ResponseBody::Unread(body) => body.collect(limit).await.map_err(naming(key))?,
             ResponseBody::Failed(error) => return Err(error.into()),
         },
     };
@@ -318,6 +330,14 @@ fn last_segment(url: &Url) -> Option<String> {
     let segment = url.path_segments()?.next_back()?;
     let name = percent_decode_str(segment).decode_utf8_lossy().replace(['/', '\\'], "_");
     (!name.is_empty()).then_some(name)
+}
+
+/// Names the key that raises the limit of a response that is too large.
+fn naming(key: Option<&'static str>) -> impl FnOnce(EgressError) -> Error {
+    move |error| match error {
+        EgressError::TooLarge { limit } => Error::TooLarge { limit, key },
+        error => error.into(),
+    }
 }
 
 fn not_json(reason: &str) -> Error {

@@ -4,6 +4,7 @@
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::value::RawValue;
 
+use super::answer::RESPONSE_MB;
 use super::{Call, Error, Services, run};
 use egress::EgressError;
 
@@ -18,7 +19,7 @@ pub async fn run_to_result(services: Services<'_>, call: &Call<'_>) -> Result<Bo
     let body = Limited::new(answer.body, usize::try_from(limit).unwrap_or(usize::MAX)).collect().await;
     let body = body.map_err(|error| match error.downcast::<EgressError>() {
         Ok(error) => Error::from(*error),
-        Err(error) if error.is::<LengthLimitError>() => EgressError::TooLarge { limit }.into(),
+        Err(error) if error.is::<LengthLimitError>() => Error::TooLarge { limit, key: Some(RESPONSE_MB) },
         Err(error) => Error::NotUnderstood(format!("the answer cannot be read: {error}")),
     })?;
     let body = body.to_bytes();

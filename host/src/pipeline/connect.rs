@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Call, Error, RunAs, Services, run};
-use crate::integrations::{AccountSecret, Finish, IntegrationError, Key};
+use crate::integrations::{AccountSecret, AuthorizationResult, IntegrationError, Key};
 use crate::registry::Connector;
 use crate::telemetry::Trace;
 use contract::{ApiKey, AuthScheme, Identity};
@@ -41,20 +41,20 @@ pub async fn complete(
     authorization: &Authorization,
     code: SecretString,
     arrived: Instant,
-) -> Finish {
+) -> AuthorizationResult {
     let Authorization { holder, user_identifier, .. } = authorization;
     let connector = services.registry.get(&holder.connector);
     let scheme = connector.as_ref().map(|connector| (connector, &connector.manifest().auth));
     let Some((connector, AuthScheme::Oauth2(scheme))) = scheme else {
-        return Finish::failed("connector_changed");
+        return AuthorizationResult::failed("connector_changed");
     };
-    let secret = match services.integrations.exchange(authorization, connector, scheme, code).await {
+    let secret = match services.integrations.exchange_code(authorization, connector, scheme, code).await {
         Ok(secret) => secret,
-        Err(finish) => return finish,
+        Err(result) => return result,
     };
     if secret.is_too_short() {
         tracing::warn!("the access token has fewer than {SHORTEST_SECRET} bytes, so it cannot be masked in responses");
-        return Finish::failed("answer_not_understood");
+        return AuthorizationResult::failed("answer_not_understood");
     }
     let account = match &scheme.identity {
         None => Account::default(),
@@ -63,19 +63,21 @@ pub async fn complete(
             Err(error) => {
                 tracing::warn!(%error, "the service does not say whose account was connected");
                 if user_identifier.is_none() {
-                    return Finish::failed("identity_unavailable");
+                    return AuthorizationResult::failed("identity_unavailable");
                 }
                 Account::default()
             }
         },
     };
     match services.integrations.conclude(authorization, account, &secret).await {
-        Ok(finish) => finish,
-        Err(IntegrationError::Store(StoreError::TooManyIntegrations { .. })) => Finish::failed("too_many_integrations"),
+        Ok(result) => result,
+        Err(IntegrationError::Store(StoreError::TooManyIntegrations { .. })) => {
+            AuthorizationResult::failed("too_many_integrations")
+        }
         Err(error) => {
             let Holder { tenant, connector, .. } = holder;
             tracing::error!(tenant, connector, user_identifier, %error, "the account could not be stored");
-            Finish::failed("internal_error")
+            AuthorizationResult::failed("internal_error")
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::integrations::AccessError;
 use crate::registry::NoPermit;
 use crate::schema::{self, InputError, Violation};
 use contract::Effect;
-use contract::limit::FAULT_MEMBERS_BYTES;
-use egress::{Budget, EgressError};
+use contract_rules::limit::FAULT_MEMBERS_BYTES;
+use egress::{EgressError, Quota};
 use memory::Exhausted;
 use sandbox::http::{self, Outbound};
 use sandbox::{Fault, InvocationError, TrapReport};
@@ -36,10 +36,10 @@ pub enum Error {
     #[error(transparent)]
     Access(#[from] AccessError),
     /// A rate limit of the manifest is used up.
-    #[error("the rate limit `{}` is used up", budget.name)]
+    #[error("the rate limit `{}` is used up", quota.name)]
     RateLimited {
         /// The limit.
-        budget: Budget,
+        quota: Quota,
         /// Time until it admits the next call.
         retry_after: Duration,
     },
@@ -74,6 +74,14 @@ pub enum Error {
     /// A request to the upstream has no response, or the body of the response cannot be read.
     #[error(transparent)]
     Egress(EgressError),
+    /// The upstream's response is larger than a limit.
+    #[error("the upstream's response is larger than {limit} bytes")]
+    TooLarge {
+        /// The limit, in bytes.
+        limit: u64,
+        /// The key that raises it. `None` if it is the connector's own.
+        key: Option<&'static str>,
+    },
     /// The connector reports the error of a request, and says nothing about it.
     #[error("{0}")]
     Http(http::Error),

@@ -39,7 +39,7 @@ use crate::registry::{Connector, Operation, Permit, Registry};
 use crate::schema::{self, Input};
 use crate::telemetry::Trace;
 use contract::Effect;
-use egress::{Credential, Egress, Left};
+use egress::{Credential, Egress, Remaining};
 use sandbox::http::{Outbound, Request};
 use sandbox::progress::ProgressSender;
 use sandbox::{CpuBudget, Fault, InvocationError, Limits, Outcome, storage};
@@ -192,7 +192,7 @@ async fn validate<'a>(services: Services<'_>, call: &Call<'a>) -> Result<Input<'
     let read = || -> Result<Input<'a>, Error> {
         let mut parsed = services.egress.memory().part_before_admission();
         parsed.grow_to(schema::parsed_bytes(call.body))?;
-        Ok(call.operation.schema.read(call.body)?)
+        Ok(call.operation.schema.parse(call.body)?)
     };
     run_computation(call.body.len(), call.deadline, read).await?
 }
@@ -305,7 +305,7 @@ async fn forward<'s>(
     };
     outbound.trace(stages.next(&operation.metrics.forward).tracing());
     // Boxed, because the response passes through several futures, and each would have room for it.
-    let response = Box::new(outbound.send(request, call.limits().download_bytes).await?);
+    let response = Box::new(outbound.send(request, call.limits().largest_response()).await?);
     stages.end(true);
     Ok(response)
 }
@@ -315,15 +315,15 @@ fn admit<'a>(
     connector: &'a Connector,
     operation: &Operation,
     tenant: &str,
-) -> Result<(Permit, Option<Left<'a>>), Error> {
+) -> Result<(Permit, Option<Remaining<'a>>), Error> {
     let permit = connector.admit(tenant).map_err(Error::NoPermit)?;
     let Some(limit) = &operation.manifest.rate_limit else { return Ok((permit, None)) };
-    let left = connector.budgets().check(limit).transpose();
-    let left = left.map_err(|Left { budget, until_more, .. }| Error::RateLimited {
-        budget: budget.clone(),
+    let remaining = connector.quotas().check(limit).transpose();
+    let remaining = remaining.map_err(|Remaining { quota, until_more, .. }| Error::RateLimited {
+        quota: quota.clone(),
         retry_after: until_more,
     })?;
-    Ok((permit, left))
+    Ok((permit, remaining))
 }
 
 /// Invokes the connector. If its fault says that the credential was refused, the credential is

@@ -37,7 +37,7 @@ impl<'a> Stages<'a> {
     pub(super) fn end(&mut self, is_success: bool) {
         if let Some((stage, span)) = self.current.take() {
             let now = Instant::now();
-            stage.seconds.observe(now - self.ended);
+            stage.seconds.observe((now - self.ended).as_secs_f64());
             span.end(is_success);
             self.ended = now;
         }

@@ -14,9 +14,9 @@ use crate::pipeline::{Error, Explanation, UpstreamError, rate};
 use crate::registry::{Connector, NoPermit};
 use crate::schema::Violation;
 use contract::Owner;
-use contract::limit::PATH_BYTES;
 use contract::words::{nearest, sentence, shortened};
-use egress::{EgressError, Left, whole_seconds};
+use contract_rules::limit::PATH_BYTES;
+use egress::{EgressError, Remaining, whole_seconds};
 use memory::Exhausted;
 use sandbox::{Awaited, InvocationError, http};
 
@@ -27,13 +27,13 @@ pub fn pipeline_problem(error: Error, connector: &str) -> Problem {
         Error::Invalid(violations) => violations_problem(violations),
         Error::SchemaTooCostly => schema_too_costly().with("connector", connector),
         Error::Access(error) => access_problem(error, connector),
-        Error::RateLimited { budget, retry_after } => {
-            let left = Left { budget: &budget, calls: 0, until_more: retry_after };
+        Error::RateLimited { quota, retry_after } => {
+            let remaining = Remaining { quota: &quota, calls: 0, until_more: retry_after };
             let seconds = whole_seconds(retry_after);
             let problem = RATE_LIMITED
-                .with_detail(format!("The rate limit `{}` is used up; try again in {seconds} s.", budget.name))
+                .with_detail(format!("The rate limit `{}` is used up; try again in {seconds} s.", quota.name))
                 .retry_after(seconds);
-            rate::headers(&left).fold(problem, |problem, (name, value)| problem.header(name, value))
+            rate::headers(&remaining).fold(problem, |problem, (name, value)| problem.header(name, value))
         }
         Error::NoPermit(NoPermit::AllTaken) => BUSY
             .with_detail(format!(
@@ -67,6 +67,14 @@ pub fn pipeline_problem(error: Error, connector: &str) -> Problem {
             RESOURCE_CONFLICT.with_detail(sentence(&detail)).with_all(members)
         }
         Error::Egress(error) => egress_problem(error),
+        Error::TooLarge { limit, key: Some(key) } => ANSWER_TOO_LARGE.with_detail(format!(
+            "The upstream's response is larger than {limit} bytes; request less, or raise `{key}`."
+        )),
+        Error::TooLarge { limit, key: None } => ANSWER_TOO_LARGE
+            .with_detail(format!(
+                "The upstream's response is larger than the {limit} bytes that the operation allows; request less."
+            ))
+            .owner(Owner::Caller),
         Error::Http(error) => http_problem(error),
         Error::Upstream(upstream) => upstream_problem(*upstream),
         Error::OutcomeUnknown(error) => pipeline_problem(*error, connector).of_unknown_outcome(),
@@ -110,12 +118,15 @@ fn invocation_problem(connector: &str, failure: InvocationError) -> Problem {
             ))
             .with("connector", connector)
             .retry_after(1),
-        InvocationError::Limit(limit) => CONNECTOR_FAILED
-            .with_detail(format!(
-                "`{connector}` went over its {limit} limit and was stopped; ask for less, or raise the limit for this connector."
-            ))
-            .with("limit", limit.name())
-            .with("connector", connector),
+        InvocationError::Limit(limit) => {
+            let problem = CONNECTOR_FAILED
+                .with_detail(format!(
+                    "`{connector}` went over its {limit} limit and was stopped; ask for less, or raise the limit for this connector."
+                ))
+                .with("limit", limit.name())
+                .with("connector", connector);
+            if limit.is_configured() { problem.owner(Owner::Operator) } else { problem }
+        }
         // The report is for the operator and the connector's author, so it goes to the log.
         InvocationError::Trapped(trap) => {
             tracing::error!(reason = trap.backtrace, last_lines = trap.last_lines.join("\n"), "the connector trapped");
@@ -145,6 +156,7 @@ fn egress_problem(error: EgressError) -> Problem {
         EgressError::InvalidRequest { detail } => request_not_allowed(&detail),
         EgressError::PathTooLong => path_too_long(),
         EgressError::Denied { detail } => EGRESS_DENIED.with_detail(sentence(&detail)),
+        EgressError::NotLinked { detail } => EGRESS_DENIED.with_detail(sentence(&detail)).owner(Owner::Connector),
         EgressError::BadRedirect { .. } => EGRESS_DENIED.with_detail(message),
         EgressError::Unreachable { .. } => UPSTREAM_UNREACHABLE.with_detail(message),
         EgressError::Unresolved { .. } => UPSTREAM_UNREACHABLE.with_detail(message).owner(Owner::Operator),

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{CONNECTOR_FAILED, NOT_JSON, Problem, VALIDATION};
 use crate::schema::{InputError, MORE_VIOLATIONS, Violation};
-use contract::pointer;
 use contract::words::sentence;
+use contract_rules::pointer;
 
 /// The problem of a body that its schema does not accept.
 pub fn input_problem(error: InputError) -> Problem {

@@ -19,7 +19,7 @@ use crate::oauth::Recipients;
 use crate::schema::{Schema, UrlCheck, ValueSchema};
 use crate::webhooks::url_check;
 use contract::{AuthScheme, Manifest};
-use egress::{Budget, Budgets};
+use egress::{Quota, Quotas};
 use sandbox::{Limits, Module, Settings};
 
 /// A described module, of which [`Connector::build`] makes a connector.
@@ -48,7 +48,7 @@ pub struct Connector {
     live_since: SystemTime,
     operations: HashMap<String, Operation>,
     upstreams: Arc<Upstreams>,
-    budgets: Budgets,
+    quotas: Quotas,
     settings: Arc<Settings>,
     limits: Limits,
     timeout: Duration,
@@ -80,7 +80,7 @@ impl Operation {
         let schema = Schema::compile(&operation.input_schema, operation.envelope)
             .map_err(|reason| wrong("its input-schema", &reason))?;
         if let Some(example) = &operation.example
-            && let Err(reason) = schema.read(example.as_bytes())
+            && let Err(reason) = schema.parse(example.as_bytes())
         {
             return Err(wrong("its example", &format!("is refused by its input-schema: {reason}")));
         }
@@ -122,18 +122,18 @@ impl Connector {
             reach(&manifest, shipped, &granted, config, metrics, previous.map(|previous| &*previous.upstreams))?;
         named.extend(granted.iter().chain(&missing).cloned());
         missing.extend(missing_token_hosts.iter().cloned());
-        let mut budgets = Budgets::new(manifest.rate_limits.iter().map(|limit| Budget {
+        let mut quotas = Quotas::new(manifest.rate_limits.iter().map(|limit| Quota {
             name: limit.name.clone(),
             requests: limit.requests,
             period: Duration::from_secs(limit.period_seconds.into()),
         }));
         if let Some(previous) = previous {
-            budgets.inherit(&previous.budgets);
+            quotas.inherit(&previous.quotas);
         }
         Ok(Self {
             operations,
             upstreams: Arc::new(upstreams),
-            budgets,
+            quotas,
             settings: Arc::new(settings),
             limits: limits(&config.limits),
             timeout: Duration::from_secs(config.limits.timeout_s),
@@ -213,8 +213,8 @@ impl Connector {
     }
 
     /// The rate limits.
-    pub fn budgets(&self) -> &Budgets {
-        &self.budgets
+    pub fn quotas(&self) -> &Quotas {
+        &self.quotas
     }
 
     /// The values of its settings, as JSON text.
@@ -285,7 +285,7 @@ pub(super) fn limits(limits: &config::Limits) -> Limits {
     Limits {
         memory_bytes: limits.memory_mb << 20,
         cpu: Duration::from_millis(limits.cpu_ms),
-        output_bytes: limits.response_mb << 20,
+        output_bytes: (if limits.output_mb == 0 { limits.response_mb } else { limits.output_mb }) << 20,
         response_bytes: (limits.response_mb as u64) << 20,
         download_bytes: (limits.download_mb as u64) << 20,
         requests: MAX_REQUESTS,

@@ -12,13 +12,12 @@ use tokio::sync::watch;
 
 use super::origin::Origin;
 use super::trust;
-use crate::regular_file;
 
 /// The state of a file, to notice that it changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileState {
     pub(super) origin: Origin,
-    length: u64,
+    pub(super) length: u64,
     modified: SystemTime,
     inode: u64,
     /// Length, modification time and inode of the file with the signature.
@@ -26,39 +25,25 @@ pub(super) struct FileState {
     /// `true` if a shipped connector has the identifier, and the operator has not replaced that
     /// connector.
     pub(super) reserved: bool,
-    /// A sentence without a full stop that says why the file is not read. `None` if it can be read.
-    pub(super) problem: Option<String>,
 }
 
 impl FileState {
-    /// The present state of a file. A file that cannot be read has a state with a problem, so that
-    /// it is refused and the other files of its folder are loaded. `None` if it is missing.
-    pub(super) fn read(path: &Path, origin: Origin) -> Option<Self> {
-        let mut problem = path.to_str().is_none().then(|| "its name is not UTF-8; rename it".to_owned());
-        let mut state = |path: &Path, whose: &str| match regular_file::metadata(path).and_then(|found| of(&found)) {
-            Ok(state) => Some(state),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => {
-                let reason = match error.kind() {
-                    io::ErrorKind::InvalidInput => error.to_string(),
-                    _ => format!("it cannot be read: {error}"),
-                };
-                problem.get_or_insert(format!("{whose}{reason}"));
-                Some((0, SystemTime::UNIX_EPOCH, 0))
-            }
-        };
-        let (length, modified, inode) = state(path, "")?;
+    /// Reads the present state of a file.
+    pub(super) fn read(path: &Path, origin: Origin) -> io::Result<Self> {
+        Self::from_metadata(path, &fs::metadata(path)?, origin)
+    }
+
+    /// The state of a file with this metadata.
+    pub(super) fn from_metadata(path: &Path, metadata: &fs::Metadata, origin: Origin) -> io::Result<Self> {
+        let state =
+            |metadata: &fs::Metadata| Ok::<_, io::Error>((metadata.len(), metadata.modified()?, metadata.ino()));
+        let (length, modified, inode) = state(metadata)?;
         let signature = match origin {
             Origin::Shipped => None,
-            Origin::Foreign => state(&trust::file(path), "its signature is not read: "),
+            Origin::Foreign => fs::metadata(trust::file(path)).ok().map(|metadata| state(&metadata)).transpose()?,
         };
-        Some(Self { origin, length, modified, inode, signature, reserved: false, problem })
+        Ok(Self { origin, length, modified, inode, signature, reserved: false })
     }
-}
-
-/// Length, modification time and inode of a file.
-fn of(metadata: &fs::Metadata) -> io::Result<(u64, SystemTime, u64)> {
-    Ok((metadata.len(), metadata.modified()?, metadata.ino()))
 }
 
 /// The files that the gateway knows. The lock of this value is the lock of all changes of live

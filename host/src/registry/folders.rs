@@ -6,26 +6,25 @@
 //! `data_dir`, because other users may be allowed to write to `modules_dir`. The mark has the
 //! digest of the module, so that it does not hold for another file of the same name.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use parking_lot::Mutex;
+
 use super::files::FileState;
+use super::module_file::read_mark;
 use super::origin::Origin;
 use super::record::Record;
 use super::trust;
 use crate::config::Config;
-use crate::regular_file;
 
 /// The default of `shipped_dir`: a folder of this name next to the binary.
 const DEFAULT_SHIPPED_DIR: &str = "connectors";
 
 /// The folder in `data_dir` with the digests of accepted versions.
 pub(super) const ACCEPTED: &str = "accepted";
-
-/// Maximum length of a mark or a signature that is read.
-const MAX_KEPT_BYTES: u64 = 4 << 10;
 
 /// The folders of modules, and the folders of the operator's marks.
 pub(super) struct Folders {
@@ -120,7 +119,7 @@ impl Folders {
 
     /// The digest of the version that the operator accepted last.
     pub(super) fn accepted(&self, identifier: &str) -> Option<String> {
-        read_mark(&self.accepted, identifier)
+        read_mark(&self.accepted.join(identifier))
     }
 
     /// Marks a version of a foreign connector as accepted by the operator.
@@ -137,14 +136,13 @@ impl Folders {
     pub(super) fn keep(&self, record: &Record<'_>) -> io::Result<PathBuf> {
         let path = self.foreign(record.identifier);
         let [replacement, accepted] = [&self.replacements, &self.accepted].map(|marks| marks.join(record.identifier));
-        let previous = [replacement, accepted, trust::file(&path)]
-            .map(|file| (regular_file::read_now(&file, MAX_KEPT_BYTES).ok(), file));
+        let previous = [replacement, accepted, trust::file(&path)].map(|file| (read_mark(&file), file));
         let written = self.write(record, &path);
         if written.is_err() {
             for (content, file) in previous {
                 // The caller gets the first error.
                 let _ = match content {
-                    Some(content) => store::files::write_atomically(&file, |file| file.write_all(&content)),
+                    Some(content) => files::write_atomically(&file, |file| file.write_all(content.as_bytes())),
                     None => remove_file(&file),
                 };
             }
@@ -160,10 +158,10 @@ impl Folders {
         }
         self.accept(record)?;
         match record.signature {
-            Some(text) => store::files::write_atomically(&trust::file(path), |file| file.write_all(text.as_bytes()))?,
+            Some(text) => files::write_atomically(&trust::file(path), |file| file.write_all(text.as_bytes()))?,
             None => remove_file(&trust::file(path))?,
         }
-        store::files::write_atomically(path, |file| file.write_all(record.module))
+        files::write_atomically(path, |file| file.write_all(record.module))
     }
 
     /// Removes a foreign module, its signature and its marks.
@@ -178,7 +176,7 @@ impl Folders {
 
     /// The digest of the module that replaces a shipped connector.
     fn replacement(&self, identifier: &str) -> Option<String> {
-        read_mark(&self.replacements, identifier)
+        read_mark(&self.replacements.join(identifier))
     }
 
     /// The files of all connectors. Shipped modules that the operator replaced are left out.
@@ -237,33 +235,48 @@ fn not_created(folder: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), problem)
 }
 
-/// The modules of a folder. Folders in it are ignored, and hidden files, because programs use such names for
-/// incomplete files.
+/// The modules of a folder. Hidden files are ignored, because programs use such names for
+/// incomplete files. An entry that cannot be examined is left out, with a line of the log: it must
+/// not keep the other modules from loading.
 fn list(folder: &Path, origin: Origin) -> io::Result<HashMap<PathBuf, FileState>> {
     let unreadable = |error: io::Error| {
         io::Error::new(error.kind(), format!("the folder `{}` cannot be read: {error}", folder.display()))
     };
     let mut found = HashMap::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry?.path();
+        let path = entry.map_err(unreadable)?.path();
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if hidden || path.extension().is_none_or(|extension| extension != "wasm") || path.is_dir() {
+        if hidden || path.extension().is_none_or(|extension| extension != "wasm") {
             continue;
         }
-        // A file that is missing was removed after the folder was read.
-        if let Some(state) = FileState::read(&path, origin) {
-            found.insert(path, state);
+        let state = fs::metadata(&path).and_then(|metadata| match metadata.is_file() {
+            true => FileState::from_metadata(&path, &metadata, origin),
+            false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
+        });
+        match state {
+            Ok(state) => {
+                found.insert(path, state);
+            }
+            // The file was removed after the folder was read.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => note_unusable(&path, &error),
         }
     }
     Ok(found)
 }
 
-/// The digest in the file of a connector in a folder of marks.
-pub(super) fn read_mark(folder: &Path, identifier: &str) -> Option<String> {
-    String::from_utf8(regular_file::read_now(&folder.join(identifier), MAX_KEPT_BYTES).ok()?).ok()
+/// Logs an entry of a folder that cannot be a module, once for each path: the folders are read
+/// again and again.
+fn note_unusable(path: &Path, error: &io::Error) {
+    static NOTED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    const MAX_NOTED: usize = 1000;
+    let mut noted = NOTED.lock();
+    if noted.len() < MAX_NOTED && noted.insert(path.to_owned()) {
+        tracing::warn!(file = %path.display(), %error, "an entry of a folder of modules is ignored");
+    }
 }
 
 /// Writes the digest of a module to the file of its connector in a folder of marks.
 fn mark(folder: &Path, record: &Record<'_>) -> io::Result<()> {
-    store::files::write_atomically(&folder.join(record.identifier), |file| file.write_all(record.digest.as_bytes()))
+    files::write_atomically(&folder.join(record.identifier), |file| file.write_all(record.digest.as_bytes()))
 }

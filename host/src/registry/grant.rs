@@ -7,7 +7,8 @@ use super::grants::{self, HostGrant};
 use super::history::{self, Action, Actor};
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
-use super::{ChangeError, Connector, Registry, module_file, renew};
+use super::trust::signature_of;
+use super::{ChangeError, Connector, Registry, renew};
 use store::{GrantChange, StoreError};
 
 impl Registry {
@@ -20,7 +21,7 @@ impl Registry {
     pub async fn grant(&self, identifier: &str, hosts: &[String], by: &Actor) -> Result<Connector, ChangeError> {
         grants::check_form(hosts)?;
         let path = foreign_module(self, identifier)?;
-        let (module, signature) = module_file::read_signed(&path, self.config.compile.max_module_mb).await?;
+        let (module, signature) = (self.read_module(&path)?, signature_of(&path)?);
         let source = ModuleSource::Foreign(signature.as_deref());
         let granted = self.load(&module, Some(identifier), GrantSource::StoredAnd(hosts), source).await?;
         grants::check_named(&granted, hosts)?;
@@ -79,7 +80,7 @@ impl Registry {
 /// the file in `modules_dir`.
 fn foreign_module(registry: &Registry, identifier: &str) -> Result<PathBuf, ChangeError> {
     let unknown = || ChangeError::Unknown(identifier.to_owned());
-    if contract::name::identifier(identifier).is_err() {
+    if contract_rules::name::identifier(identifier).is_err() {
         return Err(unknown());
     }
     let Some(file) = registry.folders.file(Origin::Foreign, identifier) else {

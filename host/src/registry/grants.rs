@@ -64,7 +64,7 @@ impl Grants {
 
     /// The grants that a version had when another one replaced it. `None` if they are not known.
     pub(super) async fn of_version(&self, identifier: &str, digest: &str) -> Result<Option<Vec<String>>, StoreError> {
-        self.store.former_grants(identifier, digest).await
+        self.store.previous_grants(identifier, digest).await
     }
 
     /// A number that grows when any process changes grants.

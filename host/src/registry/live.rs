@@ -48,7 +48,7 @@ impl Registry {
             self.forget_refusal(&path);
         }
         self.count(&identifier, outcome);
-        if let Err(error) = self.versions.store(&Record::of(&connector, module)) {
+        if let Err(error) = self.versions.store(&Record::for_connector(&connector, module)) {
             tracing::warn!(connector = identifier, %error, "this version could not be stored, so a rollback to it is not possible");
         }
         tracing::info!(
@@ -62,7 +62,7 @@ impl Registry {
             "connector {outcome}"
         );
         if let Some(replaced) = replaced.filter(|replaced| replaced.digest() != connector.digest()) {
-            self.events.tell(
+            self.events.notify(
                 EventKind::ConnectorSwapped,
                 json!({
                     "connector": identifier,
@@ -102,7 +102,7 @@ impl Registry {
         } else {
             tracing::warn!(file, path = %path.display(), sha256 = digest, reason, serving, "module refused");
             self.count(identifier, "refused");
-            self.events.tell(
+            self.events.notify(
                 EventKind::ConnectorRefused,
                 json!({"file": file, "sha256": digest, "reason": reason, "serving": serving}),
             );

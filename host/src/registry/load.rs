@@ -85,7 +85,7 @@ pub(super) enum ModuleSource<'a> {
 
 impl<'a> ModuleSource<'a> {
     /// The source of a module of this origin.
-    pub(super) fn of(origin: Origin, signature: Option<&'a str>) -> Self {
+    pub(super) fn from_origin(origin: Origin, signature: Option<&'a str>) -> Self {
         match origin {
             Origin::Shipped => Self::Shipped,
             Origin::Foreign => Self::Foreign(signature),
@@ -175,7 +175,9 @@ impl Registry {
             )));
         }
         let signed = vouched.map(|vouched| vouched.publishes(&manifest.identifier)).transpose()?.flatten();
-        let trial = Trial::of(&manifest).to_bytes().map_err(|error| format!("its schemas cannot be tried: {error}"))?;
+        let trial = Trial::of_manifest(&manifest)
+            .to_bytes()
+            .map_err(|error| format!("its schemas cannot be tried: {error}"))?;
         self.sandbox.try_schemas(&mut loaded.record, TRY_SCHEMAS, &trial).await?;
         if origin == Origin::Foreign {
             provider_names::check(&manifest.identifier, &self.live())?;

@@ -9,7 +9,8 @@ use super::history::{self, Action, Actor};
 use super::load::{GrantSource, ModuleSource};
 use super::module_file::{self, ReadError};
 use super::origin::Origin;
-use super::{Connector, Refusal, Registry, permissions, signature_of};
+use super::trust::signature_of;
+use super::{Connector, Refusal, Registry, permissions};
 use store::GrantChange;
 use store::digest::sha256_hex;
 
@@ -20,14 +21,7 @@ impl Registry {
         let max_mb = self.config.compile.max_module_mb;
         while self.files.lock().await.is_handled(path, state) {
             let expected = Expected::with_file(self, path, state);
-            if let Some(problem) = &state.problem {
-                let refusal = Refusal::from(problem.clone());
-                if self.reject_file(&expected, path, "", refusal).await == Committed::Done(()) {
-                    return;
-                }
-                continue;
-            }
-            let committed = match module_file::read(path, max_mb).await {
+            let committed = match module_file::read(path.to_owned(), max_mb).await {
                 Ok(module) => self.commit_file(&expected, path, state.origin, &module).await,
                 Err(ReadError::Missing) => return,
                 Err(ReadError::Refused(refusal)) => {
@@ -73,10 +67,9 @@ impl Registry {
     async fn load_from_folder(&self, path: &Path, origin: Origin, module: &[u8]) -> Result<Connector, Refusal> {
         let identifier = identifier_of(path);
         self.folders.check_identifier(origin, identifier, &sha256_hex(module))?;
-        let signature = signature_of(path).await;
         let signature =
-            signature.map_err(|error| Refusal::Temporary(format!("its signature cannot be read: {error}")))?;
-        let source = ModuleSource::of(origin, signature.as_deref());
+            signature_of(path).map_err(|error| Refusal::Temporary(format!("its signature cannot be read: {error}")))?;
+        let source = ModuleSource::from_origin(origin, signature.as_deref());
         let candidate = self.load(module, Some(identifier), GrantSource::Stored, source).await?;
         let more = permissions::beyond_accepted(self, &candidate).await?;
         if more.is_empty() {
@@ -99,7 +92,7 @@ impl Registry {
             Remaining::Present
         } else if let Some((connector, stored)) = self.last_valid_version(identifier, digest).await {
             module = stored;
-            Remaining::Previous(Candidate { connector, module: &module, outcome: "brought_back" })
+            Remaining::Previous(Box::new(Candidate { connector, module: &module, outcome: "brought_back" }))
         } else {
             Remaining::Nothing
         };
@@ -115,9 +108,9 @@ impl Registry {
             {
                 continue;
             }
-            let max_mb = self.config.compile.max_module_mb;
-            let (module, signature) = module_file::read_signed(&version.path, max_mb).await.ok()?;
-            let source = ModuleSource::of(version.origin, signature.as_deref());
+            let module = self.read_module(&version.path).ok()?;
+            let signature = signature_of(&version.path).ok()?;
+            let source = ModuleSource::from_origin(version.origin, signature.as_deref());
             let candidate = self.load(&module, Some(identifier), GrantSource::Stored, source).await.ok()?;
             return Some((candidate, module));
         }

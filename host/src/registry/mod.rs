@@ -40,7 +40,7 @@
 //! - [`record`]: the durable part of a live connector
 //! - [`origin`]: shipped or foreign
 //! - [`folders`]: the two folders of modules, and the operator's marks
-//! - [`mod@present_module`]: reads the module that a gateway serves
+//! - [`mod@present_module`]: the file of the module that a gateway serves
 //! - [`versions`]: the folder of versions for a rollback
 //! - [`version_list`]: lists the versions for the operator
 //! - [`grants`]: the grants in the store
@@ -145,7 +145,7 @@ pub struct Registry {
     /// The slots of the sandbox. Tenants share them in the same way as the permits of one
     /// connector.
     slots: Arc<ConcurrencyLimit>,
-    folders: Arc<Folders>,
+    folders: Folders,
     versions: Versions,
     grants: Grants,
     history: History,
@@ -168,7 +168,7 @@ impl Registry {
         events: Events,
     ) -> io::Result<Self> {
         Ok(Self {
-            folders: Arc::new(Folders::open(&config)?),
+            folders: Folders::open(&config)?,
             versions: Versions::open(&config.data_dir)?,
             live: ArcSwap::default(),
             refused: ArcSwap::default(),

@@ -1,16 +1,15 @@
-//! Reads the file of a module, and the signature next to it.
+//! Reads the file of a module.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::Registry;
 use super::refusal::Refusal;
-use super::trust;
-use crate::regular_file;
 use store::digest::sha256_hex;
 
 /// The digest of a file. `None` if the file is missing. Empty if it cannot be read.
 pub(super) async fn digest_of(path: &Path, max_mb: u64) -> Option<String> {
-    match read(path, max_mb).await {
+    match read(path.to_owned(), max_mb).await {
         Ok(module) => Some(sha256_hex(&module)),
         Err(ReadError::Missing) => None,
         Err(ReadError::Refused(_)) => Some(String::new()),
@@ -25,43 +24,41 @@ pub(super) enum ReadError {
     Refused(Refusal),
 }
 
-impl From<ReadError> for io::Error {
-    fn from(error: ReadError) -> Self {
-        match error {
-            ReadError::Missing => io::ErrorKind::NotFound.into(),
-            ReadError::Refused(refusal) => Self::other(refusal.to_string()),
+/// Reads a module of at most `max_mb` MiB.
+pub(super) async fn read(path: PathBuf, max_mb: u64) -> Result<Vec<u8>, ReadError> {
+    let file = path.clone();
+    let reading = tokio::task::spawn_blocking(move || read_now(&file, max_mb)).await;
+    let failed =
+        |error: &dyn std::fmt::Display| ReadError::Refused(Refusal::Temporary(format!("it cannot be read: {error}")));
+    match reading {
+        Ok(Ok(module)) => Ok(module),
+        Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => Err(ReadError::Missing),
+        Ok(Err(error)) if error.kind() == io::ErrorKind::FileTooLarge => {
+            let mb = std::fs::metadata(&path).map_or(max_mb, |metadata| metadata.len() >> 20);
+            Err(ReadError::Refused(Refusal::Module(format!(
+                "it has {mb} MB, over the limit of {max_mb} MB (`compile.max_module_mb`)"
+            ))))
         }
+        Ok(Err(error)) => Err(failed(&error)),
+        Err(error) => Err(failed(&error)),
     }
 }
 
-/// Reads a module of at most `max_mb` MiB. The length is checked first, because a sparse file may
-/// have any length.
-pub(super) async fn read(path: &Path, max_mb: u64) -> Result<Vec<u8>, ReadError> {
-    let too_large = |length: u64| {
-        ReadError::Refused(Refusal::Module(format!(
-            "it has {} MB, over the limit of {max_mb} MB (`compile.max_module_mb`)",
-            length >> 20
-        )))
-    };
-    let limit = max_mb << 20;
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => ReadError::Missing,
-        io::ErrorKind::InvalidInput => ReadError::Refused(Refusal::Module(error.to_string())),
-        _ => ReadError::Refused(Refusal::Temporary(format!("it cannot be read: {error}"))),
-    };
-    let length = regular_file::metadata(path).map_err(failed)?.len();
-    if length >= limit {
-        return Err(too_large(length));
-    }
-    // The file may have grown since its length was read.
-    let module = regular_file::read(path, limit + 1).await.map_err(failed)?;
-    if module.len() as u64 >= limit { Err(too_large(module.len() as u64)) } else { Ok(module) }
+/// As [`read`], on the thread of the caller.
+fn read_now(path: &Path, max_mb: u64) -> io::Result<Vec<u8>> {
+    files::read_regular(path, max_mb << 20)
 }
 
-/// Reads a module and its signature.
-///
-/// # Errors
-/// If the module is missing, or if one of the files cannot be read.
-pub(super) async fn read_signed(path: &Path, max_mb: u64) -> io::Result<(Vec<u8>, Option<String>)> {
-    Ok((read(path, max_mb).await?, trust::signature_of(path).await?))
+impl Registry {
+    /// Reads the file of a module that was live, or of a shipped one. For changes, which do not run
+    /// on the threads that serve.
+    pub(super) fn read_module(&self, path: &Path) -> io::Result<Vec<u8>> {
+        read_now(path, self.config.compile.max_module_mb)
+    }
+}
+
+/// Reads a small text that the gateway wrote. `None` if it is missing or cannot be read.
+pub(super) fn read_mark(path: &Path) -> Option<String> {
+    const MAX_BYTES: u64 = 4 << 10;
+    String::from_utf8(files::read_regular(path, MAX_BYTES).ok()?).ok()
 }

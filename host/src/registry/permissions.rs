@@ -7,11 +7,11 @@
 
 use std::collections::BTreeSet;
 
-use url::Url;
+use url::{Url, form_urlencoded};
 
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
-use super::{Connector, Refusal, Registry, module_file};
+use super::{Connector, Refusal, Registry};
 use contract::{
     ApiKey, AuthScheme, ClientAuthentication, CredentialUse, Effect, Identity, KeyHeader, KeyPlacement, Manifest,
     Oauth2, Operation, Revocation, Upstream,
@@ -141,9 +141,13 @@ fn of_oauth2(scheme: &Oauth2, lines: &mut BTreeSet<String>) {
     }));
 }
 
+/// The list in the form of a query, in which no two lists are the same text.
 fn parameters(list: &[(String, String)]) -> String {
-    let list: Vec<String> = list.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    if list.is_empty() { "none".to_owned() } else { list.join("&") }
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    match list {
+        [] => "none".to_owned(),
+        list => query.extend_pairs(list).finish(),
+    }
 }
 
 fn of_upstream(upstream: &Upstream, auth: &AuthScheme, lines: &mut BTreeSet<String>) {
@@ -209,12 +213,7 @@ pub(super) async fn beyond_accepted(registry: &Registry, candidate: &Connector) 
     let Some(accepted) = accepted.filter(|_| !candidate.is_shipped()) else { return Ok(Vec::new()) };
     let previous = match registry.get(identifier).filter(|live| live.digest() == accepted) {
         Some(live) => Permissions::of(&live),
-        None => match module_file::read(
-            &registry.versions.file(identifier, Origin::Foreign, &accepted),
-            registry.config.compile.max_module_mb,
-        )
-        .await
-        {
+        None => match registry.read_module(&registry.versions.file(identifier, Origin::Foreign, &accepted)) {
             Err(_) => Permissions::default(),
             Ok(module) => {
                 let source = ModuleSource::Inspected;

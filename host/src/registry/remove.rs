@@ -12,7 +12,7 @@ impl Registry {
     /// # Errors
     /// If the connector is not installed, if it is shipped, or if its file cannot be removed.
     pub async fn remove(&self, identifier: &str, by: &Actor) -> Result<(), ChangeError> {
-        if contract::name::identifier(identifier).is_err() {
+        if contract_rules::name::identifier(identifier).is_err() {
             return Err(ChangeError::Unknown(identifier.to_owned()));
         }
         if self.get(identifier).is_some_and(|live| self.would_replace_shipped(&live)) {

@@ -9,6 +9,7 @@ use super::commit::{Candidate, Change, Committed, Expected, Rejection, Remaining
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
 use super::scan::ChangedFiles;
+use super::trust::signature_of;
 use super::{Connector, Registry, module_file};
 use store::StoreError;
 
@@ -71,8 +72,7 @@ pub(super) async fn all(registry: &Registry) -> Result<bool, StoreError> {
 async fn one(registry: &Registry, live: &Arc<Connector>) -> bool {
     let identifier = live.name();
     let path = registry.versions.file(identifier, Origin::Foreign, live.digest());
-    let max_mb = registry.config.compile.max_module_mb;
-    let Ok((module, signature)) = module_file::read_signed(&path, max_mb).await else {
+    let (Ok(module), Ok(signature)) = (registry.read_module(&path), signature_of(&path)) else {
         return true;
     };
     let source = ModuleSource::Foreign(signature.as_deref());

@@ -1,6 +1,5 @@
 //! The operator goes back to an earlier version, or to the shipped connector.
 
-use std::io;
 use std::sync::Arc;
 
 use super::commit::{Candidate, Change, Committed, Expected, FoldersStep, GrantsStep};
@@ -8,6 +7,7 @@ use super::files::FileState;
 use super::history::{self, Action, Actor};
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
+use super::trust::signature_of;
 use super::versions::Version;
 use super::{ChangeError, Connector, Registry, module_file};
 use store::GrantChange;
@@ -25,15 +25,14 @@ impl Registry {
         to: Option<&str>,
         by: &Actor,
     ) -> Result<Arc<Connector>, ChangeError> {
-        contract::name::identifier(identifier).map_err(|_| ChangeError::Unknown(identifier.to_owned()))?;
+        contract_rules::name::identifier(identifier).map_err(|_| ChangeError::Unknown(identifier.to_owned()))?;
         loop {
             let expected = Expected::now(self);
             let present = self.present_version(&expected, identifier).await;
             let Some(version) = self.rollback_target(identifier, to, present.as_ref()).await? else {
                 return self.restore_shipped(identifier, "rolled_back", Action::RolledBack, by).await;
             };
-            let (module, signature) =
-                module_file::read_signed(&version.path, self.config.compile.max_module_mb).await?;
+            let (module, signature) = (self.read_module(&version.path)?, signature_of(&version.path)?);
             let granted = self.grants.of_version(identifier, &version.digest).await?;
             let grants = granted.as_deref().map_or(GrantSource::Stored, GrantSource::Exactly);
             let source = ModuleSource::Foreign(signature.as_deref());
@@ -65,9 +64,8 @@ impl Registry {
         loop {
             let expected = Expected::now(self);
             let path = self.folders.shipped(identifier).ok_or_else(|| ChangeError::Unknown(identifier.to_owned()))?;
-            let state =
-                FileState::read(&path, Origin::Shipped).ok_or(io::ErrorKind::NotFound).map_err(io::Error::from)?;
-            let module = module_file::read(&path, self.config.compile.max_module_mb).await.map_err(io::Error::from)?;
+            let state = FileState::read(&path, Origin::Shipped)?;
+            let module = self.read_module(&path)?;
             let source = ModuleSource::Shipped;
             let connector = self.load(&module, Some(identifier), GrantSource::Exactly(&[]), source).await?;
             let detail = "the connector that came with the gateway is live again".to_owned();

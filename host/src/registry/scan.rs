@@ -59,9 +59,7 @@ impl Registry {
     /// If a folder cannot be read. Then nothing changes.
     pub async fn scan(self: &Arc<Self>, changed: ChangedFiles) -> io::Result<bool> {
         let mut files = self.files.lock().await;
-        let folders = Arc::clone(&self.folders);
-        // A network file system may take long to answer.
-        let found = tokio::task::spawn_blocking(move || folders.list()).await.map_err(io::Error::other)??;
+        let found = self.folders.list()?;
         for path in files.handled.keys().filter(|path| !found.contains_key(*path)).cloned().collect::<Vec<_>>() {
             files.forget(&path);
             self.forget_refusal(&path);

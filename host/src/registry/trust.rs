@@ -10,13 +10,12 @@ use std::path::{Path, PathBuf};
 use minisign_verify::Signature;
 
 use crate::config::{Publisher, Trust, key_id};
-use crate::regular_file;
 
 /// The name of a module's file with this suffix is the name of the file with the signature.
 const SUFFIX: &str = ".minisig";
 
 /// Maximum length of the text of a signature.
-const MAX_SIGNATURE_BYTES: u64 = 4 << 10;
+const MAX_SIGNATURE_BYTES: usize = 4 << 10;
 
 /// The signature of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,9 +114,8 @@ pub(super) fn file(module: &Path) -> PathBuf {
 ///
 /// # Errors
 /// If it cannot be read.
-pub async fn signature_of(module: &Path) -> io::Result<Option<String>> {
-    // A longer text is cut, and is then not a signature.
-    match regular_file::read(&file(module), MAX_SIGNATURE_BYTES).await {
+pub fn signature_of(module: &Path) -> io::Result<Option<String>> {
+    match files::read_regular(&file(module), MAX_SIGNATURE_BYTES as u64) {
         Ok(text) => Ok(Some(String::from_utf8_lossy(&text).into_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

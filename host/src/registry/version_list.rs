@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
+use super::trust::signature_of;
 use super::versions::Version;
 use super::{ChangeError, Connector, Registry, history, module_file};
 
@@ -82,7 +83,7 @@ impl Registry {
     /// `shipped_dir`.
     async fn available_versions(&self, identifier: &str) -> Result<Vec<Version>, ChangeError> {
         let unknown = || ChangeError::Unknown(identifier.to_owned());
-        contract::name::identifier(identifier).map_err(|_| unknown())?;
+        contract_rules::name::identifier(identifier).map_err(|_| unknown())?;
         let shipped = match self.folders.shipped(identifier) {
             Some(path) => module_file::digest_of(&path, self.config.compile.max_module_mb).await,
             None => None,
@@ -93,8 +94,8 @@ impl Registry {
     }
 
     async fn load_version(&self, identifier: &str, version: &Version) -> Result<Connector, ChangeError> {
-        let (module, signature) = module_file::read_signed(&version.path, self.config.compile.max_module_mb).await?;
-        let source = ModuleSource::of(version.origin, signature.as_deref());
+        let (module, signature) = (self.read_module(&version.path)?, signature_of(&version.path)?);
+        let source = ModuleSource::from_origin(version.origin, signature.as_deref());
         Ok(self.load(&module, Some(identifier), GrantSource::Stored, source).await?)
     }
 }

@@ -9,7 +9,6 @@ use super::folders::remove_file;
 use super::origin::Origin;
 use super::record::Record;
 use super::trust;
-use crate::regular_file;
 
 /// Maximum number of stored versions of a connector from one origin, with the live one.
 const MAX_VERSIONS: usize = 5;
@@ -51,15 +50,15 @@ impl Versions {
         fs::create_dir_all(self.folder_of(identifier, origin))?;
         let path = self.file(identifier, origin, digest);
         if let Some(signature) = signature {
-            store::files::write_atomically(&trust::file(&path), |file| file.write_all(signature.as_bytes()))?;
+            files::write_atomically(&trust::file(&path), |file| file.write_all(signature.as_bytes()))?;
         }
         let newest = self.newest_first(identifier)?.into_iter().next();
         let is_newest = newest.is_some_and(|newest| (newest.origin, newest.digest.as_str()) == (origin, digest));
-        match regular_file::open(&path) {
+        match fs::File::options().write(true).open(&path) {
             // The version was live before. Each start and each command loads it again.
             Ok(_) if is_newest => {}
             Ok(file) => file.set_modified(SystemTime::now())?,
-            Err(_) => store::files::write_atomically(&path, |file| file.write_all(module))?,
+            Err(_) => files::write_atomically(&path, |file| file.write_all(module))?,
         }
         let mut versions = self.of_origin(identifier, origin)?;
         versions.sort_by(|one, other| other.cmp(one));
@@ -110,13 +109,7 @@ impl Versions {
             if let Some(digest) = name.and_then(|name| name.strip_suffix(".wasm"))
                 && !digest.starts_with('.')
             {
-                let live_at = match regular_file::metadata(&path).and_then(|metadata| metadata.modified()) {
-                    Ok(live_at) => live_at,
-                    Err(error) => {
-                        tracing::warn!(file = %path.display(), %error, "a stored version is ignored");
-                        continue;
-                    }
-                };
+                let live_at = fs::metadata(&path)?.modified()?;
                 versions.push(Version { live_at, digest: digest.to_owned(), path: path.clone(), origin });
             }
         }
@@ -183,19 +176,19 @@ mod tests {
         assert_eq!(previous(&versions, Some((Shipped, "aa"))).as_deref(), Some(&b"foreign"[..]));
     }
 
-    #[tokio::test]
-    async fn a_version_keeps_its_signature_until_it_is_removed() {
+    #[test]
+    fn a_version_keeps_its_signature_until_it_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let versions = Versions::open(folder.path()).unwrap();
-        let signature = async || trust::signature_of(&versions.file("one", Foreign, "aa")).await.unwrap();
+        let signature = || trust::signature_of(&versions.file("one", Foreign, "aa")).unwrap();
         store(&versions, Foreign, "aa", b"a", Some("signed"));
         store(&versions, Foreign, "aa", b"a", None);
-        assert_eq!(signature().await.as_deref(), Some("signed"));
+        assert_eq!(signature().as_deref(), Some("signed"));
         for digest in ["b", "c", "d", "e", "f"] {
             sleep(Duration::from_millis(5));
             store(&versions, Foreign, digest, digest.as_bytes(), None);
         }
-        assert_eq!(signature().await, None);
+        assert_eq!(signature(), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! From the text of a JSON Schema to a validator.
+//! Compiles the text of a JSON Schema to a validator.
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -7,8 +7,8 @@ use super::cost::{Cost, MAX_COMPILED_PATTERN_BYTES, TooManySteps};
 use super::explain::explain;
 use super::violations::{Violation, Violations};
 
-/// The schema library builds every violation before it returns the first one. So of a value with more parts than this, it is asked
-/// for the first violation only.
+/// The schema library builds every violation before it returns the first one. If a value has more
+/// parts than this, only its first violation is requested.
 const MANY_PARTS: usize = 10_000;
 
 /// A JSON Schema (draft 2020-12), parsed and compiled.
@@ -27,14 +27,17 @@ impl ValueSchema {
         let document: Value = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
         jsonschema::draft202012::meta::validate(&document)
             .map_err(|error| format!("is not a JSON Schema: {} at {}", error.masked(), error.instance_path()))?;
-        let cost = Cost::of(&document)?;
+        let cost = Cost::measure(&document)?;
         let patterns = jsonschema::PatternOptions::regex()
             .size_limit(MAX_COMPILED_PATTERN_BYTES)
             .dfa_size_limit(MAX_COMPILED_PATTERN_BYTES);
         let validator = jsonschema::draft202012::options()
-            // Patterns come from connectors and are matched with text from callers, so they must not backtrack.
+            // Patterns come from connectors and are matched with text from callers, so they must
+            // not backtrack.
             .with_pattern_options(patterns)
-            .should_validate_formats(false)
+            .should_validate_formats(true)
+            // The text of a caller would be compiled.
+            .with_format("regex", |_: &str| true)
             .build(&document)
             .map_err(|error| format!("cannot be compiled: {}", error.masked()))?;
         Ok(Self { document, validator, cost })
@@ -60,8 +63,8 @@ impl ValueSchema {
         violations.into_list()
     }
 
-    /// Validates a value, and adds its violations to others. `also_known` are names of members that the whole value may have besides
-    /// those of the schema.
+    /// Validates a value, and adds its violations to others. `also_known` are names of members
+    /// that the whole value may have in addition to the members of the schema.
     pub(super) fn validate(&self, value: &Value, also_known: &[&str], violations: &mut Violations) {
         if self.validator.is_valid(value) {
             return;
@@ -82,7 +85,8 @@ impl ValueSchema {
     }
 }
 
-/// Returns `true` if a value has at most `left` parts, itself included, and takes their number off `left`.
+/// Returns `true` if a value has at most `left` parts, itself included, and takes their number off
+/// `left`.
 fn has_at_most(value: &Value, left: &mut usize) -> bool {
     let Some(rest) = left.checked_sub(1) else { return false };
     *left = rest;

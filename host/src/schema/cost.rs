@@ -1,7 +1,8 @@
 //! The cost of a schema: to compile it, and to validate a value.
 //!
-//! Schemas come from connectors, so one may be made to use up memory or time. A schema is measured before it is compiled. The steps
-//! of a validation are counted before a large value is validated, because the schema library cannot be stopped.
+//! Schemas come from connectors, so a schema may be made to use up memory or time. A schema is
+//! measured before it is compiled. The steps of a validation are counted before a large value is
+//! validated, because the schema library cannot be stopped.
 
 use std::collections::HashMap;
 
@@ -35,7 +36,8 @@ const MAX_STEPS: u64 = 20_000_000;
 /// One step compares this number of characters with one state of a pattern.
 const STATES_PER_STEP: u64 = 16;
 
-/// Keywords that change the meaning of references. A reference could then lead elsewhere than it seems.
+/// Keywords that change the meaning of references. A reference could then lead to another place
+/// than it appears to.
 const REFUSED: [&str; 5] = ["$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"];
 
 /// A validation would take too many steps.
@@ -46,13 +48,13 @@ pub struct TooManySteps;
 pub(super) struct Cost {
     subschemas: u64,
     patterns: u64,
-    /// The most steps for each byte of a value.
+    /// Largest number of steps for each byte of a value.
     weight: u64,
     /// The number of states of each pattern.
     states: HashMap<String, u64>,
 }
 
-/// Checks what all schemas of a module cost together.
+/// Checks the total cost of all schemas of a module.
 ///
 /// # Errors
 /// A sentence without a full stop.
@@ -64,7 +66,7 @@ pub fn check_module<'a>(schemas: impl Iterator<Item = &'a str> + Clone) -> Resul
     for text in schemas {
         // A text that is not JSON or breaks a bound is refused by name when it is compiled.
         let Ok(document) = serde_json::from_str(text) else { continue };
-        let Ok(cost) = Cost::of(&document) else { continue };
+        let Ok(cost) = Cost::measure(&document) else { continue };
         subschemas += cost.subschemas;
         patterns += cost.patterns;
     }
@@ -82,7 +84,7 @@ impl Cost {
     ///
     /// # Errors
     /// A phrase that names the bound which it breaks, to follow the name of the schema.
-    pub(super) fn of(document: &Value) -> Result<Self, String> {
+    pub(super) fn measure(document: &Value) -> Result<Self, String> {
         refuse_keywords(document, true)?;
         let mut measure = Measure {
             document,
@@ -106,7 +108,8 @@ impl Cost {
     }
 }
 
-/// Refuses keywords that change the meaning of references. An `$id` of the whole document changes nothing.
+/// Refuses keywords that change the meaning of references. An `$id` of the whole document changes
+/// nothing.
 fn refuse_keywords(value: &Value, is_root: bool) -> Result<(), String> {
     match value {
         Value::Object(members) => {
@@ -132,7 +135,7 @@ fn target<'a>(document: &'a Value, reference: &str) -> Option<&'a Value> {
 enum Scope {
     /// The value itself.
     Same,
-    /// Its members or items.
+    /// The members or items of the value.
     Children,
 }
 
@@ -163,8 +166,9 @@ fn subschemas<'a>(keyword: &str, value: &'a Value) -> Option<(Scope, Vec<&'a Val
     Some((scope, subschemas))
 }
 
-/// The schema library applies the subschemas of these keywords twice: first to decide, then to explain. With `unevaluated…`
-/// next to them, it applies all of them again to find what they evaluated.
+/// The schema library applies the subschemas of these keywords twice: first to decide, then to
+/// explain. With `unevaluated…` next to them, it applies all of them again to find what they
+/// evaluated.
 fn repetitions(keyword: &str) -> u64 {
     if matches!(keyword, "anyOf" | "oneOf") { 2 } else { 1 }
 }
@@ -262,7 +266,8 @@ impl<'a> Measure<'a> {
         if let Some(states) = self.cost.states.get(pattern) {
             return Ok(*states);
         }
-        // The schema library translates patterns that only ECMAScript has, and refuses those that are wrong or too large.
+        // The schema library translates patterns that only ECMAScript has, and refuses those that
+        // are wrong or too large.
         let states = regex_syntax::parse(pattern).map_or(MAX_PATTERN_STATES, |parsed| states(&parsed));
         if states > MAX_PATTERN_STATES {
             return Err(format!("has a pattern of more than {MAX_PATTERN_STATES} states: `{}`", cut(pattern)));

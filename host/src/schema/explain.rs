@@ -1,4 +1,4 @@
-//! Violations in words that say what to do.
+//! Describes violations in words that say what to do.
 
 use std::fmt;
 
@@ -7,11 +7,12 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde_json::Value;
 
 use super::violations::Violations;
-use contract::pointer;
 use contract::words::shortened;
+use contract_rules::pointer;
 
-/// Adds the violations that an error of the schema library stands for. They do not repeat values of the caller, which may be
-/// secrets. `also_known` are names of members that the whole value may have besides those of the schema.
+/// Adds the violations that an error of the schema library stands for. They do not repeat values of
+/// the caller, which may be secrets. `also_known` are names of members that the whole value may
+/// have in addition to the members of the schema.
 pub(super) fn explain(schema: &Value, error: &ValidationError<'_>, also_known: &[&str], violations: &mut Violations) {
     let parent = error.instance_path().as_str();
     match error.kind() {
@@ -53,7 +54,9 @@ fn requirement(kind: &ValidationErrorKind) -> Option<String> {
         ValidationErrorKind::Type { kind } => format!("Must be {}.", types(kind)),
         ValidationErrorKind::Enum { options } => match options.as_array() {
             // `null` stands for an absent field, which callers know.
-            Some(options) => format!("Must be one of {}.", list(options.iter().filter(|option| !option.is_null()))),
+            Some(options) => {
+                format!("Must be one of {}.", join_names(options.iter().filter(|option| !option.is_null())))
+            }
             None => return None,
         },
         ValidationErrorKind::Constant { expected_value } => format!("Must be {expected_value}."),
@@ -63,10 +66,17 @@ fn requirement(kind: &ValidationErrorKind) -> Option<String> {
         ValidationErrorKind::MaxLength { limit } => format!("Must have at most {limit} characters."),
         ValidationErrorKind::MinItems { limit } => format!("Must have at least {limit} items."),
         ValidationErrorKind::MaxItems { limit } => format!("Must have at most {limit} items."),
+        ValidationErrorKind::Format { format } => match format.as_str() {
+            "date-time" => "Must be a date and time with its offset, such as 2026-01-31T09:30:00Z.".to_owned(),
+            "date" => "Must be a date, such as 2026-01-31.".to_owned(),
+            "email" => "Must be an email address.".to_owned(),
+            "uri" => "Must be a URI with its scheme, such as https://example.com/page.".to_owned(),
+            format => format!("Must have the format `{format}`."),
+        },
         ValidationErrorKind::UniqueItems => "Must not contain an item twice.".to_owned(),
         ValidationErrorKind::Pattern { pattern } => format!("Must match the pattern {pattern}."),
         ValidationErrorKind::Not { schema } => {
-            format!("Must be none of {}.", list(schema.get("enum")?.as_array()?.iter()))
+            format!("Must be none of {}.", join_names(schema.get("enum")?.as_array()?.iter()))
         }
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
             let mut reasons: Vec<String> =
@@ -100,7 +110,7 @@ fn article(kind: &str) -> String {
     }
 }
 
-fn list<T: fmt::Display>(items: impl Iterator<Item = T>) -> String {
+fn join_names<T: fmt::Display>(items: impl Iterator<Item = T>) -> String {
     let items: Vec<String> = items.map(|item| item.to_string()).collect();
     items.join(", ")
 }

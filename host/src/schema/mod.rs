@@ -1,26 +1,29 @@
-//! The schemas of operations: they validate request bodies, and separate the members for the connector from those that shape
-//! the answer.
+//! The schemas of operations: they validate request bodies, and separate the members for the
+//! connector from the members that shape the answer.
 //!
 //! - here: the schema of a request body
-//! - `compile`: any JSON Schema; `cost`: bounds on what it takes; `trial`: the schemas of a module, tried in a limited process
-//! - `members`: the members of an object as text; `violations`: as many as an answer lists; `explain`: violations in words
+//! - `compile`: compiles any JSON Schema, and validates with it
+//! - `cost`: bounds the cost of a schema and of a validation
+//! - `trial`: compiles and tries the schemas of a module in a limited process
+//! - `violations`: collects as many violations as an answer lists
+//! - `explain`: violations in words
 
 mod compile;
 mod cost;
 mod explain;
-mod members;
 mod trial;
 mod violations;
 
 use std::borrow::Cow;
 use std::fmt;
 
+use json_text::Member;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use self::members::{Members, join};
 use contract::words::shortened;
-use contract::{NULLABLE, pointer};
+use contract_rules::pointer;
+use contract_rules::schema::NULLABLE;
 use shape::Shape;
 
 pub use self::compile::ValueSchema;
@@ -33,11 +36,13 @@ pub use self::violations::{MAX_VIOLATIONS, MORE_VIOLATIONS, Violation};
 /// Accepts a URL, or says in a sentence what is wrong with it.
 pub type UrlCheck = fn(&str) -> Result<(), String>;
 
-/// The most memory that validating a body takes, besides the body itself. A body of many small parts takes much more than its text:
-/// `{"a":1},` has 8 bytes, and takes about 600 when it is parsed.
+/// Upper bound of the memory that the validation of a body takes, in addition to the body itself.
+/// A body of many small parts takes much more than its text: `{"a":1},` has 8 bytes, and takes
+/// about 600 when it is parsed.
 pub fn parsed_bytes(body: &[u8]) -> usize {
     let of_parts = |byte: &u8| match byte {
-        // An object has room for several members. A list and each further part have room for twice as many.
+        // An object has room for several members. A list and each further part have room for twice
+        // as many.
         b'{' => 480,
         b'[' | b',' => 144,
         _ => 0,
@@ -52,7 +57,8 @@ pub struct Schema {
     envelope: bool,
     /// Set if the operation runs in the background unless the caller waits.
     background: Option<UrlCheck>,
-    /// Members whose null the connector gets. For the others null means that the member is absent.
+    /// Members whose null the connector gets. For other members null means that the member is
+    /// absent.
     nullable: Vec<String>,
 }
 
@@ -74,15 +80,16 @@ pub(crate) const MAX_CALLBACK_URLS: usize = 10;
 
 /// A valid request body.
 pub struct Input<'a> {
-    /// JSON text of an object for the connector: the body without the members of the envelope, and without nulls that mean an absent member.
+    /// JSON text of an object for the connector: the body without the members of the envelope, and
+    /// without nulls that mean an absent member.
     pub text: Cow<'a, str>,
-    /// How the caller wants the answer shaped.
+    /// The filters and fields that the caller chose for the answer.
     pub shape: Shape,
     /// `None` if the caller waits for the answer.
     pub background: Option<Background>,
 }
 
-/// The wish of a caller that an operation runs in the background.
+/// The options of a call that runs in the background.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Background {
     /// URLs that receive the end.
@@ -94,7 +101,7 @@ pub struct Background {
 pub enum InputError {
     /// The body is not JSON. The text says where.
     NotJson(String),
-    /// The body breaks the schema. The violations are as many as an answer lists.
+    /// The body breaks the schema. At most as many violations as an answer lists.
     Invalid(Vec<Violation>),
     /// The schema needs too many steps to validate the body. This is the connector's fault.
     TooCostly(TooManySteps),
@@ -134,8 +141,9 @@ impl Schema {
         Ok(Self { schema, envelope, background: None, nullable })
     }
 
-    /// Returns the schema of an operation that runs in the background, unless the member `waiting` is true. The schema declares
-    /// this member, and perhaps `callback_urls`, which `check_url` accepts.
+    /// Returns the schema of an operation that runs in the background, unless the member `waiting`
+    /// is true. The schema declares this member, and perhaps `callback_urls`, which `check_url`
+    /// accepts.
     #[must_use]
     pub fn in_background(self, check_url: UrlCheck) -> Self {
         Self { background: Some(check_url), ..self }
@@ -155,7 +163,7 @@ impl Schema {
     ///
     /// # Errors
     /// If the body is not JSON, or breaks the schema or the rules of the envelope.
-    pub fn read<'a>(&self, body: &'a [u8]) -> Result<Input<'a>, InputError> {
+    pub fn parse<'a>(&self, body: &'a [u8]) -> Result<Input<'a>, InputError> {
         let body = body.trim_ascii();
         let body = if body.is_empty() || body == b"null" { b"{}" } else { body };
         if body.starts_with(BYTE_ORDER_MARK) {
@@ -173,16 +181,12 @@ impl Schema {
                 detail: "The body must be a JSON object.".to_owned(),
             }]));
         }
-        let Members(members) = serde_json::from_str(text).map_err(not_json)?;
+        let members = json_text::members(text).map_err(not_json)?;
         self.read_members(text, &members)
     }
 
     /// Validates the members of a body whose text is `text`.
-    fn read_members<'a>(
-        &self,
-        text: &'a str,
-        members: &[(Cow<'a, str>, &'a RawValue)],
-    ) -> Result<Input<'a>, InputError> {
+    fn read_members<'a>(&self, text: &'a str, members: &[Member<'a>]) -> Result<Input<'a>, InputError> {
         let mut violations = Violations::default();
         let mut value = serde_json::Map::with_capacity(members.len());
         let (mut fields, mut filters) = (None, None);
@@ -195,14 +199,15 @@ impl Schema {
             } else if self.envelope && name == RESPONSE_FILTERS {
                 filters.replace(*raw).is_some()
             } else if name == "query" && is_null {
-                // Every operation accepts an empty `query`, so that callers may always send the member.
+                // Every operation accepts an empty `query`, so that callers may always send the
+                // member.
                 false
             } else {
                 let member = serde_json::from_str(raw.get()).map_err(|error| not_readable(name, &error))?;
                 let is_for_gateway = self.background.is_some() && matches!(&**name, WAITING | CALLBACK_URLS);
                 let is_absent = is_null && !self.nullable.iter().any(|nullable| nullable == name);
                 if !is_absent && !is_for_gateway {
-                    for_connector.push((name, *raw));
+                    for_connector.push((name.as_ref(), *raw));
                 }
                 value.insert(name.clone().into_owned(), member).is_some()
             };
@@ -241,7 +246,7 @@ impl Schema {
             return Err(InputError::Invalid(violations.into_list()));
         };
         let is_whole = for_connector.len() == members.len();
-        let text = if is_whole { Cow::Borrowed(text) } else { Cow::Owned(join(&for_connector)) };
+        let text = if is_whole { Cow::Borrowed(text) } else { Cow::Owned(json_text::object(for_connector)) };
         Ok(Input { text, shape, background })
     }
 }
@@ -274,7 +279,8 @@ fn not_json(error: serde_json::Error) -> InputError {
     InputError::NotJson(format!("the body is not JSON: {error}"))
 }
 
-/// A member that is JSON, but that cannot be read. The place in the error is not told, because it is counted from the member.
+/// A member that is JSON, but that cannot be read. The message leaves out the position, because
+/// it is counted from the beginning of the member.
 fn not_readable(member: &str, error: &serde_json::Error) -> InputError {
     let member = shortened(member);
     let reason = error.to_string();
@@ -294,178 +300,4 @@ fn not_readable(member: &str, error: &serde_json::Error) -> InputError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn schema() -> Schema {
-        Schema::compile(
-            r#"{
-                "type": "object", "additionalProperties": false, "required": ["calendar_id"],
-                "properties": {
-                    "calendar_id": {"type": "string", "minLength": 1},
-                    "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 10},
-                    "body": {"type": ["object", "null"]},
-                    "milestone": {"type": ["integer", "null"], "nullable": true},
-                    "query": {"type": ["object", "null"], "additionalProperties": false,
-                              "properties": {"maxResults": {}, "pageToken": {}}}
-                }
-            }"#,
-            true,
-        )
-        .unwrap()
-    }
-
-    fn violations(body: &str) -> Vec<(String, String)> {
-        match schema().read(body.as_bytes()).map(|_| ()) {
-            Err(InputError::Invalid(violations)) => violations.into_iter().map(|v| (v.pointer, v.detail)).collect(),
-            other => panic!("expected violations, got {other:?}"),
-        }
-    }
-
-    #[test]
-    fn a_plain_body_reaches_the_connector_as_it_was_written() {
-        let body = br#"{"calendar_id": "a", "body": {"n": 1.0, "big": 123456789012345678901234567890}}"#;
-        let schema = schema();
-        let input = schema.read(body).unwrap();
-        assert!(matches!(input.text, Cow::Borrowed(_)));
-        assert_eq!(input.text.as_bytes(), body);
-    }
-
-    #[test]
-    fn the_connector_does_not_get_the_envelope_and_nulls() {
-        let schema = schema();
-        let body = br#"{"calendar_id":"a","response_fields":["x"],"count":null,"query":null,"body":{"n":1.0}}"#;
-        let input = schema.read(body).unwrap();
-        assert_eq!(input.text, r#"{"calendar_id":"a","body":{"n":1.0}}"#);
-        assert!(!input.shape.is_identity());
-    }
-
-    #[test]
-    fn the_connector_gets_null_for_a_nullable_member() {
-        let schema = schema();
-        let input = schema.read(br#"{"calendar_id":"a","milestone":null,"count":null}"#).unwrap();
-        assert_eq!(input.text, r#"{"calendar_id":"a","milestone":null}"#);
-    }
-
-    #[test]
-    fn all_violations_are_named_at_once_with_their_pointers() {
-        let found = violations(r#"{"count": 11, "query": {"maxResult": 1}, "calender_id": "x", "response_fields": 1}"#);
-        let pointers: Vec<&str> = found.iter().map(|(pointer, _)| pointer.as_str()).collect();
-        for pointer in ["/count", "/query/maxResult", "/calender_id", "/calendar_id", "/response_fields"] {
-            assert!(pointers.contains(&pointer), "{pointer} in {pointers:?}");
-        }
-        let text = format!("{found:?}");
-        assert!(text.contains("did you mean `maxResults`?"), "{text}");
-        assert!(text.contains("did you mean `calendar_id`?"), "{text}");
-        assert!(text.contains("Must be at most 10."), "{text}");
-    }
-
-    #[test]
-    fn a_body_with_very_many_parts_is_told_its_first_violation() {
-        let schema = r#"{"type": "object", "properties": {"ids": {"items": {"type": "string"}}}}"#;
-        let schema = Schema::compile(schema, true).unwrap();
-        let found = |count: usize| match schema.read(format!(r#"{{"ids": [1{}]}}"#, ",1".repeat(count - 1)).as_bytes())
-        {
-            Err(InputError::Invalid(violations)) => violations,
-            _ => panic!("the body is not valid"),
-        };
-        assert_eq!(found(MAX_VIOLATIONS).len(), MAX_VIOLATIONS);
-        let over = found(9000);
-        assert_eq!((over.len(), over[MAX_VIOLATIONS].detail.as_str()), (MAX_VIOLATIONS + 1, MORE_VIOLATIONS));
-        let many = found(20_000);
-        assert_eq!((many.len(), many[0].pointer.as_str(), many[1].detail.as_str()), (2, "/ids/0", MORE_VIOLATIONS));
-    }
-
-    #[test]
-    fn values_are_not_repeated_in_a_violation() {
-        let found = violations(r#"{"calendar_id": ["hunter2"], "count": "hunter2"}"#);
-        assert!(!format!("{found:?}").contains("hunter2"), "{found:?}");
-    }
-
-    #[test]
-    fn an_empty_body_counts_as_an_empty_object() {
-        for body in ["", "  \n", "null", "{}"] {
-            assert_eq!(violations(body), [("/calendar_id".to_owned(), "`calendar_id` is required.".to_owned())]);
-        }
-    }
-
-    #[test]
-    fn a_body_that_is_not_an_object_is_a_violation_and_a_body_that_is_not_json_is_not_json() {
-        assert_eq!(violations("[1]")[0].0, "");
-        for body in ["{", "{\"a\":}", "nul", "\u{feff}{}"] {
-            assert!(matches!(schema().read(body.as_bytes()), Err(InputError::NotJson(_))), "{body}");
-        }
-        assert!(matches!(schema().read(b"\xff\xfe"), Err(InputError::NotJson(_))));
-    }
-
-    #[test]
-    fn a_member_sent_twice_is_a_violation() {
-        assert!(format!("{:?}", violations(r#"{"calendar_id":"a","calendar_id":"b"}"#)).contains("more than once"));
-    }
-
-    fn search() -> Schema {
-        let schema = r#"{
-            "type": "object", "additionalProperties": false,
-            "properties": {
-                "query": {"type": ["string", "null"]},
-                "waiting": {"type": ["boolean", "null"]},
-                "callback_urls": {"type": ["array", "null"], "items": {"type": "string"}}
-            }
-        }"#;
-        let check: UrlCheck = |url| if url.starts_with("https://") { Ok(()) } else { Err("Must be https.".to_owned()) };
-        Schema::compile(schema, true).unwrap().in_background(check)
-    }
-
-    #[test]
-    fn a_background_operation_waits_only_if_the_caller_says_so_and_names_no_callback() {
-        let schema = search();
-        let background = |body: &'static str| schema.read(body.as_bytes()).unwrap().background;
-        let without_callbacks = || Some(Background { callback_urls: vec![] });
-        assert_eq!(background(r#"{"waiting": true}"#), None);
-        assert_eq!(background(r#"{"waiting": true, "callback_urls": []}"#), None);
-        assert_eq!(background(r#"{"waiting": true, "callback_urls": null}"#), None);
-        for body in ["", "{}", r#"{"waiting": false}"#, r#"{"waiting": null}"#] {
-            assert_eq!(background(body), without_callbacks(), "{body}");
-        }
-        let urls = r#"{"waiting": true, "callback_urls": ["https://a.example", "https://b.example"]}"#;
-        let expected = vec!["https://a.example".to_owned(), "https://b.example".to_owned()];
-        assert_eq!(background(urls), Some(Background { callback_urls: expected }));
-    }
-
-    #[test]
-    fn the_connector_does_not_get_the_members_of_the_background() {
-        let schema = search();
-        let body = br#"{"query":"a","waiting":true,"callback_urls":["https://a.example"]}"#;
-        assert_eq!(schema.read(body).unwrap().text, r#"{"query":"a"}"#);
-        let ordinary = Schema { background: None, ..search() };
-        let input = ordinary.read(body).unwrap();
-        assert_eq!((input.text.as_bytes(), input.background), (&body[..], None));
-    }
-
-    #[test]
-    fn wrong_members_of_the_background_are_violations() {
-        let refused = |body: String| search().read(body.as_bytes()).is_err();
-        assert!(refused(r#"{"waiting": "yes"}"#.to_owned()));
-        assert!(refused(r#"{"callback_urls": "https://a.example"}"#.to_owned()));
-        assert!(refused(r#"{"callback_urls": [1]}"#.to_owned()));
-        let urls = |count: usize| {
-            let urls: Vec<String> = (0..count).map(|number| format!("https://a.example/{number}")).collect();
-            serde_json::json!({ "callback_urls": urls }).to_string()
-        };
-        let body = br#"{"callback_urls": ["https://a.example/", "done", 1]}"#;
-        let Err(InputError::Invalid(violations)) = search().read(body) else { panic!("the body is not valid") };
-        let mut pointers: Vec<&str> = violations.iter().map(|violation| violation.pointer.as_str()).collect();
-        pointers.sort_unstable();
-        assert_eq!(pointers, ["/callback_urls/1", "/callback_urls/2"], "{violations:?}");
-        assert!(!refused(urls(MAX_CALLBACK_URLS)));
-        assert!(refused(urls(MAX_CALLBACK_URLS + 1)));
-    }
-
-    #[test]
-    fn a_text_that_is_not_a_schema_is_refused() {
-        assert!(Schema::compile("{", true).is_err());
-        assert!(Schema::compile("[]", true).is_err());
-        assert!(Schema::compile(r#"{"type":"object","properties":7}"#, true).is_err());
-        assert!(Schema::compile(r#"{"type":"object","properties":{"a":{"pattern":"("}}}"#, true).is_err());
-    }
-}
+mod tests;

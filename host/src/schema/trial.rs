@@ -1,7 +1,7 @@
 //! The trial of a module's schemas, in a process with limits of memory and time.
 //!
-//! The bounds of a schema's cost are counted, and a count may be wrong. So the schemas of a module are compiled and tried first
-//! where this can do no harm.
+//! The bounds of a schema's cost are counted, and a count may be wrong. So the schemas of a
+//! module are first compiled and tried in a process where this does no harm.
 
 use std::fs;
 use std::io::{self, Error};
@@ -24,7 +24,7 @@ pub struct Trial(Vec<Tried>);
 struct Tried {
     /// The operation or setting that it belongs to.
     owner: String,
-    /// Its name there.
+    /// The name of the schema there.
     part: String,
     schema: String,
     kind: Kind,
@@ -52,7 +52,7 @@ impl Kind {
 
 impl Trial {
     /// The schemas of a manifest.
-    pub fn of(manifest: &Manifest) -> Self {
+    pub fn of_manifest(manifest: &Manifest) -> Self {
         let mut tried = Vec::new();
         for operation in &manifest.operations {
             let owner = || format!("operation `{}`", operation.path);
@@ -97,7 +97,7 @@ impl Trial {
     ///
     /// # Errors
     /// A sentence without a full stop that says what is wrong.
-    fn run(&self) -> Result<(), String> {
+    fn run_trial(&self) -> Result<(), String> {
         check_module(self.0.iter().map(|tried| tried.schema.as_str()))?;
         // All of them are held until the end, as a live connector holds them.
         let mut inputs = Vec::new();
@@ -110,7 +110,7 @@ impl Trial {
                 Kind::Input { envelope, background } => {
                     let schema = Schema::compile(&tried.schema, envelope).map_err(wrong)?;
                     let schema = if background { schema.in_background(|_| Ok(())) } else { schema };
-                    let refusal = example.and_then(|example| schema.read(example.as_bytes()).err());
+                    let refusal = example.and_then(|example| schema.parse(example.as_bytes()).err());
                     inputs.push(schema);
                     refusal
                 }
@@ -152,10 +152,11 @@ fn refusal_of(schema: &ValueSchema, example: &str) -> Option<InputError> {
 pub fn run_file(file: &Path) -> Result<(), String> {
     let text = fs::read(file).map_err(|error| format!("its schemas cannot be read: {error}"))?;
     let trial: Trial = serde_json::from_slice(&text).map_err(|error| format!("its schemas cannot be read: {error}"))?;
-    trial.run()
+    trial.run_trial()
 }
 
-/// The most memory that this process has used. 0 if the kernel does not say it; then the limit of the process holds alone.
+/// The most memory that this process has used. 0 if the kernel does not report it. Only the limit
+/// of the process applies then.
 fn peak_memory_kb() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -169,7 +170,7 @@ mod tests {
     fn trial(schema: &str, kind: Kind, example: Option<&str>) -> Result<(), String> {
         let example = example.map(str::to_owned);
         let (owner, part) = ("setting `a`".to_owned(), "schema".to_owned());
-        Trial(vec![Tried { owner, part, schema: schema.to_owned(), kind, example }]).run()
+        Trial(vec![Tried { owner, part, schema: schema.to_owned(), kind, example }]).run_trial()
     }
 
     #[test]

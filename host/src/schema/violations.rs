@@ -1,12 +1,13 @@
-//! The violations of one value: as many as an answer lists, in messages of a readable length.
+//! Collects the violations of one value: as many as an answer lists, in messages of a readable
+//! length.
 
-use contract::pointer;
 use contract::words::{nearest, shortened};
+use contract_rules::pointer;
 
 /// Maximum number of violations in one answer. Further ones are neither built nor counted.
 pub const MAX_VIOLATIONS: usize = shape::MAX_VIOLATIONS;
 
-/// Says that there are more violations than those before it.
+/// The detail of the last violation if there are more.
 pub const MORE_VIOLATIONS: &str = "Further violations are not listed.";
 
 /// Unknown names of one value for which the nearest known name is looked up.

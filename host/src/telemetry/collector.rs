@@ -24,7 +24,7 @@ use url::Url;
 
 use egress::{Body, Egress, EgressError, Headers, Request, Target, Upstream};
 
-/// The longest time of one request.
+/// Longest time for one request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A collector answers with a few bytes.
@@ -36,7 +36,7 @@ pub(super) struct Collector {
     upstream: Upstream,
     headers: Headers,
     resource: ResourceAttributesWithSchema,
-    /// `true` since a request failed, so that only the first failure is logged.
+    /// `true` after a failed request, so that only the first failure is logged.
     is_failing: AtomicBool,
 }
 
@@ -129,14 +129,14 @@ impl Collector {
     }
 }
 
-/// Takes the batches of the span processor, whose thread is not one of the runtime.
+/// Sends the batches of the span processor, whose thread does not belong to the runtime.
 pub(super) struct Spans {
     collector: Arc<Collector>,
     runtime: Handle,
 }
 
 impl Spans {
-    /// Sends on the present runtime.
+    /// Sends on the current runtime.
     pub(super) fn new(collector: &Arc<Collector>) -> Self {
         Self { collector: Arc::clone(collector), runtime: Handle::current() }
     }
@@ -154,7 +154,7 @@ impl SpanExporter for Spans {
         let sent = self.runtime.spawn(async move { collector.send_spans(batch).await }).await;
         match sent {
             Ok(sent) => sent.map_err(OTelSdkError::InternalFailure),
-            // The gateway ends.
+            // The gateway stops.
             Err(cancelled) => Err(OTelSdkError::InternalFailure(cancelled.to_string())),
         }
     }

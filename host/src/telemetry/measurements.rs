@@ -1,4 +1,5 @@
-//! The gateway's metrics as the collector takes them. They are read from the text of `/metrics`, so that both show the same.
+//! Converts the gateway's metrics for the collector. They are read from the text of `/metrics`,
+//! so that both show the same values.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,11 +16,11 @@ use crate::metrics::Metrics;
 
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 
-/// The present values. They are counted since `began`.
-pub(super) fn read(metrics: &Metrics, began: SystemTime) -> Vec<Metric> {
+/// Returns the present values, which are counted since `began`.
+pub(super) fn read_metrics(metrics: &Metrics, began: SystemTime) -> Vec<Metric> {
     // The gateway's metrics can always be encoded.
     let text = metrics.encode().unwrap_or_default();
-    parse(&text, nanoseconds(began), nanoseconds(SystemTime::now()))
+    parse_exposition(&text, nanoseconds(began), nanoseconds(SystemTime::now()))
 }
 
 fn nanoseconds(time: SystemTime) -> u64 {
@@ -27,9 +28,9 @@ fn nanoseconds(time: SystemTime) -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Reads the text of OpenMetrics 1.0, as the crate `prometheus-client` writes it: all lines of a metric follow one another, and
-/// the buckets of a histogram have the order of their bounds.
-fn parse(text: &str, began: u64, now: u64) -> Vec<Metric> {
+/// Reads the text of OpenMetrics 1.0, as the crate `prometheus-client` writes it: all lines of a
+/// metric follow one another, and the buckets of a histogram have the order of their bounds.
+fn parse_exposition(text: &str, began: u64, now: u64) -> Vec<Metric> {
     let mut metrics: Vec<Metric> = Vec::new();
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("# HELP ") {
@@ -146,7 +147,7 @@ fn add(metric: &mut Metric, sample: Sample<'_>, began: u64, now: u64) {
                 (Some("sum"), _) => point.sum = Some(value),
                 (Some("count"), _) => point.count = value as u64,
                 (Some("bucket"), Some(bound)) => {
-                    // A bucket of the text includes the smaller ones.
+                    // Prometheus buckets are cumulative.
                     let smaller: u64 = point.bucket_counts.iter().sum();
                     point.bucket_counts.push((value as u64).saturating_sub(smaller));
                     point.explicit_bounds.extend(bound.parse().ok().filter(|bound: &f64| bound.is_finite()));
@@ -164,8 +165,6 @@ fn attributes(labels: Vec<(&str, String)>) -> Vec<Attribute> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::metrics::RequestLabels;
 
@@ -179,8 +178,10 @@ mod tests {
         let odd = "a \"quoted\", {odd}\\ name\nin two lines";
         let labels = RequestLabels { connector: "demo".to_owned(), operation: odd.to_owned(), status: 200 };
         let requests = metrics.requests.get_or_create_owned(&labels);
-        (0..3).for_each(|_| requests.inc());
-        let all = read(&metrics, UNIX_EPOCH);
+        for _ in 0..3 {
+            requests.inc();
+        }
+        let all = read_metrics(&metrics, UNIX_EPOCH);
         let Some(Data::Sum(sum)) = &metric(&all, "gateway_requests").data else { panic!("{all:?}") };
         assert!(sum.is_monotonic);
         let [point] = &sum.data_points[..] else { panic!("{sum:?}") };
@@ -194,9 +195,9 @@ mod tests {
         let metrics = Metrics::default();
         let seconds = &metrics.operation("demo", "run").seconds;
         for time in [0.000_02, 0.000_03, 0.000_04, 3600.0] {
-            seconds.observe(Duration::from_secs_f64(time));
+            seconds.observe(time);
         }
-        let all = read(&metrics, UNIX_EPOCH);
+        let all = read_metrics(&metrics, UNIX_EPOCH);
         let metric = metric(&all, "gateway_request_seconds");
         assert_eq!(metric.unit, "s");
         let Some(Data::Histogram(histogram)) = &metric.data else { panic!("{metric:?}") };
@@ -211,7 +212,7 @@ mod tests {
     fn a_gauge_is_a_gauge_and_a_metric_without_values_is_left_out() {
         let metrics = Metrics::default();
         metrics.connectors.set(7);
-        let all = read(&metrics, UNIX_EPOCH);
+        let all = read_metrics(&metrics, UNIX_EPOCH);
         let Some(Data::Gauge(gauge)) = &metric(&all, "gateway_connectors").data else { panic!("{all:?}") };
         assert_eq!(gauge.data_points[0].value, Some(Value::AsDouble(7.0)));
         assert!(!all.iter().any(|metric| metric.name == "gateway_refreshes"));

@@ -1,13 +1,15 @@
-//! Spans and metrics for an OpenTelemetry collector, by OTLP over HTTP. Off unless `telemetry.endpoint` is set.
+//! Spans and metrics for an OpenTelemetry collector, by OTLP over HTTP. Off unless
+//! `telemetry.endpoint` is set.
 //!
 //! - here: starts and stops the export
 //! - [`trace`]: the spans of one call
 //! - [`collector`]: sends to the collector
 //! - [`measurements`]: the gateway's metrics in the form of the collector
 //!
-//! Spans wait in a bounded queue. If the collector is slow or away, further spans are dropped, and calls are not held up. An
-//! attribute is a name of a route, of a connector, of an operation, of a tenant or of a host, a status or a request id. So no body,
-//! no query, no header and no user can be in a span.
+//! Spans go to a bounded queue, and a dedicated thread exports them. If the collector is slow or
+//! does not respond, further spans are dropped, and calls are not delayed. An attribute is a name
+//! of a route, of a connector, of an operation, of a tenant or of a host, a status or a request id.
+//! So no body, no query, no header and no user can be in a span.
 
 mod collector;
 mod measurements;
@@ -43,7 +45,7 @@ const BATCH: usize = 512;
 /// Time after which spans are sent that do not fill a batch.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Least and longest time for sending what waits at the end of the gateway.
+/// Shortest and longest time for sending the queued spans when the gateway stops.
 const LAST_SENDING: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
 
 /// The export of spans and metrics. Clones are the same export.
@@ -60,7 +62,8 @@ struct Export {
 }
 
 impl Telemetry {
-    /// Starts the export, if the operator wants it. Must be called in the runtime that requests to the collector run on.
+    /// Starts the export, if the operator has configured it. Must be called in the runtime that
+    /// requests to the collector run on.
     ///
     /// # Errors
     /// If requests cannot be sent to the configured URL.
@@ -100,15 +103,21 @@ impl Telemetry {
         }
     }
 
-    /// The trace of a job. It begins here, because the call that added the job has ended.
-    pub fn job(&self, job_id: &str) -> Trace {
+    /// Returns `true` if spans are sent to a collector.
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The trace of a job. It begins here, because the call that added the job has ended. It has a
+    /// link to the span of that call, whose [name](Trace::name) was stored.
+    pub fn job(&self, job_id: &str, call: Option<String>) -> Trace {
         match &self.0 {
             None => Trace::default(),
-            Some(export) => Trace::of_job(&export.tracer, job_id),
+            Some(export) => Trace::of_job(&export.tracer, job_id, call),
         }
     }
 
-    /// Sends what waits, until the deadline.
+    /// Sends the queued spans and the metrics, until the deadline.
     pub async fn stop(&self, deadline: Instant) {
         let Some(export) = &self.0 else { return };
         export.periodic.abort();
@@ -117,8 +126,8 @@ impl Telemetry {
         let provider = export.provider.clone();
         let sending = async {
             let spans = tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(wait));
-            let metrics = export.collector.send_metrics(measurements::read(&export.metrics, export.began));
-            // The collector has logged why it takes nothing.
+            let metrics = export.collector.send_metrics(measurements::read_metrics(&export.metrics, export.began));
+            // [`Collector`] has logged the failure.
             let _ = tokio::join!(spans, metrics);
         };
         if timeout_at(Instant::now() + wait, sending).await.is_err() {
@@ -127,15 +136,16 @@ impl Telemetry {
     }
 }
 
-/// Sends the metrics again and again.
+/// Sends the metrics at each interval.
 async fn send_metrics(collector: Arc<Collector>, metrics: Arc<Metrics>, began: SystemTime, interval: Duration) {
     loop {
         tokio::time::sleep(interval).await;
-        collector.send_metrics(measurements::read(&metrics, began)).await;
+        collector.send_metrics(measurements::read_metrics(&metrics, began)).await;
     }
 }
 
-/// The description of this gateway. Its instance id is new at each start, as the counters are.
+/// The description of this gateway. Its instance id is new at each start, because the counters
+/// start at zero too.
 fn resource(service_name: &str) -> Resource {
     let instance = RandomIdGenerator::default().new_trace_id().to_string();
     Resource::builder_empty()

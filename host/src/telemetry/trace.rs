@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use opentelemetry::propagation::{Extractor, Injector, TextMapPropagator};
-use opentelemetry::trace::{SpanBuilder, SpanKind, Status, TraceContextExt, Tracer};
+use opentelemetry::trace::{Link, SpanBuilder, SpanKind, Status, TraceContextExt, Tracer};
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracer;
@@ -15,14 +15,21 @@ use egress::{Beginning, TracedAttempt, Tracing};
 /// The header of the W3C recommendation Trace Context.
 const TRACEPARENT: &str = "traceparent";
 
-/// A span of a call, to which further spans are added. Without telemetry there is none, and nothing is allocated.
+/// The header with what other systems add to a trace.
+const TRACESTATE: &str = "tracestate";
+
+/// A longer `tracestate` is not passed on. The recommendation requires this length at least.
+const MAX_STATE_BYTES: usize = 512;
+
+/// A span of a call, to which further spans are added. Without telemetry there is none, and nothing
+/// is allocated.
 #[derive(Clone, Debug, Default)]
 pub struct Trace(Option<Arc<Node>>);
 
 #[derive(Debug)]
 struct Node {
     tracer: SdkTracer,
-    /// Has the span.
+    /// Its context has the span.
     context: Context,
 }
 
@@ -34,7 +41,8 @@ impl Trace {
         request_id: &str,
         headers: &HeaderMap,
     ) -> Self {
-        let parent = TraceContextPropagator::new().extract_with_context(&Context::new(), &Traceparent(headers));
+        let parent =
+            TraceContextPropagator::new().extract_with_context(&Context::new(), &CallerHeaders::from_headers(headers));
         let method = known(method);
         let span = SpanBuilder::from_name(format!("{method} {route}")).with_kind(SpanKind::Server).with_attributes([
             KeyValue::new("http.request.method", method),
@@ -44,11 +52,22 @@ impl Trace {
         Self::new(tracer, span, &parent)
     }
 
-    pub(super) fn of_job(tracer: &SdkTracer, job_id: &str) -> Self {
+    pub(super) fn of_job(tracer: &SdkTracer, job_id: &str, call: Option<String>) -> Self {
+        let call = CallerHeaders { traceparent: call, tracestate: None };
+        let call = TraceContextPropagator::new().extract_with_context(&Context::new(), &call);
+        let call = call.span().span_context().clone();
         let span = SpanBuilder::from_name("job")
             .with_kind(SpanKind::Consumer)
+            .with_links(if call.is_valid() { vec![Link::with_context(call)] } else { Vec::new() })
             .with_attributes([KeyValue::new("gateway.request_id", job_id.to_owned())]);
         Self::new(tracer, span, &Context::new())
+    }
+
+    /// The name of this span, as a header `traceparent` has it. `None` without telemetry.
+    pub fn name(&self) -> Option<String> {
+        let headers = injected(&self.0.as_ref()?.context);
+        let (_, name) = headers.into_iter().find(|(name, _)| name == TRACEPARENT)?;
+        name.to_str().ok().map(str::to_owned)
     }
 
     fn new(tracer: &SdkTracer, span: SpanBuilder, parent: &Context) -> Self {
@@ -56,18 +75,18 @@ impl Trace {
         Self(Some(Arc::new(Node { tracer: tracer.clone(), context: parent.with_span(span) })))
     }
 
-    /// A span inside of this one begins.
+    /// Begins a span inside this one.
     pub fn child(&self, name: &'static str) -> Self {
         match &self.0 {
             Some(node) if node.context.span().is_recording() => {
                 Self::new(&node.tracer, SpanBuilder::from_name(name), &node.context)
             }
-            // Without sampling, upstreams still learn of the trace.
+            // Without sampling, upstreams still get the trace in `traceparent`.
             _ => self.clone(),
         }
     }
 
-    /// Does a piece of work in a separate span.
+    /// Runs work in a separate span.
     ///
     /// # Errors
     /// The error of the work.
@@ -95,7 +114,8 @@ impl Trace {
         }
     }
 
-    /// The span of a request ends with an answer. `problem` is the name of the problem, if the answer is one.
+    /// Ends the span of a request with its answer. `problem` is the name of the problem, if the
+    /// answer is one.
     pub fn answered(&self, status: StatusCode, problem: Option<&'static str>) {
         let Some(node) = &self.0 else { return };
         let span = node.context.span();
@@ -106,7 +126,7 @@ impl Trace {
         self.end(!status.is_server_error());
     }
 
-    /// The span ends.
+    /// Ends the span.
     pub fn end(&self, is_success: bool) {
         let Some(node) = &self.0 else { return };
         let span = node.context.span();
@@ -136,10 +156,8 @@ impl Tracing for Node {
         }
         let span = SpanBuilder::from_name(known(method)).with_kind(SpanKind::Client).with_attributes(attributes);
         let context = self.context.with_span(self.tracer.build_with_context(span, &self.context));
-        let mut traceparent = Injected(None);
-        TraceContextPropagator::new().inject_context(&context, &mut traceparent);
         TracedAttempt {
-            traceparent: traceparent.0.map(|value| (HeaderName::from_static(TRACEPARENT), value)),
+            headers: injected(&context),
             end: Box::new(move |status| {
                 let span = context.span();
                 if let Some(status) = status {
@@ -168,33 +186,55 @@ fn known(method: &Method) -> &'static str {
     }
 }
 
-/// The header `traceparent` of a caller. `tracestate` is not read: it may have any text.
-struct Traceparent<'a>(&'a HeaderMap);
+/// The headers of a caller that name its trace.
+struct CallerHeaders {
+    traceparent: Option<String>,
+    tracestate: Option<String>,
+}
 
-impl Extractor for Traceparent<'_> {
+impl CallerHeaders {
+    fn from_headers(headers: &HeaderMap) -> Self {
+        let mut parents = headers.get_all(TRACEPARENT).iter();
+        let traceparent = match (parents.next(), parents.next()) {
+            (Some(only), None) => only.to_str().ok().map(str::to_owned),
+            _ => None,
+        };
+        let states: Vec<&str> = headers.get_all(TRACESTATE).iter().filter_map(|state| state.to_str().ok()).collect();
+        let tracestate = Some(states.join(",")).filter(|state| !state.is_empty() && state.len() <= MAX_STATE_BYTES);
+        Self { traceparent, tracestate }
+    }
+}
+
+impl Extractor for CallerHeaders {
     fn get(&self, name: &str) -> Option<&str> {
-        if name != TRACEPARENT {
-            return None;
-        }
-        let mut values = self.0.get_all(TRACEPARENT).iter();
-        match (values.next(), values.next()) {
-            (Some(only), None) => only.to_str().ok(),
+        match name {
+            TRACEPARENT => self.traceparent.as_deref(),
+            TRACESTATE => self.tracestate.as_deref(),
             _ => None,
         }
     }
 
     fn keys(&self) -> Vec<&str> {
-        vec![TRACEPARENT]
+        vec![TRACEPARENT, TRACESTATE]
     }
 }
 
-/// The value of `traceparent` for an upstream.
-struct Injected(Option<HeaderValue>);
+/// The headers that name a span.
+fn injected(context: &Context) -> Vec<(HeaderName, HeaderValue)> {
+    let mut headers = Injected(Vec::new());
+    TraceContextPropagator::new().inject_context(context, &mut headers);
+    headers.0
+}
+
+struct Injected(Vec<(HeaderName, HeaderValue)>);
 
 impl Injector for Injected {
     fn set(&mut self, name: &str, value: String) {
-        if name == TRACEPARENT {
-            self.0 = HeaderValue::try_from(value).ok();
-        }
+        let name = match name {
+            TRACEPARENT => TRACEPARENT,
+            TRACESTATE if !value.is_empty() => TRACESTATE,
+            _ => return,
+        };
+        self.0.extend(HeaderValue::try_from(value).ok().map(|value| (HeaderName::from_static(name), value)));
     }
 }

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::receiver::{Receiver, private};
 use super::signature::signatures;
 use super::{WebhookError, Webhooks};
+use crate::clock;
 use crate::metrics::WebhookLabels;
 use egress::{Body, EgressError, Headers, Request, Target};
 use store::vault::VaultError;
@@ -20,8 +21,8 @@ use store::{AttemptResult, ClaimedDelivery, DeliveryAttempt, NewDelivery, Payloa
 /// Time for a receiver to respond.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Pauses after the attempts that fail. There is one attempt more than pauses.
-const PAUSES: [Duration; 6] = [
+/// Delays after failed attempts. There is one attempt more than there are delays.
+const BACKOFF: [Duration; 6] = [
     Duration::from_secs(5),
     Duration::from_secs(5 * 60),
     Duration::from_secs(30 * 60),
@@ -48,11 +49,11 @@ struct Signed {
 }
 
 impl Webhooks {
-    /// Sends a delivery once, and stores the result. If the gateway itself fails, the delivery is attempted again after the end
-    /// of its lease.
+    /// Sends a delivery once, and stores the result. If the gateway itself fails, the delivery is
+    /// attempted again after the end of its lease.
     pub(super) async fn attempt(&self, claimed: ClaimedDelivery) {
         let ClaimedDelivery { delivery, tenant, source, url, payload, fence } = claimed;
-        let at = SystemTime::now();
+        let at = clock::now();
         let webhook_id = delivery.webhook_id;
         let mut has_secret = true;
         let result: Result<u16, String> = match self.sign(&webhook_id, &tenant, url, payload, at).await {
@@ -61,7 +62,7 @@ impl Webhooks {
                 has_secret = false;
                 Err("there is no valid secret to sign with; POST /webhooks/secrets makes one".to_owned())
             }
-            // It would be the same on the next attempt and on every gateway.
+            // The next attempt, on any gateway, would fail in the same way.
             Err(
                 error @ (WebhookError::Vault(VaultError::Altered | VaultError::UnknownKey { .. })
                 | WebhookError::DamagedSecret
@@ -77,7 +78,7 @@ impl Webhooks {
         };
         let mut attempts = delivery.attempts;
         attempts.push(DeliveryAttempt { at, result: result.clone() });
-        let next = next(&result, attempts.len());
+        let next = next_result(&result, attempts.len());
         match self.store.finish_attempt(&webhook_id, fence, &attempts, next).await {
             Ok(true) => self.report(&webhook_id, &tenant, &source, has_secret, &result, next),
             Ok(false) => tracing::warn!(webhook_id, "another gateway has taken over this webhook"),
@@ -113,11 +114,12 @@ impl Webhooks {
         compute::drive(bytes, signing).await
     }
 
-    /// Posts a webhook. Returns the status of the response, or why there is none.
+    /// Posts a webhook. Returns the status of the response, or the reason why there is no
+    /// response.
     async fn post(&self, webhook_id: &str, signed: Signed) -> Result<u16, String> {
         let Signed { url, payload, timestamp, signature } = signed;
         // The operator may have changed the permission since the URL was accepted.
-        let receiver = Receiver::check(&url, self.config.callbacks.allow_private_network)?;
+        let receiver = Receiver::parse(&url, self.config.callbacks.allow_private_network)?;
         let value = |text: &str| HeaderValue::from_str(text).map_err(|error| error.to_string());
         let headers = HeaderMap::from_iter([
             (WEBHOOK_ID, value(webhook_id)?),
@@ -167,8 +169,8 @@ impl Webhooks {
         };
         match next {
             AttemptResult::Delivered => tracing::debug!(webhook_id, tenant, kind, job_id, status, "webhook delivered"),
-            AttemptResult::RetryAfter(pause) => {
-                let again_in_s = pause.as_secs();
+            AttemptResult::RetryAfter(delay) => {
+                let again_in_s = delay.as_secs();
                 if has_secret {
                     tracing::info!(webhook_id, tenant, kind, job_id, status, error, again_in_s, "webhook not accepted");
                 } else {
@@ -192,14 +194,14 @@ impl Webhooks {
 }
 
 /// The state of a delivery after an attempt. `made` is the number of attempts, with this one.
-fn next(result: &Result<u16, String>, made: usize) -> AttemptResult {
+fn next_result(result: &Result<u16, String>, made: usize) -> AttemptResult {
     match result {
         Ok(200..=299) => AttemptResult::Delivered,
         Ok(GONE) => AttemptResult::Failed,
         _ => made
             .checked_sub(1)
-            .and_then(|index| PAUSES.get(index))
-            .map_or(AttemptResult::Failed, |pause| AttemptResult::RetryAfter(*pause)),
+            .and_then(|index| BACKOFF.get(index))
+            .map_or(AttemptResult::Failed, |delay| AttemptResult::RetryAfter(*delay)),
     }
 }
 
@@ -209,21 +211,21 @@ mod tests {
 
     #[test]
     fn the_pauses_grow_from_five_seconds_to_ten_hours_and_then_the_webhook_has_failed() {
-        let pauses: Vec<_> = (1..=7).map(|made| next(&Ok(500), made)).collect();
+        let delays: Vec<_> = (1..=7).map(|made| next_result(&Ok(500), made)).collect();
         let expected =
             [5, 300, 1800, 7200, 18_000, 36_000].map(|seconds| AttemptResult::RetryAfter(Duration::from_secs(seconds)));
-        assert_eq!(pauses[..6], expected);
-        assert_eq!(pauses[6], AttemptResult::Failed);
+        assert_eq!(delays[..6], expected);
+        assert_eq!(delays[6], AttemptResult::Failed);
     }
 
     #[test]
     fn every_2xx_is_delivered_a_410_ends_the_attempts_and_all_else_is_tried_again() {
         for status in [200, 201, 202, 204, 299] {
-            assert_eq!(next(&Ok(status), 1), AttemptResult::Delivered, "{status}");
+            assert_eq!(next_result(&Ok(status), 1), AttemptResult::Delivered, "{status}");
         }
-        assert_eq!(next(&Ok(410), 1), AttemptResult::Failed);
+        assert_eq!(next_result(&Ok(410), 1), AttemptResult::Failed);
         for result in [Ok(301), Ok(304), Ok(400), Ok(404), Ok(429), Ok(500), Ok(503), Err("no answer".to_owned())] {
-            assert_eq!(next(&result, 1), AttemptResult::RetryAfter(PAUSES[0]), "{result:?}");
+            assert_eq!(next_result(&result, 1), AttemptResult::RetryAfter(BACKOFF[0]), "{result:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Callbacks: the webhooks that tell URLs of a caller of the end of a job.
+//! Callbacks: the webhooks that notify URLs of a caller of the end of a job.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,17 @@ use crate::timestamp::Timestamp;
 use store::{Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, Payload, WebhookSource};
 
 impl Webhooks {
-    /// Checks the callback URLs of a call, before its job is stored. Returns them in their normal form, each once.
+    /// Checks the callback URLs of a call, before its job is stored. Returns them in their normal
+    /// form, each once.
     ///
     /// # Errors
-    /// `Invalid` with all URLs that are not allowed; `SecretRequired` if the tenant has no valid secret; or if the store fails.
+    /// `Invalid` with all URLs that are not allowed; `SecretRequired` if the tenant has no valid
+    /// secret; or if the store fails.
     pub async fn accept_urls(&self, tenant: &str, urls: &[String]) -> Result<Vec<String>, CallbackError> {
         let mut accepted: Vec<String> = Vec::with_capacity(urls.len());
         let mut wrong = Vec::new();
         for (index, text) in urls.iter().enumerate() {
-            match Receiver::check(text, self.config.callbacks.allow_private_network) {
+            match Receiver::parse(text, self.config.callbacks.allow_private_network) {
                 Ok(Receiver { url, .. }) if accepted.iter().any(|known| known == url.as_str()) => {}
                 Ok(Receiver { url, .. }) => accepted.push(url.into()),
                 Err(reason) => wrong.push((index, reason)),
@@ -35,8 +37,9 @@ impl Webhooks {
         Ok(accepted)
     }
 
-    /// The deliveries of a job's record to URLs that [`Webhooks::accept_urls`] returned. The caller stores them in the
-    /// transaction that ends the job, and calls [`Webhooks::wake`] after it. Their records are kept at least for `kept_for`.
+    /// The deliveries of a job's record to URLs that [`Webhooks::accept_urls`] returned. The caller
+    /// stores them in the transaction that ends the job, and calls [`Webhooks::wake`] after it.
+    /// Their records are kept at least for `kept_for`.
     ///
     /// # Errors
     /// If the vault fails.
@@ -76,7 +79,7 @@ impl Webhooks {
         kept_for: Duration,
     ) -> Result<NewDelivery, WebhookError> {
         // A URL that is no longer allowed is still stored. Each attempt then says why.
-        let receiver = Receiver::check(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
+        let receiver = Receiver::parse(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
         let url = self.vault.seal(&NewDelivery::url_context(tenant, &webhook_id), url.as_bytes()).await?;
         Ok(NewDelivery { webhook_id, tenant: tenant.to_owned(), source, receiver, url, payload, kept_for })
     }
@@ -107,8 +110,8 @@ struct AttemptRecord {
 }
 
 impl CallbackRecord {
-    /// The member `callbacks` of a job's record: each of its URLs with the state of its delivery. A URL without a delivery is
-    /// pending, because the job has not ended.
+    /// The member `callbacks` of a job's record: each of its URLs with the state of its delivery. A
+    /// URL without a delivery is pending, because the job has not ended.
     pub fn of_job(job_id: &str, urls: &[String], deliveries: &[Delivery]) -> Vec<Self> {
         let record = |url: &String| {
             let webhook_id = NewDelivery::id_of_job(job_id, url);

@@ -1,6 +1,6 @@
-//! Events: the webhooks that tell the operator's `callbacks.events_url` of changes.
+//! Events: the webhooks that notify the operator's `callbacks.events_url` of changes.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tracing::Instrument;
 
 use super::{WebhookError, Webhooks};
+use crate::clock;
 use crate::timestamp::Timestamp;
 use store::{NewDelivery, WebhookSource};
 
@@ -66,7 +67,8 @@ pub struct EventRecord<'a> {
     data: &'a Value,
 }
 
-/// Sends events to the operator. By default, and without `callbacks.events_url`, no events are sent.
+/// Sends events to the operator. By default, and without `callbacks.events_url`, no events are
+/// sent.
 #[derive(Clone, Default)]
 pub struct Events(Option<Webhooks>);
 
@@ -78,7 +80,7 @@ impl Webhooks {
 
     async fn event_delivery(&self, kind: EventKind, data: &Value) -> Result<Vec<NewDelivery>, WebhookError> {
         let Some(url) = &self.config.callbacks.events_url else { return Ok(Vec::new()) };
-        let event = EventRecord { r#type: kind.name(), timestamp: SystemTime::now().into(), data };
+        let event = EventRecord { r#type: kind.name(), timestamp: clock::now().into(), data };
         let payload = json!(event).to_string();
         let id = NewDelivery::new_event_id()?;
         let payload = self.payload(TENANT, &id, payload.as_bytes()).await?;
@@ -88,8 +90,8 @@ impl Webhooks {
 }
 
 impl Events {
-    /// The deliveries of an event, to be stored in the transaction that makes it true. Empty if events are not sent. The caller then
-    /// calls [`Events::stored`].
+    /// The deliveries of an event, to be stored in the transaction of the change. Empty if events
+    /// are not sent. After the transaction, the caller calls [`Events::stored`].
     ///
     /// # Errors
     /// If the vault fails.
@@ -100,25 +102,25 @@ impl Events {
         }
     }
 
-    /// Makes the sender look at once for deliveries that were stored.
+    /// Makes the sender look immediately for deliveries that were stored.
     pub fn stored(&self) {
         if let Some(webhooks) = &self.0 {
             webhooks.wake();
         }
     }
 
-    /// Stores an event that no transaction makes true. Runs in the background.
-    pub fn tell(&self, kind: EventKind, data: Value) {
+    /// Stores an event of a change that is in no transaction. Runs in the background.
+    pub fn notify(&self, kind: EventKind, data: Value) {
         let Some(webhooks) = self.0.clone() else { return };
         let tasks = webhooks.tasks.clone();
         tasks.spawn(
             async move {
-                let telling = async {
+                let storing = async {
                     let deliveries = webhooks.event_delivery(kind, &data).await?;
                     webhooks.store.add_deliveries(deliveries).await?;
                     Ok::<_, WebhookError>(())
                 };
-                match telling.await {
+                match storing.await {
                     Ok(()) => webhooks.wake(),
                     Err(error) => {
                         tracing::error!(event = kind.name(), %error, "an event is lost, because it cannot be stored");

@@ -1,19 +1,23 @@
 //! Webhooks, after Standard Webhooks: callbacks at the end of jobs, and events for the operator.
 //!
-//! A webhook is a delivery in the store, which is written in the transaction that makes its message true. The sender attempts it
-//! until the receiver accepts it, on whichever gateway is alive.
+//! A webhook is a delivery in the store, which is written in the same transaction as the change
+//! that it reports. The sender attempts it until the receiver accepts it, on any gateway that runs.
 //!
 //! # Layout
-//! - `secrets`: the secrets of tenants, two of which may be valid; `signature`: signs a webhook with them
+//! - `secrets`: the secrets of tenants, two of which may be valid
+//! - `signature`: signs a webhook with them
 //! - `receiver`: the URLs that webhooks may be sent to
-//! - `callbacks`: the webhooks of jobs; `events`: the webhooks of the operator
-//! - `sender`: takes deliveries that are due; `attempt`: sends one of them once
+//! - `callbacks`: the webhooks of jobs
+//! - `events`: the webhooks of the operator
+//! - `sender`: takes deliveries that are due
+//! - `attempt`: sends one of them once
 //! - `error`: what can fail
 //!
 //! # Invariants
 //! - A webhook has one id, on every attempt and after a restart.
 //! - One gateway at a time attempts a delivery.
-//! - No connection goes to a private address, unless `callbacks.allow_private_network` is set. No redirect is followed.
+//! - No connection goes to a private address, unless `callbacks.allow_private_network` is set. No
+//!   redirect is followed.
 //! - No secret appears in a record, a log line or an error.
 
 mod attempt;
@@ -50,7 +54,7 @@ pub struct Webhooks {
     egress: Egress,
     config: Arc<Config>,
     metrics: Arc<Metrics>,
-    /// Notified when a delivery may be due, so that it does not wait for the sender's next look.
+    /// Notified when a delivery may be due, so that it does not wait for the sender's next tick.
     due: Arc<Notify>,
     /// Attempts, and events on their way to the store.
     tasks: TaskTracker,
@@ -62,8 +66,8 @@ impl Webhooks {
         Self { store, vault, egress, config, metrics, due: Arc::default(), tasks: TaskTracker::new() }
     }
 
-    /// Makes the sender look for deliveries immediately. For callers that have stored some in their own
-    /// transaction.
+    /// Makes the sender look for deliveries immediately. For callers that have stored some in their
+    /// own transaction.
     pub fn wake(&self) {
         self.due.notify_one();
     }

@@ -17,16 +17,17 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Accepts an absolute https URL whose host is not a private address. With `allow_private_network`, also http and private
-    /// addresses. A name is not resolved here: egress does this, and checks the addresses, before it connects.
+    /// Accepts an absolute https URL whose host is not a private address. With
+    /// `allow_private_network`, also http and private addresses. A name is not resolved here:
+    /// egress does this, and checks the addresses, before it connects.
     ///
     /// # Errors
     /// A sentence that says what is wrong with the URL.
-    pub(super) fn check(text: &str, allow_private_network: bool) -> Result<Self, String> {
+    pub(super) fn parse(text: &str, allow_private_network: bool) -> Result<Self, String> {
         if text.len() > MAX_URL_BYTES {
             return Err(format!("Must have at most {MAX_URL_BYTES} bytes."));
         }
-        let url = caller_url::read(text, "https://app.example.com/webhooks")?;
+        let url = caller_url::parse(text, "https://app.example.com/webhooks")?;
         if !allow_private_network {
             if url.scheme() == "http" {
                 return Err(
@@ -47,17 +48,17 @@ impl Receiver {
         }
     }
 
-    /// Scheme, host and port, which receivers of several URLs share.
+    /// Scheme, host and port, which several URLs may share.
     pub(super) fn origin(&self) -> String {
         self.url.origin().ascii_serialization()
     }
 }
 
-/// The check of URLs that callers give, as [`Receiver::check`] does it.
+/// The check of URLs that callers give, as [`Receiver::parse`] does it.
 pub fn url_check(allow_private_network: bool) -> fn(&str) -> Result<(), String> {
     match allow_private_network {
-        true => |text| Receiver::check(text, true).map(drop),
-        false => |text| Receiver::check(text, false).map(drop),
+        true => |text| Receiver::parse(text, true).map(drop),
+        false => |text| Receiver::parse(text, false).map(drop),
     }
 }
 
@@ -82,11 +83,11 @@ mod tests {
             "https://93.184.215.14/",
             "https://[2606:4700::1]/",
         ] {
-            let receiver = Receiver::check(url, false).map_err(|reason| panic!("{url}: {reason}")).unwrap();
+            let receiver = Receiver::parse(url, false).map_err(|reason| panic!("{url}: {reason}")).unwrap();
             let target = receiver.upstream.target(&receiver.path).unwrap();
             assert_eq!(target, Url::parse(url).unwrap());
         }
-        assert_eq!(Receiver::check("https://A.example:443/b?c", false).unwrap().origin(), "https://a.example");
+        assert_eq!(Receiver::parse("https://A.example:443/b?c", false).unwrap().origin(), "https://a.example");
     }
 
     #[test]
@@ -104,9 +105,9 @@ mod tests {
             "https://app.example.com/#a",
             &long,
         ] {
-            assert!(Receiver::check(url, true).is_err(), "{url}");
+            assert!(Receiver::parse(url, true).is_err(), "{url}");
         }
-        assert!(Receiver::check(&long[..MAX_URL_BYTES], true).is_ok());
+        assert!(Receiver::parse(&long[..MAX_URL_BYTES], true).is_ok());
     }
 
     #[test]
@@ -122,9 +123,9 @@ mod tests {
             "https://[::1]/",
             "https://[::ffff:192.168.0.1]/",
         ] {
-            let reason = Receiver::check(url, false).err().unwrap_or_else(|| panic!("{url} is accepted"));
+            let reason = Receiver::parse(url, false).err().unwrap_or_else(|| panic!("{url} is accepted"));
             assert!(reason.contains("`callbacks.allow_private_network`"), "{url}: {reason}");
-            assert!(Receiver::check(url, true).is_ok(), "{url}");
+            assert!(Receiver::parse(url, true).is_ok(), "{url}");
         }
     }
 }

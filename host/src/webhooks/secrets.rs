@@ -8,7 +8,8 @@ use super::signature::SigningSecret;
 use super::{WebhookError, Webhooks};
 use store::WebhookSecret;
 
-/// Time for which the secret before the current one stays valid, so that receivers can be changed one after the other.
+/// Time for which the previous secret stays valid, so that receivers can be changed one after the
+/// other.
 const OVERLAP: Duration = Duration::from_secs(24 * 3600);
 
 /// A secret that was just made.
@@ -20,7 +21,8 @@ pub struct NewSecret {
 }
 
 impl Webhooks {
-    /// Makes a secret for a tenant. The one before stays valid for 24 hours. Older ones end.
+    /// Makes a secret for a tenant. The previous secret stays valid for 24 hours. Older secrets
+    /// end.
     ///
     /// # Errors
     /// If the store or the vault fails.

@@ -1,4 +1,5 @@
-//! The sender: takes deliveries that are due, and attempts a limited number of them at the same time.
+//! The sender: takes deliveries that are due, and attempts a limited number of them at the same
+//! time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,29 +10,34 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::attempt::TIMEOUT;
 use super::{WebhookError, Webhooks};
+use crate::clock;
 use store::ClaimLimits;
 
-/// Time between two looks for deliveries that are due, if nothing wakes the sender.
+/// Time between two searches for deliveries that are due, if nothing wakes the sender.
 const TICK: Duration = Duration::from_secs(1);
 
 /// Concurrent attempts of this gateway.
 const ATTEMPTS: usize = 64;
 
-/// Concurrent attempts of one tenant, on all gateways. Half of one gateway's, so that one tenant does not delay the others.
+/// Concurrent attempts of one tenant, on all gateways. It is half of one gateway's attempts, so
+/// that one tenant does not delay the others.
 const ATTEMPTS_OF_TENANT: u32 = 32;
 
-/// Concurrent attempts at one receiver, on all gateways. A receiver that never answers occupies this many for 20 s each.
+/// Concurrent attempts at one receiver, on all gateways. A receiver that never answers occupies
+/// this many for 20 s each.
 const ATTEMPTS_OF_RECEIVER: u32 = 8;
 
 /// Size of the bodies that are held for running attempts.
 const BODY_BYTES: u32 = 32 << 20;
 
-/// Life of a lease. It outlives an attempt with the writing of its result, so that no second gateway attempts the same delivery
-/// meanwhile. The deliveries of a gateway that died wait for its end.
+/// Duration of a lease. It is longer than an attempt and the write of its result, so that no
+/// second gateway attempts the same delivery at the same time. After the death of a gateway, its
+/// deliveries wait for the end of their leases.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// Longest wait for running attempts at shutdown. An attempt that is cut off is repeated by the next gateway.
-const SETTLE: Duration = Duration::from_secs(5);
+/// Longest wait for running attempts at shutdown. An attempt that is cut off is repeated by the
+/// next gateway.
+const MAX_SHUTDOWN: Duration = Duration::from_secs(5);
 
 // Ten seconds are left for the store.
 const _: () = assert!(LEASE.as_secs() >= TIMEOUT.as_secs() + 10, "a lease must outlive an attempt");
@@ -51,6 +57,7 @@ impl Webhooks {
         let mut is_failing = false;
         loop {
             tokio::select! {
+                biased;
                 _ = ticks.tick() => {}
                 () = self.due.notified() => {}
             }
@@ -79,20 +86,21 @@ impl Webhooks {
             let size = u32::try_from(claimed.payload.sealed.bytes.len()).unwrap_or(u32::MAX);
             let (this, bytes) = (self.clone(), Arc::clone(&occupied.bytes));
             bytes.fetch_add(size, Ordering::Relaxed);
-            self.tasks.spawn(async move {
+            let attempt = async move {
                 this.attempt(claimed).await;
                 bytes.fetch_sub(size, Ordering::Relaxed);
                 drop(slot);
                 this.wake();
-            });
+            };
+            self.tasks.spawn(clock::inherit(attempt));
         }
         Ok(())
     }
 
     /// Waits a short time for running attempts, and for events that are being stored, at shutdown.
-    pub async fn settle(&self) {
+    pub async fn shut_down(&self) {
         self.tasks.close();
-        if timeout(SETTLE, self.tasks.wait()).await.is_err() {
+        if timeout(MAX_SHUTDOWN, self.tasks.wait()).await.is_err() {
             tracing::info!("attempts of webhooks are cut off; the next gateway repeats them under the same id");
         }
     }

@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretSlice, SecretString};
 
 use super::WebhookError;
 
-/// Number of random bytes of a secret. The specification asks for 24 to 64.
+/// Number of random bytes of a secret. The specification requires 24 to 64.
 const SECRET_BYTES: usize = 32;
 
 /// The secret of a tenant that webhooks are signed with.

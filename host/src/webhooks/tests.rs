@@ -157,8 +157,8 @@ async fn an_event_is_a_webhook_of_the_tenant_default_and_nobody_is_told_without_
     assert!(events.prepare(EventKind::ConnectorSwapped, &Value::Null).await.unwrap().is_empty());
 
     let events_url = Some(Url::parse("https://ops.example/hook").unwrap());
-    let telling = site(Callbacks { events_url, ..Callbacks::default() }).await;
-    let prepared = telling.webhooks.events().prepare(EventKind::ConnectorSwapped, &json!({"a": 1})).await.unwrap();
+    let notifying = site(Callbacks { events_url, ..Callbacks::default() }).await;
+    let prepared = notifying.webhooks.events().prepare(EventKind::ConnectorSwapped, &json!({"a": 1})).await.unwrap();
     let [NewDelivery { webhook_id, tenant, source, receiver, .. }] = &prepared[..] else { panic!("{prepared:?}") };
     assert_eq!((tenant.as_str(), source), ("default", &WebhookSource::Event));
     assert_eq!(receiver, "https://ops.example");

@@ -26,7 +26,8 @@ pub struct NewChange {
     pub version: String,
     /// SHA-256 of the module in hexadecimal digits. Empty if it is not known.
     pub digest: String,
-    /// `true` if this module is the connector's after the change, `false` if the connector is removed.
+    /// `true` if the connector has this module after the change, `false` if the connector is
+    /// removed.
     pub installed: bool,
     /// More about the change. May be empty.
     pub detail: String,
@@ -72,16 +73,17 @@ impl FromRow for Change {
 }
 
 impl Store {
-    /// Adds a change to the history of its connector, and forgets the oldest ones.
+    /// Adds a change to the history of its connector, and deletes the oldest ones.
     ///
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn note_change(&self, change: NewChange) -> Result<(), StoreError> {
-        self.write(Durability::PowerLoss, move |connection| insert(connection, &change)).await
+        self.write(Durability::PowerLoss, move |connection| insert_and_trim(connection, &change)).await
     }
 
-    /// Adds a change that this process has only noticed. Nothing is added if the history ends with the state that the change leads
-    /// to: the process that made the change, or another one that noticed it, has added it then.
+    /// Adds a change that this process has only noticed. Adds nothing if the history already ends
+    /// with the state after the change: the process that made the change, or another one that
+    /// noticed it, has added it.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -92,7 +94,7 @@ impl Store {
         }
         self.write(Durability::ProcessKill, move |connection| {
             connection.lock(&format!("history {}", change.connector))?;
-            if is_known(connection, &change)? { Ok(()) } else { insert(connection, &change) }
+            if is_known(connection, &change)? { Ok(()) } else { insert_and_trim(connection, &change) }
         })
         .await
     }
@@ -115,7 +117,7 @@ impl Store {
     }
 }
 
-/// `true` if the history ends with the state that a change leads to.
+/// Returns `true` if the history already ends with the state after this change.
 fn is_known(connection: &mut dyn Connection, change: &NewChange) -> Result<bool, StoreError> {
     let last: Option<(String, bool)> = connection.optional(
         "SELECT digest, installed FROM connector_changes WHERE connector = $1 ORDER BY number DESC LIMIT 1",
@@ -124,7 +126,7 @@ fn is_known(connection: &mut dyn Connection, change: &NewChange) -> Result<bool,
     Ok(last.is_some_and(|(digest, installed)| installed == change.installed && (!installed || digest == change.digest)))
 }
 
-fn insert(connection: &mut dyn Connection, change: &NewChange) -> Result<(), StoreError> {
+fn insert_and_trim(connection: &mut dyn Connection, change: &NewChange) -> Result<(), StoreError> {
     let NewChange { connector, action, actor_kind, actor, version, digest, installed, detail } = change;
     connection.execute(
         &format!("INSERT INTO connector_changes ({COLUMNS}) VALUES (now_ms(), $1, $2, $3, $4, $5, $6, $7, $8)"),

@@ -1,8 +1,9 @@
 //! The trait that both databases implement.
 //!
-//! All other modules use this trait, in SQL that both databases understand: parameters are `$1`, `$2`…, and `now_ms()` is the
-//! clock of the database. The modules [`sqlite`](crate::sqlite) and [`postgres`](crate::postgres) contain all that differs:
-//! connections, types of columns, locks and migrations.
+//! All other modules use this trait, in SQL that both databases understand: parameters are `$1`,
+//! `$2`…, and `now_ms()` is the clock of the database. The modules [`sqlite`](crate::sqlite) and
+//! [`postgres`](crate::postgres) contain everything that differs: connections, types of columns,
+//! locks and migrations.
 
 use crate::StoreError;
 use crate::value::{FromRow, Row, Value};
@@ -10,14 +11,15 @@ use crate::value::{FromRow, Row, Value};
 /// The failures that a committed write survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durability {
-    /// A kill of the process, and a power loss of the machine. For data that the gateway could not restore. Costs a flush
-    /// of the disk.
+    /// A kill of the process, and a power loss of the machine. For data that the gateway could not
+    /// restore. Costs a flush to disk.
     PowerLoss,
     /// A kill of the process. A power loss may undo the last writes, but always whole transactions.
     ProcessKill,
 }
 
-/// A connection to the database, which is in a transaction or only reads. Its methods block the thread.
+/// A connection to the database, which is in a transaction or only reads. Its methods block the
+/// thread.
 pub(crate) trait Connection {
     /// Runs a statement, and returns the number of rows that it changed.
     fn execute(&mut self, sql: &str, parameters: &[Value]) -> Result<u64, StoreError>;
@@ -28,8 +30,8 @@ pub(crate) trait Connection {
     /// Takes a named lock until the transaction ends. Use it for read-modify-write.
     fn lock(&mut self, name: &str) -> Result<(), StoreError>;
 
-    /// The end of a `SELECT` that locks its rows until the transaction ends, and passes over rows that another transaction has
-    /// locked.
+    /// The end of a `SELECT` that locks its rows until the transaction ends, and skips rows that
+    /// another transaction has locked.
     fn skip_locked(&self) -> &'static str;
 }
 

@@ -1,6 +1,7 @@
 //! SHA-256.
 //!
-//! The gateway stores API keys and `state` parameters as their SHA-256, and names modules by theirs.
+//! The gateway stores API keys and `state` parameters as their SHA-256, and names modules by
+//! theirs.
 
 use ring::digest::{SHA256, digest};
 

@@ -22,7 +22,7 @@ pub enum StoreError {
     /// The database file cannot be opened or written.
     #[error("cannot write the database {}: {reason}; give this user write access to it and its directory, or set `data_dir`", path.display())]
     NotWritable {
-        /// The database file, or a lock file beside it.
+        /// The database file, or a lock file next to it.
         path: PathBuf,
         /// The error of SQLite or of the file system.
         reason: String,
@@ -77,26 +77,26 @@ pub enum StoreError {
     /// The PostgreSQL server failed or refused.
     #[error(transparent)]
     Postgres(#[from] PostgresError),
-    /// The holder has as many authorizations under way as it may have.
-    #[error("the holder has {limit} authorizations under way and may not have more")]
+    /// The holder has the maximum number of authorizations in progress.
+    #[error("the holder has {limit} authorizations in progress and may not have more")]
     TooManyAuthorizations {
         /// The maximum number.
         limit: u64,
     },
-    /// The holder has as many integrations as it may have.
+    /// The holder has the maximum number of integrations.
     #[error("the holder has {limit} integrations and may not have more")]
     TooManyIntegrations {
         /// The maximum number.
         limit: u64,
     },
-    /// The tenant has as many pending jobs as it may have.
+    /// The tenant has the maximum number of pending jobs.
     #[error("the tenant has {limit} pending jobs and may not have more")]
     TooManyJobs {
         /// The maximum number.
         limit: u64,
     },
-    /// A data key cannot be deleted because a secret is sealed under it, or a secret cannot be stored because its data key was
-    /// deleted.
+    /// A data key cannot be deleted because a secret is sealed under it, or a secret cannot be
+    /// stored because its data key was deleted.
     #[error("the data key is in use, or was deleted")]
     DataKeyInUse,
     /// The operating system failed to provide random numbers.
@@ -114,7 +114,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Returns whether the database failed. All other errors are answers of a database that works.
+    /// Returns whether the database failed. All other errors come from a database that works.
     pub fn is_failure(&self) -> bool {
         !matches!(
             self,

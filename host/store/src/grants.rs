@@ -1,14 +1,16 @@
 //! Grants: the hosts that the operator allows a connector to reach.
 //!
-//! `grants` has those of the version that serves. `former_grants` has those of versions that another one has replaced, so that a
-//! rollback restores them. The version that serves has no row there.
+//! The table `grants` has the grants of the serving version. The table `former_grants` has the
+//! grants of replaced versions, so that a rollback restores them. The serving version has no row
+//! there.
 
 use crate::connection::{Connection, Durability};
 use crate::value::values;
 use crate::{Store, StoreError};
 
-/// Maximum number of former versions of a connector whose grants are kept. More than the versions that can be rolled back to.
-const MAX_FORMER: i64 = 20;
+/// Maximum number of previous versions of a connector whose grants are kept. It is larger than the
+/// number of versions that can be rolled back to.
+const MAX_PREVIOUS: i64 = 20;
 
 /// How the grants of a connector change.
 #[derive(Clone, Copy, Debug)]
@@ -31,11 +33,12 @@ impl Store {
         self.read(move |connection| granted(connection, &connector)).await
     }
 
-    /// Returns the hosts that were granted to a version when another one replaced it; `None` if that is not known.
+    /// Returns the hosts that were granted to a version when another one replaced it; `None` if
+    /// that is not known.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn former_grants(&self, connector: &str, version: &str) -> Result<Option<Vec<String>>, StoreError> {
+    pub async fn previous_grants(&self, connector: &str, version: &str) -> Result<Option<Vec<String>>, StoreError> {
         let (connector, version) = (connector.to_owned(), version.to_owned());
         let hosts: Option<String> = self
             .read(move |connection| {
@@ -48,7 +51,8 @@ impl Store {
         Ok(hosts.map(|hosts| hosts.split_whitespace().map(str::to_owned).collect()))
     }
 
-    /// Changes the grants of the version that serves. A host that was granted before keeps the time of its grant.
+    /// Changes the grants of the serving version. A host that was granted before keeps the time of
+    /// its grant.
     ///
     /// # Errors
     /// Fails if the database does not answer. The previous grants then stay.
@@ -56,19 +60,20 @@ impl Store {
         self.swap_grants(connector, None, "", change).await
     }
 
-    /// Another version takes the place of `former`, whose grants are kept.
+    /// Changes the grants for the version `present`, which replaces `previous`. The grants of
+    /// `previous` are kept for a rollback.
     ///
     /// # Errors
     /// Fails if the database does not answer. Nothing has changed then.
     pub async fn swap_grants(
         &self,
         connector: &str,
-        former: Option<&str>,
+        previous: Option<&str>,
         present: &str,
         change: GrantChange<'_>,
     ) -> Result<(), StoreError> {
         let (connector, present) = (connector.to_owned(), present.to_owned());
-        let former = former.filter(|former| *former != present).map(str::to_owned);
+        let previous = previous.filter(|previous| *previous != present).map(str::to_owned);
         let (exactly, added, removed) = match change {
             GrantChange::Add(hosts) => (false, hosts.to_vec(), Vec::new()),
             GrantChange::Remove(hosts) => (false, Vec::new(), hosts.to_vec()),
@@ -77,17 +82,17 @@ impl Store {
         self.write(Durability::PowerLoss, move |connection| {
             connection.lock(&format!("grants {connector}"))?;
             let granted = granted(connection, &connector)?;
-            if let Some(former) = &former {
-                // Each gateway that notices the swap gets here. The first one has noted the grants.
+            if let Some(previous) = &previous {
+                // Each gateway that notices the swap runs this. The first one stores the grants.
                 connection.execute(
                     "INSERT INTO former_grants (connector, version, hosts, noted_at) VALUES ($1, $2, $3, now_ms()) \
                      ON CONFLICT DO NOTHING",
-                    values![&connector, former, &granted.join(" ")],
+                    values![&connector, previous, &granted.join(" ")],
                 )?;
                 connection.execute(
                     "DELETE FROM former_grants WHERE connector = $1 AND version NOT IN (SELECT version FROM former_grants \
                      WHERE connector = $1 ORDER BY noted_at DESC, version LIMIT $2)",
-                    values![&connector, MAX_FORMER],
+                    values![&connector, MAX_PREVIOUS],
                 )?;
             }
             connection.execute(
@@ -109,7 +114,7 @@ impl Store {
         .await
     }
 
-    /// Forgets the grants of all versions of a connector.
+    /// Deletes the grants of all versions of a connector.
     ///
     /// # Errors
     /// Fails if the database does not answer. Nothing has changed then.
@@ -145,7 +150,7 @@ mod tests {
         grants_are_added_and_removed_and_keep_their_times,
         a_version_gets_its_grants_back_and_they_are_then_those_of_the_present,
         the_revision_grows_when_a_grant_changes,
-        forgotten_grants_are_gone_with_those_of_former_versions,
+        forgotten_grants_are_gone_with_those_of_previous_versions,
         the_grants_of_the_oldest_versions_are_dropped,
     );
 
@@ -172,17 +177,18 @@ mod tests {
         let store = &site.store;
         store.change_grants("demo", Add(&hosts(&["b.example", "a.example"]))).await.unwrap();
         store.swap_grants("demo", Some("one"), "two", Add(&hosts(&["c.example"]))).await.unwrap();
-        // A gateway that notices the swap late does not note the grants of the second version for the first one.
+        // A gateway that notices the swap late does not store the grants of the second version for
+        // the first one.
         store.swap_grants("demo", Some("one"), "two", Add(&[])).await.unwrap();
-        assert_eq!(store.former_grants("demo", "one").await.unwrap(), Some(hosts(&["a.example", "b.example"])));
-        assert_eq!(store.former_grants("demo", "two").await.unwrap(), None);
-        let former = store.former_grants("demo", "one").await.unwrap().unwrap();
-        store.swap_grants("demo", Some("two"), "one", Set(&former)).await.unwrap();
+        assert_eq!(store.previous_grants("demo", "one").await.unwrap(), Some(hosts(&["a.example", "b.example"])));
+        assert_eq!(store.previous_grants("demo", "two").await.unwrap(), None);
+        let previous = store.previous_grants("demo", "one").await.unwrap().unwrap();
+        store.swap_grants("demo", Some("two"), "one", Set(&previous)).await.unwrap();
         assert_eq!(store.grants("demo").await.unwrap(), ["a.example", "b.example"]);
-        assert_eq!(store.former_grants("demo", "one").await.unwrap(), None);
+        assert_eq!(store.previous_grants("demo", "one").await.unwrap(), None);
         store.swap_grants("demo", Some("one"), "three", Set(&[])).await.unwrap();
         store.swap_grants("demo", Some("three"), "four", Add(&[])).await.unwrap();
-        assert_eq!(store.former_grants("demo", "three").await.unwrap(), Some(Vec::new()));
+        assert_eq!(store.previous_grants("demo", "three").await.unwrap(), Some(Vec::new()));
     }
 
     async fn the_revision_grows_when_a_grant_changes(site: Site) {
@@ -197,7 +203,7 @@ mod tests {
         assert!(store.grants_revision().await.unwrap() > added);
     }
 
-    async fn forgotten_grants_are_gone_with_those_of_former_versions(site: Site) {
+    async fn forgotten_grants_are_gone_with_those_of_previous_versions(site: Site) {
         let store = &site.store;
         for connector in ["demo", "other"] {
             store.change_grants(connector, Add(&hosts(&["a.example"]))).await.unwrap();
@@ -205,19 +211,19 @@ mod tests {
         }
         store.forget_grants("demo").await.unwrap();
         assert!(store.grants("demo").await.unwrap().is_empty());
-        assert_eq!(store.former_grants("demo", "one").await.unwrap(), None);
+        assert_eq!(store.previous_grants("demo", "one").await.unwrap(), None);
         assert_eq!(store.grants("other").await.unwrap(), ["a.example"]);
-        assert!(store.former_grants("other", "one").await.unwrap().is_some());
+        assert!(store.previous_grants("other", "one").await.unwrap().is_some());
     }
 
     async fn the_grants_of_the_oldest_versions_are_dropped(site: Site) {
         let store = &site.store;
-        for number in 0..=super::MAX_FORMER {
-            let (former, present) = (format!("{number:02}"), format!("{:02}", number + 1));
-            store.swap_grants("demo", Some(&former), &present, Add(&[])).await.unwrap();
+        for number in 0..=super::MAX_PREVIOUS {
+            let (previous, present) = (format!("{number:02}"), format!("{:02}", number + 1));
+            store.swap_grants("demo", Some(&previous), &present, Add(&[])).await.unwrap();
             site.execute("UPDATE former_grants SET noted_at = noted_at - 1000").await;
         }
-        assert_eq!(store.former_grants("demo", "00").await.unwrap(), None);
-        assert_eq!(store.former_grants("demo", "01").await.unwrap(), Some(Vec::new()));
+        assert_eq!(store.previous_grants("demo", "00").await.unwrap(), None);
+        assert_eq!(store.previous_grants("demo", "01").await.unwrap(), Some(Vec::new()));
     }
 }

@@ -1,12 +1,14 @@
 //! The failures of the database that this process has seen, and the leases that it has seen end.
 //!
-//! A lease must not be taken from a gateway that lives. Its end by the clock of the database proves nothing: the database may
-//! have been away, so that nobody could renew, or its clock may have jumped. Two gateways that share a database lose it at the
-//! same time. When it is back, the one that holds new tokens must store them before the other one takes over its lease.
+//! A lease must not be taken from a gateway that lives. Its end by the clock of the database proves
+//! nothing: the database may have been away, so that no gateway could renew, or its clock may have
+//! jumped. Two gateways that share a database lose it at the same time. When it is back, the one
+//! that holds new tokens must store them before the other one takes over its lease.
 //!
-//! So a process takes over a lease only after it has seen the lease ended, and not renewed, for the time [`GRACE`] of its own
-//! monotonic clock, in which the database served it promptly. A gateway that lives renews in this time, or stores its result. An
-//! error of the database, and a statement that took longer than [`PROMPT`], forget what was seen until then.
+//! So a process takes over a lease only after it has seen the lease ended, and not renewed, for the
+//! time [`GRACE`] of this process's monotonic clock, in which the database served it promptly. A
+//! gateway that lives renews in this time, or stores its result. An error of the database, and a
+//! statement that took longer than [`PROMPT`], forget what was seen until then.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,23 +20,26 @@ use tokio::time::Instant;
 use crate::connection::Durability;
 use crate::{Store, StoreError};
 
-/// Time for which a lease is seen ended before it is taken over. It is longer than the delay between two attempts of a gateway to
-/// store new tokens, together with the time in which it notices that its connection is broken (`postgres::address`).
+/// Time for which a lease is seen ended before it is taken over. It is longer than the delay
+/// between two attempts of a gateway to store new tokens, together with the time in which it
+/// notices that its connection is broken (`postgres::address`).
 pub(crate) const GRACE: Duration = Duration::from_secs(6);
 
-/// A use of the database that takes longer than this met a database that did not respond for a while.
+/// A use of the database that takes longer than this met a database that did not respond for a
+/// while.
 pub(crate) const PROMPT: Duration = Duration::from_secs(2);
 
-/// An end that was seen is forgotten if nobody looked again for this time.
+/// An end that was seen is forgotten if no gateway looked again for this time.
 const FORGET: Duration = Duration::from_secs(60);
 
 /// The value of `leased_until` of a lease whose holder is known to be dead.
 pub(crate) const DEAD: i64 = 0;
 
-/// Time for which the answer to [`crate::Store::is_answering`] is kept, because anyone may ask for it.
-const KEPT: Duration = Duration::from_secs(1);
+/// Time for which the result of [`crate::Store::is_answering`] is kept, because any client may
+/// trigger it.
+const RESULT_LIFE: Duration = Duration::from_secs(1);
 
-/// Longest wait for the database when it is asked whether it answers.
+/// Maximum wait for the database in the health check.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// The failures that this process has seen.
@@ -42,13 +47,15 @@ const MAX_WAIT: Duration = Duration::from_secs(2);
 pub(crate) struct Health {
     /// Leases that this process has seen end, by the name of the leased thing.
     ended: Mutex<HashMap<String, EndedLease>>,
-    /// The uses of the database that have not ended, with their beginnings. One that hangs is a failure that nobody has noted yet.
+    /// The uses of the database that have not ended, with their beginnings. One that hangs is a
+    /// failure that is not noted yet.
     in_flight: Mutex<HashMap<u64, Instant>>,
     next_use: AtomicU64,
-    /// Set from a write that failed until the probe has written, because reads may succeed while the disk is full. Other writes do
-    /// not clear it: many of them change no row, and succeed on a full disk too.
+    /// Set by a failed write, and cleared when the probe has written, because reads may succeed
+    /// while the disk is full. Other writes do not clear it: many of them change no row, and
+    /// succeed on a full disk too.
     writes_fail: AtomicBool,
-    /// The last answer to [`crate::Store::is_answering`].
+    /// The last result of [`crate::Store::is_answering`].
     asked: tokio::sync::Mutex<Option<(Instant, bool)>>,
 }
 
@@ -62,8 +69,8 @@ struct EndedLease {
     last_seen: Instant,
 }
 
-/// A use of the database, from its beginning to its end. If the caller drops it early, it counts as not prompt after a while, and
-/// then no longer.
+/// A use of the database, from its beginning to its end. If the caller drops it early, it counts as
+/// not prompt after a while, and then no longer.
 pub(crate) struct Use<'a> {
     health: &'a Health,
     number: u64,
@@ -78,13 +85,15 @@ impl Health {
         Use { health: self, number, began }
     }
 
-    /// Forgets which leases were seen ended, because the database did not respond now: their holders could not renew them.
+    /// Forgets which leases were seen ended, because the database did not respond now: their
+    /// holders could not renew them.
     pub(crate) fn note_failure(&self) {
         self.ended.lock().clear();
     }
 
-    /// Returns whether a lease that has ended belongs to no living process, as far as this process can know: it has seen the lease
-    /// unchanged for [`GRACE`], or its holder is known to be dead. The first call for a lease begins the time.
+    /// Returns whether a lease that has ended belongs to no living process, as far as this process
+    /// can know: it has seen the lease unchanged for [`GRACE`], or its holder is known to be dead.
+    /// The first call for a lease begins the time.
     pub(crate) fn is_abandoned(&self, name: &str, fence: i64, leased_until: i64) -> bool {
         if leased_until == DEAD {
             return true;
@@ -140,7 +149,8 @@ impl Drop for Use<'_> {
 }
 
 impl Store {
-    /// Returns whether the database does not respond to this process now, although no connection has failed.
+    /// Returns whether the database does not respond to this process now, although no connection
+    /// has failed.
     pub fn is_stalled(&self) -> bool {
         self.health.is_stalled()
     }
@@ -149,7 +159,7 @@ impl Store {
     pub async fn is_answering(&self) -> bool {
         let mut asked = self.health.asked.lock().await;
         if let Some((at, answer)) = *asked
-            && at.elapsed() < KEPT
+            && at.elapsed() < RESULT_LIFE
         {
             return answer;
         }
@@ -161,8 +171,8 @@ impl Store {
     async fn probe(&self) -> Result<(), StoreError> {
         self.check().await?;
         if self.health.writes_fail.load(Ordering::Relaxed) {
-            // Changes a row and changes it back, because SQLite does not write a row that stays the same. Every gateway has a data
-            // key.
+            // Changes a row and changes it back, because SQLite does not write a row that stays the
+            // same. Every gateway has a data key.
             self.write(Durability::PowerLoss, |connection| {
                 connection.execute("UPDATE data_keys SET created_at = created_at + 1 WHERE retired_at IS NULL", &[])?;
                 connection.execute("UPDATE data_keys SET created_at = created_at - 1 WHERE retired_at IS NULL", &[])
@@ -199,15 +209,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_database_that_fails_or_stalls_begins_the_grace_time_again() {
         let health = Health::default();
-        let mut steps: Vec<(&str, Box<dyn Fn(Use<'_>)>)> = Vec::new();
-        steps.push(("an error", Box::new(|used| used.end::<()>(&Err(StoreError::Closed)))));
-        steps.push(("an error of a write", Box::new(|used| used.end_write::<()>(&Err(StoreError::Closed)))));
-        for (what, end) in steps {
-            health.is_abandoned(what, 1, 100);
-            tokio::time::advance(GRACE).await;
-            end(health.begin());
-            assert!(!health.is_abandoned(what, 1, 100), "{what}");
-        }
+        health.is_abandoned("an error", 1, 100);
+        tokio::time::advance(GRACE).await;
+        health.begin().end::<()>(&Err(StoreError::Closed));
+        assert!(!health.is_abandoned("an error", 1, 100));
+        tokio::time::advance(GRACE).await;
+        health.begin().end_write::<()>(&Err(StoreError::Closed));
+        assert!(!health.is_abandoned("an error", 1, 100), "a write has failed");
         health.is_abandoned("slow", 1, 100);
         let slow = health.begin();
         tokio::time::advance(GRACE).await;
@@ -225,7 +233,7 @@ mod tests {
         let failing =
             site.store.write(Durability::PowerLoss, |connection| connection.execute("DELETE FROM nowhere", &[]));
         assert!(failing.await.unwrap_err().is_failure());
-        // A write that changes nothing proves nothing.
+        // A write that changes no row does not prove that the disk has space.
         let nothing = "UPDATE data_keys SET created_at = 0 WHERE id = 'unknown'";
         site.store.write(Durability::PowerLoss, |connection| connection.execute(nothing, &[])).await.unwrap();
         assert!(site.store.health.writes_fail.load(Ordering::Relaxed));

@@ -1,29 +1,34 @@
 //! The data of the gateway, in one SQLite file in `data_dir` or in a PostgreSQL database.
 //!
-//! Several processes may use one database at the same time: the command line changes keys while the gateway serves, and
-//! gateways on several machines share one PostgreSQL database.
+//! Several processes may use one database at the same time: the command line changes keys while the
+//! gateway serves, and gateways on several machines share one PostgreSQL database.
 //!
 //! # Invariants
 //!
-//! - A write is one transaction. Once it has returned `Ok`, its data survives a kill of the process at any moment. Data that
-//!   the gateway could not restore also survives a power loss ([`connection::Durability`]). Without this, a crash could lose
-//!   a refresh token whose predecessor the provider no longer accepts, and the user would have to authorize again.
-//! - A secret enters the database only after the [`vault`] has sealed it for its own row. Without this, a copy of the
-//!   database would reveal tokens, and a row could be given the secret of another one.
-//! - Both databases run the same statements. The tests run on both (`testing::on_every_database`). Without this, the two
-//!   could answer differently.
-//! - The store interprets neither secrets, nor scopes, nor reasons. It knows nothing of OAuth, HTTP or the configuration file.
+//! - A write is one transaction. Once it has returned `Ok`, its data survives a kill of the process
+//!   at any moment. Data that the gateway could not restore also survives a power loss
+//!   ([`connection::Durability`]). Otherwise a crash could lose a refresh token after the provider
+//!   has invalidated the previous one, and the user would have to authorize again.
+//! - A secret enters the database only after the [`vault`] has sealed it for its own row. Otherwise
+//!   a copy of the database would reveal tokens, and a row could be given the secret of another
+//!   row.
+//! - Both databases run the same statements. The tests run on both (`testing::on_every_database`).
+//!   Otherwise the two databases could behave differently.
+//! - The store interprets neither secrets, nor scopes, nor reasons. It knows neither OAuth nor HTTP
+//!   nor the configuration file.
 //!
 //! # Layout
 //!
 //! Records. In each folder, `types` declares the records and `queries` has the statements on them:
 //! - [`keys`]: API keys of callers
-//! - [`integrations`]: accounts that users connected, and the leases under which gateways refresh tokens
-//! - [`authorizations`]: OAuth authorizations under way
+//! - [`integrations`]: accounts that users connected, and the leases under which gateways refresh
+//!   tokens
+//! - [`authorizations`]: OAuth authorizations in progress
 //! - [`pending_grants`]: grants of users that the caller has not confirmed yet
 //! - [`jobs`]: operations that run in the background, and the queue that gateways share
 //! - [`idempotency`]: calls with an idempotency key, and their first answers
-//! - [`data_keys`]: the keys that secrets are sealed under, and sealing secrets again under a new key
+//! - [`data_keys`]: the keys that secrets are sealed under, and sealing secrets again under a new
+//!   key
 //! - [`caps`]: the number of integrations and authorizations that one holder may have
 //! - [`changes`]: the history of connectors
 //! - [`grants`]: hosts that the operator allows connectors to reach
@@ -31,21 +36,23 @@
 //! - [`webhooks`]: the secrets that webhooks are signed with, and their deliveries
 //!
 //! Secrets:
-//! - [`vault`]: seals secrets before they are stored, and exchanges the keys for that
+//! - [`vault`]: seals secrets before they are stored, and rotates the keys
 //!
 //! Databases:
 //! - [`connection`]: the trait that both databases implement
 //! - [`value`]: parameters, columns and rows, in the types that both databases have
-//! - [`sqlite`], [`postgres`]: the two databases, each with its migrations
+//! - [`sqlite`]: the SQLite database and its migrations
+//! - [`postgres`]: the PostgreSQL database and its migrations
 //! - [`pool`]: idle connections, and the threads that database work runs on
-//! - [`process_lock`]: a lock that one process at a time holds; [`serving`]: the lock of the gateway that serves
+//! - [`process_lock`]: a lock that one process at a time holds
+//! - [`serving`]: the lock of the gateway that serves
 //! - [`health`]: the failures of the database and the ended leases that this process has seen
+//! - [`simulated`]: a database for deterministic tests
 //! - [`time`]: times as the databases store them
 //! - [`error`]: [`StoreError`], with messages for the operator
 //!
-//! Small tools:
+//! Utilities:
 //! - [`digest`]: SHA-256, as bytes and as hexadecimal digits
-//! - [`files`]: writes files that stay whole in a crash
 //! - [`id`]: random ids
 
 mod authorizations;
@@ -55,7 +62,6 @@ mod connection;
 mod data_keys;
 pub mod digest;
 mod error;
-pub mod files;
 mod grants;
 mod health;
 mod id;
@@ -68,6 +74,8 @@ mod pool;
 mod postgres;
 mod process_lock;
 mod serving;
+#[doc(hidden)]
+pub mod simulated;
 mod sqlite;
 mod storage;
 mod time;
@@ -91,7 +99,7 @@ pub use self::changes::{Change, NewChange};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
 pub use self::grants::GrantChange;
-pub use self::idempotency::{IdempotentCall, KeyState};
+pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};
 pub use self::integrations::{Account, AuthType, Choice, Details, Holder, Integration, IntegrationFilter, Status};
 pub use self::jobs::{Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
 pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
@@ -107,6 +115,7 @@ pub use self::webhooks::{
 use self::connection::{Connection, Durability};
 use self::health::Health;
 use self::postgres::Postgres;
+use self::simulated::Simulated;
 use self::sqlite::Sqlite;
 
 /// Name of the SQLite database in the data directory.
@@ -117,7 +126,8 @@ const FILE: &str = "gateway.db";
 pub struct Settings {
     /// Folder of the SQLite database.
     pub data_dir: PathBuf,
-    /// URL of a PostgreSQL database, which replaces the SQLite database. Secret, because it may contain a password.
+    /// URL of a PostgreSQL database, which replaces the SQLite database. Secret, because it may
+    /// contain a password.
     pub database_url: Option<SecretString>,
 }
 
@@ -139,14 +149,16 @@ pub struct Store {
 enum Backend {
     Sqlite(Sqlite),
     Postgres(Postgres),
+    Simulated(Simulated),
 }
 
 impl Store {
     /// Opens the database that the settings select, and migrates it to the current version.
     ///
     /// # Errors
-    /// Fails if the data directory cannot be created or written, if the database is locked, damaged or of a newer version, or
-    /// if the PostgreSQL server cannot be reached or refuses the connection.
+    /// Fails if the data directory cannot be created or written, if the database is locked, damaged
+    /// or of a newer version, or if the PostgreSQL server cannot be reached or refuses the
+    /// connection.
     pub async fn connect(settings: &Settings) -> Result<Self, StoreError> {
         match &settings.database_url {
             None => Self::open(&settings.data_dir).await,
@@ -154,7 +166,8 @@ impl Store {
         }
     }
 
-    /// Opens the SQLite database in a data directory. Creates the directory and the database if they are missing.
+    /// Opens the SQLite database in a data directory. Creates the directory and the database if
+    /// they are missing.
     ///
     /// # Errors
     /// As [`Store::connect`].
@@ -175,9 +188,9 @@ impl Store {
         self.read(|connection| connection.query("SELECT now_ms()", &[]).map(drop)).await
     }
 
-    /// Moves the content of SQLite's write-ahead log into the database file, so that a copy of this one file is complete. Does not
-    /// wait for other users of the database: what they still read stays in the log until the next time. Does nothing on
-    /// PostgreSQL.
+    /// Moves the content of SQLite's write-ahead log into the database file, so that a copy of this
+    /// one file is complete. Does not wait for other users of the database: what they still read
+    /// stays in the log until the next time. Does nothing on PostgreSQL.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -185,7 +198,8 @@ impl Store {
         self.checkpoint_with("PRAGMA wal_checkpoint(PASSIVE)").await
     }
 
-    /// As [`Store::checkpoint`], but waits for other users of the database, and empties the log. For a graceful shutdown.
+    /// As [`Store::checkpoint`], but waits for other users of the database, and empties the log.
+    /// For a graceful shutdown.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -196,11 +210,12 @@ impl Store {
     async fn checkpoint_with(&self, statement: &'static str) -> Result<(), StoreError> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.checkpoint(statement).await,
-            Backend::Postgres(_) => Ok(()),
+            Backend::Postgres(_) | Backend::Simulated(_) => Ok(()),
         }
     }
 
-    /// Runs statements that only read. Each sees the data of its own moment: rows may change between two of them.
+    /// Runs statements that only read. Each statement sees the data at its own start: rows may
+    /// change between two statements.
     async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
@@ -209,13 +224,14 @@ impl Store {
         let result = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read(read).await,
             Backend::Postgres(postgres) => postgres.read(read).await,
+            Backend::Simulated(simulated) => simulated.run(false, read).await,
         };
         used.end(&result);
         result
     }
 
-    /// Runs statements in one transaction. If `write` fails, no statement has an effect. The transaction is finished even if
-    /// the caller drops the future.
+    /// Runs statements in one transaction. If `write` fails, no statement has an effect. The
+    /// transaction is finished even if the caller drops the future.
     async fn write<T: Send + 'static>(
         &self,
         durability: Durability,
@@ -225,13 +241,15 @@ impl Store {
         let result = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(durability, write).await,
             Backend::Postgres(postgres) => postgres.write(durability, write).await,
+            Backend::Simulated(simulated) => simulated.run(true, write).await,
         };
         used.end_write(&result);
         result
     }
 }
 
-/// Creates a folder that only its owner can read, because it will hold secrets. An existing folder keeps its mode.
+/// Creates a folder that only its owner can read, because it will hold secrets. An existing folder
+/// keeps its mode.
 fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

@@ -7,8 +7,8 @@ use tokio::sync::Semaphore;
 
 use crate::StoreError;
 
-/// A limited number of connections. One call at a time uses a connection. A connection that broke, or whose call panicked, is
-/// not put back; a later call opens a new one.
+/// A limited number of connections. One call at a time uses a connection. A connection that broke,
+/// or whose call panicked, is not put back. A later call opens a new one.
 #[derive(Debug)]
 pub(crate) struct Pool<C> {
     /// One permit for each connection that may be in use.
@@ -22,25 +22,28 @@ impl<C: Send + 'static> Pool<C> {
         Arc::new(Self { permits: Arc::new(Semaphore::new(size)), idle: Mutex::default() })
     }
 
-    /// Takes an idle connection, the one that was used last. Returns `None` if there is no idle one.
-    pub(crate) fn take(&self) -> Option<C> {
+    /// Takes an idle connection, the one that was used last. Returns `None` if there is no idle
+    /// one.
+    pub(crate) fn take_idle(&self) -> Option<C> {
         self.idle.lock().pop()
     }
 
     /// Puts a connection back for the next call.
-    pub(crate) fn put(&self, connection: C) {
+    pub(crate) fn put_idle(&self, connection: C) {
         self.idle.lock().push(connection);
     }
 
-    /// Waits for a permit, then runs `work` on a blocking thread. The work is finished even if the caller drops the future.
-    pub(crate) async fn run<T: Send + 'static>(
+    /// Waits for a permit, then runs `work` on a blocking thread. The work is finished even if the
+    /// caller drops the future.
+    pub(crate) async fn run_blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| StoreError::Closed)?;
         let pool = Arc::clone(self);
         on_blocking_thread(move || {
-            // The permit belongs to the work and not to the caller, who may go away before the work has finished.
+            // The permit belongs to the work, because the caller may be dropped before the work has
+            // finished.
             let _permit = permit;
             work(&pool)
         })
@@ -48,7 +51,8 @@ impl<C: Send + 'static> Pool<C> {
     }
 }
 
-/// Runs work that blocks on a thread that may block. A panic of the work is passed on to the caller.
+/// Runs work that blocks on a thread that may block. A panic of the work is propagated to the
+/// caller.
 pub(crate) async fn on_blocking_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {

@@ -8,16 +8,17 @@ use crate::{Backend, Store, StoreError};
 /// Holds the lock until it is dropped or the process ends, even by a kill.
 #[derive(Debug)]
 pub(crate) struct ProcessLock {
-    _held: Held,
+    _held: LockHolder,
 }
 
-/// The resource that releases the lock when it is dropped.
+/// Releases the lock when it is dropped.
 #[derive(Debug)]
 #[expect(dead_code, reason = "kept only to be dropped")]
-pub(crate) enum Held {
+pub(crate) enum LockHolder {
     /// A locked file. The operating system releases the lock when the file is closed.
     File(File),
-    /// A connection with an advisory lock. The PostgreSQL server releases the lock when the connection ends.
+    /// A connection with an advisory lock. The PostgreSQL server releases the lock when the
+    /// connection ends.
     Client(Box<CachedClient>),
 }
 
@@ -30,6 +31,7 @@ impl Store {
         let held = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.try_process_lock(name).await?,
             Backend::Postgres(postgres) => postgres.try_process_lock(name).await?,
+            Backend::Simulated(_) => None,
         };
         Ok(held.map(|held| ProcessLock { _held: held }))
     }

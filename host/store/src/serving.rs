@@ -1,7 +1,8 @@
 //! The lock of the gateway that serves.
 //!
-//! Only one gateway at a time serves on a SQLite database. After a kill, its leases would make users wait for a process that no
-//! longer exists. The next gateway therefore frees them when it starts, if the lock says that no other gateway is alive.
+//! Only one gateway at a time serves on a SQLite database. After a kill, its leases would make
+//! users wait for a process that no longer exists. The next gateway therefore frees them when it
+//! starts, if the lock says that no other gateway is alive.
 
 use std::time::Duration;
 
@@ -14,29 +15,30 @@ use crate::{Backend, Store, StoreError};
 /// Name of the lock.
 const NAME: &str = "serving";
 
-/// Time between two attempts to take the lock while the former gateway ends.
-const POLL: Duration = Duration::from_secs(1);
+/// Time between two attempts to take the lock while the previous gateway shuts down.
+const LOCK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The right of a gateway to serve, as later gateways on the same SQLite database see it.
 #[derive(Debug)]
 pub struct Serving {
     store: Store,
-    /// `None` while the former gateway on this database ends, and on PostgreSQL.
+    /// `None` while the previous gateway on this database shuts down, and on PostgreSQL.
     lock: Option<ProcessLock>,
 }
 
 impl Store {
-    /// Prepares the database for a gateway that begins to serve. Call it before the first lease is taken.
+    /// Prepares the database for a gateway that begins to serve. Call it before the first lease is
+    /// taken.
     ///
-    /// On SQLite, leases of a gateway that was killed are free afterwards. On PostgreSQL, where other gateways may be alive, their
-    /// leases end by themselves.
+    /// On SQLite, leases of a gateway that was killed are free afterwards. On PostgreSQL, where
+    /// other gateways may be alive, their leases end by themselves.
     ///
     /// # Errors
     /// Fails if the database does not answer, or the file of the lock cannot be written.
     pub async fn begin_serving(&self) -> Result<Serving, StoreError> {
         let lock = match &self.backend {
             Backend::Sqlite(_) => self.try_process_lock(NAME).await?,
-            Backend::Postgres(_) => None,
+            Backend::Postgres(_) | Backend::Simulated(_) => None,
         };
         if lock.is_some() {
             self.write(Durability::ProcessKill, |connection| {
@@ -58,10 +60,11 @@ impl Store {
 }
 
 impl Serving {
-    /// Holds the lock until the process ends. Takes it as soon as the former gateway has ended.
+    /// Holds the lock until the process ends. Takes it as soon as the previous gateway has shut
+    /// down.
     pub async fn hold(mut self) {
         while matches!(self.store.backend, Backend::Sqlite(_)) && self.lock.is_none() {
-            tokio::time::sleep(POLL).await;
+            tokio::time::sleep(LOCK_POLL_INTERVAL).await;
             // Fails while the disk has a problem. The next attempt may succeed.
             self.lock = self.store.try_process_lock(NAME).await.unwrap_or_default();
         }

@@ -16,19 +16,20 @@ use crate::vault::{Vault, VaultError};
 use crate::{Store, StoreError};
 use contract_rules::limit::{STORAGE_KEY_BYTES, STORAGE_KEYS, STORAGE_VALUE_BYTES};
 
-/// A value with a longer time to live never expires. The limit keeps the sum with the current time in range.
-const FOR_EVER: Duration = Duration::from_secs(10_000 * 365 * 24 * 3600);
+/// A value with a longer time to live never expires. The limit keeps the sum with the current time
+/// in range.
+const MAX_TIME_TO_LIVE: Duration = Duration::from_secs(10_000 * 365 * 24 * 3600);
 
 /// The first part of the context with which values are sealed.
 const CONTEXT: &str = "connector_storage";
 
-/// The owner of keys. A scope never sees the keys of another one.
+/// The owner of keys. A scope never sees the keys of another scope.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StorageScope {
     /// Identifier of the connector.
     pub connector: String,
-    /// Separates the values of one account from those of others: the id of the integration, or the tenant if the connector
-    /// needs no account.
+    /// Separates the values of one account from those of others: the id of the integration, or the
+    /// tenant if the connector needs no account.
     pub partition: String,
 }
 
@@ -61,7 +62,8 @@ impl Store {
     /// Returns the value of a key, or `None` if it was never set, was deleted or has expired.
     ///
     /// # Errors
-    /// Fails with [`StorageError::Invalid`] if the key breaks a limit, or if the value cannot be read or unsealed.
+    /// Fails with [`StorageError::Invalid`] if the key breaks a limit. Fails too if the value cannot
+    /// be read or unsealed.
     pub async fn storage_get(
         &self,
         vault: &Vault,
@@ -94,7 +96,8 @@ impl Store {
     /// Seals and sets the value of a key. With `time_to_live` the value expires after that time.
     ///
     /// # Errors
-    /// Fails if a limit is broken, or if the database does not answer. The previous value then stays.
+    /// Fails if a limit is broken, or if the database does not answer. The previous value then
+    /// stays.
     pub async fn storage_set(
         &self,
         vault: &Vault,
@@ -116,7 +119,7 @@ impl Store {
         // Connectors may write often, and can fetch again the values that a power loss undoes.
         let is_set = self
             .write(Durability::ProcessKill, move |connection| {
-                set(connection, &scope, &key, (&id, &sealed), time_to_live)
+                set_value(connection, &scope, &key, (&id, &sealed), time_to_live)
             })
             .await?;
         if is_set { Ok(()) } else { Err(StorageError::Full) }
@@ -125,7 +128,8 @@ impl Store {
     /// Deletes the value of a key, if there is one.
     ///
     /// # Errors
-    /// Fails with [`StorageError::Invalid`] if the key breaks a limit, or if the database does not answer.
+    /// Fails with [`StorageError::Invalid`] if the key breaks a limit, or if the database does not
+    /// answer.
     pub async fn storage_delete(&self, scope: &StorageScope, key: &str) -> Result<(), StorageError> {
         check_key(key)?;
         let (scope, key) = (scope.clone(), key.to_owned());
@@ -139,8 +143,8 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes the expired values of all connectors, and returns their number. Expired values are invisible even before. This
-    /// frees their space.
+    /// Deletes the expired values of all connectors, and returns their number. Expired values are
+    /// already invisible before. This frees their space.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -160,7 +164,11 @@ fn check_key(key: &str) -> Result<(), StorageError> {
 }
 
 /// Deletes all values of a connector for an integration.
-pub(crate) fn clear(connection: &mut dyn Connection, connector: &str, partition: &str) -> Result<(), StoreError> {
+pub(crate) fn clear_values(
+    connection: &mut dyn Connection,
+    connector: &str,
+    partition: &str,
+) -> Result<(), StoreError> {
     connection.execute(
         "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2",
         values![connector, partition],
@@ -169,7 +177,7 @@ pub(crate) fn clear(connection: &mut dyn Connection, connector: &str, partition:
 }
 
 /// Returns `false` if the scope has no room for another key.
-fn set(
+fn set_value(
     connection: &mut dyn Connection,
     scope: &StorageScope,
     key: &str,
@@ -177,7 +185,7 @@ fn set(
     time_to_live: Option<Duration>,
 ) -> Result<bool, StoreError> {
     let StorageScope { connector, partition } = scope;
-    // Without the lock, two transactions that count at once could each add the last key.
+    // Without the lock, two transactions that count at the same time could each add the last key.
     connection.lock(&format!("storage {connector} {partition}"))?;
     connection.execute(
         "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2 AND expires_at <= now_ms()",
@@ -190,7 +198,7 @@ fn set(
     if others >= STORAGE_KEYS as u64 {
         return Ok(false);
     }
-    let life = time_to_live.filter(|life| *life < FOR_EVER).map(millis);
+    let life = time_to_live.filter(|life| *life < MAX_TIME_TO_LIVE).map(millis);
     connection.execute(
         "INSERT INTO connector_storage (connector, integration, key, value, expires_at, id, data_key)
          VALUES ($1, $2, $3, $4, now_ms() + $5, $6, $7)
@@ -289,9 +297,9 @@ mod tests {
             move |connection| {
                 for number in 1..STORAGE_KEYS {
                     let key = number.to_string();
-                    set(connection, &full, &key, (&key, &sealed), None)?;
+                    set_value(connection, &full, &key, (&key, &sealed), None)?;
                 }
-                set(connection, &full, "short-lived", ("short-lived", &sealed), Some(Duration::from_secs(3600)))
+                set_value(connection, &full, "short-lived", ("short-lived", &sealed), Some(Duration::from_secs(3600)))
             }
         });
         assert!(filling.await.unwrap());

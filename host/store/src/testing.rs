@@ -1,4 +1,5 @@
-//! Databases and records for tests. Each test runs on SQLite and on PostgreSQL, with tables of its own.
+//! Databases and records for tests. Each test runs on SQLite and on PostgreSQL, with separate
+//! tables.
 //!
 //! `TEST_POSTGRES_URL` names the PostgreSQL server. Without it the tests on PostgreSQL fail.
 
@@ -109,7 +110,7 @@ impl Schema {
 impl Drop for Schema {
     fn drop(&mut self) {
         let (server, drop) = (self.server.clone(), format!("DROP SCHEMA {} CASCADE", self.name));
-        // The runtime of the test is about to end, so that this needs one of its own.
+        // The runtime of the test is about to end, so this needs a separate one.
         let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(sql(&server, &drop));
@@ -160,7 +161,7 @@ pub(crate) async fn data_key(store: &Store, id: &str) -> bool {
     store.create_first_data_key(id, wraps).await.unwrap()
 }
 
-/// Bytes that are as good as sealed for the store.
+/// Bytes that the store treats like sealed ones.
 pub(crate) fn sealed(key_id: &str) -> Sealed {
     Sealed { key_id: key_id.into(), bytes: vec![0, 1, 255] }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A duration in milliseconds. Longer ones than `i64` can hold become its maximum.
+/// A duration in milliseconds. Durations longer than `i64` can hold become its maximum.
 pub(crate) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

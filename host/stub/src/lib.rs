@@ -1,7 +1,7 @@
-//! An HTTP server on loopback for unit tests. It gives prepared answers and records the requests.
+//! An HTTP server on loopback for unit tests. It sends prepared responses and records the requests.
 //!
-//! - [`Stub`]: a server that answers with a closure
-//! - [`raw`]: a server that runs a script for each connection, for answers that break HTTP
+//! - [`Stub`]: a server that gets its responses from a closure
+//! - [`raw`]: a server that runs a script for each connection, for responses that break HTTP
 //! - [`answer`], [`ok`]: responses for the closure
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot start its server fails")]
@@ -42,7 +42,7 @@ impl Seen {
     }
 }
 
-/// A server that answers with the result of a closure and records the requests.
+/// A server that gets its responses from a closure and records the requests.
 pub struct Stub {
     /// Loopback address and port of the server.
     pub address: SocketAddr,
@@ -91,7 +91,8 @@ impl Stub {
     }
 }
 
-/// Starts a server that runs a script for each connection. The script gets the number of earlier connections.
+/// Starts a server that runs a script for each connection. The script gets the number of earlier
+/// connections.
 pub async fn raw<F: Future<Output = ()> + Send + 'static>(
     script: impl Fn(usize, TcpStream) -> F + Send + 'static,
 ) -> SocketAddr {

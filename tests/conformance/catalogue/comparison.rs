@@ -12,7 +12,8 @@ use url::Url;
 use super::schema;
 use crate::lanes::init;
 
-/// Hosts that a connector is granted in addition to the hosts of its upstreams, because the upstream redirects to them.
+/// Hosts that a connector is granted in addition to the hosts of its upstreams, because the
+/// upstream redirects to them.
 const REDIRECT_HOSTS: [(&str, &[&str]); 4] = [
     ("preprint_archive", &["arxiv.org", "www.arxiv.org"]),
     ("office_drive", MICROSOFT_FILES),
@@ -62,7 +63,8 @@ pub(super) struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// Starts a gateway with all connectors of the product. Each provider has a client whose id is the provider's name.
+    /// Starts a gateway with all connectors of the product. Each provider has a client whose id is
+    /// the provider's name.
     pub(super) fn start(connectors: &'a [Value]) -> Self {
         let providers: BTreeSet<&str> = connectors
             .iter()
@@ -136,8 +138,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The authorization URL contains the id of the client that is configured for the connector's provider. It is
-    /// absent if the connector names another provider.
+    /// The authorization URL contains the id of the client that is configured for the connector's
+    /// provider. It is absent if the connector names another provider.
     fn account(&mut self, id: &str, connector: &Value) {
         let begun = self.gateway.client().post(&format!("/connectors/{id}/integrations"), init()).json();
         let url = begun["authorization_url"].as_str().and_then(|url| Url::parse(url).ok());
@@ -148,7 +150,8 @@ impl<'a> Comparison<'a> {
         self.same(id, "scopes are", &schema["auth_types"][0]["scopes"], &connector["scopes"]);
     }
 
-    /// No route shows the URLs of upstreams. GET /connectors shows their hosts, and the module must contain each URL.
+    /// No route shows the URLs of upstreams. GET /connectors shows their hosts, and the module must
+    /// contain each URL.
     fn upstreams(&mut self, id: &str, connector: &Value, live: &Value) {
         let module = module::shipped(id);
         let redirects = REDIRECT_HOSTS.iter().find(|(name, _)| *name == id).map_or(&[][..], |(_, hosts)| hosts);

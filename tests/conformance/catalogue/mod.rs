@@ -1,8 +1,9 @@
-//! The catalogue of operations, `tests/catalogue.yaml`, and the product's connectors compared with it.
+//! The catalogue of operations, `tests/catalogue.yaml`, and the product's connectors compared with
+//! it.
 //!
-//! The comparison uses the answers of a running gateway, so it covers what callers see. It does not cover two keys of
-//! the catalogue: the calls to the upstream, which the check of the requests covers, and the rate limits, which have tests
-//! of their own.
+//! The comparison uses the answers of a running gateway, so it covers what callers see. It does not
+//! cover two keys of the catalogue: the calls to the upstream, which the check of the requests
+//! covers, and the rate limits, which have separate tests.
 
 mod comparison;
 mod schema;
@@ -15,7 +16,8 @@ use crate::table;
 
 const HEAD: [&str; 6] = ["connector", "in the catalogue", "described", "fields", "known differences", "differences"];
 
-/// The connector or the gateway refuses the values that do not match, and the schema tells callers before they send them.
+/// The connector or the gateway refuses the values that do not match, and the schema tells callers
+/// before they send them.
 const REFUSED_ANYWAY: &str = "other values are refused";
 
 /// The beginnings of differences that exist, and why they are accepted.

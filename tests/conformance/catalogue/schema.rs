@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-/// The schema of an entry of an object whose entries are optional parameters of the upstream. `allowed` is the list of its
-/// values, or null if any scalar is accepted.
+/// The schema of an entry of an object whose entries are optional parameters of the upstream.
+/// `allowed` is the list of its values, or null if any scalar is accepted.
 fn entry(allowed: &Value) -> Value {
     if allowed.is_array() {
         return json!({"enum": values(allowed, true)});
@@ -14,7 +14,8 @@ fn entry(allowed: &Value) -> Value {
     })
 }
 
-/// The pattern of a date format that the catalogue writes out; `None` if a pattern cannot express the format.
+/// The pattern of a date format that the catalogue writes out; `None` if a pattern cannot express
+/// the format.
 fn date_pattern(format: &str) -> Option<&'static str> {
     match format {
         "YYYY-MM-DD" => Some("^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
@@ -26,7 +27,8 @@ fn date_pattern(format: &str) -> Option<&'static str> {
 /// The expected schema of a field of a connector.
 ///
 /// # Panics
-/// When the field has a key that this function does not know, so that no key of the catalogue is overlooked.
+/// When the field has a key that this function does not know, so that no key of the catalogue is
+/// overlooked.
 pub(super) fn expected(connector: &Value, field: &Value) -> Map<String, Value> {
     let optional = field["required"] != true;
     let mut schema = Map::new();
@@ -76,7 +78,23 @@ pub(super) fn expected(connector: &Value, field: &Value) -> Map<String, Value> {
             other => panic!("how does `{other}` of {field} appear in a JSON Schema? Say it here"),
         }
     }
+    if let Some(Value::Object(items)) = schema.get_mut("items") {
+        say_free(items);
+    }
+    say_free(&mut schema);
     schema
+}
+
+/// A free object says so, because some generators of clients give it no members otherwise.
+fn say_free(schema: &mut Map<String, Value>) {
+    let is_object = match &schema.get("type") {
+        Some(Value::Array(types)) => types.contains(&json!("object")),
+        Some(one) => **one == json!("object"),
+        None => false,
+    };
+    if is_object && !schema.contains_key("properties") {
+        schema.entry("additionalProperties").or_insert(json!(true));
+    }
 }
 
 /// One type or several, with null if the field is optional.
@@ -105,8 +123,8 @@ fn items(schema: &mut Map<String, Value>) -> &mut Value {
     schema.entry("items").or_insert_with(|| json!({}))
 }
 
-/// A format is one of JSON Schema's, of the items if the field is a list; or it is a date format. A date format is a
-/// pattern, and its text is the description of a field that has no other.
+/// A format is one of JSON Schema's, of the items if the field is a list; or it is a date format. A
+/// date format is a pattern, and its text is the description of a field that has no other.
 fn format(schema: &mut Map<String, Value>, field: &Value, format: &str) {
     if matches!(format, "uri" | "date-time") {
         match &field["type"] {
@@ -129,8 +147,8 @@ pub(super) fn accepts_empty(schema: &Map<String, Value>) -> bool {
     is_string && ["minLength", "pattern", "enum"].iter().all(|bound| !schema.contains_key(*bound))
 }
 
-/// Removes the requirement that a part of a path is not empty. The catalogue does not write it down, because every part
-/// of a path has it.
+/// Removes the requirement that a part of a path is not empty. The catalogue does not write it
+/// down, because every part of a path has it.
 pub(super) fn without_path_rules(field: &Value, mut schema: Map<String, Value>) -> Map<String, Value> {
     if field["in"] == "path" {
         schema.retain(|name, value| !(matches!(name.as_str(), "minLength" | "minItems") && *value == 1));

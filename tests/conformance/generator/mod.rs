@@ -22,7 +22,8 @@ const ITEMS: usize = 3;
 /// Largest maximum of a text or a list that is tried.
 const LARGE: usize = 5000;
 
-/// Members of an answer that name a further page. Without them a connector does not read pages without end.
+/// Members of an answer that name a further page. Without them a connector does not read pages
+/// without end.
 const NEXT_PAGE: [&str; 4] = ["nextPageToken", "nextSyncToken", "next_token", "@odata.nextLink"];
 
 /// Members of an answer without which most connectors make nothing of it.
@@ -103,7 +104,8 @@ impl Generator {
         }
     }
 
-    /// A whole number between the schema's bounds. Without bounds it is between 0 and 1,000. The bounds are frequent.
+    /// A whole number between the schema's bounds. Without bounds it is between 0 and 1,000. The
+    /// bounds are frequent.
     fn whole_number(&mut self, schema: &Value) -> i64 {
         let bound = |name: &str| schema[name].as_f64().map(|bound| bound as i64);
         let lower = bound("minimum").unwrap_or_else(|| bound("maximum").map_or(0, |maximum| maximum.min(0)));
@@ -118,8 +120,8 @@ impl Generator {
         }
     }
 
-    /// A length of a text (`Length`) or a list (`Items`): up to the usual one if the schema accepts that, and sometimes the
-    /// maximum, if it is not too large.
+    /// A length of a text (`Length`) or a list (`Items`): up to the usual one if the schema accepts
+    /// that, and sometimes the maximum, if it is not too large.
     fn size(&mut self, schema: &Value, of: &str, usual: usize) -> usize {
         let bound = |name: &str| schema[format!("{name}{of}")].as_u64().and_then(|size| usize::try_from(size).ok());
         let (least, most) = (bound("min").unwrap_or(0), bound("max"));

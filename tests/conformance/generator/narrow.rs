@@ -1,14 +1,16 @@
-//! One schema from two: the schema that the gateway gives to callers, and the provider's own. The gateway passes many
-//! things on unseen, for example a whole resource in a body. There only the provider's schema says what is valid.
+//! One schema from two: the schema that the gateway gives to callers, and the provider's own. The
+//! gateway passes many things on unseen, for example a whole resource in a body. There only the
+//! provider's schema says what is valid.
 
 use serde_json::{Map, Value, json};
 
 /// Keywords of the gateway's schema that replace the same keywords of the provider's schema.
 const BOUNDS: [&str; 8] = ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern", "format"];
 
-/// The schema of values that the gateway accepts, and that the provider accepts as far as the gateway's schema says
-/// nothing about it. If the two contradict each other, the result is the gateway's schema. Then a request will show the
-/// contradiction. References of the provider's schema lead to `$defs` of `root`.
+/// The schema of values that the gateway accepts, and that the provider accepts as far as the
+/// gateway's schema says nothing about it. If the two contradict each other, the result is the
+/// gateway's schema. Then a request will show the contradiction. References of the provider's
+/// schema lead to `$defs` of `root`.
 pub(crate) fn narrowed(gateway: &Value, provider: &Value, root: &Value) -> Value {
     let provider = resolved(provider, root);
     if gateway.is_null() {
@@ -42,7 +44,8 @@ pub(crate) fn narrowed(gateway: &Value, provider: &Value, root: &Value) -> Value
         schema[bound] = gateway[bound].clone();
     }
     if !gateway["pattern"].is_null() {
-        // The gateway's pattern is for the form of the text, which the provider's format would replace.
+        // The gateway's pattern is for the form of the text, which the provider's format would
+        // replace.
         schema.as_object_mut().map(|members| members.shift_remove("format"));
     }
     schema["type"] = json!(types);

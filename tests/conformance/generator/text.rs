@@ -1,4 +1,5 @@
-//! Strings: by pattern, by format, and free ones with characters that have a meaning in URLs, in JSON and in OData.
+//! Strings: by pattern, by format, and free ones with characters that have a meaning in URLs, in
+//! JSON and in OData.
 
 use proptest::string::string_regex;
 use serde_json::Value;
@@ -8,7 +9,8 @@ use super::Generator;
 /// Begins every free text. A text of dots only would be a relative path.
 const FIRST: &str = "[A-Za-z0-9]";
 
-/// The further characters of a free text. The second one has characters that must be encoded in paths and queries.
+/// The further characters of a free text. The second one has characters that must be encoded in
+/// paths and queries.
 const FURTHER: [&str; 2] = ["[A-Za-z0-9_.-]", "[A-Za-z0-9 ./?#%&=+:;,@'\"\\\\<>{}\\[\\]~$!()*äß€日😀-]"];
 
 /// Length of a free text if the schema demands no other.
@@ -24,7 +26,8 @@ impl Generator {
         if let Some(pattern) = pattern {
             return self.of_pattern_within(pattern, schema);
         }
-        // An empty text means different things to different operations, so it is left to their own tests.
+        // An empty text means different things to different operations, so it is left to their own
+        // tests.
         let rest = self.size(schema, "Length", LENGTH).max(1) - 1;
         let further = FURTHER[self.below(FURTHER.len())];
         self.of_pattern(&format!("{FIRST}{further}{{{rest}}}"))
@@ -52,8 +55,9 @@ impl Generator {
     }
 }
 
-/// Returns `false` for a text that every connector refuses in a path: one with control characters, or with segments of
-/// dots. White space around a text is left out, because some services do not keep it.
+/// Returns `false` for a text that every connector refuses in a path: one with control characters,
+/// or with segments of dots. White space around a text is left out, because some services do not
+/// keep it.
 fn is_plain(text: &str) -> bool {
     let has_dots =
         || text.split(['/', '\\']).any(|segment| !segment.is_empty() && segment.trim_matches('.').is_empty());

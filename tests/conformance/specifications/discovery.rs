@@ -49,7 +49,8 @@ impl Document<'_> {
                 parts.required.push(name.clone());
             }
         }
-        // A parameter such as `name` stands for several segments, which the flat path has as separate placeholders.
+        // A parameter such as `name` stands for several segments, which the flat path has as
+        // separate placeholders.
         parts.path.retain(|name, _| url.placeholders().any(|(placeholder, _)| placeholder == name));
         match uploads {
             Some(accept) => {
@@ -97,7 +98,8 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_else(|| panic!("{name} in {value}"))
 }
 
-/// The JSON Schema of a parameter. Its location, its name and its being required are not part of it.
+/// The JSON Schema of a parameter. Its location, its name and its being required are not part of
+/// it.
 fn converted_parameter(parameter: &Value) -> Value {
     let mut one = parameter.clone();
     let members = one.as_object_mut().unwrap();
@@ -107,7 +109,8 @@ fn converted_parameter(parameter: &Value) -> Value {
     if parameter["repeated"] == true { json!({"type": "array", "items": schema}) } else { schema }
 }
 
-/// The JSON Schema of a schema of a discovery document. Google refuses members that it does not know.
+/// The JSON Schema of a schema of a discovery document. Google refuses members that it does not
+/// know.
 fn converted(schema: &Value) -> Value {
     let mut converted = Map::new();
     for (key, value) in schema.as_object().into_iter().flatten() {

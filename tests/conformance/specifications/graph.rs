@@ -1,5 +1,6 @@
-//! Microsoft Graph, whose `OpenAPI` documents are neither complete nor current. Its schema in CSDL has the members and
-//! parameters that they lack, and its documentation has further forms of the addresses that they contain.
+//! Microsoft Graph, whose `OpenAPI` documents are neither complete nor current. Its schema in CSDL
+//! has the members and parameters that they lack, and its documentation has further forms of the
+//! addresses that they contain.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +13,8 @@ const SAME_RESOURCE: [(&str, &str); 1] = [
     ("/sites/{site_id}/drive/", "/drives/{drive-id}/"),
 ];
 
-/// Paths that address a resource by its place, each with the path that addresses it by its identifier.
+/// Paths that address a resource by its place, each with the path that addresses it by its
+/// identifier.
 const BY_PLACE: [(&str, &str); 2] = [
     (
         "/drives/{drive_id}/items/{parent_item_id}:/{file_name}:/content",
@@ -24,7 +26,8 @@ const BY_PLACE: [(&str, &str); 2] = [
 /// Parameters that the documentation has and the documents lack, each with the path of its method.
 const FURTHER_PARAMETERS: [(&str, &str); 1] = [("/sites", "search")];
 
-/// The method at a path of the catalogue, from the one that the documents describe; `None` if there is no such method.
+/// The method at a path of the catalogue, from the one that the documents describe; `None` if there
+/// is no such method.
 pub(super) fn method(
     methods: &[Method],
     verb: &str,
@@ -96,12 +99,14 @@ fn complete_actions(document: &mut Value, current: &Value, known: &[String]) {
         }
         let Some(schema) = body.pointer_mut("/content/application~1json/schema") else { continue };
         let Some(members) = own_members(schema) else { continue };
-        // Several types may have an action of this name. Those without a parameter that the document has are others.
+        // Several types may have an action of this name. Those without a parameter that the
+        // document has are others.
         let fitting = parameters.into_iter().filter(|one| members.keys().all(|name| one.contains_key(name)));
         for (name, edm) in fitting.collect::<Vec<_>>().into_iter().flatten() {
             members.entry(name).or_insert_with(|| schema_of(edm.as_str().unwrap_or_default(), known));
         }
-        // The service takes the names in either case. Its documentation writes them with a small first letter.
+        // The service takes the names in either case. Its documentation writes them with a small
+        // first letter.
         *members = std::mem::take(members).into_iter().map(|(name, schema)| (small_first(&name), schema)).collect();
     }
 }

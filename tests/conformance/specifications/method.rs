@@ -7,7 +7,8 @@ use support::Seen;
 
 use super::template::Template;
 
-/// A method of a provider: the requests that it takes and the answers that it gives, as JSON Schemas.
+/// A method of a provider: the requests that it takes and the answers that it gives, as JSON
+/// Schemas.
 #[derive(Clone, Debug)]
 pub(crate) struct Method {
     /// The names by which the catalogue may refer to it.
@@ -96,8 +97,8 @@ fn content_type(media_types: &[String]) -> Value {
     json!({"anyOf": ranges.chain([exact]).collect::<Vec<_>>()})
 }
 
-/// Adds those definitions to a schema that it refers to, directly or through another one. A schema without the others
-/// is compiled faster.
+/// Adds those definitions to a schema that it refers to, directly or through another one. A schema
+/// without the others is compiled faster.
 pub(super) fn with_definitions(mut schema: Value, definitions: &Map<String, Value>) -> Value {
     let mut needed = Map::new();
     let mut open = references(&schema);
@@ -129,7 +130,8 @@ fn references(schema: &Value) -> Vec<String> {
 }
 
 impl Method {
-    /// The schema of a part of the request, for example of the query parameter `q`; `None` if it is not described.
+    /// The schema of a part of the request, for example of the query parameter `q`; `None` if it is
+    /// not described.
     pub(crate) fn part(&self, place: &str, name: &str) -> Option<&Value> {
         self.request["properties"][place]["properties"].get(name)
     }
@@ -139,9 +141,9 @@ impl Method {
         self.request["properties"].get("body")
     }
 
-    /// Reads a request as a document with the members `path`, `query`, `headers`, `content_type` and `body`. The text
-    /// of parameters becomes the type that the method describes, if it can. Returns `None` if the request is for
-    /// another method.
+    /// Reads a request as a document with the members `path`, `query`, `headers`, `content_type`
+    /// and `body`. The text of parameters becomes the type that the method describes, if it can.
+    /// Returns `None` if the request is for another method.
     pub(crate) fn read(&self, url: &str, seen: &Seen) -> Option<Value> {
         if self.verb != seen.method {
             return None;
@@ -177,8 +179,8 @@ impl Method {
     }
 }
 
-/// Names and values of a query or a form, each value in the type of its schema. A name that occurs more than once is a
-/// list.
+/// Names and values of a query or a form, each value in the type of its schema. A name that occurs
+/// more than once is a list.
 fn fields(pairs: Vec<(String, String)>, schema: impl Fn(&str) -> Value) -> Value {
     let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, value) in pairs {
@@ -197,7 +199,8 @@ fn fields(pairs: Vec<(String, String)>, schema: impl Fn(&str) -> Value) -> Value
     Value::Object(typed.collect())
 }
 
-/// A text as a value of a schema's type. A text that is no such value stays a text, which the schema then refuses.
+/// A text as a value of a schema's type. A text that is no such value stays a text, which the
+/// schema then refuses.
 fn typed(text: &str, schema: &Value) -> Value {
     let is = |name: &str| match &schema["type"] {
         Value::Array(types) => types.iter().any(|one| one == name),

@@ -1,7 +1,8 @@
 //! The providers' own specifications. Each format is read into one form: [`Method`].
 //!
 //! # Layout
-//! - here: the folder with the specifications, and the way from the catalogue's name of a method to the method
+//! - here: the folder with the specifications, and the way from the catalogue's name of a method to
+//!   the method
 //! - [`method`]: a method of a provider; [`template`]: its address
 //! - [`discovery`], [`openapi`], [`slack`]: the formats
 //! - [`graph`]: what Microsoft's documents lack
@@ -9,9 +10,10 @@
 //! # The folder
 //! - `google/*.json`: Google's discovery documents
 //! - `github`, `x`, `dexscreener`: `*.openapi.json`
-//! - `msgraph/*.openapi.json`: Microsoft Graph in parts; `msgraph/schema-current.csdl.json`: its current schema, CSDL as
-//!   JSON
-//! - `slack/methods-current`: a document for each method, named after it; `slack/samples`: answers, named likewise
+//! - `msgraph/*.openapi.json`: Microsoft Graph in parts; `msgraph/schema-current.csdl.json`: its
+//!   current schema, CSDL as JSON
+//! - `slack/methods-current`: a document for each method, named after it; `slack/samples`: answers,
+//!   named likewise
 
 mod discovery;
 mod graph;
@@ -37,8 +39,8 @@ pub(crate) struct Specifications {
     methods: BTreeMap<&'static str, Vec<Method>>,
 }
 
-/// The folder with the specifications: `SPECS_DIR`, or `../shared/specs` next to the checkout. `None` if there is no such
-/// folder.
+/// The folder with the specifications: `SPECS_DIR`, or `../shared/specs` next to the checkout.
+/// `None` if there is no such folder.
 ///
 /// # Panics
 /// When `SPECS_DIR` is set and is no folder.
@@ -75,7 +77,8 @@ impl Specifications {
         let mut samples: BTreeMap<String, Value> = documents(&folder.join("slack/samples")).into_iter().collect();
         for (name, document) in documents(&folder.join("slack/methods-current")) {
             let sample = samples.remove(&name).map(|mut sample| {
-                // The samples show all members that an answer can have, and are of failures for this reason.
+                // The samples show all members that an answer can have, and are of failures for
+                // this reason.
                 sample["ok"] = json!(true);
                 sample
             });
@@ -84,8 +87,8 @@ impl Specifications {
         Self { methods }
     }
 
-    /// The methods that a call of an operation of the catalogue refers to, or the reason why there are none.
-    /// `base` is the base URL of the call's upstream.
+    /// The methods that a call of an operation of the catalogue refers to, or the reason why there
+    /// are none. `base` is the base URL of the call's upstream.
     pub(crate) fn methods(
         &self,
         provider: &str,

@@ -114,8 +114,8 @@ fn resolved<'a>(part: &'a Value, document: &'a Value) -> &'a Value {
     }
 }
 
-/// The JSON Schema of a schema of `OpenAPI` 3.0. An object takes only the members that it describes, because services
-/// ignore or refuse all others.
+/// The JSON Schema of a schema of `OpenAPI` 3.0. An object takes only the members that it
+/// describes, because services ignore or refuse all others.
 fn converted(schema: &Value, document: &Value) -> Value {
     let convert = |schema: &Value| converted(schema, document);
     if let Some(all) = schema["allOf"].as_array() {
@@ -183,8 +183,8 @@ fn nullable(mut schema: Map<String, Value>) -> Value {
     Value::Object(schema)
 }
 
-/// The parts of `allOf` as one schema. JSON Schema cannot say that an object has the members of several schemas and no
-/// others.
+/// The parts of `allOf` as one schema. JSON Schema cannot say that an object has the members of
+/// several schemas and no others.
 fn merged(all: &[Value], around: &Value, document: &Value) -> Value {
     let mut merged = around.as_object().cloned().unwrap_or_default();
     merged.remove("allOf");

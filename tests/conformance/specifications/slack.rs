@@ -1,5 +1,5 @@
-//! Slack's methods, one document each, as Slack documents them at present. Slack no longer maintains its `OpenAPI`
-//! document, which lacks many arguments of today.
+//! Slack's methods, one document each, as Slack documents them at present. Slack no longer
+//! maintains its `OpenAPI` document, which lacks many arguments of today.
 
 use serde_json::{Map, Value, json};
 

@@ -1,10 +1,12 @@
-//! Templates of URLs, as specifications and the catalogue write them: `host/path/{placeholder}:suffix`.
+//! Templates of URLs, as specifications and the catalogue write them:
+//! `host/path/{placeholder}:suffix`.
 
 use std::collections::BTreeMap;
 
 use percent_encoding::percent_decode_str;
 
-/// A host and a path with placeholders. A placeholder takes a part of one segment, or several whole segments.
+/// A host and a path with placeholders. A placeholder takes a part of one segment, or several whole
+/// segments.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     text: String,
@@ -26,7 +28,8 @@ struct Placeholder {
 }
 
 impl Template {
-    /// Reads a template. `spans_segments` returns `true` for the names of placeholders whose values keep their slashes.
+    /// Reads a template. `spans_segments` returns `true` for the names of placeholders whose values
+    /// keep their slashes.
     pub(crate) fn parse(text: &str, spans_segments: impl Fn(&str) -> bool) -> Self {
         let segments = text.split('/').map(|segment| {
             let found = segment.split_once('{').and_then(|(before, rest)| {
@@ -50,7 +53,8 @@ impl Template {
         self.text.strip_prefix(base).is_some_and(|rest| rest.starts_with('/'))
     }
 
-    /// The names of the placeholders. The flag tells whether the value is in single quotes, as OData writes strings.
+    /// The names of the placeholders. The flag tells whether the value is in single quotes, as
+    /// OData writes strings.
     pub(crate) fn placeholders(&self) -> impl Iterator<Item = (&str, bool)> {
         self.segments.iter().filter_map(|segment| {
             let placeholder = segment.placeholder.as_ref()?;
@@ -58,7 +62,8 @@ impl Template {
         })
     }
 
-    /// The decoded values of the placeholders in a URL of this form; `None` if the URL has another form.
+    /// The decoded values of the placeholders in a URL of this form; `None` if the URL has another
+    /// form.
     pub(crate) fn values(&self, url: &str) -> Option<BTreeMap<String, String>> {
         let parts: Vec<&str> = url.split('/').collect();
         let mut values = BTreeMap::new();

@@ -23,7 +23,8 @@ fn seen(method: &str, target: &str, body: Option<(&'static str, &str)>) -> Seen 
     }
 }
 
-/// The places of a request's violations, each once and in order; `None` if the request is for another method.
+/// The places of a request's violations, each once and in order; `None` if the request is for
+/// another method.
 fn places(method: &Method, request: &Seen) -> Option<Vec<String>> {
     let found = violations(&method.read(&request.path, request)?, &validator(method));
     let places: BTreeSet<String> = found.into_iter().map(|(place, _)| place).collect();

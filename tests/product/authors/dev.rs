@@ -77,7 +77,7 @@ fn a_saved_change_is_live_and_a_mistake_keeps_the_version_before() {
 
     dev.save("define: GET api", "define: GOT api");
     dev.wait_for_screen("error: could not compile `words`");
-    dev.wait_for_screen("The version before stays live.");
+    dev.wait_for_screen("The previous version stays live.");
     assert_eq!(dev.define().ok(), json!({"in": "de"}));
 
     // An operation that needs code writes to the log and panics.

@@ -1,4 +1,5 @@
-//! New projects in JavaScript and Python: their own tests, which replay the recording of the template.
+//! New projects in JavaScript and Python: their own tests, which replay the recording of the
+//! template.
 
 use std::fs;
 use std::os::unix::fs::symlink;

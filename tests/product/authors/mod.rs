@@ -1,7 +1,9 @@
-//! Projects of connector authors outside of this source tree, as the commands `connectors new` and `connectors build` make them.
+//! Projects of connector authors outside of this source tree, as the commands `connectors new` and
+//! `connectors build` make them.
 //!
-//! The projects use the SDK as it is published: the packages that `cargo package` makes, and nothing else of the tree. They are
-//! built in one folder, one after the other, so that Cargo builds what they share once.
+//! The projects use the SDK as it is published: the packages that `cargo package` makes, and
+//! nothing else of the tree. They are built in one folder, one after the other, so that Cargo
+//! builds what they share once.
 
 mod dev;
 mod languages;
@@ -52,7 +54,8 @@ impl Project {
         if kept.exists() {
             fs::rename(&kept, &built).unwrap();
         } else {
-            // The first build makes Rust's standard library too. It takes minutes, longer than a test waits for a command.
+            // The first build makes Rust's standard library too. It takes minutes, longer than a
+            // test waits for a command.
             let module = authors.join("first.wasm");
             home.run_ok(&["connectors", "build", folder_argument, "--output", module.to_str().unwrap()]);
         }
@@ -102,7 +105,8 @@ impl Project {
     }
 }
 
-/// Packages the SDK, and lets the projects in the folder use the packages in place of published ones.
+/// Packages the SDK, and lets the projects in the folder use the packages in place of published
+/// ones.
 fn publish(authors: &Path) {
     let root = module::root().canonicalize().unwrap();
     let mut package = Command::new("cargo");
@@ -128,7 +132,8 @@ fn publish(authors: &Path) {
     fs::write(authors.join(".cargo/config.toml"), config).unwrap();
 }
 
-/// Makes a folder equal to another one. Files that are equal already are not touched, so that Cargo does not build them again.
+/// Makes a folder equal to another one. Files that are equal already are not touched, so that Cargo
+/// does not build them again.
 fn copy_changed(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     let names =

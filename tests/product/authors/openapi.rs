@@ -106,8 +106,8 @@ fn chosen_operations_have_the_security_scheme_of_the_document() {
     }
 }
 
-/// Real documents: every operation of each becomes a module that the gateway accepts, and one of them is called. Skipped without the
-/// documents. The query of the request is decoded.
+/// Real documents: every operation of each becomes a module that the gateway accepts, and one of
+/// them is called. Skipped without the documents. The query of the request is decoded.
 #[test]
 fn every_operation_of_five_real_documents_is_valid() {
     let specifications =

@@ -109,7 +109,8 @@ fn a_private_address_is_only_for_the_upstream_that_it_replaces() {
     let finished = author.call(&["get_item", r#"{"item_id": "1"}"#, "--upstream", "apo=http://127.0.0.1:9"]);
     assert!(finished.code == Some(1) && finished.stderr.contains("`api`"), "{}", finished.stderr);
 
-    // A redirect to another port of this machine is another host, which the operator has not granted.
+    // A redirect to another port of this machine is another host, which the operator has not
+    // granted.
     author.service.reply("/items/1", Reply::redirect("http://127.0.0.1:9/"));
     problem(&author.call_service(&["get_item", r#"{"item_id": "1"}"#]), 403);
 }

@@ -16,7 +16,7 @@ fn issuers_whose_users_would_share_accounts_are_refused_with_both_names() {
     let home = Setup::new().config(&section("acme", "")).config(&section("umbrella", "")).prepare();
     let (code, said) = fails(&home);
     assert_eq!(code, Some(1), "{said}");
-    for word in ["gateway.toml:", "`jwt_issuers.umbrella`", "`jwt_issuers.acme`", "`default`", "`tenant` of its own"] {
+    for word in ["gateway.toml:", "`jwt_issuers.umbrella`", "`jwt_issuers.acme`", "`default`", "separate `tenant`"] {
         assert!(said.contains(word), "{word} in: {said}");
     }
 }

@@ -1,4 +1,5 @@
-//! Mistakes in the configuration. The gateway reports them in one line with what to do, before it serves.
+//! Mistakes in the configuration. The gateway reports them in one line with what to do, before it
+//! serves.
 
 mod issuers;
 
@@ -131,7 +132,7 @@ fn a_damaged_database_is_reported_with_what_to_do() {
 fn a_missing_modules_folder_is_reported_with_what_to_do() {
     let home = Setup::new().prepare();
     fs::remove_dir_all(home.modules()).unwrap();
-    assert_refused(&home, &[home.modules().to_str().unwrap(), "`modules_dir`", "make it"]);
+    assert_refused(&home, &[home.modules().to_str().unwrap(), "`modules_dir`", "create it"]);
 }
 
 #[test]
@@ -157,8 +158,8 @@ fn a_variable_overrides_the_file() {
     call.body(body).send().ok();
 }
 
-/// Starts a gateway without configuration that was installed in the folder `installed` next to the folders of `home`. `connectors`
-/// came with it, unless there is none.
+/// Starts a gateway without configuration that was installed in the folder `installed` next to the
+/// folders of `home`. `connectors` came with it, unless there is none.
 fn installed(home: &Home, connectors: &[(&str, Vec<u8>)]) -> (Process, Client) {
     let _ = fs::remove_file(home.config());
     let folder = home.config().with_file_name("installed");

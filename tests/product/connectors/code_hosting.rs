@@ -1,4 +1,5 @@
-//! The GitHub connector against a stand-in for GitHub: every operation, pagination, and the cache of comments.
+//! The GitHub connector against a stand-in for GitHub: every operation, pagination, and the cache
+//! of comments.
 
 use serde_json::{Value, json};
 use support::oauth::Account;
@@ -118,7 +119,8 @@ fn the_account_is_shown_in_the_common_shape() {
     assert_eq!(connected.call("userinfo", json!({})).ok(), expected);
 }
 
-/// Pages of issues or comments with GitHub's Link headers: page `page` of `per_page` items each, of `total` items.
+/// Pages of issues or comments with GitHub's Link headers: page `page` of `per_page` items each, of
+/// `total` items.
 fn pages(seen: &Seen, total: usize, item: impl Fn(usize) -> Value) -> Reply {
     let number = |name: &str, default: usize| seen.parameter(name).map_or(default, |text| text.parse().unwrap());
     let (page, size) = (number("page", 1), number("per_page", 30));

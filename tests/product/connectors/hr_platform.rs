@@ -1,5 +1,5 @@
-//! The HR connector against a stand-in: every operation, the fixed shape of userinfo, and URLs that the operator
-//! configures.
+//! The HR connector against a stand-in: every operation, the fixed shape of userinfo, and URLs that
+//! the operator configures.
 
 use serde_json::{Value, json};
 use support::{Dialect, OAuthProvider, Reply, Setup};

@@ -1,4 +1,5 @@
-//! The X connector against a stand-in for X, which wants PKCE, HTTP Basic and a new refresh token for every refresh.
+//! The X connector against a stand-in for X, which wants PKCE, HTTP Basic and a new refresh token
+//! for every refresh.
 
 use serde_json::{Value, json};
 use support::oauth::Account;

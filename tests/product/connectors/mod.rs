@@ -1,5 +1,6 @@
-//! The product's connectors, one file each. This file has the helpers that the tests of connectors with accounts share:
-//! a gateway with one connector and its service, and tables of operations with the requests that the service must get.
+//! The product's connectors, one file each. This file has the helpers that the tests of connectors
+//! with accounts share: a gateway with one connector and its service, and tables of operations with
+//! the requests that the service must get.
 
 mod code_hosting;
 mod dex_market_data;
@@ -46,9 +47,9 @@ pub(crate) struct Connected {
 }
 
 impl Connected {
-    /// Starts gateway and service and connects the account. `upstreams` has the path of each upstream below the
-    /// provider's API, and `config` has further keys of the connector's section. `identity` answers requests while the
-    /// account is connected.
+    /// Starts gateway and service and connects the account. `upstreams` has the path of each
+    /// upstream below the provider's API, and `config` has further keys of the connector's section.
+    /// `identity` answers requests while the account is connected.
     #[track_caller]
     pub(crate) fn start(
         connector: &'static str,
@@ -78,8 +79,8 @@ impl Connected {
         self.client.get("/integrations").ok()["integrations"][0].clone()
     }
 
-    /// Calls every operation of a table. The service answers with `answer`, and the caller must get the same. The
-    /// stand-in checks the user's token in every request.
+    /// Calls every operation of a table. The service answers with `answer`, and the caller must get
+    /// the same. The stand-in checks the user's token in every request.
     #[track_caller]
     pub(crate) fn check(&self, rows: &[Row], answer: &Value) {
         let reply = answer.clone();
@@ -97,7 +98,8 @@ impl Connected {
         }
     }
 
-    /// Checks that every operation of the connector is in a table, or in the list of those that have their own tests.
+    /// Checks that every operation of the connector is in a table, or in the list of those that
+    /// have their own tests.
     #[track_caller]
     pub(crate) fn check_complete(&self, rows: &[Row], others: &[&str]) {
         let listed = self.gateway.connector(self.connector).unwrap();

@@ -1,5 +1,5 @@
-//! The calendar of Outlook against a stand-in for Microsoft Graph: headers, empty answers, inputs that a check refuses, and
-//! Microsoft's dialect of OAuth.
+//! The calendar of Outlook against a stand-in for Microsoft Graph: headers, empty answers, inputs
+//! that a check refuses, and Microsoft's dialect of OAuth.
 
 use serde_json::json;
 use support::{Dialect, Endpoint, Reply};

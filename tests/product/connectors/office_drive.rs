@@ -1,4 +1,5 @@
-//! Files of OneDrive against a stand-in for Microsoft Graph, and another one for the host that keeps the files.
+//! Files of OneDrive against a stand-in for Microsoft Graph, and another one for the host that
+//! keeps the files.
 
 use std::fmt::Debug;
 

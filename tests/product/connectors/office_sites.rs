@@ -1,4 +1,5 @@
-//! Sites of SharePoint against a stand-in for Microsoft Graph. `office_sites` and `kb_office_sites` have the same operations.
+//! Sites of SharePoint against a stand-in for Microsoft Graph. `office_sites` and `kb_office_sites`
+//! have the same operations.
 
 use serde_json::{Value, json};
 use support::{Dialect, Reply, Upstream};

@@ -1,4 +1,5 @@
-//! The Slack connector against a stand-in for Slack: every operation, and its errors, which come with status 200.
+//! The Slack connector against a stand-in for Slack: every operation, and its errors, which come
+//! with status 200.
 
 use serde_json::{Value, json};
 use support::oauth::Account;

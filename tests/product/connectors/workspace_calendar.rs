@@ -1,4 +1,5 @@
-//! The calendar connector against a stand-in for Google: every operation, and Google's dialect of OAuth.
+//! The calendar connector against a stand-in for Google: every operation, and Google's dialect of
+//! OAuth.
 
 use serde_json::{Value, json};
 use support::{Answer, Dialect, Endpoint, Reply};

@@ -1,4 +1,5 @@
-//! The documents connector against a stand-in for Google: exports and large documents within the sandbox's limits.
+//! The documents connector against a stand-in for Google: exports and large documents within the
+//! sandbox's limits.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

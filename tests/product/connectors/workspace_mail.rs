@@ -1,4 +1,5 @@
-//! The mail connector against a stand-in for Gmail: large messages within the sandbox's limits, and the counts of labels.
+//! The mail connector against a stand-in for Gmail: large messages within the sandbox's limits, and
+//! the counts of labels.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
@@ -23,7 +24,8 @@ fn a_message_of_any_size_that_the_gateway_accepts_reaches_gmail() {
     let connected = connected();
     let reply = anything();
     connected.provider.on_api(move |_, _| Reply::json(reply.clone()));
-    // The largest message in JSON, and the largest body that the gateway accepts without configuration.
+    // The largest message in JSON, and the largest body that the gateway accepts without
+    // configuration.
     for (length, target) in [
         (5_100_000, "/gmail/v1/users/me/drafts"),
         ((10 << 20) - 1_000, "/upload/gmail/v1/users/me/drafts?uploadType=media"),

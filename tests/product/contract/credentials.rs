@@ -1,12 +1,13 @@
-//! The user's credential goes to the upstreams that the manifest declares, in the declared form. A request can only leave it
-//! out.
+//! The user's credential goes to the upstreams that the manifest declares, in the declared form. A
+//! request can only leave it out.
 
 use serde_json::{Value, json};
 use support::{Endpoint, Gateway, Reply, Seen, Setup, Upstream, module};
 
 use super::{Connected, assert_without};
 
-/// Spellings of a form field `token` and of `access_token` that a service could read as the credential.
+/// Spellings of a form field `token` and of `access_token` that a service could read as the
+/// credential.
 const SPELLINGS: [&str; 12] = [
     "token",
     "TOKEN",
@@ -45,7 +46,7 @@ fn the_credential_is_a_further_field_of_a_form() {
 #[test]
 fn a_form_with_a_field_that_could_be_the_credential_is_refused_and_nothing_is_sent() {
     let world = Connected::start();
-    let requests = SPELLINGS.map(|name| form(json!([["text", "hello"], [name, "of somebody else"]])));
+    let requests = SPELLINGS.map(|name| form(json!([["text", "hello"], [name, "of another user"]])));
     let in_query = ["/?token=other", "/?a=b&Access_Token=other"]
         .map(|path| json!({"upstream": "form", "method": "POST", "path": path}));
     let sent = world.api_calls_of(|| {
@@ -64,7 +65,7 @@ fn a_form_with_a_field_that_could_be_the_credential_is_refused_and_nothing_is_se
 #[test]
 fn the_name_of_the_form_field_is_the_schemes() {
     let world = Connected::with(&json!({"form_field": "auth[key]"}), "");
-    let refused = form(json!([["auth[key]", "of somebody else"]]));
+    let refused = form(json!([["auth[key]", "of another user"]]));
     world.client.call("account/composed", refused).problem(500, "connector-failed");
     let expected = [("token".to_owned(), "a".to_owned()), ("auth[key]".to_owned(), world.token())];
     let seen = world.api_calls_of(|| drop(world.client.call("account/composed", form(json!([["token", "a"]])))));
@@ -161,7 +162,8 @@ fn a_redirected_form_takes_the_credential_to_the_upstreams_own_host_only() {
     assert_without(&world.provider.secrets(), &seen[0]);
 }
 
-/// A gateway with the guest `account`, whose users have an API key of the service, and one connected account.
+/// A gateway with the guest `account`, whose users have an API key of the service, and one
+/// connected account.
 fn with_key(service: &Upstream, placement: &str) -> Gateway {
     let document = json!({"identifier": "account", "auth": "api_key", "placement": placement});
     let setup = Setup::new().module("account", module::account(&document));
@@ -217,7 +219,7 @@ fn a_form_with_the_name_of_the_keys_query_parameter_is_refused() {
     let gateway = with_key(&service, "query");
     service.take_seen();
     for name in ["api_key", "API_KEY", "token", "access_token"] {
-        let answer = gateway.call("account/composed", form(json!([[name, "of somebody else"]])));
+        let answer = gateway.call("account/composed", form(json!([[name, "of another user"]])));
         answer.problem(500, "connector-failed");
     }
     assert!(service.seen().is_empty(), "{:?}", service.seen());

@@ -16,7 +16,8 @@ fn page(link: &str) -> Reply {
     Reply::json(json!({"@odata.nextLink": link})).header("location", link)
 }
 
-/// The input of `follow` and `forward_link`: a request for `/page`, and `source` says where the link is.
+/// The input of `follow` and `forward_link`: a request for `/page`, and `source` says where the
+/// link is.
 fn at(source: &Value, more: &Value) -> Value {
     let mut input = json!({"path": "/page"});
     for (name, value) in source.as_object().into_iter().chain(more.as_object()).flatten() {
@@ -78,14 +79,15 @@ fn the_denial_names_the_host_and_not_the_address() {
     let upstream = Upstream::start();
     upstream.reply("/page", page("https://elsewhere.test/a?signature=s3cret"));
     let gateway = gateway(&upstream, "");
-    for (target, words) in [
-        ("https://elsewhere.test/a?signature=s3cret", "elsewhere.test, which is not among its link hosts"),
-        ("https://elsewhere.example/a?signature=s3cret", "elsewhere.example, which was not granted"),
+    for (target, words, owner) in [
+        ("https://elsewhere.test/a?signature=s3cret", "elsewhere.test, which is not among its link hosts", "connector"),
+        ("https://elsewhere.example/a?signature=s3cret", "elsewhere.example, which was not granted", "operator"),
     ] {
         upstream.reply("/page", page(target));
         let input = at(&sources()[0], &json!({"as_fault": true}));
         let problem = gateway.call("hostile/follow", input).problem(403, "egress-denied");
         assert!(problem["detail"].as_str().unwrap().contains(words), "{problem}");
+        assert_eq!(problem["owner"], owner, "{problem}");
         assert!(!problem.to_string().contains("s3cret"), "{problem}");
     }
 }
@@ -241,7 +243,8 @@ fn a_link_does_not_take_a_credential_that_the_service_shows_to_another_host() {
     let secrets = world.provider.secrets();
     for source in sources() {
         for operation in ["account/follow", "account/forward_link"] {
-            // The token is masked in everything that a connector gets, also in the address behind a link.
+            // The token is masked in everything that a connector gets, also in the address behind a
+            // link.
             world.client.call(operation, at(&source, &json!({}))).ok();
         }
     }

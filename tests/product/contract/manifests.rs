@@ -187,7 +187,7 @@ fn check_shows_what_changed_since_the_version_before() {
     let home = Setup::new().module("account", before.clone()).prepare();
     let said = checked(&home, &module::account(&json!({"identifier": "account", "auth": "none", "rate_limit": 3})));
     for line in [
-        "  changes     since 1.0.0, the version before",
+        "  changes     since 1.0.0, the previous version",
         "    - host old.example",
         "    ~ operation composed: it has the rate limit `calls`",
     ] {

@@ -1,5 +1,5 @@
-//! Rules of the contract that a connector could break, and what the gateway then does. This file has the helpers that the
-//! tests share, each other file one subject.
+//! Rules of the contract that a connector could break, and what the gateway then does. This file
+//! has the helpers that the tests share, each other file one subject.
 
 mod answers;
 mod credentials;

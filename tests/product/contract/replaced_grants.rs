@@ -1,5 +1,5 @@
-//! Grants that a newer grant of the same account has replaced. The gateway revokes them at the provider if the manifest says
-//! that this ends nothing else.
+//! Grants that a newer grant of the same account has replaced. The gateway revokes them at the
+//! provider if the manifest says that this ends nothing else.
 
 use serde_json::{Value, json};
 use support::{Dialect, Endpoint, OAuthProvider, Setup, Store};

@@ -1,4 +1,5 @@
-//! Settings of connectors: the operator's values are checked by the schemas that the manifest declares.
+//! Settings of connectors: the operator's values are checked by the schemas that the manifest
+//! declares.
 
 use serde_json::{Value, json};
 use support::{Gateway, Home, Setup, module};

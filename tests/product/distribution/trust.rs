@@ -1,4 +1,5 @@
-//! With publishers in `[trust]`, a foreign module needs a signature of one of them, whichever way it arrives.
+//! With publishers in `[trust]`, a foreign module needs a signature of one of them, whichever way
+//! it arrives.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! The pages of `connectors/docs`: their commands are run, one page in one folder, and must answer what the page says.
+//! The pages of `connectors/docs`: their commands are run, one page in one folder, and must answer
+//! what the page says.
 //!
 //! A page is a list of fenced blocks. [`page`] reads them, [`reader`] does what they say.
 

@@ -1,4 +1,5 @@
-//! The fenced blocks of a page. The words after the fence say what a block is; readers of the page do not see them.
+//! The fenced blocks of a page. The words after the fence say what a block is; readers of the page
+//! do not see them.
 
 use std::fs;
 
@@ -10,14 +11,16 @@ pub(super) enum Kind {
     /// ` ```sh `: commands.
     Commands {
         /// ` ```sh background `: they run until the page ends, in another terminal.
-        beside: bool,
-        /// ` ```sh installs `: they need a package registry, so the test links what is installed already.
+        background: bool,
+        /// ` ```sh installs `: they need a package registry, so the test links what is installed
+        /// already.
         installs: bool,
     },
-    /// ` ```text `: what the commands before it print. `…` stands for any text, and alone on a line for any lines.
+    /// ` ```text `: what the commands before it print. `…` stands for any text, and alone on a line
+    /// for any lines.
     Output {
         /// ` ```text background `: lines in the other terminal, which come sooner or later.
-        beside: bool,
+        background: bool,
     },
     /// ` ```rust src/lib.rs `: a file of this content.
     File(String),
@@ -56,9 +59,9 @@ fn kind(words: &str) -> Option<Kind> {
     let (language, argument) = words.split_once(' ').unwrap_or((words, ""));
     match (language, argument) {
         ("sh", "" | "background" | "installs") => {
-            Some(Kind::Commands { beside: argument == "background", installs: argument == "installs" })
+            Some(Kind::Commands { background: argument == "background", installs: argument == "installs" })
         }
-        ("text", "" | "background") => Some(Kind::Output { beside: argument == "background" }),
+        ("text", "" | "background") => Some(Kind::Output { background: argument == "background" }),
         (_, "") => None,
         (_, file) => Some(Kind::File(file.to_owned())),
     }

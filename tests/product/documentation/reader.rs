@@ -15,14 +15,16 @@ use support::{module, wait_at_most};
 
 use super::page::{self, Block, Kind};
 
-/// Time for lines in the other terminal. To build and to compile a module may take minutes on a busy machine.
+/// Time for lines in the other terminal. To build and to compile a module may take minutes on a
+/// busy machine.
 const MAX_WAIT: Duration = Duration::from_secs(900);
 /// Ports that pages name. Each stands for a free one.
 const PORTS: [&str; 3] = ["8080", "8081", "8900"];
 /// The port of the registry of modules.
 const REGISTRY_PORT: &str = "5000";
 
-/// Readers take turns, because they all work in one folder: Cargo then builds what their projects share once.
+/// Readers take turns, because they all work in one folder: Cargo then builds what their projects
+/// share once.
 static FOLDER: Mutex<()> = Mutex::new(());
 
 /// The folder of the project that pages make.
@@ -33,7 +35,7 @@ pub(super) struct Reader {
     folder: PathBuf,
     ports: BTreeMap<&'static str, String>,
     /// The other terminals, the newest last, each with the number of its lines that were read.
-    beside: Vec<(Process, usize)>,
+    background: Vec<(Process, usize)>,
     /// The output of the last commands.
     output: String,
     _registry: Option<Registry>,
@@ -53,21 +55,21 @@ impl Reader {
         let mut ports: BTreeMap<_, _> = PORTS.map(|port| (port, free_port().to_string())).into();
         let registry = page::text(page).contains(REGISTRY_PORT).then(Registry::start);
         ports.extend(registry.iter().map(|registry| (REGISTRY_PORT, registry.port().to_owned())));
-        Self { page, folder, ports, beside: Vec::new(), output: String::new(), _registry: registry, _only: only }
+        Self { page, folder, ports, background: Vec::new(), output: String::new(), _registry: registry, _only: only }
     }
 
     pub(super) fn follow(mut self) {
         for block in page::read(self.page) {
             match &block.kind {
-                Kind::Commands { beside: false, installs: false } => self.run(&block),
-                Kind::Commands { beside: true, .. } => {
+                Kind::Commands { background: false, installs: false } => self.run(&block),
+                Kind::Commands { background: true, .. } => {
                     let commands = self.replaced(&block.text);
                     let process = Process::start(&mut self.shell(&format!("exec 2>&1\n{commands}")));
-                    self.beside.push((process, 0));
+                    self.background.push((process, 0));
                 }
                 Kind::Commands { installs: true, .. } => self.install(),
-                Kind::Output { beside: false } => self.compare(&block),
-                Kind::Output { beside: true } => self.wait_for(&block),
+                Kind::Output { background: false } => self.compare(&block),
+                Kind::Output { background: true } => self.wait_for(&block),
                 Kind::File(path) => {
                     let path = self.directory().join(path);
                     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -135,11 +137,12 @@ impl Reader {
         );
     }
 
-    /// Waits until the other terminal has shown these lines, in this order, after those that were read before.
+    /// Waits until the other terminal has shown these lines, in this order, after those that were
+    /// read before.
     #[track_caller]
     fn wait_for(&mut self, block: &Block) {
         let expected = self.replaced(&block.text);
-        let (terminal, read) = self.beside.last_mut().expect("a page starts another terminal before it shows it");
+        let (terminal, read) = self.background.last_mut().expect("a page starts another terminal before it shows it");
         for line in expected.lines() {
             let deadline = Instant::now() + MAX_WAIT;
             *read = wait_at_most(MAX_WAIT * 2, line, || {
@@ -179,9 +182,11 @@ impl Reader {
 
     /// The output of the commands and of the other terminals.
     fn transcript(&self) -> String {
-        let beside =
-            self.beside.iter().map(|(process, _)| format!("\nin another terminal:\n{}", process.lines().join("\n")));
-        self.output.clone() + &beside.collect::<String>()
+        let background = self
+            .background
+            .iter()
+            .map(|(process, _)| format!("\nin another terminal:\n{}", process.lines().join("\n")));
+        self.output.clone() + &background.collect::<String>()
     }
 }
 

@@ -1,5 +1,5 @@
-//! The callback from the provider. Each state is valid once, for one connector and one caller, and browsers are
-//! redirected only to allowed origins.
+//! The callback from the provider. Each state is valid once, for one connector and one caller, and
+//! browsers are redirected only to allowed origins.
 
 use serde_json::json;
 use support::oauth::browser;
@@ -231,11 +231,9 @@ fn no_browser_is_redirected_to_an_origin_that_the_operator_did_not_allow() {
         "http://localhost.evil.example/",
     ] {
         let violations = post(bad).violations();
-        assert_eq!(
-            violations.iter().map(|(pointer, _)| pointer.as_str()).collect::<Vec<_>>(),
-            ["/callback_url"],
-            "{bad}"
-        );
+        // An empty URL is too short, and no URL.
+        assert!(!violations.is_empty(), "{bad}");
+        assert!(violations.iter().all(|(pointer, _)| pointer == "/callback_url"), "{bad}: {violations:?}");
     }
     assert_eq!(provider.count(Endpoint::Authorize), 0);
 }

@@ -65,7 +65,8 @@ fn only_the_caller_that_began_confirms_a_grant(store: &Store) {
     let eve = client(&gateway, "acme", Some("eve"), "integrate,operate");
     let ada = client(&gateway, "acme", Some("ada"), "integrate,operate");
     let elsewhere = client(&gateway, "other", Some("eve"), "integrate,operate");
-    // Eve sends the address of her own authorization to Ada, who consents. The completion reaches Ada's application.
+    // Eve sends the address of her own authorization to Ada, who consents. The completion reaches
+    // Ada's application.
     let completion = completion(&consent(&eve, "ada", &json!({"confirm": true})), &email("ada"));
     confirm(&ada, &completion).problem(409, "completion-of-other-subject");
     confirm(&elsewhere, &completion).problem(404, "unknown-completion");

@@ -1,5 +1,5 @@
-//! The gateway is killed at many moments of a callback, a refresh and a rotation of keys. Afterwards every integration
-//! is usable, or its record says correctly that it is not.
+//! The gateway is killed at many moments of a callback, a refresh and a rotation of keys.
+//! Afterwards every integration is usable, or its record says correctly that it is not.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ on_each_store!(
     a_kill_during_many_changes_leaves_every_account_usable_or_correctly_expired,
 );
 
-/// Milliseconds between the request to the provider and the kill. The first is before the provider's answer arrives,
-/// the last is long after the answer was stored.
+/// Milliseconds between the request to the provider and the kill. The first is before the
+/// provider's answer arrives, the last is long after the answer was stored.
 const MOMENTS: [u64; 12] = [0, 1, 2, 3, 4, 5, 7, 9, 12, 16, 24, 40];
 
 fn start(store: &Store, provider: &OAuthProvider) -> Gateway {
@@ -35,7 +35,8 @@ fn revive(gateway: Gateway) -> Gateway {
     gateway.start_again()
 }
 
-/// Checks that the account is usable, or that record and provider both say that the user must authorize again.
+/// Checks that the account is usable, or that record and provider both say that the user must
+/// authorize again.
 #[track_caller]
 fn assert_usable_or_honest(gateway: &Gateway, provider: &OAuthProvider) {
     let answer = support::wait_for("a dead gateway's lease to end", || {
@@ -107,7 +108,8 @@ fn a_kill_during_a_callback_leaves_the_account_usable_or_absent(store: &Store) {
         std::thread::sleep(Duration::from_millis(moment));
         gateway = revive(gateway);
         drop(visit.try_wait());
-        // The code is used up. A reload of the page says to start again, and a new authorization works.
+        // The code is used up. A reload of the page says to start again, and a new authorization
+        // works.
         let again = browser::open(&callback);
         assert_eq!(again.status, 400, "{}", again.text());
         let client = gateway.client();

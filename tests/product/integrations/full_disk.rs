@@ -1,4 +1,5 @@
-//! The disk is full, so that nothing can be written. Callers and the operator learn it, and nothing is lost.
+//! The disk is full, so that nothing can be written. Callers and the operator learn it, and nothing
+//! is lost.
 
 use std::time::Instant;
 
@@ -8,8 +9,8 @@ use support::{Dialect, Endpoint, Gate, Gateway, OAuthProvider, Store};
 
 use super::{connect, gateway, init, me, who, who_as};
 
-/// Fills the disk for a gateway, or frees it. The disk is not really full: the system refuses every write of the process to a
-/// file, which needs no rights of an administrator.
+/// Fills the disk for a gateway, or frees it. The disk is not really full: the system refuses every
+/// write of the process to a file, which needs no rights of an administrator.
 fn set_full(gateway: &Gateway, full: bool) {
     let process = Pid::from_raw(gateway.process_id().try_into().unwrap());
     let maximum = getrlimit(Resource::Fsize).maximum;
@@ -29,7 +30,8 @@ fn a_gateway_on_a_full_disk_says_so_and_loses_nothing() {
     let client = gateway.client();
     connect(&client, "account", "ada");
 
-    // The disk becomes full during a refresh, so that its tokens cannot be stored. The previous ones are used up.
+    // The disk becomes full during a refresh, so that its tokens cannot be stored. The previous
+    // ones are used up.
     let gate = Gate::default();
     provider.hold_tokens(&gate);
     provider.expire();

@@ -1,5 +1,5 @@
-//! Connectors whose users bring an API key of the service. The key is tried before it is stored, and goes where the
-//! manifest says.
+//! Connectors whose users bring an API key of the service. The key is tried before it is stored,
+//! and goes where the manifest says.
 
 use serde_json::{Value, json};
 use support::{Gateway, Reply, Seen, Setup, Store, Upstream, module};

@@ -16,8 +16,8 @@ struct World {
     client: Client,
 }
 
-/// The account of ada, whose service shows the token in every form. The token was refreshed once, so that there are
-/// two. The gateway writes all log lines.
+/// The account of ada, whose service shows the token in every form. The token was refreshed once,
+/// so that there are two. The gateway writes all log lines.
 fn world() -> World {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = started(Setup::new().general("log = \"trace\"").account("account", &provider), &provider);

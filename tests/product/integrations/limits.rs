@@ -1,4 +1,5 @@
-//! Limits of the data that a tenant or a user may store, and the data that is deleted with an account.
+//! Limits of the data that a tenant or a user may store, and the data that is deleted with an
+//! account.
 
 use serde_json::{Value, json};
 use support::oauth::browser;

@@ -1,4 +1,5 @@
-//! An application with many users: its list comes in pages, and a call reads only the account that it runs on.
+//! An application with many users: its list comes in pages, and a call reads only the account that
+//! it runs on.
 
 use serde_json::{Value, json};
 use support::{Dialect, OAuthProvider, Store};

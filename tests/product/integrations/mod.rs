@@ -1,5 +1,5 @@
-//! Integrations: the accounts that users connect. This file has the helpers that the tests share, each other file one
-//! subject.
+//! Integrations: the accounts that users connect. This file has the helpers that the tests share,
+//! each other file one subject.
 
 mod callback;
 mod clients;
@@ -28,7 +28,8 @@ use serde_json::{Value, json};
 pub(crate) use support::accounts::{DONE, begin, callback_url, connect, email, ended, init, me, registered, success};
 use support::{Answer, Client, Gateway, OAuthProvider, Setup, Store};
 
-/// Declares each test once for SQLite and once for PostgreSQL. A test takes the store that it runs on.
+/// Declares each test once for SQLite and once for PostgreSQL. A test takes the store that it runs
+/// on.
 macro_rules! on_each_store {
     ($($test:ident),+ $(,)?) => {
         mod sqlite {

@@ -1,5 +1,6 @@
-//! The database is away, also while tokens are refreshed. No account is lost: the new tokens are stored when it is back, and no
-//! other gateway sends the old refresh token in the meantime. Callers and the operator learn what fails.
+//! The database is away, also while tokens are refreshed. No account is lost: the new tokens are
+//! stored when it is back, and no other gateway sends the old refresh token in the meantime.
+//! Callers and the operator learn what fails.
 
 use serde_json::json;
 use support::oauth::browser;
@@ -52,7 +53,8 @@ fn begin_all(client: &Client) -> Vec<support::client::Pending> {
     (0..ACCOUNTS).map(begin).collect()
 }
 
-/// Cuts the database off while the first gateway refreshes every account. Its leases end before the database is back.
+/// Cuts the database off while the first gateway refreshes every account. Its leases end before the
+/// database is back.
 fn lose_the_database(store: &Store, provider: &OAuthProvider, gateways: &[&Severable], answered_early: bool) {
     let client = gateways[0].gateway.client();
     for number in 0..ACCOUNTS {

@@ -1,4 +1,5 @@
-//! Two gateways on one database. Each sees the changes of the other, and no token is refreshed twice.
+//! Two gateways on one database. Each sees the changes of the other, and no token is refreshed
+//! twice.
 
 use serde_json::json;
 use support::oauth::browser;

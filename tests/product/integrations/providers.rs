@@ -1,4 +1,5 @@
-//! The authorization URLs of the shipped connectors. They are the provider's own unless the operator configures others.
+//! The authorization URLs of the shipped connectors. They are the provider's own unless the
+//! operator configures others.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Access tokens are refreshed before they expire, when they have expired, and when the service refuses them. Calls at
-//! the same time share one refresh.
+//! Access tokens are refreshed before they expire, when they have expired, and when the service
+//! refuses them. Calls at the same time share one refresh.
 
 use serde_json::{Value, json};
 use support::oauth::Rotation;
@@ -70,8 +70,8 @@ fn an_expired_token_is_refreshed_before_the_call(store: &Store) {
     assert_eq!(who(&client).ok(), me("ada"));
     assert_eq!(client.call("account/composed", json!({"path": "/me"})).ok()["status"], 200);
     assert_eq!(provider.reuses(), 0);
-    // The call refreshes it, or the background refresh just before the call. If the background refresh ran before the
-    // provider expired the token, the 401 causes a second refresh.
+    // The call refreshes it, or the background refresh just before the call. If the background
+    // refresh ran before the provider expired the token, the 401 causes a second refresh.
     assert!((1..=2).contains(&provider.count(Endpoint::Refresh)), "{:?}", provider.events());
 }
 

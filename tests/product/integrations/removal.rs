@@ -1,4 +1,5 @@
-//! Disconnecting an account revokes its grant in the provider's way, and always deletes the account.
+//! Disconnecting an account revokes its grant in the provider's way, and always deletes the
+//! account.
 
 use serde_json::json;
 use support::{Dialect, Endpoint, Gate, OAuthProvider, Reply, Store};

@@ -1,4 +1,5 @@
-//! A thousand accounts are refreshed before their tokens expire, all at the same time, without a lost token.
+//! A thousand accounts are refreshed before their tokens expire, all at the same time, without a
+//! lost token.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,5 +1,5 @@
-//! A connector's codes, tokens and client secret go only to the site where users authorize, or to hosts that the
-//! operator grants. Without either of them they go nowhere.
+//! A connector's codes, tokens and client secret go only to the site where users authorize, or to
+//! hosts that the operator grants. Without either of them they go nowhere.
 
 use std::fs;
 

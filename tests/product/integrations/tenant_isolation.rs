@@ -11,8 +11,8 @@ on_each_store!(
     each_caller_selects_an_account_of_its_own
 );
 
-/// Callers that share nothing: two tenants, each as itself and for two users. The users of both tenants have the same
-/// names.
+/// Callers that share nothing: two tenants, each as itself and for two users. The users of both
+/// tenants have the same names.
 fn callers(gateway: &Gateway) -> Vec<Client> {
     let mut callers = Vec::new();
     for tenant in ["acme", "umbrella"] {

@@ -1,4 +1,5 @@
-//! Secrets at rest. They are encrypted with keys that can be rotated while gateways serve, and bound to their rows.
+//! Secrets at rest. They are encrypted with keys that can be rotated while gateways serve, and
+//! bound to their rows.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -40,7 +41,8 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
 /// Byte sequences that show a secret: plain, and in base64.
 fn forms(secret: &str) -> Vec<Vec<u8>> {
     let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
-    // The text before the secret shifts its base64. The ends depend on the neighbours and are left out.
+    // The text before the secret shifts its base64. The ends depend on the neighbours and are left
+    // out.
     let shifted = |padding: &str| STANDARD.encode(format!("{padding}{secret}"))[4..].trim_end_matches('=').to_owned();
     let base64 = ["", "a", "ab"].map(|padding| {
         let text = shifted(padding);
@@ -191,7 +193,7 @@ fn a_rotation_that_was_not_begun_is_not_finished(store: &Store) {
     let before = fs::read(&file).unwrap();
     let finished = gateway.home().run(&["keys", "rotate-master", "--finish"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
-    assert!(finished.stderr.contains("no rotation is under way, so nothing was changed"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("no rotation is in progress, so nothing was changed"), "{}", finished.stderr);
     assert!(fs::read(&file).unwrap() == before);
 }
 

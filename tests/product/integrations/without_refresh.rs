@@ -1,4 +1,5 @@
-//! Accounts without a refresh token. Their access token ends when the service refuses it, or with its lifetime.
+//! Accounts without a refresh token. Their access token ends when the service refuses it, or with
+//! its lifetime.
 
 use serde_json::{Value, json};
 use support::{Client, Dialect, Endpoint, Gateway, OAuthProvider, Store};

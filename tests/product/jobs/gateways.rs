@@ -103,7 +103,8 @@ fn jobs_end_once_although_the_database_drops_connections() {
             let record = (answer.status == 200).then(|| answer.json())?;
             record["finished_at"].is_string().then_some(record)
         });
-        // A job that was taken in a transaction of unknown outcome has failed, and perhaps it was never run.
+        // A job that was taken in a transaction of unknown outcome has failed, and perhaps it was
+        // never run.
         if ended["status"] != "succeeded" {
             assert_eq!((kind(&ended), &ended["error"]["outcome"]), ("cut-off", &json!("unknown")), "{ended}");
         }

@@ -1,4 +1,5 @@
-//! Jobs: operations that run in the background. This file has the helpers that the tests share, each other file one subject.
+//! Jobs: operations that run in the background. This file has the helpers that the tests share,
+//! each other file one subject.
 
 mod crash;
 mod gateways;
@@ -10,7 +11,8 @@ mod tenant_isolation;
 use serde_json::{Value, json};
 use support::{Client, Setup, Store, Upstream, module, wait_for};
 
-/// The guest `account` without accounts, as a connector of this service. This opens the connector's section.
+/// The guest `account` without accounts, as a connector of this service. This opens the connector's
+/// section.
 fn setup(store: &Store, service: &Upstream) -> Setup {
     setup_with(store, service, &json!({}))
 }

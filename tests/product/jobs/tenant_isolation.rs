@@ -1,4 +1,5 @@
-//! Jobs of one user are not there for others, and their content is not in the database in the clear.
+//! Jobs of one user are not there for others, and their content is not in the database in the
+//! clear.
 
 use std::fs;
 

@@ -17,7 +17,8 @@ fn gateway() -> (Gateway, Upstream) {
     (gateway, service)
 }
 
-/// Calls of this operation in the background. One of the versions or the service must answer each of them.
+/// Calls of this operation in the background. One of the versions or the service must answer each
+/// of them.
 fn load(client: &Client, operation: &'static str) -> Load {
     let client = client.clone();
     let call = move || client.request("POST", &format!("/connectors/liar/{operation}")).json(&json!({}));

@@ -1,7 +1,9 @@
-//! Files that are not connectors, modules of other toolchains, and modules that are made to overload the compiler.
+//! Files that are not connectors, modules of other toolchains, and modules that are made to
+//! overload the compiler.
 
 mod resource_limits;
 mod slow_compilation;
+mod unusual_files;
 
 use serde_json::json;
 use support::{Gateway, Setup, Upstream, module};
@@ -25,13 +27,13 @@ fn refused(gateway: &Gateway, name: &str, module: &[u8]) -> String {
 fn a_module_that_breaks_the_contract_is_refused_with_the_rule() {
     let gateway = gateway("");
     let cases = [
-        ("unknown_import", "example:host/shell@1.0.0"),
-        ("other_contract", "gateway:connector/http@2.0.0"),
-        ("no_exports", "describe"),
-        ("wrong_exports", "contract"),
+        (module::text("unknown_import"), "unknown_import", "example:host/shell@1.0.0"),
+        (module::text("other_contract"), "other_contract", "gateway:connector/http@2.0.0"),
+        (module::text("no_exports"), "no_exports", "describe"),
+        (module::text("wrong_exports"), "wrong_exports", "contract"),
     ];
-    for (name, words) in cases {
-        let reason = refused(&gateway, name, &module::from_text(&module::text(name)));
+    for (text, name, words) in cases {
+        let reason = refused(&gateway, name, &module::from_text(&text));
         assert!(reason.contains(words), "{name}: {reason}");
     }
 }

@@ -32,7 +32,8 @@ fn a_gateway_answers_while_it_compiles_the_modules_that_it_starts_with() {
         logged.filter_map(|line| line["listen"].as_str().map(str::to_owned)).next()
     });
     let client = Client::new(&format!("http://{listen}")).with_key(support::setup::KEY);
-    // The bomb is missing for as long as the test lasts. The other module is served immediately, and is never reported as unknown.
+    // The bomb is missing for as long as the test lasts. The other module is served immediately,
+    // and is never reported as unknown.
     wait_for("the other connector", || {
         let answer = client.call("liar/version", json!({}));
         if answer.status != 200 {

@@ -1,4 +1,5 @@
-//! The delivery of webhooks: signed, tried again until they are received, and the same ones after a crash.
+//! The delivery of webhooks: signed, tried again until they are received, and the same ones after a
+//! crash.
 
 use std::collections::{HashMap, HashSet};
 
@@ -87,7 +88,8 @@ fn a_webhook_that_was_not_accepted_is_sent_again_by_the_next_process(store: &Sto
     wait_for_events(&gateway, "delivered", 1.0);
 }
 
-/// A gateway on a PostgreSQL database whose receiver gives this reply, and which has tried one webhook.
+/// A gateway on a PostgreSQL database whose receiver gives this reply, and which has tried one
+/// webhook.
 fn tried_once(database: &Store, receiver: &Upstream) -> Gateway {
     let gateway = setup(database, receiver).start();
     make_secret(&gateway.client());

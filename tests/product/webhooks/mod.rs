@@ -1,5 +1,5 @@
-//! Webhooks: the secrets that sign them, and their delivery to a receiver on loopback. This file has the helpers that the tests
-//! share, each other file one subject.
+//! Webhooks: the secrets that sign them, and their delivery to a receiver on loopback. This file
+//! has the helpers that the tests share, each other file one subject.
 
 mod callbacks;
 mod delivery;
@@ -10,8 +10,8 @@ mod secrets;
 use serde_json::{Value, json};
 use support::{Client, Seen, Setup, Store, Upstream, module, wait_for};
 
-/// A gateway with a connector that needs no accounts. Each account that a user connects all the same is an event, of which the
-/// receiver is told.
+/// A gateway with a connector that needs no accounts. Each account that a user connects all the
+/// same is an event, of which the receiver is told.
 fn setup(store: &Store, receiver: &Upstream) -> Setup {
     telling(store, &format!("{}/events", receiver.url()), true)
 }

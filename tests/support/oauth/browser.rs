@@ -1,5 +1,5 @@
-//! A person at a browser: opens the provider's page and sends its form. No redirect is followed, because tests look at
-//! each step.
+//! A person at a browser: opens the provider's page and sends its form. No redirect is followed,
+//! because tests look at each step.
 
 use std::sync::OnceLock;
 
@@ -23,8 +23,8 @@ impl Person {
         &self.account
     }
 
-    /// Opens the provider's page and consents. Returns the URL that the browser is redirected to: the gateway's
-    /// callback with a code.
+    /// Opens the provider's page and consents. Returns the URL that the browser is redirected to:
+    /// the gateway's callback with a code.
     ///
     /// # Panics
     /// When the provider refuses the request.

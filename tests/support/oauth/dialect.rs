@@ -13,8 +13,8 @@ pub enum Rotation {
     Keeps,
     /// The answer contains a new refresh token, and the old one stays valid.
     Renews,
-    /// The answer contains a new refresh token, and the old one is used up. Presenting it again revokes the whole
-    /// grant.
+    /// The answer contains a new refresh token, and the old one is used up. Presenting it again
+    /// revokes the whole grant.
     SingleUse,
 }
 
@@ -72,8 +72,8 @@ pub struct Dialect {
     pub rotation: Rotation,
     /// Lifetime of access tokens in seconds; `None` if the answer does not tell.
     pub lifetime_s: Option<u64>,
-    /// The member with the tokens in the answer to a code; empty if they are at the top level, as they always are after
-    /// a refresh.
+    /// The member with the tokens in the answer to a code; empty if they are at the top level, as
+    /// they always are after a refresh.
     pub token_member: &'static str,
     /// The form of an error at the token endpoint.
     pub errors: Errors,
@@ -96,7 +96,8 @@ impl Dialect {
         }
     }
 
-    /// A strict provider: PKCE, the secret in the form, refresh tokens of single use, revocation by RFC 7009.
+    /// A strict provider: PKCE, the secret in the form, refresh tokens of single use, revocation by
+    /// RFC 7009.
     pub fn strict() -> Self {
         Self {
             client_id: format!("client-{}", &unique()[..8]),
@@ -116,7 +117,8 @@ impl Dialect {
         }
     }
 
-    /// Like Google: refresh tokens need two parameters of the authorization request, and stay valid.
+    /// Like Google: refresh tokens need two parameters of the authorization request, and stay
+    /// valid.
     pub fn google() -> Self {
         Self {
             parameters: &[("access_type", "offline"), ("prompt", "consent")],
@@ -125,7 +127,8 @@ impl Dialect {
         }
     }
 
-    /// Like Microsoft: a refresh returns a new refresh token, and the old one stays valid. Nothing can be revoked.
+    /// Like Microsoft: a refresh returns a new refresh token, and the old one stays valid. Nothing
+    /// can be revoked.
     pub fn microsoft() -> Self {
         Self {
             parameters: &[("response_mode", "query")],
@@ -135,7 +138,8 @@ impl Dialect {
         }
     }
 
-    /// Like Slack: the user's scopes are joined by commas, tokens are one level down, errors have status 200.
+    /// Like Slack: the user's scopes are joined by commas, tokens are one level down, errors have
+    /// status 200.
     pub fn slack() -> Self {
         Self {
             pkce: false,
@@ -150,8 +154,8 @@ impl Dialect {
         }
     }
 
-    /// Like GitHub: token answers are forms unless the request accepts JSON, errors have status 200, a token is
-    /// deleted.
+    /// Like GitHub: token answers are forms unless the request accepts JSON, errors have status
+    /// 200, a token is deleted.
     pub fn github() -> Self {
         Self {
             answer_separator: ",",

@@ -52,7 +52,8 @@ fn single<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a str, Refusal
     }
 }
 
-/// Shows the consent page. An error in the request is shown to the person, and the browser is not redirected.
+/// Shows the consent page. An error in the request is shown to the person, and the browser is not
+/// redirected.
 fn authorize(shared: &Shared, seen: &Seen) -> Reply {
     match ask(shared, seen) {
         Ok(ticket) => {
@@ -214,7 +215,8 @@ fn form_decoded(text: &str) -> String {
     pairs(text.as_bytes()).into_iter().map(|(name, _)| name).collect()
 }
 
-/// The user and the password of HTTP Basic authentication, `None` if the request has no such header.
+/// The user and the password of HTTP Basic authentication, `None` if the request has no such
+/// header.
 fn basic(seen: &Seen) -> Option<(String, String)> {
     let encoded = seen.header("authorization").strip_prefix("Basic ")?;
     let decoded = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
@@ -304,7 +306,8 @@ fn api(shared: &Shared, seen: &Seen) -> Reply {
     }
 }
 
-/// The access token of a request: from the header, or from a form, because some services want it there.
+/// The access token of a request: from the header, or from a form, because some services want it
+/// there.
 fn bearer(seen: &Seen) -> Option<String> {
     if let Some(token) = seen.header("authorization").strip_prefix("Bearer ") {
         return Some(token.to_owned());
@@ -319,7 +322,8 @@ pub(super) fn userinfo(account: &Account) -> Value {
     json!({"id": account.id, "email": account.email, "name": account.name})
 }
 
-/// Shows the access token of the request in headers and body: plain, escaped, and in the encodings that services use.
+/// Shows the access token of the request in headers and body: plain, escaped, and in the encodings
+/// that services use.
 pub(super) fn echo(seen: &Seen, account: &Account) -> Reply {
     let token = bearer(seen).unwrap_or_default();
     let hex = |upper: bool| -> String {
@@ -336,7 +340,8 @@ pub(super) fn echo(seen: &Seen, account: &Account) -> Reply {
         "hex": [hex(false), hex(true)],
         token.as_str(): "as a name",
     });
-    // In one member every character is escaped, in another every slash: a JSON parser reads the token from both.
+    // In one member every character is escaped, in another every slash: a JSON parser reads the
+    // token from both.
     let mut text = document.to_string();
     text.truncate(text.len() - 1);
     let slashed = token.replace('/', "\\/");

@@ -1,4 +1,5 @@
-//! Authorization codes, tokens, and the grants that they belong to. A grant is one consent and is revoked as a whole.
+//! Authorization codes, tokens, and the grants that they belong to. A grant is one consent and is
+//! revoked as a whole.
 
 use std::collections::{HashMap, HashSet};
 
@@ -174,7 +175,8 @@ impl Grants {
         }
     }
 
-    /// Revokes the grant of a token of either kind. An unknown or expired token is no error (RFC 7009).
+    /// Revokes the grant of a token of either kind. An unknown or expired token is no error (RFC
+    /// 7009).
     pub(super) fn revoke(&mut self, token: &str) {
         if let Some(token) = self.access.get(token).or_else(|| self.refresh.get(token)) {
             self.granted[token.grant].alive = false;

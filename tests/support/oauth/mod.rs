@@ -1,5 +1,5 @@
-//! A stand-in for an OAuth 2.0 provider, on loopback. It is strict, behaves like the provider that a test selects,
-//! fails when a test says so, and records every request.
+//! A stand-in for an OAuth 2.0 provider, on loopback. It is strict, behaves like the provider that
+//! a test selects, fails when a test says so, and records every request.
 //!
 //! # Layout
 //! - here: the running provider, the commands of a test, and the recorded requests
@@ -146,8 +146,8 @@ impl OAuthProvider {
         self.grants().register(redirect_uri);
     }
 
-    /// Answers requests to the API by a function from now on, if their token is valid. Before, the API answers with the
-    /// account.
+    /// Answers requests to the API by a function from now on, if their token is valid. Before, the
+    /// API answers with the account.
     ///
     /// # Panics
     /// When such a function panicked before.
@@ -155,7 +155,8 @@ impl OAuthProvider {
         *self.shared.resource.lock() = Arc::new(resource);
     }
 
-    /// The API shows the access token that it was called with, in every form that services are known to show one in.
+    /// The API shows the access token that it was called with, in every form that services are
+    /// known to show one in.
     pub fn echo_tokens(&self) {
         self.on_api(endpoints::echo);
     }

@@ -57,7 +57,8 @@ pub fn has_dot_segment(path: &str) -> bool {
 
 /// Returns `true` if a path without its query has a control character, percent-encoded any number
 /// of times. Some servers end the path or the line there.
-fn has_control_character(path: &str) -> bool {
+#[must_use]
+pub fn has_control_character(path: &str) -> bool {
     let mut rest = path.as_bytes();
     while let Some((byte, after)) = decode(rest) {
         rest = after;

@@ -1,5 +1,5 @@
-//! Tests of the rows and of the documents that they make. [`simulation`] stands in for Google Docs, and [`sample`] makes the
-//! documents that it answers.
+//! Tests of the rows and of the documents that they make. [`simulation`] stands in for Google Docs,
+//! and [`sample`] makes the documents that it answers.
 
 mod comments;
 mod copy;

@@ -102,7 +102,8 @@ impl Source {
         })
     }
 
-    /// The bold text of a range, with the whole of each table that the range touches, as Google keeps it.
+    /// The bold text of a range, with the whole of each table that the range touches, as Google
+    /// keeps it.
     pub(crate) fn bold_text(&self, start: usize, end: usize) -> String {
         let mut units = Vec::new();
         for element in &self.content {

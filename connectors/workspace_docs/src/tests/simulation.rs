@@ -1,5 +1,5 @@
-//! A document as Google Docs keeps it, for tests. It applies the requests of a batch update by the rules of Google's documentation,
-//! and refuses indices that Google refuses.
+//! A document as Google Docs keeps it, for tests. It applies the requests of a batch update by the
+//! rules of Google's documentation, and refuses indices that Google refuses.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -35,7 +35,8 @@ pub(crate) struct Simulation {
 }
 
 impl Simulation {
-    /// A document with this text in normal paragraphs. Index 0 is the section break that every body begins with.
+    /// A document with this text in normal paragraphs. Index 0 is the section break that every body
+    /// begins with.
     pub(crate) fn new(text: &str) -> Self {
         let mut units = vec![Unit::Structure("section")];
         units.extend(text.encode_utf16().map(|unit| plain(unit, &Members::new(), &Members::new(), None)));
@@ -207,9 +208,11 @@ impl Simulation {
         String::from_utf16(&units.collect::<Vec<_>>()).expect("whole characters")
     }
 
-    /// A line for each paragraph, and for the begin of each table, row and cell, and for the end of each table.
+    /// A line for each paragraph, and for the begin of each table, row and cell, and for the end of
+    /// each table.
     ///
-    /// Text in a style is `{members:text}`, a paragraph in a style begins with `<members>`, and an item with `list.level preset`.
+    /// Text in a style is `{members:text}`, a paragraph in a style begins with `<members>`, and an
+    /// item with `list.level preset`.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut text = String::new();
@@ -284,7 +287,8 @@ fn table_step(unit: &Unit) -> i32 {
     }
 }
 
-/// Sets the members that the mask names. A member of the mask that the style does not have is unset.
+/// Sets the members that the mask names. A member of the mask that the style does not have is
+/// unset.
 fn update(style: &mut Members, changed: &Value, fields: &Value) {
     let changed = changed.as_object().expect("a style");
     let fields = fields.as_str().expect("a mask");

@@ -1,5 +1,6 @@
-//! The job of a thin operation as a component of the world `wasi:http/proxy`, for `wasmtime serve`: it reads the body of a call, sends
-//! GET with the path of the call to the upstream, and streams the answer back. The variable `UPSTREAM` has the upstream's address.
+//! The job of a thin operation as a component of the world `wasi:http/proxy`, for `wasmtime serve`:
+//! it reads the body of a call, sends GET with the path of the call to the upstream, and streams
+//! the answer back. The variable `UPSTREAM` has the upstream's address.
 
 use wasip2::cli::environment::get_environment;
 use wasip2::exports::http::incoming_handler::Guest;

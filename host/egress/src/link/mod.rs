@@ -8,16 +8,19 @@ use super::credential::Credential;
 use super::error::EgressError;
 use super::upstream::Upstream;
 use contract_rules::limit::PATH_BYTES;
+use contract_rules::path::has_control_character;
 
-/// An address from a response of an upstream. Only [`Upstream::link`] makes one, so a connector cannot make one up.
+/// An address from a response of an upstream. Only [`Upstream::link`] makes one, so a connector
+/// cannot make one up.
 #[derive(Clone, Debug)]
 pub struct Link {
     upstream: Arc<str>,
     url: Url,
     /// The address as the response gave it.
-    said: Box<str>,
-    /// `true` if a response from the upstream's own origin contained the address. An address that another origin chose must not
-    /// carry the credential, although it may be at the upstream's own origin.
+    original: Box<str>,
+    /// `true` if a response from the upstream's own origin contained the address. An address that
+    /// another origin chose must not carry the credential, although it may be at the upstream's own
+    /// origin.
     from_own: bool,
 }
 
@@ -25,7 +28,7 @@ impl Link {
     /// The URL, if the link came from this upstream.
     ///
     /// # Errors
-    /// `InvalidRequest` if it came from another one.
+    /// `InvalidRequest` if it came from another upstream.
     pub(super) fn url(&self, upstream: &Upstream) -> Result<&Url, EgressError> {
         if *self.upstream == *upstream.name() {
             return Ok(&self.url);
@@ -37,28 +40,32 @@ impl Link {
         )))
     }
 
-    /// The address, as the response gave it.
+    /// The address as the response gave it.
     pub fn address(&self) -> &str {
-        &self.said
+        &self.original
     }
 
-    /// Returns `true` if a response from the origin of the upstream contained the address, and the address is at that origin. A
-    /// request to the link may then carry the credential.
+    /// Returns `true` if a response from the origin of the upstream contained the address, and the
+    /// address is at that origin. A request to the link may then carry the credential.
     pub fn is_own(&self, upstream: &Upstream) -> bool {
         self.from_own && upstream.owns(&self.url)
     }
 }
 
 impl Upstream {
-    /// The link to an address that a response from `response_url` contained. A relative address is resolved against that URL.
-    /// `credential` is the credential of the user, which an address at another origin must not contain.
+    /// The link to an address that a response from `response_url` contained. A relative address is
+    /// resolved against that URL. `credential` is the credential of the user, which an address at
+    /// another origin must not contain.
     ///
-    /// A request to the link carries the credential only if `response_url` and the address are at the origin of the upstream.
+    /// A request to the link carries the credential only if `response_url` and the address are at
+    /// the origin of the upstream.
     ///
-    /// The scheme must be `https`. `http` is accepted if the upstream itself has it or may be in a private network.
+    /// The scheme must be `https`. `http` is accepted if the upstream itself has it or may be in a
+    /// private network.
     ///
     /// # Errors
-    /// `BadAnswer` for a text that is not such an address, `Denied` for a host that links may not lead to.
+    /// `BadResponse` for a text that is not such an address, `Denied` for a host that links may not
+    /// lead to.
     pub fn link(
         &self,
         response_url: &Url,
@@ -77,14 +84,15 @@ impl Upstream {
         if !self.owns(&url) && credential.is_some_and(|credential| credential.is_in(&url)) {
             return Err(bad("an address at another origin that contains the user's credential"));
         }
-        Ok(Link { upstream: self.shared_name(), url, said: address.into(), from_own: self.owns(response_url) })
+        Ok(Link { upstream: self.shared_name(), url, original: address.into(), from_own: self.owns(response_url) })
     }
 }
 
 /// An address from a response, as an absolute URL without fragment.
 ///
 /// # Errors
-/// A phrase for an address that is not an http or https URL, has a user, or is http although `http` is not allowed.
+/// A phrase for an address that is not an http or https URL, has a user or an encoded control
+/// character in its path, or is http although `http` is not allowed.
 pub(super) fn resolve(base: &Url, address: &str, http: bool) -> Result<Url, &'static str> {
     let mut url = base.join(address).map_err(|_| "something that is not a URL")?;
     match url.scheme() {
@@ -95,6 +103,9 @@ pub(super) fn resolve(base: &Url, address: &str, http: bool) -> Result<Url, &'st
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err("a URL with a user in it");
+    }
+    if has_control_character(url.path()) {
+        return Err("a URL with a control character in its path");
     }
     url.set_fragment(None);
     Ok(url)

@@ -22,7 +22,7 @@ fn percent_all(secret: &str) -> String {
     secret.bytes().map(|byte| format!("%{byte:02x}")).collect()
 }
 
-/// Everything but letters and digits, as `encodeURIComponent` and its kin do, more or less.
+/// Encodes everything but letters and digits, roughly as `encodeURIComponent` does.
 fn percent_some(secret: &str, upper: bool) -> String {
     let encode = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
@@ -32,7 +32,7 @@ fn percent_some(secret: &str, upper: bool) -> String {
     secret.bytes().map(encode).collect()
 }
 
-/// As PHP has it.
+/// As PHP writes it.
 fn json_slashes(secret: &str) -> String {
     json(secret).replace('/', "\\/")
 }
@@ -56,8 +56,8 @@ fn unicode_escaped(secret: &str) -> String {
     secret.chars().map(&mut escape).collect()
 }
 
-/// With how many characters may remain: the edges of base64 hold bits of the neighbours, and a few more are lost where the text
-/// before happens to continue the secret.
+/// With the number of characters that may remain. The edges of base64 hold bits of the neighbours.
+/// A few more remain where the preceding text happens to look like a part of the secret.
 fn spellings(secret: &str) -> Vec<(String, usize)> {
     let at = |prefix: &str| format!("{prefix}{secret}zz");
     vec![
@@ -127,9 +127,9 @@ fn the_search_takes_linear_time_whatever_the_secret() {
                 masked.extend_from_slice(&stream.push(text.slice_ref(piece)));
             }
             masked.extend_from_slice(&stream.finish());
-            let most = super::VAIN_AT_LEAST + super::VAIN_PER_BYTE * text.len() as u64;
-            let (vain, longest) = (stream.effort.vain, 6 * secret.len() as u64);
-            assert!(vain <= most + masked_bytes(&masked) + longest, "{vain} bytes in vain");
+            let most = super::MIN_WASTED_BUDGET + super::MAX_WASTED_PER_BYTE * text.len() as u64;
+            let (wasted, longest) = (stream.cost.wasted, 6 * secret.len() as u64);
+            assert!(wasted <= most + masked_bytes(&masked) + longest, "{wasted} bytes were wasted");
             assert_eq!(masked, masker(&[&secret]).mask(text), "split or not is the same");
         }
     }
@@ -220,7 +220,7 @@ proptest! {
             prop_assert_eq!(masked.len(), text.len());
             prop_assert_eq!(&masked[..], &masker.mask(text.clone())[..], "split or not is the same");
             let stars = masked.iter().zip(&text).filter(|(now, then)| **now == b'*' && **then != b'*').count();
-            // Asterisks of the secret's own do not count.
+            // Asterisks that are part of the secret do not count.
             let own = spelling.bytes().filter(|byte| *byte == b'*').count();
             prop_assert!(stars + own + tolerance >= spelling.len(), "{} -> {}", spelling, String::from_utf8_lossy(&masked));
         }

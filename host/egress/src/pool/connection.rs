@@ -15,9 +15,11 @@ use hyper::{Response, Uri};
 use hyper_rustls::MaybeHttpsStream;
 use hyper_util::client::legacy::connect::Connection as _;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::net::TcpStream;
 
 use super::super::connector::Connector;
 use super::Outgoing;
+use super::watched::{Guard, Watched};
 
 /// A connection that can take a request.
 pub(super) enum Connection {
@@ -26,6 +28,8 @@ pub(super) enum Connection {
         sender: http1::SendRequest<Full<Bytes>>,
         /// The header `Host` of its requests.
         host: HeaderValue,
+        /// Knows if a request found the connection closed.
+        guard: Guard,
     },
     /// Takes many requests at a time, each by a clone.
     Http2 {
@@ -39,32 +43,37 @@ impl Connection {
     /// Makes a connection to the host of an address.
     pub(super) async fn make(connector: Connector, address: Uri) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let host = HeaderValue::from_str(address.authority().map_or("", |authority| authority.as_str()))?;
-        // Without the path, because a secret may be in it.
+        // The path is left out, because it may contain a secret.
         let mut origin = address.into_parts();
         origin.path_and_query = Some(PathAndQuery::from_static("/"));
         let origin = Uri::from_parts(origin)?;
         let stream = connector.connect(origin.clone()).await?;
         let knows_http2 = stream.connected().is_negotiated_h2();
         match stream {
-            // Not as one of two kinds of streams, because the task of a connection has room for the larger kind.
-            MaybeHttpsStream::Http(stream) => Self::http1(stream, host).await,
+            // Each kind of stream has its own call. A common type would give every task room for
+            // the larger stream.
+            MaybeHttpsStream::Http(stream) => Self::http1(stream, |stream| stream.inner(), host).await,
             MaybeHttpsStream::Https(stream) if knows_http2 => {
                 let mut builder = http2::Builder::new(TokioExecutor::new());
                 let (sender, driver) = builder.timer(TokioTimer::new()).handshake(stream).await?;
                 tokio::spawn(driver.map(drop));
                 Ok(Self::Http2 { sender, origin })
             }
-            MaybeHttpsStream::Https(stream) => Self::http1(stream, host).await,
+            MaybeHttpsStream::Https(stream) => {
+                Self::http1(stream, |stream| stream.inner().get_ref().0.inner().inner(), host).await
+            }
         }
     }
 
-    async fn http1(
-        stream: impl Read + Write + Unpin + Send + 'static,
+    async fn http1<S: Read + Write + Unpin + Send + 'static>(
+        stream: S,
+        tcp: fn(&S) -> &TcpStream,
         host: HeaderValue,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let (stream, guard) = Watched::new(stream, tcp);
         let (sender, driver) = http1::handshake(stream).await?;
         tokio::spawn(driver.map(drop));
-        Ok(Self::Http1 { sender, host })
+        Ok(Self::Http1 { sender, host, guard })
     }
 
     /// The same connection, for another request at the same time. `None` if it takes only one.
@@ -73,6 +82,20 @@ impl Connection {
             Self::Http1 { .. } => None,
             Self::Http2 { sender, origin } => Some(Self::Http2 { sender: sender.clone(), origin: origin.clone() }),
         }
+    }
+
+    /// Sends the next request only if the peer has not closed the connection. An HTTP/2 peer itself
+    /// says which requests it has not processed.
+    pub(super) fn guard_next(&self) {
+        if let Self::Http1 { guard, .. } = self {
+            guard.arm();
+        }
+    }
+
+    /// Returns `true` if nothing of the guarded request was sent, because the peer had closed the
+    /// connection.
+    pub(super) fn has_refused(&self) -> bool {
+        matches!(self, Self::Http1 { guard, .. } if guard.has_refused())
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -85,14 +108,14 @@ impl Connection {
     /// Sends a request.
     ///
     /// # Errors
-    /// If there is no response. The error has the request if it was not sent.
-    // Not an async function, whose future would have room for the request twice.
+    /// If there is no response. The error contains the request if it was not sent.
+    // Not an async function: its future would have room for the request twice.
     pub(super) fn exchange(
         &mut self,
         mut request: Outgoing,
     ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<Outgoing>>> + use<> {
         match self {
-            Self::Http1 { sender, host } => {
+            Self::Http1 { sender, host, .. } => {
                 request.headers_mut().insert(HOST, host.clone());
                 Either::Left(sender.try_send_request(request))
             }
@@ -100,7 +123,7 @@ impl Connection {
                 let path = request.uri().path_and_query().cloned();
                 let mut parts: Parts = origin.clone().into_parts();
                 parts.path_and_query = path.or(parts.path_and_query);
-                // It has all parts, so that it is an address.
+                // All parts are present, so this does not fail.
                 *request.uri_mut() = Uri::from_parts(parts).unwrap_or_default();
                 request.headers_mut().remove(HOST);
                 Either::Right(sender.try_send_request(request))

@@ -1,13 +1,15 @@
 //! Sends requests over connections that it makes and keeps.
 //!
-//! The connections are hyper's own. A general client would clone its settings for each request, and hold them while the request
-//! waits for its response.
+//! It uses hyper's connections directly. A general client would clone its settings for each
+//! request, and hold them until the response arrives.
 //!
 //! - `connection`: one connection, over HTTP/1.1 or HTTP/2
-//! - `kept`: the connections that are kept for later requests
+//! - `idle_pool`: the idle connections, which later requests use
+//! - `watched`: the stream of a connection, which knows if the peer has closed it
 
 mod connection;
-mod kept;
+mod idle_pool;
+mod watched;
 
 use std::error::Error;
 use std::pin::pin;
@@ -20,9 +22,10 @@ use hyper::body::Incoming;
 use hyper::{Request, Response};
 
 use self::connection::Connection;
-use self::kept::Kept;
+use self::idle_pool::IdlePool;
 use super::connector::Connector;
 use super::location::Location;
+use super::retry;
 
 /// A request whose address is a path.
 pub(super) type Outgoing = Request<Full<Bytes>>;
@@ -30,7 +33,7 @@ pub(super) type Outgoing = Request<Full<Bytes>>;
 /// Connections to all upstreams, made by one connector.
 pub(super) struct Pool {
     connector: Connector,
-    kept: Arc<Kept>,
+    idle: Arc<IdlePool>,
 }
 
 /// Why a request has no response.
@@ -46,28 +49,32 @@ pub(super) enum Failure {
 
 impl Pool {
     pub(super) fn new(connector: Connector) -> Self {
-        Self { connector, kept: Arc::default() }
+        Self { connector, idle: Arc::default() }
     }
 
-    /// A pool that makes connections in the same way, and has its own.
+    /// A pool with the same connector and separate connections.
     pub(super) fn with_own_connections(&self) -> Self {
         Self::new(self.connector.clone())
     }
 
-    /// Sends a request, whose address is the [path](Location::path) of the location. It goes over a kept connection if one is free.
+    /// Sends a request, whose address is the [path](Location::path) of the location. Uses an idle
+    /// connection if there is one.
     ///
     /// # Errors
     /// See [`Failure`].
     pub(super) async fn send(&self, location: &Location, mut request: Outgoing) -> Result<Response<Incoming>, Failure> {
         loop {
-            let (mut connection, is_used) = match self.kept.take(location.origin()) {
+            let (mut connection, is_used) = match self.idle.take_idle(location.origin()) {
                 Some(connection) => (connection, true),
                 // Boxed, because most requests do not need this future.
                 None => Box::pin(self.connect(location)).await?,
             };
+            if is_used && !retry::is_safe(request.method()) {
+                connection.guard_next();
+            }
             let mut error = match connection.exchange(request).await {
                 Ok(response) => {
-                    self.kept.give_back(location.origin(), connection);
+                    self.idle.give_back(location.origin(), connection);
                     return Ok(response);
                 }
                 Err(error) => error,
@@ -76,22 +83,24 @@ impl Pool {
                 // The upstream has closed the connection since its last response.
                 Some(unsent) if is_used => unsent,
                 Some(_) => return Err(Failure::NotSent(error.into_error())),
+                None if connection.has_refused() => return Err(Failure::NotSent(error.into_error())),
                 None => return Err(Failure::Broken(error.into_error())),
             };
         }
     }
 
-    /// Makes a connection, unless one that is kept becomes free before. Returns also whether it has been used.
+    /// Makes a connection, or takes one that becomes free earlier. The flag says whether the
+    /// connection has been used before.
     async fn connect(&self, location: &Location) -> Result<(Connection, bool), Failure> {
         let origin = location.origin();
         let address = location.uri().map_err(|error| Failure::NotConnected(error.into()))?;
         let making = Box::pin(Connection::make(self.connector.clone(), address));
-        match select(pin!(self.kept.wait(origin)), making).await {
+        match select(pin!(self.idle.wait(origin)), making).await {
             Either::Left((connection, making)) => {
-                let (kept, origin) = (Arc::clone(&self.kept), origin.to_owned());
+                let (idle, origin) = (Arc::clone(&self.idle), origin.to_owned());
                 tokio::spawn(async move {
                     if let Ok(connection) = making.await {
-                        kept.put(&origin, connection);
+                        idle.add_idle(&origin, connection);
                     }
                 });
                 Ok((connection, true))
@@ -99,7 +108,7 @@ impl Pool {
             Either::Right((made, _)) => {
                 let connection = made.map_err(Failure::NotConnected)?;
                 if let Some(shared) = connection.shared() {
-                    self.kept.put(origin, shared);
+                    self.idle.add_idle(origin, shared);
                 }
                 Ok((connection, false))
             }

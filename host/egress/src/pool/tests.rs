@@ -1,4 +1,5 @@
 use std::future::pending;
+use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,6 +63,56 @@ async fn a_connection_that_was_closed_while_idle_is_replaced_even_for_a_write() 
         fetch(&egress, &upstream, &request(Method::POST, "/")).await.unwrap();
     }
     assert_eq!(connections.load(Ordering::SeqCst), 20);
+}
+
+/// A service of another thread, so that it can act while the runtime of the test does nothing.
+fn on_a_thread(script: impl FnOnce(std::net::TcpListener) + Send + 'static) -> SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || script(listener));
+    address
+}
+
+#[tokio::test]
+async fn a_write_is_sent_again_if_the_connection_was_closed_just_before() {
+    let (close, closing) = std::sync::mpsc::channel();
+    let (closed, is_closed) = std::sync::mpsc::channel();
+    let address = on_a_thread(move |listener| {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let length = stream.read(&mut [0; 4096]).unwrap();
+            assert!(length > 0);
+            stream.write_all(ANSWER).unwrap();
+            closing.recv().unwrap();
+            drop(stream);
+            closed.send(()).unwrap();
+        }
+    });
+    let (egress, upstream) = (egress(), upstream(&format!("http://{address}"), &[]));
+    fetch(&egress, &upstream, &get("/")).await.unwrap();
+    // The connection is kept once its tasks have run.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    // The runtime does not run, and so does not learn of the end of the connection.
+    close.send(()).unwrap();
+    is_closed.recv().unwrap();
+    let (status, _) = fetch(&egress, &upstream, &request(Method::POST, "/")).await.unwrap();
+    assert_eq!(status, 200);
+}
+
+#[tokio::test]
+async fn a_write_that_may_have_arrived_is_not_sent_again() {
+    let (address, connections) = counted(|mut stream| async move {
+        read(&mut stream).await;
+        stream.write_all(ANSWER).await.unwrap();
+        read(&mut stream).await;
+    })
+    .await;
+    let (egress, upstream) = (egress(), upstream(&format!("http://{address}"), &[]));
+    fetch(&egress, &upstream, &get("/")).await.unwrap();
+    fetch(&egress, &upstream, &request(Method::POST, "/")).await.unwrap_err();
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

@@ -19,11 +19,13 @@ pub(super) const MAX_REDIRECTS: u32 = 3;
 pub(super) struct Hop {
     pub(super) method: Method,
     pub(super) location: Location,
-    /// `true` if the request is at the origin that it was made for, and has not left it before. Only then it has all its headers.
+    /// `true` if the request is at the origin that it was made for, and has not left it before.
+    /// Only then does it have all its headers.
     pub(super) at_origin: bool,
-    /// `true` if the request is at the upstream's own origin, and has not left it before. Only then it carries the credential: if
-    /// another origin sent the request back, that origin chose its address.
-    pub(super) home: bool,
+    /// `true` if the request is at the upstream's own origin, and has not left it before. Only then
+    /// does it carry the credential: if another origin sent the request back, that origin chose the
+    /// address.
+    pub(super) at_upstream: bool,
 }
 
 impl Hop {
@@ -31,7 +33,7 @@ impl Hop {
     /// `InvalidRequest` for a link of another upstream, and the errors of [`Upstream::target`].
     pub(super) fn first(upstream: &Upstream, request: &Request) -> Result<Self, EgressError> {
         let credential = request.carried_as_made(upstream);
-        let (location, home) = match &request.target {
+        let (location, at_upstream) = match &request.target {
             Target::Path(path) => (upstream.locate(path, credential.and_then(Credential::query_parameter))?, true),
             Target::Link(link) => {
                 let mut url = link.url(upstream)?.clone();
@@ -39,14 +41,14 @@ impl Hop {
                 (Location::Elsewhere(url), link.is_own(upstream))
             }
         };
-        Ok(Self { method: request.method.clone(), location, at_origin: true, home })
+        Ok(Self { method: request.method.clone(), location, at_origin: true, at_upstream })
     }
 
     /// The next step; `None` if the response is not a redirect.
     ///
     /// # Errors
-    /// `BadRedirect`, `BadAnswer` or `Denied` if the redirect must not be followed.
-    pub(super) fn next(
+    /// `BadRedirect`, `BadResponse` or `Denied` if the redirect must not be followed.
+    pub(super) fn next_hop(
         &self,
         upstream: &Upstream,
         request: &Request,
@@ -59,7 +61,7 @@ impl Hop {
         let Some(location) = headers.get(LOCATION) else { return Ok(None) };
         if turns_into_get(&self.method, status) {
             let detail = format!(
-                "it answers {} with {status}, which would turn the request into GET; it is not followed",
+                "it responds to {} with {status}, which would turn the request into GET; it is not followed",
                 self.method
             );
             return Err(EgressError::BadResponse { upstream: upstream.name().to_owned(), detail });
@@ -71,8 +73,8 @@ impl Hop {
         let mut url = resolve(&current, location, current.scheme() == "http").map_err(bad)?;
         upstream.permit(&url, "redirects to")?;
 
-        let home = self.home && upstream.owns(&url);
-        if home {
+        let at_upstream = self.at_upstream && upstream.owns(&url);
+        if at_upstream {
             add_query(&mut url, request.carried_as_made(upstream));
         } else if request.credential.as_ref().is_some_and(|credential| credential.is_in(&url)) {
             return Err(bad("another origin with the user's credential in the URL"));
@@ -81,13 +83,13 @@ impl Hop {
             method: self.method.clone(),
             at_origin: self.at_origin && same_origin(&current, &url),
             location: Location::Elsewhere(url),
-            home,
+            at_upstream,
         }))
     }
 }
 
-/// Returns `true` if following the redirect would send a GET in place of a request that changes data (RFC 9110, section 15.4). The
-/// answer to the GET would say nothing about the change.
+/// Returns `true` if following the redirect would send a GET in place of a request that changes
+/// data (RFC 9110, section 15.4). The response to the GET would say nothing about the change.
 fn turns_into_get(method: &Method, status: StatusCode) -> bool {
     match status {
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => *method == Method::POST,
@@ -107,8 +109,8 @@ fn is_redirect(status: StatusCode) -> bool {
     )
 }
 
-/// Adds a credential that is for the query, unless the URL already has a parameter of its name. Upstreams leave it out of
-/// addresses that they give.
+/// Adds a credential that is for the query, unless the URL already has a parameter of its name.
+/// Upstreams leave the parameter out of addresses that they give.
 fn add_query(url: &mut Url, credential: Option<&Credential>) {
     if let Some((name, value)) = credential.and_then(Credential::query_parameter)
         && !url.query_pairs().any(|(present, _)| present == name)

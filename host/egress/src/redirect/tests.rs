@@ -5,7 +5,7 @@ use super::super::testing::{Stub, answer, egress, fetch, get, in_form_field, ok,
 use super::super::{Body, Credential, EgressError, Headers, Request, UpstreamSettings};
 use super::{Hop, Location, Upstream};
 
-/// Redirects `/start` to a place, and answers anything else.
+/// Redirects `/start` to a place, and responds to all other paths.
 async fn redirecting(status: u16, location: String) -> Stub {
     Stub::start(move |seen, _| {
         if seen.path.starts_with("/start") {
@@ -114,7 +114,7 @@ async fn a_redirect_to_a_host_that_is_not_listed_is_refused() {
     let other = Stub::start(|_, _| ok("never")).await;
     let stub = redirecting(302, format!("{}/?q=private", other.url())).await;
     let error = fetch(&egress(), &upstream(&stub.url(), &[]), &get("/start")).await.unwrap_err();
-    assert!(matches!(error, EgressError::Denied { .. }), "{error}");
+    assert!(matches!(error, EgressError::NotLinked { .. }), "{error}");
     assert!(!error.to_string().contains("private"), "{error}");
     assert!(other.seen().is_empty());
 
@@ -180,7 +180,8 @@ async fn what_is_not_a_redirect_is_an_answer() {
     assert_eq!(fetch(&egress(), &upstream(&stub.url(), &[]), &get("/")).await.unwrap(), (302, "nowhere".to_owned()));
 }
 
-/// Decides about a redirect from `https://api.example.com/v1`, in a guarded upstream that lists every host in question.
+/// Decides about a redirect from `https://api.example.com/v1`, in a guarded upstream that lists
+/// every host in question.
 fn decide(location: &str) -> Result<Option<Hop>, EgressError> {
     let hosts = ["files.example.com", "127.0.0.1", "[::1]", "10.0.0.1", "169.254.169.254"].map(str::to_owned);
     let upstream = Upstream::new(UpstreamSettings {
@@ -192,7 +193,7 @@ fn decide(location: &str) -> Result<Option<Hop>, EgressError> {
     })
     .unwrap();
     let headers = HeaderMap::from_iter([(LOCATION, location.parse().unwrap())]);
-    Hop::first(&upstream, &get("/a"))?.next(&upstream, &get("/a"), StatusCode::FOUND, &headers)
+    Hop::first(&upstream, &get("/a"))?.next_hop(&upstream, &get("/a"), StatusCode::FOUND, &headers)
 }
 
 #[test]
@@ -215,7 +216,8 @@ async fn a_redirect_to_a_name_of_a_private_address_is_refused() {
     })
     .unwrap();
     let url = format!("http://other.test:{}/", stub.address.port()).parse().unwrap();
-    let hop = Hop { location: Location::Elsewhere(url), home: false, ..Hop::first(&upstream, &get("/")).unwrap() };
+    let hop =
+        Hop { location: Location::Elsewhere(url), at_upstream: false, ..Hop::first(&upstream, &get("/")).unwrap() };
     let error = egress().attempts(&upstream, &get("/"), &hop, &mut None).await.unwrap_err();
     assert!(matches!(error, EgressError::Denied { .. }), "{error}");
     assert!(stub.seen().is_empty());
@@ -231,8 +233,8 @@ fn redirects_go_to_https_and_to_nothing_else() {
     }
     assert!(matches!(decide("https://user:pass@api.example.com/"), Err(EgressError::BadRedirect { .. })));
     let hop = decide("https://files.example.com/f").unwrap().unwrap();
-    assert!(!hop.home);
+    assert!(!hop.at_upstream);
     let hop = decide("../v2/b").unwrap().unwrap();
-    assert!(hop.home);
+    assert!(hop.at_upstream);
     assert_eq!(hop.location.url().as_str(), "https://api.example.com/v2/b");
 }

@@ -1,6 +1,6 @@
-//! Responses, read with bounded memory. `source` is the body as the connection gives it.
+//! Responses, read with bounded memory. `decoded_body` is the body as the connection gives it.
 
-mod source;
+mod decoded_body;
 
 use std::future::poll_fn;
 use std::mem;
@@ -12,32 +12,33 @@ use bytes::{Bytes, BytesMut};
 use hyper::StatusCode;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{CONTENT_ENCODING, HeaderMap};
-use memory::MemoryBudget;
+use memory::{Exhausted, MemoryBudget, Reservation};
 use tokio::time::{Instant, Sleep, sleep_until};
 use url::Url;
 
-use self::source::Source;
+use self::decoded_body::DecodedBody;
+use super::cause::root_cause;
 use super::error::EgressError;
 use super::location::Location;
 use super::mask::MaskStream;
 use super::pacing::Permit;
 use super::redirect::Hop;
 use super::request::Request;
-use super::send::root_cause;
 use super::throttle;
 use super::upstream::Upstream;
 
 /// The response of an upstream. The body is read from the connection on demand.
 pub struct Response {
-    /// The address that answered, after redirects. Its query may contain the credential.
+    /// The address of the response, after redirects. Its query may contain the credential.
     location: Location,
-    /// The status. A rate limit has the status 429, whatever the upstream called it.
+    /// The status. A rate limit has the status 429, even if the upstream sent another one.
     pub status: StatusCode,
     /// The status as the upstream sent it.
     pub upstream_status: StatusCode,
-    /// `true` if the upstream's own host sent the response. A redirect or a link may have led elsewhere.
+    /// `true` if the response comes from the upstream's own origin. A redirect or a link may lead
+    /// to another one.
     pub is_own: bool,
-    /// `true` if the request that this answers carried the user's credential.
+    /// `true` if the request carried the user's credential.
     pub carried_credential: bool,
     /// The headers. An echo of the credential is masked.
     pub headers: HeaderMap,
@@ -50,19 +51,20 @@ impl Response {
         upstream: &Upstream,
         request: &Request,
         hop: Hop,
-        answer: hyper::Response<Incoming>,
+        response: hyper::Response<Incoming>,
         permit: Option<Permit>,
         memory: &MemoryBudget,
     ) -> Result<Self, EgressError> {
-        let (mut head, body) = answer.into_parts();
-        let source = Source::new(body, &mut head.headers);
+        let (mut head, body) = response.into_parts();
+        let source = DecodedBody::new(body, &mut head.headers);
         if source.size_hint().lower() > request.limit {
             return Err(EgressError::TooLarge { limit: request.limit });
         }
         let masker =
             request.credential.as_ref().map(|credential| credential.masker()).filter(|masker| !masker.is_empty());
         if let Some(masker) = masker {
-            // A body that cannot be decoded cannot be searched for the credential. Requests do not accept such encodings.
+            // A body that cannot be decoded cannot be searched for the credential. Requests do not
+            // accept such encodings.
             if let Some(encoding) = head.headers.get(CONTENT_ENCODING)
                 && encoding != "identity"
                 && !source.is_empty()
@@ -78,7 +80,7 @@ impl Response {
             source,
             ahead: Bytes::new(),
             mask: masker.map(|masker| Box::new(MaskStream::new(Arc::clone(masker)))),
-            left: request.limit,
+            remaining: request.limit,
             limit: request.limit,
             deadline: request.deadline,
             alarm: None,
@@ -87,43 +89,43 @@ impl Response {
             upstream: upstream.shared_name(),
             memory: memory.clone(),
         };
-        let carried_credential = hop.home && request.carried(upstream).is_some();
+        let carried_credential = hop.at_upstream && request.carried(upstream).is_some();
         Ok(Self {
             location: hop.location,
             status: head.status,
             upstream_status,
-            is_own: hop.home,
+            is_own: hop.at_upstream,
             carried_credential,
             headers: head.headers,
             body,
         })
     }
 
-    /// A response that no upstream sends, for an answer that was recorded.
+    /// A response from a recording instead of an upstream.
     ///
     /// # Errors
     /// `EgressError` if the request is not allowed, or its response is over the limit.
     pub fn recorded(
         upstream: &Upstream,
         request: &Request,
-        answer: hyper::Response<Bytes>,
+        response: hyper::Response<Bytes>,
         memory: &MemoryBudget,
     ) -> Result<Self, EgressError> {
         let hop = Hop::first(upstream, request)?;
-        let (head, body) = answer.into_parts();
+        let (head, body) = response.into_parts();
         if body.len() as u64 > request.limit {
             return Err(EgressError::TooLarge { limit: request.limit });
         }
         Ok(Self {
-            is_own: hop.home,
+            is_own: hop.at_upstream,
             location: hop.location,
             status: head.status,
             upstream_status: head.status,
-            carried_credential: hop.home && request.carried(upstream).is_some(),
+            carried_credential: hop.at_upstream && request.carried(upstream).is_some(),
             headers: head.headers,
             body: ResponseBody {
-                source: Source::Empty,
-                left: request.limit - body.len() as u64,
+                source: DecodedBody::Empty,
+                remaining: request.limit - body.len() as u64,
                 ahead: body,
                 mask: None,
                 limit: request.limit,
@@ -137,8 +139,8 @@ impl Response {
         })
     }
 
-    /// The address that answered, after redirects, without its query, which may contain the credential. Relative links are
-    /// resolved against it.
+    /// The address of the response, after redirects. Without its query, which may contain the
+    /// credential. Relative links are resolved against it.
     pub fn url(&self) -> Url {
         let mut url = self.location.url();
         url.set_query(None);
@@ -146,15 +148,16 @@ impl Response {
     }
 }
 
-/// The body of a response, read on demand. Reading fails after the deadline and over the limit. Every further read repeats the
-/// failure, so that no reader takes a part of the body for the whole.
+/// The body of a response, read on demand. Reading fails after the deadline and over the limit.
+/// Every further read repeats the failure, so that no reader mistakes a part of the body for the
+/// whole.
 pub struct ResponseBody {
-    source: Source,
+    source: DecodedBody,
     /// Read by `peek`, and not yet returned by `next`.
     ahead: Bytes,
-    /// In a box, because most of the body's size would be its own.
+    /// Boxed, because it is larger than the rest of the body.
     mask: Option<Box<MaskStream>>,
-    left: u64,
+    remaining: u64,
     limit: u64,
     deadline: Instant,
     /// Made when a read first has to wait.
@@ -169,9 +172,9 @@ impl ResponseBody {
     /// Lowers the limit: reading fails with `TooLarge` after `limit` bytes.
     #[must_use]
     pub fn at_most(mut self, limit: u64) -> Self {
-        let read = self.limit - self.left;
+        let read = self.limit - self.remaining;
         self.limit = self.limit.min(limit);
-        self.left = self.limit.saturating_sub(read);
+        self.remaining = self.limit.saturating_sub(read);
         self
     }
 
@@ -197,26 +200,41 @@ impl ResponseBody {
     /// The rest of the body in one piece.
     ///
     /// # Errors
-    /// `TooLarge` if it is larger than `limit`, `NoMemory` if the memory for calls is used up, and the errors of reading.
+    /// `TooLarge` if it is larger than `limit`, `NoMemory` if the memory for calls is used up, and
+    /// the errors of reading.
     pub async fn collect(mut self, limit: u64) -> Result<Bytes, EgressError> {
         let too_large = EgressError::TooLarge { limit: limit.min(self.limit) };
         if self.size_hint().lower() > limit {
             return Err(too_large);
         }
         let Some(first) = self.next().await.transpose()? else { return Ok(Bytes::new()) };
-        let mut whole = None;
-        let mut size = first.len() as u64;
         let mut held = self.memory.part();
+        if first.len() as u64 > limit {
+            return Err(too_large);
+        }
+        held.grow_to(first.len())?;
+        let Some(mut piece) = self.next().await.transpose()? else { return Ok(held.tie_to(first)) };
+        let mut whole = Vec::new();
+        // A body of known size is not moved while it grows. Memory that is not written yet costs
+        // nothing.
+        if let Some(rest) = self.size_hint().exact() {
+            whole.reserve_exact(first.len() + piece.len() + rest as usize);
+        }
+        extend(&mut whole, &first, &mut held)?;
+        drop(first);
         loop {
-            if size > limit {
+            if (whole.len() + piece.len()) as u64 > limit {
                 return Err(too_large);
             }
-            held.grow_to(size as usize)?;
-            let Some(piece) = self.next().await.transpose()? else { break };
-            size += piece.len() as u64;
-            whole.get_or_insert_with(|| BytesMut::from(&first[..])).extend_from_slice(&piece);
+            extend(&mut whole, &piece, &mut held)?;
+            piece = match self.next().await.transpose()? {
+                Some(piece) => piece,
+                None => break,
+            };
         }
-        Ok(held.of(whole.map_or(first, BytesMut::freeze)))
+        whole.shrink_to_fit();
+        held.shrink_to(whole.len());
+        Ok(held.tie_to(whole.into()))
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, EgressError>>> {
@@ -254,11 +272,11 @@ impl ResponseBody {
                     }
                 }
             };
-            let Some(left) = self.left.checked_sub(piece.len() as u64) else {
+            let Some(remaining) = self.remaining.checked_sub(piece.len() as u64) else {
                 let limit = self.limit;
                 return Poll::Ready(Some(Err(self.fail(EgressError::TooLarge { limit }))));
             };
-            self.left = left;
+            self.remaining = remaining;
             let piece = match &mut self.mask {
                 Some(mask) => mask.push(piece),
                 None => piece,
@@ -274,9 +292,9 @@ impl ResponseBody {
         self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline))).as_mut().poll(context)
     }
 
-    /// Ends the body. Frees the connection and the permit of the pacing.
+    /// Ends the body. Frees the connection and the pacing permit.
     fn fail(&mut self, error: EgressError) -> EgressError {
-        self.source = Source::Empty;
+        self.source = DecodedBody::Empty;
         self.permit = None;
         self.ended = Some(Err(error.clone()));
         error
@@ -287,12 +305,32 @@ impl ResponseBody {
     }
 }
 
-/// Joins two pieces. Copies nothing if the former one is empty.
-fn joined(former: Bytes, piece: Bytes) -> Bytes {
-    if former.is_empty() {
+/// Appends a piece to a body. What the body takes is charged before, also its old place while it is
+/// moved to a larger one.
+fn extend(whole: &mut Vec<u8>, piece: &[u8], held: &mut Reservation) -> Result<(), Exhausted> {
+    let needed = whole.len() + piece.len();
+    if needed > whole.capacity() {
+        let old = whole.len();
+        let roomy = needed + needed / 2;
+        let room = match held.grow_to(old + roomy) {
+            Ok(()) => roomy,
+            Err(Exhausted) => held.grow_to(old + needed).map(|()| needed)?,
+        };
+        whole.reserve_exact(room - old);
+        held.shrink_to(room);
+    } else {
+        held.grow_to(needed)?;
+    }
+    whole.extend_from_slice(piece);
+    Ok(())
+}
+
+/// Joins two pieces. Copies nothing if the first is empty.
+fn joined(first: Bytes, piece: Bytes) -> Bytes {
+    if first.is_empty() {
         return piece;
     }
-    let mut whole = BytesMut::from(former);
+    let mut whole = BytesMut::from(first);
     whole.extend_from_slice(&piece);
     whole.freeze()
 }

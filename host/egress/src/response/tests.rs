@@ -1,13 +1,17 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use async_compression::tokio::bufread::GzipEncoder;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::body::Body as _;
+use memory::MemoryBudget;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 
 use super::super::testing::{Stub, answer, egress, fetch, get, ok, raw, upstream};
-use super::super::{EgressError, Request};
+use super::super::{Egress, EgressError, Request, Settings};
 
 /// 256 KiB of zeros, in gzip, in base64: between its two ends are as many `A`s.
 const BOMB: (&str, usize, &str) = ("H4sIAAAAAAACA+3BMQEAAADCoPVP7W0Ho", 339, "3gAi6g7iAAAEAA==");
@@ -36,6 +40,81 @@ async fn a_bomb_counts_by_its_decoded_size() {
     );
     let response = egress().send(&upstream(&stub.url(), &[]), &get("/")).await.unwrap();
     assert_eq!(response.body.collect(1000).await, Err(EgressError::TooLarge { limit: 1000 }));
+}
+
+#[tokio::test]
+async fn a_body_that_inflates_too_much_ends_with_an_error_about_the_upstream() {
+    let stub = Stub::start(|_, _| answer(200, &[("content-encoding", "gzip")], bomb().repeat(64))).await;
+    let mut body =
+        egress().send(&upstream(&stub.url(), &[]), &Request { limit: 64 << 20, ..get("/") }).await.unwrap().body;
+    let mut read = 0;
+    let error = loop {
+        match body.next().await.unwrap() {
+            Ok(piece) => read += piece.len(),
+            Err(error) => break error,
+        }
+    };
+    let EgressError::BadResponse { upstream, detail } = &error else { panic!("{error}") };
+    assert!(upstream == "api" && detail.contains("100 times its compressed size"), "{detail}");
+    assert!((1 << 19..=1 << 20).contains(&read), "{read} bytes were inflated");
+}
+
+/// Text of `size` bytes that compresses to about a half, and its compressed form.
+async fn text(size: usize) -> (Vec<u8>, Vec<u8>) {
+    let mut text = String::new();
+    let mut number = 1_u64;
+    while text.len() < size {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        text.push_str(&format!("{number:016x}"));
+    }
+    text.truncate(size);
+    let mut compressed = Vec::new();
+    GzipEncoder::new(text.as_bytes()).read_to_end(&mut compressed).await.unwrap();
+    (text.into_bytes(), compressed)
+}
+
+#[tokio::test]
+async fn other_tasks_run_while_a_large_body_is_inflated() {
+    let (text, compressed) = text(4 << 20).await;
+    let stub = Stub::start(move |_, _| answer(200, &[("content-encoding", "gzip")], compressed.clone())).await;
+    let request = Request { limit: 8 << 20, ..get("/") };
+    let mut body = egress().send(&upstream(&stub.url(), &[]), &request).await.unwrap().body;
+    // The longest run of pieces between two of which no other task has run.
+    let turns = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&turns);
+    let other = tokio::spawn(async move {
+        loop {
+            counter.fetch_add(1, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+        }
+    });
+    let (mut read, mut run, mut longest, mut seen) = (0, 0, 0, 0);
+    while let Some(piece) = body.next().await {
+        let now = turns.load(Ordering::Relaxed);
+        run = if now == seen { run } else { 0 } + piece.as_ref().unwrap().len();
+        (read, longest, seen) = (read + piece.unwrap().len(), longest.max(run), now);
+    }
+    other.abort();
+    assert_eq!(read, text.len());
+    assert!(longest <= 192 << 10, "{longest} bytes were inflated without a pause");
+}
+
+#[tokio::test]
+async fn a_body_is_charged_before_it_is_held() {
+    let (text, compressed) = text(2 << 20).await;
+    let stub = Stub::start(move |_, _| answer(200, &[("content-encoding", "gzip")], compressed.clone())).await;
+    let memory = MemoryBudget::new(5 << 20);
+    let egress = Egress::new(&Settings { memory: memory.clone(), ..Settings::default() }).unwrap();
+    let request = Request { limit: 8 << 20, ..get("/") };
+    let send = || async { egress.send(&upstream(&stub.url(), &[]), &request).await.unwrap().body };
+    let whole = send().await.collect(8 << 20).await.unwrap();
+    assert!(whole == text, "the text differs");
+    assert_eq!(memory.held(), 2 << 20);
+    // The first body leaves 3 MiB, and the second one needs two places while it is moved.
+    let other = memory.hold_bytes(vec![0; 1 << 20].into()).unwrap();
+    assert_eq!(send().await.collect(8 << 20).await, Err(EgressError::NoMemory));
+    drop((whole, other));
+    assert_eq!(memory.held(), 0);
 }
 
 #[tokio::test]

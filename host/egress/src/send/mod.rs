@@ -9,8 +9,9 @@ use secrecy::SecretString;
 use tokio::time::{sleep, timeout_at};
 
 use super::address::{ForbiddenAddress, NotResolved};
+use super::cause::{find_cause, root_cause};
 use super::client::Egress;
-use super::credential::{Credential, CredentialUse};
+use super::credential::Credential;
 use super::error::EgressError;
 use super::headers::portable;
 use super::pacing::Permit;
@@ -21,25 +22,26 @@ use super::response::Response;
 use super::retry;
 use super::throttle;
 use super::tracing::{Beginning, EndAttempt};
-use super::upstream::{Attempt, Observer, Upstream};
+use super::upstream::{Attempt, CredentialUse, Observer, Upstream};
 
 impl Egress {
-    /// Sends a request, by the carrier if there is one. Any final status is a response.
+    /// Sends a request, by the replaced transport if there is one. Any final status is a response.
     ///
     /// # Errors
     /// `EgressError` if there is no response, or if the response declares a body over the limit.
     pub async fn send(&self, upstream: &Upstream, request: &Request) -> Result<Response, EgressError> {
-        match &self.carrier {
-            None => self.send_itself(upstream, request).await,
-            Some(carrier) => carrier.carry(self, upstream, request).await,
+        match &self.transport {
+            None => self.send_to_network(upstream, request).await,
+            Some(transport) => transport.send(self, upstream, request).await,
         }
     }
 
-    /// Sends a request to the network. Retries it if that is safe, and follows redirects if that is allowed.
+    /// Sends a request to the network. Retries it if that is safe, and follows redirects if that is
+    /// allowed.
     ///
     /// # Errors
     /// As [`Egress::send`].
-    pub async fn send_itself(&self, upstream: &Upstream, request: &Request) -> Result<Response, EgressError> {
+    pub async fn send_to_network(&self, upstream: &Upstream, request: &Request) -> Result<Response, EgressError> {
         match timeout_at(request.deadline, self.follow(upstream, request)).await {
             Ok(result) => result,
             Err(_) => Err(EgressError::TimedOut),
@@ -48,16 +50,16 @@ impl Egress {
 
     async fn follow(&self, upstream: &Upstream, request: &Request) -> Result<Response, EgressError> {
         if let (Some(_), CredentialUse::FormField(field)) = (request.carried(upstream), &upstream.credential) {
-            field.check(request)?;
+            request.check_form_field(field)?;
         }
         let mut hop = Hop::first(upstream, request)?;
         let mut permit = None;
         let mut redirects = 0;
         loop {
-            let answer = self.attempts(upstream, request, &hop, &mut permit).await?;
-            let Some(next) = hop.next(upstream, request, answer.status(), answer.headers())? else {
+            let response = self.attempts(upstream, request, &hop, &mut permit).await?;
+            let Some(next) = hop.next_hop(upstream, request, response.status(), response.headers())? else {
                 let is_write = !retry::is_safe(&hop.method);
-                let mut response = Response::new(upstream, request, hop, answer, permit, self.memory())?;
+                let mut response = Response::new(upstream, request, hop, response, permit, self.memory())?;
                 let upstream_status = response.upstream_status;
                 throttle::recognize(&mut response).await;
                 if let Some(record) = &request.record {
@@ -85,9 +87,10 @@ impl Egress {
         let mut retries = 0;
         loop {
             if let Some(pacer) = &upstream.pacer
-                && hop.home
+                && hop.at_upstream
             {
-                // The permit of the attempt before is freed first: with a concurrency of 1 it is the only one.
+                // The permit of the previous attempt is freed first: with a concurrency of 1 it is
+                // the only one.
                 drop(permit.take());
                 *permit = Some(pacer.enter(request.deadline).await?);
             }
@@ -96,40 +99,40 @@ impl Egress {
             write.inspect(|record| record.write_begins());
             let mut watch = upstream.observer.as_ref().map(|observer| Watch::start(observer, retries));
             let result = self.pool(upstream.allow_private).send(&hop.location, outgoing).await;
-            if let (Some(watch), Ok(answer)) = (&mut watch, &result) {
-                watch.status = Some(answer.status().as_u16());
+            if let (Some(watch), Ok(response)) = (&mut watch, &result) {
+                watch.status = Some(response.status().as_u16());
             }
             drop(watch);
             if let Some(end) = end {
-                end(result.as_ref().ok().map(|answer| answer.status().as_u16()));
+                end(result.as_ref().ok().map(|response| response.status().as_u16()));
             }
             let is_refused = match &result {
-                Ok(answer) => refuses(answer.status()),
+                Ok(response) => refuses(response.status()),
                 Err(error) => was_not_sent(error),
             };
             write.filter(|_| is_refused).inspect(|record| record.write_was_refused());
-            let pause = match &result {
-                Ok(answer) if retry::transient(answer.status()) && retry::is_safe(&hop.method) => {
-                    retry::pause(retries, retry::retry_after(answer.headers()), request.deadline)
+            let delay = match &result {
+                Ok(response) if retry::is_transient(response.status()) && retry::is_safe(&hop.method) => {
+                    retry::backoff(retries, retry::retry_after(response.headers()), request.deadline)
                 }
-                Ok(answer) if request.waits_for_rate_limit && answer.status() == StatusCode::TOO_MANY_REQUESTS => {
-                    retry::pause_of_rate_limit(retries, retry::retry_after(answer.headers()), request.deadline)
+                Ok(response) if request.waits_for_rate_limit && response.status() == StatusCode::TOO_MANY_REQUESTS => {
+                    retry::rate_limit_delay(retries, retry::retry_after(response.headers()), request.deadline)
                 }
-                Err(error) if worth_retrying(error, hop) => retry::pause(retries, None, request.deadline),
+                Err(error) if worth_retrying(error, hop) => retry::backoff(retries, None, request.deadline),
                 _ => None,
             };
-            let Some(pause) = pause else {
+            let Some(delay) = delay else {
                 return result.map_err(|error| describe(&error, hop.location.host()));
             };
             drop(result);
             drop(permit.take());
             retries += 1;
-            sleep(pause).await;
+            sleep(delay).await;
         }
     }
 
     fn compose(&self, upstream: &Upstream, request: &Request, hop: &Hop) -> Result<Outgoing, EgressError> {
-        let credential = request.carried(upstream).filter(|_| hop.home);
+        let credential = request.carried(upstream).filter(|_| hop.at_upstream);
         let mut headers = if hop.at_origin { request.headers.map().clone() } else { portable(request.headers.map()) };
         let secret = match &upstream.credential {
             CredentialUse::FormField(field) => {
@@ -138,7 +141,7 @@ impl Egress {
             CredentialUse::None | CredentialUse::Standard => None,
         };
         let body = body(request, hop, &mut headers, secret)?;
-        if let Some(credential) = request.carried_as_made(upstream).filter(|_| hop.home) {
+        if let Some(credential) = request.carried_as_made(upstream).filter(|_| hop.at_upstream) {
             credential.apply_header(&mut headers);
         }
         headers.entry(USER_AGENT).or_insert_with(|| self.user_agent());
@@ -155,7 +158,8 @@ impl Egress {
     }
 }
 
-/// Begins the attempt in the trace of the call. Returns also the function that ends it, if there is a trace.
+/// Begins the attempt in the trace of the call. Returns also the function that ends it, if there is
+/// a trace.
 fn traced(
     mut outgoing: Outgoing,
     upstream: &Upstream,
@@ -166,7 +170,7 @@ fn traced(
     let Some(trace) = &request.trace else { return (outgoing, None) };
     let (upstream, host, method) = (upstream.name(), hop.location.host(), &hop.method);
     let attempt = trace.begin(Beginning { upstream, host, method, retry });
-    if let Some((name, value)) = attempt.traceparent {
+    for (name, value) in attempt.headers {
         outgoing.headers_mut().insert(name, value);
     }
     (outgoing, Some(attempt.end))
@@ -210,22 +214,24 @@ fn refuses(status: StatusCode) -> bool {
     status.is_client_error() || matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT)
 }
 
-/// Returns `true` if a request may be retried after this error. If the upstream did not act on the request, any request may be.
-/// If the connection broke, the upstream may have acted on it, so only one that changes nothing may be. An address or certificate
-/// that was refused would be refused again.
+/// Returns `true` if a request may be retried after this error. If the upstream did not act on the
+/// request, every method may be retried. If the connection broke, the upstream may have acted on
+/// the request, so only a method that changes nothing may be retried. A forbidden address or a
+/// refused certificate would be refused again.
 fn worth_retrying(error: &Failure, hop: &Hop) -> bool {
-    let refused = find::<ForbiddenAddress>(error).is_some() || find::<rustls::Error>(error).is_some();
+    let refused = find_cause::<ForbiddenAddress>(error).is_some() || find_cause::<rustls::Error>(error).is_some();
     !refused && (was_not_sent(error) || retry::is_safe(&hop.method))
 }
 
-/// Returns `true` if the upstream has surely not acted on the request.
+/// Returns `true` if the upstream has certainly not acted on the request.
 fn was_not_sent(error: &Failure) -> bool {
     !matches!(error, Failure::Broken(_)) || was_turned_away(error)
 }
 
-/// Returns `true` if the upstream says that it has not processed the request (RFC 9113, sections 6.8 and 8.7).
+/// Returns `true` if the upstream says that it has not processed the request (RFC 9113, sections
+/// 6.8 and 8.7).
 fn was_turned_away(error: &Failure) -> bool {
-    find::<h2::Error>(error).is_some_and(|error| {
+    find_cause::<h2::Error>(error).is_some_and(|error| {
         let reason = error.reason();
         error.is_remote()
             && (error.is_go_away() && reason == Some(h2::Reason::NO_ERROR)
@@ -234,28 +240,13 @@ fn was_turned_away(error: &Failure) -> bool {
 }
 
 fn describe(error: &Failure, host: &str) -> EgressError {
-    if let Some(forbidden) = find::<ForbiddenAddress>(error) {
+    if let Some(forbidden) = find_cause::<ForbiddenAddress>(error) {
         return forbidden.denial(host);
     }
-    if find::<NotResolved>(error).is_some() {
+    if find_cause::<NotResolved>(error).is_some() {
         return EgressError::Unresolved { host: host.to_owned(), detail: root_cause(error) };
     }
     EgressError::Unreachable { host: host.to_owned(), detail: root_cause(error) }
-}
-
-/// The text of the innermost cause, which is the most specific one.
-pub(super) fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut root = error;
-    while let Some(cause) = root.source() {
-        root = cause;
-    }
-    root.to_string()
-}
-
-/// Finds a cause by its type, also inside of an `io::Error`, whose `source` skips the error that it wraps.
-fn find<'a, E: std::error::Error + 'static>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a E> {
-    let wrapped = || error.downcast_ref::<std::io::Error>()?.get_ref().and_then(|wrapped| find(wrapped));
-    error.downcast_ref().or_else(wrapped).or_else(|| error.source().and_then(|source| find(source)))
 }
 
 #[cfg(test)]

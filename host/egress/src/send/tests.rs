@@ -206,7 +206,7 @@ async fn retry_after_is_honoured_in_both_forms_if_there_is_time() {
     }
 }
 
-/// Accepts a connection, reads a request and closes without a word.
+/// Accepts a connection, reads a request and closes without a response.
 async fn hang_up(mut stream: TcpStream) {
     let _ = stream.read(&mut [0; 4096]).await;
 }

@@ -1,55 +1,61 @@
-//! A service that may be called: its address, the granted hosts, its use of the credential, and the pacing of its calls.
+//! A service that may be called: its address, the granted hosts, its use of the credential, and the
+//! pacing of its calls.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::http::uri::PathAndQuery;
 use secrecy::{ExposeSecret, SecretString};
 use url::{Host, Url};
 
 use super::address::{self, ForbiddenAddress};
-use super::credential::CredentialUse;
 use super::error::EgressError;
+use super::form_field::FormField;
 use super::host::HostPattern;
 use super::location::{Location, Origin, is_plain};
-use super::pacing::Pacer;
+use super::pacing::{Pacer, Pacing};
 use contract_rules::limit::PATH_BYTES;
 use contract_rules::path;
 
 /// The settings of an upstream.
 #[derive(Clone, Debug, Default)]
 pub struct UpstreamSettings {
-    /// For messages. Distinct among the upstreams of a connector: a link belongs to the upstream of this name.
+    /// For messages. Distinct among the upstreams of a connector: a link belongs to the upstream of
+    /// this name.
     pub name: String,
     /// Absolute `https` or `http` URL without query, fragment or user. If it is empty, calls fail.
     pub base_url: String,
     /// How requests carry the credential of the user.
     pub credential: CredentialUse,
-    /// Hosts that may be called: `host`, `host:port` if the port is not the default of the scheme, or `*.domain`. The host of
-    /// the base URL must be here by its own name; a wildcard does not grant it.
+    /// Hosts that may be called: `host`, `host:port` if the port is not the default of the scheme,
+    /// or `*.domain`. The host of the base URL must be listed by name. A wildcard does not grant
+    /// it.
     pub granted_hosts: Vec<String>,
-    /// Hosts, besides the host of the base URL, that redirects and links may lead to. They must be granted too.
+    /// Hosts that redirects and links may lead to, in addition to the host of the base URL. They
+    /// must be granted too.
     pub link_hosts: Vec<String>,
-    /// Minimum pause and maximum concurrency of calls.
+    /// Minimum interval and maximum concurrency of calls.
     pub pacing: Option<Pacing>,
     /// `true` if loopback and private addresses may be reached.
     pub allow_private_network: bool,
-    /// The command that grants the host behind it, for messages. Empty if there is no such command.
+    /// The command that grants a host, up to the name of the host, for messages. Empty if there is
+    /// no such command.
     pub grant_command: String,
 }
 
-/// The settings of the queue in front of an upstream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pacing {
-    /// Minimum time between the starts of two calls.
-    pub interval: Duration,
-    /// Maximum number of concurrent calls; 0 counts as 1.
-    pub concurrency: u32,
-    /// Maximum time in the queue. A call that would wait longer is refused.
-    pub max_wait: Duration,
+/// How requests to an upstream carry the credential of the user.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CredentialUse {
+    /// Requests carry no credential.
+    None,
+    /// Requests carry the credential as it was made: in a header or in a query parameter.
+    #[default]
+    Standard,
+    /// Requests carry the secret of the user in a field of a form body.
+    FormField(FormField),
 }
 
-/// Called at the end of each attempt to call an upstream. It runs on the task of the call, so it must not take long.
+/// Called at the end of each attempt to call an upstream. It runs on the task of the call, so it
+/// must not take long.
 pub type Observer = Arc<dyn Fn(Attempt) + Send + Sync>;
 
 /// One exchange with an upstream, up to the head of the response.
@@ -106,7 +112,8 @@ impl Upstream {
         })
     }
 
-    /// An upstream for a single URL, with a grant for the host of the URL only, and the path of a request to the URL.
+    /// An upstream for a single URL with a grant for its host only, and the path of a request to
+    /// the URL.
     ///
     /// # Errors
     /// `InvalidRequest` if the URL is not an http or https URL without user.
@@ -127,7 +134,7 @@ impl Upstream {
         Ok((upstream, path))
     }
 
-    /// Makes redirects ordinary responses, which are not followed.
+    /// Returns redirects as ordinary responses instead of following them.
     #[must_use]
     pub fn without_redirects(mut self) -> Self {
         self.follows_redirects = false;
@@ -141,14 +148,14 @@ impl Upstream {
         self
     }
 
-    /// Takes over the queue of the upstream that this one replaces, if origin and pacing are the same.
+    /// Takes over the queue of the previous upstream, if origin and pacing are the same.
     pub fn inherit(&mut self, old: &Self) {
         let same_origin = self.origin_url().map(Url::origin) == old.origin_url().map(Url::origin);
-        if let (Some(new), Some(former)) = (&self.pacer, &old.pacer)
+        if let (Some(new), Some(previous)) = (&self.pacer, &old.pacer)
             && same_origin
-            && new.pacing() == former.pacing()
+            && new.pacing() == previous.pacing()
         {
-            self.pacer = Some(Arc::clone(former));
+            self.pacer = Some(Arc::clone(previous));
         }
     }
 
@@ -177,8 +184,8 @@ impl Upstream {
     /// The URL of a request for a path.
     ///
     /// # Errors
-    /// `NotConfigured`; `Denied` if the host is not granted or is a forbidden address; `PathTooLong`; `InvalidRequest` for a
-    /// path that could lead out of the base URL.
+    /// `NotConfigured`; `Denied` if the host is not granted or is a forbidden address;
+    /// `PathTooLong`; `InvalidRequest` for a path that could lead out of the base URL.
     pub fn target(&self, path: &str) -> Result<Url, EgressError> {
         self.locate(path, None).map(|location| location.url())
     }
@@ -202,7 +209,8 @@ impl Upstream {
         }
     }
 
-    /// Returns `true` if a URL has the origin of the base URL, so that a request to it may carry the credential.
+    /// Returns `true` if a URL has the origin of the base URL, so that a request to it may carry
+    /// the credential.
     pub(super) fn owns(&self, url: &Url) -> bool {
         self.origin_url().is_some_and(|base| same_origin(base, url))
     }
@@ -212,10 +220,11 @@ impl Upstream {
         self.allow_private || self.origin_url().is_some_and(|base| base.scheme() == "http")
     }
 
-    /// Checks that a redirect or a link may lead to a URL. `verb` is the text between the name of the upstream and the host.
+    /// Checks that a redirect or a link may lead to a URL. `verb` is the text between the name of
+    /// the upstream and the host.
     ///
     /// # Errors
-    /// `Denied` that names the host.
+    /// `NotLinked` or `Denied` that names the host.
     pub(super) fn permit(&self, url: &Url, verb: &str) -> Result<(), EgressError> {
         if !self.owns(url) {
             let host = url.host_str().unwrap_or_default();
@@ -224,7 +233,7 @@ impl Upstream {
                     "`{}` {verb} {host}, which is not among its link hosts; the connector's author can name it there",
                     self.name
                 );
-                return Err(EgressError::denied(detail));
+                return Err(EgressError::NotLinked { detail });
             }
             if !self.granted.iter().any(|entry| entry.covers(url)) {
                 let advice = how_to_grant(&self.grant_command, url);
@@ -296,7 +305,7 @@ impl Base {
     }
 }
 
-/// The end of a sentence that a host was not granted.
+/// The end of the message that a host is not granted: what the operator can do.
 fn how_to_grant(command: &str, url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match (command, url.port()) {
@@ -312,16 +321,16 @@ fn literal(url: &Url, allow_private: bool) -> Result<(), EgressError> {
         return Ok(());
     }
     let checked = match url.host() {
-        Some(Host::Ipv4(address)) => address::check(address.into()),
-        Some(Host::Ipv6(address)) => address::check(address.into()),
+        Some(Host::Ipv4(address)) => address::check_public(address.into()),
+        Some(Host::Ipv6(address)) => address::check_public(address.into()),
         Some(Host::Domain(_)) | None => Ok(()),
     };
     checked.map_err(|forbidden| forbidden.denial(url.host_str().unwrap_or_default()))
 }
 
 impl ForbiddenAddress {
-    /// The error for callers. It does not contain the address that a name was resolved to, because callers must not learn the
-    /// structure of a private network.
+    /// The error for callers. It does not contain the address that a name was resolved to, because
+    /// callers must not learn the structure of a private network.
     pub(super) fn denial(&self, host: &str) -> EgressError {
         EgressError::denied(format!(
             "{host} leads to a {} address; the operator can allow it with `allow_private_network`",

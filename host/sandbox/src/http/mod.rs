@@ -1,4 +1,5 @@
-//! The `http` interface: requests go out through egress, and responses stay in the gateway until the guest reads them.
+//! The `http` interface: requests go out through egress, and responses stay in the gateway until
+//! the guest reads them.
 //!
 //! - `outbound`: the requests of one invocation, and the user's credential
 //! - `response`: a response and its body
@@ -16,26 +17,27 @@ use super::bindings::gateway::connector::http as wit;
 pub use super::bindings::gateway::connector::http::Error;
 use super::bindings::gateway::connector::http::{Host, HostLink, HostResponse};
 use super::bindings::gateway::connector::json::Kind;
-use super::host_memory::{Held, TooMuchHeld};
-use super::invocation::Guest;
+use super::guest::Guest;
+use super::host_memory::{HeldMemory, TooMuchHeld};
 use super::json::Document;
 use super::limits::Awaited;
-use contract::limit::{OPEN_RESPONSES, PARALLEL_REQUESTS, PEEK_BYTES};
+use contract_rules::limit::{OPEN_RESPONSES, PARALLEL_REQUESTS, PEEK_BYTES};
 use egress::EgressError;
 
 use self::outbound::to_guest;
 pub use self::outbound::{CredentialSource, Outbound, Request};
-use self::response::{Open, Source};
+use self::response::{Open, ResponseSource};
 pub use self::response::{Response, ResponseBody};
 
-/// The memory that an open response is counted with: what the connection reads ahead of the guest, about.
+/// The memory that an open response counts as: roughly the bytes that the connection reads ahead of
+/// the guest.
 const BUFFERED_BYTES: usize = 64 << 10;
 
 /// An address from a response, as the guest holds it.
 pub struct Link {
     address: egress::Link,
     /// Counts the address.
-    _held: Held,
+    _held: HeldMemory,
 }
 
 impl Link {
@@ -51,7 +53,8 @@ impl Guest {
         self.requests <= self.limits.requests
     }
 
-    /// Prepares for a response, whose body keeps a connection until the guest has read or dropped it.
+    /// Reserves the resources for a response, whose body keeps a connection until the guest has
+    /// read or dropped it.
     fn open_response(&mut self) -> wasmtime::Result<Result<Open, Error>> {
         if self.open_responses >= OPEN_RESPONSES {
             return Ok(Err(Error::InvalidRequest(format!(
@@ -68,7 +71,7 @@ impl Guest {
         Ok(Ok(Open { _connection: connection, _buffered: buffered, _held: held }))
     }
 
-    /// The response has no connection any more.
+    /// Releases the resources of a response that no longer has a connection.
     fn close_response(&mut self, open: Option<Open>) {
         if open.is_some() {
             self.open_responses -= 1;
@@ -96,18 +99,23 @@ impl Guest {
         let headers: usize = response.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
         let url = response.url();
         let _held = self.host_memory.hold(headers + url.as_str().len() + upstream.len())?;
-        let source = Some(Source { upstream, url, _held });
+        let source = Some(ResponseSource { upstream, url, _held });
         Ok(Ok(self.table.push(Response { source, open, ..response.into() })?))
     }
 
-    async fn read(&mut self, response: &Resource<Response>) -> wasmtime::Result<Result<Bytes, Error>> {
+    async fn read_body(&mut self, response: &Resource<Response>) -> wasmtime::Result<Result<Bytes, Error>> {
         let limit = self.limits.response_bytes;
         let _waiting = self.wait_for(Awaited::Upstream);
         let response = self.table.get_mut(response)?;
-        let body = response.read(limit, &mut self.host_memory).await?;
+        let body = response.read_body(limit, &mut self.host_memory).await?;
         let open = response.open.take();
         self.close_response(open);
-        Ok(body.map_err(to_guest))
+        Ok(body.map_err(|error| match error {
+            EgressError::TooLarge { limit } => Error::TooLarge(format!(
+                "the upstream's response is larger than {limit} bytes: request less, or raise `limits.response_mb`"
+            )),
+            error => to_guest(error),
+        }))
     }
 
     /// A body as text. Each byte that is not UTF-8 becomes three.
@@ -132,18 +140,21 @@ impl Guest {
         };
         match self.call.outbound.link(&source.upstream, &source.url, address) {
             Ok(link) => {
-                // A relative address takes the beginning of the response's own.
+                // A relative address gets the beginning of the response's address.
                 let _held = self.host_memory.hold(source.url.as_str().len() + address.len())?;
                 Ok(Ok(Some(self.table.push(Link { address: link, _held })?)))
             }
-            Err(error) => Ok(Err(to_guest(error))),
+            Err(error) => {
+                self.call.outbound.record().request_failed(&error);
+                Ok(Err(to_guest(error)))
+            }
         }
     }
 }
 
 impl Host for Guest {
     async fn send(&mut self, request: wit::Request) -> wasmtime::Result<Result<Resource<Response>, Error>> {
-        let request = Request::take(request, &mut self.table)?;
+        let request = Request::from_guest(request, &mut self.table)?;
         if !self.admit_request() {
             return Ok(Err(Error::TooManyRequests));
         }
@@ -154,7 +165,7 @@ impl Host for Guest {
         let _held = self.host_memory.hold(request.size())?;
         let upstream = request.upstream.clone();
         let _waiting = self.wait_for(Awaited::Upstream);
-        let sent = self.call.outbound.send(request, self.limits.download_bytes).await;
+        let sent = self.call.outbound.send(request, self.limits.largest_response()).await;
         self.add_response(upstream, sent, open)
     }
 
@@ -164,7 +175,7 @@ impl Host for Guest {
     ) -> wasmtime::Result<Vec<Result<Resource<Response>, Error>>> {
         let requests = requests
             .into_iter()
-            .map(|request| Request::take(request, &mut self.table))
+            .map(|request| Request::from_guest(request, &mut self.table))
             .collect::<wasmtime::Result<Vec<Request>>>()?;
         if requests.len() > PARALLEL_REQUESTS {
             let detail = format!("at most {PARALLEL_REQUESTS} requests in one send-all");
@@ -178,7 +189,7 @@ impl Host for Guest {
         }
         let _waiting = self.wait_for(Awaited::Upstream);
         let outbound = &self.call.outbound;
-        let limit = self.limits.download_bytes;
+        let limit = self.limits.largest_response();
         let sent = join_all(admitted.into_iter().map(|admitted| async move {
             let (request, open) = admitted?;
             let upstream = request.upstream.clone();
@@ -230,7 +241,7 @@ impl HostResponse for Guest {
         response: Resource<Response>,
         pointer: String,
     ) -> wasmtime::Result<Result<Option<Resource<Link>>, Error>> {
-        let body = match self.read(&response).await? {
+        let body = match self.read_body(&response).await? {
             Ok(body) => body,
             Err(error) => return Ok(Err(error)),
         };
@@ -261,7 +272,7 @@ impl HostResponse for Guest {
     }
 
     async fn bytes(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<Vec<u8>, Error>> {
-        let body = match self.read(&response).await? {
+        let body = match self.read_body(&response).await? {
             Ok(body) => body,
             Err(error) => return Ok(Err(error)),
         };
@@ -273,7 +284,7 @@ impl HostResponse for Guest {
     }
 
     async fn text(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<String, Error>> {
-        let body = match self.read(&response).await? {
+        let body = match self.read_body(&response).await? {
             Ok(body) => body,
             Err(error) => return Ok(Err(error)),
         };
@@ -281,7 +292,7 @@ impl HostResponse for Guest {
     }
 
     async fn document(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<Resource<Document>, Error>> {
-        let body = match self.read(&response).await? {
+        let body = match self.read_body(&response).await? {
             Ok(body) if body.trim_ascii().is_empty() => Bytes::from_static(b"{}"),
             Ok(body) => body,
             Err(error) => return Ok(Err(error)),

@@ -17,16 +17,16 @@ use egress::{CallRecord, Credential, Egress, EgressError, Headers, Tracing, Upst
 /// Sends the requests of one invocation to its upstreams.
 #[derive(Clone)]
 pub struct Outbound {
-    /// `None` while a module describes itself: it then may not send requests. Clones share it, so that they change no count
-    /// that other calls change too.
-    way: Option<Arc<Way>>,
-    /// Of all clones.
+    /// `None` while a module describes itself, because it must not send requests then. Clones share
+    /// this `Arc`, so that they do not change a reference count that other calls change too.
+    route: Option<Arc<Route>>,
+    /// Shared by all clones.
     record: Arc<CallRecord>,
     waits_for_rate_limits: bool,
     trace: Option<Arc<dyn Tracing>>,
 }
 
-struct Way {
+struct Route {
     egress: Egress,
     upstreams: Arc<HashMap<String, Upstream>>,
     deadline: Instant,
@@ -38,11 +38,12 @@ pub trait CredentialSource: Send + Sync {
     /// The credential that requests carry now.
     fn credential(&self) -> Credential;
 
-    /// Another credential than the one that an upstream has just refused with 401; `None` if there is no other one.
+    /// A new credential in place of one that an upstream has just refused with 401. `None` if there
+    /// is no other one.
     fn refresh<'a>(&'a self, refused: &'a Credential) -> BoxFuture<'a, Option<Credential>>;
 }
 
-/// A credential that nothing refreshes.
+/// A credential that is never refreshed.
 impl CredentialSource for Credential {
     fn credential(&self) -> Credential {
         self.clone()
@@ -65,11 +66,11 @@ pub struct Request {
 }
 
 impl Request {
-    /// Takes a request of the guest, and the link that it owns out of `table`.
+    /// Converts a request of the guest. Removes the link that it owns from `table`.
     ///
     /// # Errors
     /// If the link is not in the table.
-    pub(crate) fn take(request: wit::Request, table: &mut ResourceTable) -> wasmtime::Result<Self> {
+    pub(crate) fn from_guest(request: wit::Request, table: &mut ResourceTable) -> wasmtime::Result<Self> {
         Ok(Self {
             target: match request.target {
                 wit::Target::Path(path) => egress::Target::Path(path),
@@ -83,7 +84,8 @@ impl Request {
         })
     }
 
-    /// The same request for a part of the resource (RFC 9110, section 14.2), if it is a GET without a `Range` of its own.
+    /// The same request for a part of the resource (RFC 9110, section 14.2), if it is a GET without
+    /// a `Range`.
     #[must_use]
     pub fn for_range(mut self, range: &str) -> Self {
         let has_range = self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("range"));
@@ -93,7 +95,8 @@ impl Request {
         self
     }
 
-    /// The memory that the request takes until its response is there. A form may have three times its size once it is encoded.
+    /// The memory that the request takes until its response arrives. A form may have three times
+    /// its size once it is encoded.
     pub(super) fn size(&self) -> usize {
         let pairs =
             |pairs: &[(String, String)]| pairs.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
@@ -113,38 +116,39 @@ impl Request {
 }
 
 impl Outbound {
-    /// Sends requests to the upstreams of one connector until `deadline`. `credentials` is `None` if the users of the connector
-    /// need no account.
+    /// Sends requests to the upstreams of one connector until `deadline`. `credentials` is `None`
+    /// if the users of the connector need no account.
     pub fn new(
         egress: Egress,
         upstreams: Arc<HashMap<String, Upstream>>,
         deadline: Instant,
         credentials: Option<Arc<dyn CredentialSource>>,
     ) -> Self {
-        let way = Way { egress, upstreams, deadline, credentials };
-        Self { way: Some(Arc::new(way)), ..Self::nowhere() }
+        let route = Route { egress, upstreams, deadline, credentials };
+        Self { route: Some(Arc::new(route)), ..Self::deny_all() }
     }
 
-    /// Requests wait for rate limits of upstreams. For operations whose callers do not wait for the answer.
+    /// Requests wait for rate limits of upstreams. For operations whose callers do not wait for the
+    /// answer.
     #[must_use]
     pub fn waiting_for_rate_limits(mut self) -> Self {
         self.waits_for_rate_limits = true;
         self
     }
 
-    /// Makes the requests from now on a part of a trace.
+    /// Adds all further requests to a trace.
     pub fn trace(&mut self, trace: Option<Arc<dyn Tracing>>) {
         self.trace = trace;
     }
 
     /// Refuses every request.
-    pub fn nowhere() -> Self {
-        Self { way: None, record: Arc::default(), waits_for_rate_limits: false, trace: None }
+    pub fn deny_all() -> Self {
+        Self { route: None, record: Arc::default(), waits_for_rate_limits: false, trace: None }
     }
 
-    /// The memory that calls may take together.
+    /// The memory that all calls may take together.
     pub(crate) fn memory(&self) -> MemoryBudget {
-        self.way.as_ref().map_or_else(MemoryBudget::unlimited, |way| way.egress.memory().clone())
+        self.route.as_ref().map_or_else(MemoryBudget::unlimited, |route| route.egress.memory().clone())
     }
 
     /// The record of what happened to the requests so far.
@@ -152,19 +156,24 @@ impl Outbound {
         &self.record
     }
 
-    /// The error of a request that a connector passes on as `fault.http`. `None` if no request failed
-    /// with it, or if the contract's error says as much.
+    /// The error of a request that a connector passes on as `fault.http`. `None` if no request
+    /// failed with it, or if the contract's error says as much.
     pub fn cause(&self, passed_on: &wit::Error) -> Option<EgressError> {
         match passed_on {
             wit::Error::InvalidRequest(detail) | wit::Error::Unreachable(detail) => self.record.failure(detail),
+            // The guest gets the detail only.
+            wit::Error::Denied(detail) => {
+                self.record.failure(&EgressError::NotLinked { detail: detail.clone() }.to_string())
+            }
             _ => None,
         }
     }
 
     /// Sends a request of a connector. `limit` is the maximum size of the response's body in bytes.
     ///
-    /// If the upstream refuses the credential with 401 and the source has a better one, the request is sent a second time,
-    /// whatever its method: an upstream that answers 401 has not acted on the request.
+    /// If the upstream refuses the credential with 401 and the source has a new one, the request is
+    /// sent a second time. This is safe for every method, because an upstream that responds with
+    /// 401 has not acted on the request.
     ///
     /// # Errors
     /// See [`EgressError`].
@@ -174,29 +183,29 @@ impl Outbound {
     }
 
     async fn send_refreshing(&self, request: Request, limit: u64) -> Result<egress::Response, EgressError> {
-        let (way, upstream) = self.upstream(&request.upstream)?;
-        let credential = way.credentials.as_ref().map(|source| source.credential());
-        let mut request = self.request(way, request, credential, limit)?;
+        let (route, upstream) = self.upstream(&request.upstream)?;
+        let credential = route.credentials.as_ref().map(|source| source.credential());
+        let mut request = self.request(route, request, credential, limit)?;
         self.record.request_begins();
-        let response = way.egress.send(upstream, &request).await?;
+        let response = route.egress.send(upstream, &request).await?;
         let (StatusCode::UNAUTHORIZED, true, Some(source), Some(used)) =
-            (response.status, response.carried_credential, &way.credentials, &request.credential)
+            (response.status, response.carried_credential, &route.credentials, &request.credential)
         else {
             return Ok(response);
         };
-        let Ok(Some(better)) = timeout_at(way.deadline, source.refresh(used)).await else {
+        let Ok(Some(better)) = timeout_at(route.deadline, source.refresh(used)).await else {
             return Ok(response);
         };
-        // Frees the place in the upstream's queue before the second request needs one.
+        // Frees the pacing permit before the second request needs one.
         drop(response);
         request.credential = Some(better);
-        way.egress.send(upstream, &request).await
+        route.egress.send(upstream, &request).await
     }
 
     /// A request as `egress` takes it.
     fn request(
         &self,
-        way: &Way,
+        route: &Route,
         request: Request,
         credential: Option<egress::Credential>,
         limit: u64,
@@ -208,7 +217,7 @@ impl Outbound {
             body: body(request.body),
             credential,
             omit_credential: request.omit_credential,
-            deadline: way.deadline,
+            deadline: route.deadline,
             limit,
             waits_for_rate_limit: self.waits_for_rate_limits,
             record: Some(Arc::clone(&self.record)),
@@ -221,22 +230,22 @@ impl Outbound {
     /// # Errors
     /// See [`Upstream::link`].
     pub(super) fn link(&self, upstream: &str, response_url: &Url, address: &str) -> Result<egress::Link, EgressError> {
-        let (way, upstream) = self.upstream(upstream)?;
-        let credential = way.credentials.as_ref().map(|source| source.credential());
+        let (route, upstream) = self.upstream(upstream)?;
+        let credential = route.credentials.as_ref().map(|source| source.credential());
         upstream.link(response_url, address, credential.as_ref())
     }
 
-    fn upstream(&self, name: &str) -> Result<(&Way, &Upstream), EgressError> {
-        let Some(way) = &self.way else {
+    fn upstream(&self, name: &str) -> Result<(&Route, &Upstream), EgressError> {
+        let Some(route) = &self.route else {
             return Err(EgressError::Denied {
                 detail: "a module must not send requests while it describes itself".to_owned(),
             });
         };
-        let upstream = way
+        let upstream = route
             .upstreams
             .get(name)
             .ok_or_else(|| EgressError::InvalidRequest { detail: format!("the manifest has no upstream `{name}`") })?;
-        Ok((way, upstream))
+        Ok((route, upstream))
     }
 }
 
@@ -267,7 +276,7 @@ pub(crate) fn to_guest(error: EgressError) -> wit::Error {
     match error {
         EgressError::InvalidRequest { detail } => wit::Error::InvalidRequest(detail),
         EgressError::PathTooLong => wit::Error::InvalidRequest(error.to_string()),
-        EgressError::Denied { detail } => wit::Error::Denied(detail),
+        EgressError::Denied { detail } | EgressError::NotLinked { detail } => wit::Error::Denied(detail),
         EgressError::RateLimited { retry_after } => {
             wit::Error::RateLimited(u32::try_from(whole_seconds(retry_after)).unwrap_or(u32::MAX))
         }

@@ -5,8 +5,8 @@ use hyper::body::Body as _;
 use hyper::{HeaderMap, StatusCode};
 use url::Url;
 
-use crate::host_memory::{Held, HostMemory, TooMuchHeld};
-use crate::shares::Taken;
+use crate::host_memory::{HeldMemory, HostMemory, TooMuchHeld};
+use crate::shares::Permits;
 use egress::EgressError;
 
 /// A response with a body that is read on demand.
@@ -14,8 +14,8 @@ pub struct Response {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: ResponseBody,
-    /// `None` for a response that no guest has.
-    pub(super) source: Option<Source>,
+    /// `None` for a response that is not in the hands of a guest.
+    pub(super) source: Option<ResponseSource>,
     /// `Some` while a guest has the response and has not read its body.
     pub(super) open: Option<Open>,
 }
@@ -23,21 +23,21 @@ pub struct Response {
 /// The resources that an open response takes.
 pub(super) struct Open {
     /// Its connection.
-    pub(super) _connection: Taken,
-    /// The memory that the connection takes, out of that for all calls.
-    pub(super) _buffered: memory::Held,
-    /// The same memory, out of that for the invocation.
-    pub(super) _held: Held,
+    pub(super) _connection: Permits,
+    /// The memory that the connection takes, from the budget of all calls.
+    pub(super) _buffered: memory::Reservation,
+    /// The same memory, from the budget of the invocation.
+    pub(super) _held: HeldMemory,
 }
 
-/// The origin of a response that a guest holds.
-pub(super) struct Source {
+/// The upstream and the address of a response that a guest holds.
+pub(super) struct ResponseSource {
     /// The name of the upstream. Links in the response belong to it.
     pub(super) upstream: String,
-    /// The address that answered. Relative links are resolved against it.
+    /// The address of the response. Relative links are resolved against it.
     pub(super) url: Url,
     /// Counts the headers and the address.
-    pub(super) _held: Held,
+    pub(super) _held: HeldMemory,
 }
 
 /// The body of a response.
@@ -67,13 +67,13 @@ impl Response {
         }
     }
 
-    /// The body, in the state it is in.
+    /// The body, read or unread.
     pub fn into_body(self) -> ResponseBody {
         self.body
     }
 
     /// Reads the whole body. Later calls give the same result.
-    pub(super) async fn read(
+    pub(super) async fn read_body(
         &mut self,
         limit: u64,
         memory: &mut HostMemory,

@@ -33,7 +33,8 @@ fn every_token_of_the_grammar_is_accepted() {
 
 #[test]
 fn each_byte_of_a_long_string_is_checked() {
-    // Long strings are read in blocks. What matters stands at each position in a block, and lies across its end.
+    // Long strings are read in blocks. Each significant byte is placed at every offset of a block
+    // and across a block boundary.
     for before in 0..150 {
         for text in
             ["", "\\n", "\\\\", "\\\"", "\\u00e9", "\\\\\\\\\\\"", "ü", "\n", "\\x", "\\u00g0", "\0", "\"", "\\"]

@@ -235,7 +235,8 @@ fn filters_are_applied_one_after_the_other() {
 
 #[test]
 fn a_filter_does_not_see_elements_that_an_earlier_one_removed() {
-    // The first filter empties the inner list of the first element. The outer list can then be filtered.
+    // The first filter empties the inner list of the first element. The outer list can then be
+    // filtered.
     check_all(
         &[by("l.m.s", &["x"]), by("l.m.s", &["x"])],
         &[],

@@ -2,7 +2,8 @@
 //!
 //! - `documents`: documents that are accepted and refused
 //! - `envelope`: the members `response_fields` and `response_filters`
-//! - `fields`, `filters`: their effects
+//! - `fields`: the effects of `response_fields`
+//! - `filters`: the effects of `response_filters`
 //! - `model`: a simple implementation of the same rules
 //! - `properties`: random documents, compared with the model and with serde_json
 
@@ -31,7 +32,8 @@ fn apply(shape: &Shape, document: &str) -> String {
     String::from_utf8(shape.apply(document.as_bytes()).expect("the document is valid")).unwrap()
 }
 
-/// Applies a shape that projects, and one that changes nothing. Both must agree on the validity of the document.
+/// Applies a shape that projects, and one that changes nothing. Both must agree on the validity of
+/// the document.
 fn apply_to_bytes(document: &[u8]) -> Result<Vec<u8>, ShapeError> {
     let shapes = [shape(&["a.b"], &Value::Null), shape(&[], &Value::Null)];
     let [projected, unchanged] = shapes.map(|shape| shape.apply(document));

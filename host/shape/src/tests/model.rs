@@ -1,7 +1,8 @@
-//! A simple implementation of shaping on a tree of values, written to be read. The tests compare [`Shape`](super::Shape) with
-//! it. It shares no code with the crate.
+//! A simple implementation of shaping on a tree of values, written to be read. The tests compare
+//! [`Shape`](super::Shape) with it. It shares no code with the crate.
 
-/// A JSON value. Scalars and names have the text with which they are written. Objects have duplicate names.
+/// A JSON value. Scalars and names have the text with which they are written. Objects have
+/// duplicate names.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Json {
     Scalar(String),

@@ -9,8 +9,8 @@ use serde_json::json;
 use super::model::{self, Json, ModelFilter};
 use super::{Shape, ShapeError};
 
-/// Names as they are written. They are few, so that paths match them often. Some have dots or escapes, and one has half a
-/// surrogate pair.
+/// Names as they are written. They are few, so that paths match them often. Some have dots or
+/// escapes, and one has half a surrogate pair.
 const NAMES: [&str; 14] = [
     r#""a""#,
     r#""b""#,
@@ -85,7 +85,7 @@ fn shape(fields: &[String], filters: &[ModelFilter]) -> Shape {
     super::from_values(Some(&json!(fields)), Some(&json!(filters))).expect("the envelope is valid")
 }
 
-/// Saves failing cases in `properties.regressions` beside this file.
+/// Saves failing cases in `properties.regressions` next to this file.
 fn config() -> ProptestConfig {
     let persistence = FileFailurePersistence::WithSource("regressions");
     let default = ProptestConfig::default();

@@ -226,21 +226,16 @@ struct InstallQuery {
 
 fn parse_install_query(query: &str) -> Result<InstallQuery, Problem> {
     let mut parameters = InstallQuery::default();
-    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        match (&*name, &*value) {
-            ("grant", _) => parameters.grants.push(value.into_owned()),
+    problem::read_query(query, |name, value| {
+        match (name, value) {
+            ("grant", _) => parameters.grants.push(value.to_owned()),
             ("accept", "true" | "false") => parameters.accepts = value == "true",
             ("replace_shipped", "true" | "false") => parameters.replaces_shipped = value == "true",
-            ("accept" | "replace_shipped", _) => {
-                return Err(problem::BAD_REQUEST.with_detail(format!("The parameter `{name}` is `true` or `false`.")));
-            }
-            _ => {
-                return Err(problem::BAD_REQUEST.with_detail(format!(
-                    "This route has no parameter `{name}`; grant hosts with ?grant=api.example.com."
-                )));
-            }
+            ("accept" | "replace_shipped", _) => return Err("Must be `true` or `false`.".to_owned()),
+            _ => return Err("This route has no such parameter; grant hosts with ?grant=api.example.com.".to_owned()),
         }
-    }
+        Ok(())
+    })?;
     Ok(parameters)
 }
 
@@ -266,5 +261,21 @@ fn change_problem(error: ChangeError) -> Problem {
         ChangeError::Store(error) => {
             problem::store_problem(&error, "The grants cannot be read or written now; try again.")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mistake_of_a_query_is_told() {
+        let problem = parse_install_query("grant=a.example&accept=yes&force=1&replace_shipped=").err().unwrap();
+        let document = problem.document("req_1");
+        let errors: Vec<&str> =
+            document["errors"].as_array().unwrap().iter().map(|error| error["pointer"].as_str().unwrap()).collect();
+        assert_eq!((&document["status"], errors), (&json!(422), vec!["/accept", "/force", "/replace_shipped"]));
+        let query = parse_install_query("grant=a.example&grant=b.example&accept=true").unwrap();
+        assert!(query.grants == ["a.example", "b.example"] && query.accepts && !query.replaces_shipped);
     }
 }

@@ -17,7 +17,7 @@ use crate::api::route::HttpCall;
 use crate::api::{connectors, idempotency};
 use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::integrations::{self, AccountSecret, Destination, IntegrationRecord, Key, Wanted};
+use crate::integrations::{self, AccountSecret, AuthorizationOptions, Destination, IntegrationRecord, Key};
 use crate::pipeline::connect;
 use crate::problem::{self, Problem, input_problem, integration_problem, invalid};
 use crate::registry::Connector;
@@ -57,7 +57,7 @@ async fn begin_now(
     let scheme = &connector.manifest().auth;
     let schema = Schema::compile(&integrations::init_schema(scheme).to_string(), false)
         .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
-    let input = compute::run(body.len(), || schema.read(body)).await.map_err(input_problem)?;
+    let input = compute::run(body.len(), || schema.parse(body)).await.map_err(input_problem)?;
     let init: AuthorizationInit<'_> =
         serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))?;
     let holder = caller.holder(connector.name());
@@ -83,7 +83,7 @@ async fn authorization(
 ) -> Result<Response<Body>, Problem> {
     let destination = Destination::check(init.callback_url.as_deref().unwrap_or_default(), &gateway.config)
         .map_err(|detail| invalid("/callback_url", detail))?;
-    let wanted = Wanted {
+    let options = AuthorizationOptions {
         user_identifier: init.user_identifier,
         replaces: init.replace.unwrap_or_default(),
         confirms: init.confirm.unwrap_or_default(),
@@ -91,7 +91,7 @@ async fn authorization(
     };
     let begun = gateway
         .integrations
-        .begin(holder, connector, scheme, wanted)
+        .begin(holder, connector, scheme, options)
         .await
         .map_err(|error| begin_problem(error, &gateway.config, connector.name()))?;
     Ok(private_answer(&json!(AuthorizationBegunRecord {

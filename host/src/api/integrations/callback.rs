@@ -14,7 +14,7 @@ use super::page::{page, redirect};
 use crate::api::route::HttpCall;
 use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::integrations::{Finish, NoAuthorization};
+use crate::integrations::{AuthorizationResult, NoAuthorization};
 use crate::pipeline::connect;
 use crate::problem::Problem;
 use store::Authorization;
@@ -43,7 +43,8 @@ pub(in crate::api) async fn complete_authorization(call: HttpCall<'_>) -> Result
 }
 
 async fn complete(gateway: &Gateway, connector: &str, returned: Returned, arrived: Instant) -> Response<Body> {
-    let authorization = match gateway.integrations.take(connector, &returned.state.unwrap_or_default()).await {
+    let state = returned.state.unwrap_or_default();
+    let authorization = match gateway.integrations.take_authorization(connector, &state).await {
         Ok(Ok(authorization)) => authorization,
         Ok(Err(reason)) => {
             tracing::warn!(?reason, "the state of a callback belongs to no authorization");
@@ -54,21 +55,21 @@ async fn complete(gateway: &Gateway, connector: &str, returned: Returned, arrive
             return unavailable();
         }
     };
-    let finish = match (returned.error, returned.code) {
+    let result = match (returned.error, returned.code) {
         (Some(error), _) => {
-            let finish = Finish::of_provider(&error);
-            tracing::info!(?finish, "the provider gave no code");
-            finish
+            let result = AuthorizationResult::of_provider(&error);
+            tracing::info!(?result, "the provider gave no code");
+            result
         }
         (None, Some(code)) => connect::complete(gateway.services(), &authorization, code, arrived).await,
-        (None, None) => Finish::failed("answer_not_understood"),
+        (None, None) => AuthorizationResult::failed("answer_not_understood"),
     };
-    match &finish {
-        Finish::OtherAccount { user_identifier, connected, consented } => {
+    match &result {
+        AuthorizationResult::OtherAccount { user_identifier, connected, consented } => {
             tracing::warn!(user_identifier, "the user has consented with another account than the connected one");
             other_account(user_identifier, connected, consented)
         }
-        finish => send_on(finish, &authorization),
+        result => send_on(result, &authorization),
     }
 }
 
@@ -96,8 +97,8 @@ pub fn callback_parameters(query: &str) -> Option<[Option<String>; 3]> {
     Some([state, code.map(|code| code.expose_secret().to_owned()), error])
 }
 
-fn send_on(finish: &Finish, authorization: &Authorization) -> Response<Body> {
-    let location = finish.location(authorization).ok();
+fn send_on(result: &AuthorizationResult, authorization: &Authorization) -> Response<Body> {
+    let location = result.location(authorization).ok();
     match location.and_then(|url| HeaderValue::from_str(url.as_str()).ok()) {
         Some(location) => redirect(location),
         // The URL was checked before it was stored.

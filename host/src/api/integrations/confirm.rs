@@ -29,7 +29,7 @@ pub(in crate::api) async fn confirm_integration(
     let body = read_json_body(&head.headers, body, gateway).await?;
     let schema = Schema::compile(&schema_of_body::<Confirmation>().to_string(), false)
         .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
-    let input = compute::run(body.len(), || schema.read(&body)).await.map_err(input_problem)?;
+    let input = compute::run(body.len(), || schema.parse(&body)).await.map_err(input_problem)?;
     let confirmation: Confirmation =
         serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))?;
     // A caller that disconnects during the call must not leave the grant half confirmed.

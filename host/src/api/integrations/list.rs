@@ -31,7 +31,7 @@ pub(in crate::api) async fn list_integrations(
     let limit = filter.limit as usize;
     // One more than the requested number shows whether there is another page.
     let filter = IntegrationFilter { limit: filter.limit + 1, ..filter };
-    let found = call.gateway.integrations.list(caller.tenant(), caller.subject(), filter).await;
+    let found = call.gateway.integrations.list_of_user(caller.tenant(), caller.subject(), filter).await;
     let mut found = found.map_err(|error| integration_problem(&error))?;
     let has_more = found.len() > limit;
     found.truncate(limit);

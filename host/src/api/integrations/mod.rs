@@ -44,7 +44,7 @@ use store::Holder;
 /// longer installed.
 pub(super) async fn get_integration(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
-    let found = call.gateway.integrations.get(&holder, &user_identifier).await;
+    let found = call.gateway.integrations.find(&holder, &user_identifier).await;
     let integration = existing(call.gateway, &holder, &user_identifier, found).await?;
     Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now()))))
 }

@@ -1,7 +1,7 @@
 //! The explanation of the API: the description of the whole document.
 
 use crate::config::{Config, Limits};
-use contract::limit::PATH_BYTES;
+use contract_rules::limit::PATH_BYTES;
 use shape::{MAX_FIELDS, MAX_FILTERS, MAX_PATH_CHARACTERS, MAX_VALUES};
 
 /// Explains what all operations have in common, in CommonMark.
@@ -31,7 +31,8 @@ const ERRORS: &str = "## Errors\n\nErrors are problem documents (RFC 9457). `typ
     64 KiB, gets 400, 414 or 431 without a body.";
 
 const FILES: &str = "## Files\n\nAn operation that answers with a file gives JSON with the file in base64. If `Accept` names the \
-    media type of the file itself, such as `application/pdf`, the answer is its bytes, and `Range` selects a part of them.";
+    media type of the file itself, such as `application/pdf`, the answer is its bytes. Where an operation has the parameter `Range`, it selects a part of \
+    them.";
 
 fn limits(config: &Config) -> String {
     let default = Limits::default();

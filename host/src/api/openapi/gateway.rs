@@ -23,7 +23,8 @@ pub(in crate::api) fn describe_readiness() -> Value {
 
 /// Members of GET /openapi.json.
 pub(in crate::api) fn describe_openapi() -> Value {
-    let mut members = with_tag(describe_answer("This document.", json!({"type": "object"})));
+    let mut members =
+        with_tag(describe_answer("This document.", json!({"type": "object", "additionalProperties": true})));
     if let Some(parameters) = members["parameters"].as_array_mut() {
         parameters.push(json!({
             "name": "connector", "in": "query", "schema": {"type": "string"},

@@ -6,6 +6,7 @@
 //! - [`jobs`]: the entries of the routes of jobs
 //! - [`webhooks`]: the entries of the routes of webhook secrets, and the webhooks
 //! - [`operation`]: the entries of the connectors' operations
+//! - [`notes`]: the descriptions of operations that have none
 //! - [`explanation`]: the text about all of them
 //! - [`schemas`]: the schemas of connectors, each under its own name
 //! - [`records`]: the schemas of the gateway's own bodies and answers
@@ -17,6 +18,7 @@ mod explanation;
 pub(super) mod gateway;
 pub(super) mod jobs;
 pub(super) mod lifecycle;
+mod notes;
 mod operation;
 mod problems;
 mod records;
@@ -35,12 +37,13 @@ use crate::registry::{Connector, Live};
 pub(super) fn document(config: &Config, live: &Live, routes: &[&[Route]]) -> Value {
     let mut connectors: Vec<&Connector> = live.values().map(|connector| &**connector).collect();
     connectors.sort_by_key(|connector| connector.name());
-    let mut parts = Parts { paths: gateway_paths(routes), ..Parts::default() };
+    let mut parts = Parts { paths: gateway_paths(routes), ..Parts::new() };
     parts.tags = vec![
         json!({"name": "gateway", "description": "The gateway itself."}),
         json!({"name": "integrations", "description": "Accounts that users have connected."}),
         json!({"name": "jobs", "description": "Operations that run in the background."}),
-        json!({"name": "webhooks", "description": "Requests that the gateway sends, and the secrets that they are signed with."}),
+        json!({"name": "webhooks", "description": "The secrets that webhooks are signed with."}),
+        json!({"name": "messages", "description": "Webhooks: requests that the gateway sends."}),
     ];
     for connector in connectors {
         parts.add(connector, config);
@@ -52,13 +55,12 @@ pub(super) fn document(config: &Config, live: &Live, routes: &[&[Route]]) -> Val
 
 /// Describes the operations of one connector.
 pub(super) fn document_of(config: &Config, connector: &Connector) -> Value {
-    let mut parts = Parts::default();
+    let mut parts = Parts::new();
     parts.add(connector, config);
     parts.into_document(config)
 }
 
 /// The parts of a document that connectors add to.
-#[derive(Default)]
 struct Parts {
     tags: Vec<Value>,
     paths: Map<String, Value>,
@@ -66,6 +68,14 @@ struct Parts {
 }
 
 impl Parts {
+    /// The parts without connectors. The gateway's own schemas come first, so that they keep their
+    /// names.
+    fn new() -> Self {
+        let mut schemas = Schemas::default();
+        schemas.extend(gateway_schemas());
+        Self { tags: Vec::new(), paths: Map::new(), schemas }
+    }
+
     fn add(&mut self, connector: &Connector, config: &Config) {
         let manifest = connector.manifest();
         let about = join_lines(&manifest.title, &manifest.description);
@@ -82,8 +92,7 @@ impl Parts {
         }
     }
 
-    fn into_document(mut self, config: &Config) -> Value {
-        self.schemas.extend(gateway_schemas());
+    fn into_document(self, config: &Config) -> Value {
         json!({
             "openapi": "3.1.0",
             "info": {
@@ -263,6 +272,19 @@ mod tests {
             Value::Array(items) => items.iter().for_each(|item| references(item, prefix, found)),
             _ => {}
         }
+    }
+
+    #[test]
+    fn no_tag_is_both_of_a_route_and_of_a_webhook() {
+        let document = document(&Config::default(), &Live::default(), ROUTES);
+        let tags = |part: &str| -> Vec<&Value> {
+            let items = document[part].as_object().unwrap().values().filter_map(Value::as_object);
+            items.flat_map(|item| item.values().filter_map(|operation| operation.pointer("/tags/0"))).collect()
+        };
+        let (routes, webhooks) = (tags("paths"), tags("webhooks"));
+        assert!(!webhooks.is_empty() && webhooks.iter().all(|tag| !routes.contains(tag)), "{webhooks:?}");
+        let names: Vec<&Value> = document["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
+        assert!(routes.iter().chain(&webhooks).all(|tag| names.contains(tag)), "{names:?}");
     }
 
     #[test]

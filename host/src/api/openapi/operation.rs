@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::components::parameter_references;
-use super::problems;
 use super::schemas::{Schemas, reference};
+use super::{notes, problems};
 use crate::api::pagination::pagination_rule;
 use crate::registry::{Connector, Operation};
 use crate::schema::{CALLBACK_URLS, MAX_CALLBACK_URLS};
@@ -41,7 +41,7 @@ pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &
             "content": answer_content(identifier, operation, schemas),
         }),
     );
-    if manifest.answer != Answer::Json {
+    if answers_ranges(manifest) {
         responses.insert("206".to_owned(), json!({"$ref": "#/components/responses/Part"}));
     }
     responses.extend(problems::of_operations(has_accounts));
@@ -49,7 +49,7 @@ pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &
         "operationId": format!("{identifier}.{}", manifest.path),
         "tags": [identifier],
         "summary": manifest.summary,
-        "description": manifest.description,
+        "description": notes::description(manifest, operation.schema.document()),
         "x-effect": manifest.effect.name(),
         "parameters": parameters(manifest, has_accounts),
         "requestBody": {"required": required, "content": {"application/json": media}},
@@ -66,9 +66,15 @@ pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &
     json!({"post": post})
 }
 
+/// Returns `true` if `Range` selects a part of the file: the gateway sends the header to the
+/// service. An operation that sends requests itself may answer another file than the service.
+fn answers_ranges(manifest: &contract::Operation) -> bool {
+    manifest.answer != Answer::Json && manifest.immediate
+}
+
 fn parameters(manifest: &contract::Operation, has_accounts: bool) -> Value {
     let mut names = vec!["Prefer", "RequestTimeout", "Debug"];
-    if manifest.answer != Answer::Json {
+    if answers_ranges(manifest) {
         names.push("Range");
     }
     if manifest.effect != Effect::Read {

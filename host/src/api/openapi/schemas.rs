@@ -1,9 +1,10 @@
 //! The component `schemas`: every schema with members has a name here.
 //!
 //! Tools that generate clients make a type of each name. They make no type, or drop the answer,
-//! where a schema with members is written in place.
+//! where a schema with members is written in place. A name has letters and digits only, because
+//! tools change the others, each in its own way.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -16,21 +17,40 @@ const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
 /// Keywords whose value is a schema.
 const SINGLE: [&str; 8] = ["items", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames"];
 
+/// Keywords that say which members an object has.
+const OF_MEMBERS: [&str; 9] = [
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "unevaluatedProperties",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "if",
+    "$ref",
+];
+
 /// References to a definition of the schema begin so.
 const DEFINITION: &str = "#/$defs/";
 
 /// The schemas by name.
 #[derive(Default)]
-pub(super) struct Schemas(Map<String, Value>);
+pub(super) struct Schemas {
+    by_name: Map<String, Value>,
+    /// The names in lower case: some tools make a file of each.
+    taken: HashSet<String>,
+}
 
 impl Schemas {
     /// Schemas of the gateway, which have names already.
     pub(super) fn extend(&mut self, schemas: Map<String, Value>) {
-        self.0.extend(schemas);
+        self.taken.extend(schemas.keys().map(|name| name.to_ascii_lowercase()));
+        self.by_name.extend(schemas);
     }
 
-    /// Adds a schema of a connector, and the schemas inside of it that have members. Returns its
-    /// name.
+    /// Adds a schema of a connector, and the schemas inside of it that have members. The parts of
+    /// `name` are separated by dots. Returns the schema's name: `DemoListRequest` for
+    /// `demo.list.request`.
     ///
     /// References in the schema are relative to its own root. They lead to the same schemas after
     /// this.
@@ -39,23 +59,23 @@ impl Schemas {
         let definitions = definitions(&mut schema);
         let root = self.take_name(name);
         let named = definitions.as_ref().map(|definitions| {
-            let name = |definition: &String| self.take_name(&format!("{root}.{}", as_name(definition)));
+            let name = |definition: &String| self.take_name(&format!("{root}.{definition}"));
             definitions.keys().cloned().zip(definitions.keys().map(name).collect::<Vec<_>>()).collect()
         });
         let origin = Origin { root: root.clone(), definitions: named };
         for (definition, mut inner) in definitions.into_iter().flatten() {
             let name = origin.definition(&definition).unwrap_or(&root).to_owned();
             self.tidy(&name, &origin, &mut inner);
-            self.0.insert(name, inner);
+            self.by_name.insert(name, inner);
         }
         self.tidy(&root, &origin, &mut schema);
-        self.0.insert(root.clone(), schema);
+        self.by_name.insert(root.clone(), schema);
         root
     }
 
     /// Adds a member to a schema that was added.
     pub(super) fn add_member(&mut self, name: &str, member: &str, schema: Value) {
-        if let Some(Value::Object(keywords)) = self.0.get_mut(name)
+        if let Some(Value::Object(keywords)) = self.by_name.get_mut(name)
             && let Value::Object(members) = keywords.entry("properties").or_insert_with(|| json!({}))
         {
             members.insert(member.to_owned(), schema);
@@ -64,11 +84,11 @@ impl Schemas {
 
     /// A member of a schema that was added.
     pub(super) fn member_mut(&mut self, name: &str, member: &str) -> Option<&mut Value> {
-        self.0.get_mut(name)?.get_mut("properties")?.get_mut(member)
+        self.by_name.get_mut(name)?.get_mut("properties")?.get_mut(member)
     }
 
     pub(super) fn into_component(self) -> Value {
-        self.0.into()
+        self.by_name.into()
     }
 
     /// Writes a schema for the document.
@@ -79,7 +99,7 @@ impl Schemas {
             return;
         }
         let Value::Object(keywords) = schema else { return };
-        for keyword in ["$schema", "$id", contract::NULLABLE] {
+        for keyword in ["$schema", "$id", contract_rules::schema::NULLABLE] {
             keywords.shift_remove(keyword);
         }
         // Tools take a title for the name of the type. Names of types have to differ, and titles do
@@ -90,24 +110,31 @@ impl Schemas {
         if let Some(Value::String(reference)) = keywords.get_mut("$ref") {
             *reference = origin.moved(reference);
         }
+        // Some tools take an object without known members for one that has no members.
+        if is_object(keywords) && !OF_MEMBERS.iter().any(|keyword| keywords.contains_key(*keyword)) {
+            keywords.insert("additionalProperties".to_owned(), true.into());
+        }
         for (label, inner) in subschemas(keywords) {
-            let inner_name = format!("{name}.{}", as_name(&label));
+            let inner_name = format!("{name}.{label}");
             self.tidy(&inner_name, origin, inner);
             if origin.definitions.is_some() && has_members(inner) {
                 let inner_name = self.take_name(&inner_name);
-                self.0.insert(inner_name.clone(), inner.take());
+                self.by_name.insert(inner_name.clone(), inner.take());
                 *inner = reference(&inner_name);
             }
         }
     }
 
-    /// Takes this name, or one that begins so if it is taken.
-    fn take_name(&mut self, name: &str) -> String {
-        let mut free = name.to_owned();
-        while self.0.contains_key(&free) {
-            free.push('_');
+    /// Takes the name of this text, with a number if it is taken.
+    fn take_name(&mut self, text: &str) -> String {
+        let name = as_name(text);
+        let mut free = name.clone();
+        let mut number = 2;
+        while !self.taken.insert(free.to_ascii_lowercase()) {
+            free = format!("{name}{number}");
+            number += 1;
         }
-        self.0.insert(free.clone(), Value::Null);
+        self.by_name.insert(free.clone(), Value::Null);
         free
     }
 }
@@ -186,10 +213,24 @@ fn has_members(schema: &Value) -> bool {
     schema.get("properties").and_then(Value::as_object).is_some_and(|members| !members.is_empty())
 }
 
-/// A text with the characters that a name of a component may have.
+/// Returns `true` if a schema accepts objects by its type.
+fn is_object(keywords: &Map<String, Value>) -> bool {
+    match keywords.get("type") {
+        Some(Value::String(kind)) => kind == "object",
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
+        _ => false,
+    }
+}
+
+/// The letters and digits of a text. Each word begins with a capital letter.
 fn as_name(text: &str) -> String {
-    let allowed = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.');
-    text.chars().map(|character| if allowed(character) { character } else { '_' }).collect()
+    let words = text.split(|character: char| !character.is_ascii_alphanumeric());
+    words
+        .flat_map(|word| {
+            let mut letters = word.chars();
+            letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters)
+        })
+        .collect()
 }
 
 /// The name that a part of a JSON Pointer in a URL means.
@@ -203,8 +244,8 @@ mod tests {
 
     fn added(schema: &Value) -> Map<String, Value> {
         let mut schemas = Schemas::default();
-        assert_eq!(schemas.add("demo.list.request", schema), "demo.list.request");
-        schemas.0
+        assert_eq!(schemas.add("demo.list.request", schema), "DemoListRequest");
+        schemas.by_name
     }
 
     #[test]
@@ -217,22 +258,34 @@ mod tests {
             },
         }));
         let names: Vec<_> = found.keys().collect();
-        assert_eq!(names, ["demo.list.request", "demo.list.request.body.a_b.item", "demo.list.request.body"]);
+        assert_eq!(names, ["DemoListRequest", "DemoListRequestBodyABItem", "DemoListRequestBody"]);
         assert_eq!(
-            found["demo.list.request"],
+            found["DemoListRequest"],
             json!({
                 "type": "object", "description": "List",
                 "properties": {
-                    "body": reference("demo.list.request.body"), "free": {"type": "object"}, "never": {"not": {}},
+                    "body": reference("DemoListRequestBody"), "free": {"type": "object", "additionalProperties": true},
+                    "never": {"not": {}},
                     "reset": {"type": "null"},
                 },
             })
         );
         assert_eq!(
-            found["demo.list.request.body"]["properties"]["a b"],
-            json!({"items": reference("demo.list.request.body.a_b.item")})
+            found["DemoListRequestBody"]["properties"]["a b"],
+            json!({"items": reference("DemoListRequestBodyABItem")})
         );
-        assert_eq!(found["demo.list.request.body.a_b.item"], json!({"properties": {"n": {}}}));
+        assert_eq!(found["DemoListRequestBodyABItem"], json!({"properties": {"n": {}}}));
+    }
+
+    #[test]
+    fn an_object_whose_members_are_free_says_so() {
+        let free = |schema: Value| added(&schema)["DemoListRequest"].get("additionalProperties").cloned();
+        assert_eq!(free(json!({"type": "object"})), Some(json!(true)));
+        assert_eq!(free(json!({"type": ["null", "object"], "minProperties": 1})), Some(json!(true)));
+        assert_eq!(free(json!({"type": "object", "additionalProperties": false})), Some(json!(false)));
+        assert_eq!(free(json!({"type": "object", "properties": {"a": {"type": "string"}}})), None);
+        assert_eq!(free(json!({"type": "object", "anyOf": [{"required": ["a"]}]})), None);
+        assert_eq!(free(json!({"type": "string"})), None);
     }
 
     #[test]
@@ -241,9 +294,9 @@ mod tests {
             "properties": {"x": {"$ref": "#/$defs/a~1b"}},
             "$defs": {"a/b": {"properties": {"y": {"$ref": "#/$defs/c"}}}, "c": {"type": "string"}},
         }));
-        assert_eq!(found["demo.list.request"], json!({"properties": {"x": reference("demo.list.request.a_b")}}));
-        assert_eq!(found["demo.list.request.a_b"], json!({"properties": {"y": reference("demo.list.request.c")}}));
-        assert_eq!(found["demo.list.request.c"], json!({"type": "string"}));
+        assert_eq!(found["DemoListRequest"], json!({"properties": {"x": reference("DemoListRequestAB")}}));
+        assert_eq!(found["DemoListRequestAB"], json!({"properties": {"y": reference("DemoListRequestC")}}));
+        assert_eq!(found["DemoListRequestC"], json!({"type": "string"}));
     }
 
     #[test]
@@ -256,9 +309,9 @@ mod tests {
             "$defs": {"d": {"type": "integer"}},
         }));
         assert_eq!(found.len(), 1);
-        let schema = &found["demo.list.request"];
+        let schema = &found["DemoListRequest"];
         for (member, pointer) in [("z", "/properties/x/properties/y"), ("d", "/$defs/d")] {
-            let reference = format!("#/components/schemas/demo.list.request{pointer}");
+            let reference = format!("#/components/schemas/DemoListRequest{pointer}");
             assert_eq!(schema["properties"][member], json!({"$ref": reference}));
             assert!(schema.pointer(pointer).is_some());
         }
@@ -269,12 +322,10 @@ mod tests {
         let mut schemas = Schemas::default();
         let object = json!({"properties": {"a": {"type": "string"}}});
         let with = |member: &str| json!({"properties": {member: object}});
-        assert_eq!(
-            (schemas.add("a.b", &object), schemas.add("a.b", &with("@"))),
-            ("a.b".to_owned(), "a.b_".to_owned())
-        );
+        assert_eq!((schemas.add("a.b", &object), schemas.add("a.b", &with("@"))), ("AB".to_owned(), "AB2".to_owned()));
         schemas.add("c", &json!({"properties": {"@": object, "$": object}}));
-        let names: Vec<_> = schemas.0.keys().collect();
-        assert_eq!(names, ["a.b", "a.b_", "a.b_._", "c", "c._", "c.__"]);
+        assert_eq!(schemas.add("ab", &object), "Ab3", "files of these names may differ in more than capitals");
+        let names: Vec<_> = schemas.by_name.keys().collect();
+        assert_eq!(names, ["AB", "AB2", "AB22", "C", "C2", "C3", "Ab3"]);
     }
 }

@@ -12,7 +12,7 @@
 //! integration, of a job and of an event are next to the code that makes them, in
 //! `crate::integrations`, `crate::jobs` and `crate::webhooks`.
 
-mod connectors;
+pub mod connectors;
 mod integrations;
 mod jobs;
 mod problems;

@@ -29,7 +29,6 @@ use super::super::route::Listener;
 use super::super::router;
 use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::metrics::sharded::use_shard_of;
 
 /// The cores that serve callers.
 pub struct Cores {
@@ -66,8 +65,7 @@ impl Cores {
         let runtimes = (0..count).map(|number| {
             let name = format!("core-{number}");
             let mut builder = Builder::new_multi_thread();
-            builder.worker_threads(1).thread_keep_alive(IDLE_THREAD).thread_name(name).enable_all();
-            builder.on_thread_start(move || use_shard_of(number)).build()
+            builder.worker_threads(1).thread_keep_alive(IDLE_THREAD).thread_name(name).enable_all().build()
         });
         let runtimes = runtimes.collect::<io::Result<Vec<Runtime>>>()?;
         let mut cores = Vec::with_capacity(count);

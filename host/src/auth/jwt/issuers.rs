@@ -22,7 +22,7 @@ const CLOCK_SKEW_S: u64 = 60;
 /// Longest subject (OpenID Connect Core, section 2) and longest tenant, in characters.
 const MAX_NAME_CHARACTERS: usize = 255;
 
-/// Longest accepted token. Those in use have some kilobytes.
+/// Longest accepted token. Tokens in use have some kilobytes.
 const MAX_TOKEN_BYTES: usize = 16 << 10;
 
 type Claims = Map<String, Value>;
@@ -51,12 +51,12 @@ impl JwtIssuers {
         Ok(Self { issuers: settings.iter().map(issuer).collect::<Result<_, EgressError>>()? })
     }
 
-    /// No issuer: every JWT is refused.
+    /// Trusts no issuer, so every JWT is refused.
     pub fn none() -> Self {
         Self { issuers: Vec::new() }
     }
 
-    /// Returns whether a token has the form of a JWT and at least one issuer is trusted.
+    /// Returns `true` if a token has the form of a JWT and at least one issuer is trusted.
     pub(in crate::auth) fn may_know(&self, token: &str) -> bool {
         !self.issuers.is_empty() && token.bytes().filter(|byte| *byte == b'.').count() == 2
     }
@@ -108,8 +108,9 @@ impl Issuer {
         self.caller(&claims)
     }
 
-    /// Checks signature, times, issuer and audience with the key that the token names. A token that names no key is tried with
-    /// each key. If none verifies it, its key counts as unknown, so that newer keys are fetched.
+    /// Checks signature, times, issuer and audience with the key that the token names. A token that
+    /// names no key is tried with each key. If no key verifies it, its key counts as unknown, so
+    /// that newer keys are fetched.
     fn check(&self, keys: Option<&KeySet>, token: &str, header: &Header) -> Result<Claims, JwtError> {
         let keys = keys.ok_or(JwtError::KeysUnavailable)?;
         let mut failure = JwtError::UnknownKey;
@@ -152,7 +153,7 @@ impl Issuer {
     }
 }
 
-/// Returns whether `aud`, a string or a list of strings, contains an audience.
+/// Returns `true` if `aud`, a string or a list of strings, contains an audience.
 fn names(audience: &Value, wanted: &str) -> bool {
     match audience {
         Value::String(name) => name == wanted,
@@ -161,14 +162,15 @@ fn names(audience: &Value, wanted: &str) -> bool {
     }
 }
 
-/// The subject or tenant in a claim. An empty string is refused: as a subject it would mean the tenant itself.
+/// The subject or tenant in a claim. An empty string is refused: as a subject it would mean the
+/// tenant itself.
 fn name_in(value: &Value) -> Option<&str> {
     let name = value.as_str()?;
     let is_name = (1..=MAX_NAME_CHARACTERS).contains(&name.chars().count()) && !name.chars().any(char::is_control);
     is_name.then_some(name)
 }
 
-/// The library's error as one of ours.
+/// Converts the library's error.
 fn translated(error: &ErrorKind) -> JwtError {
     match error {
         ErrorKind::ExpiredSignature => JwtError::Expired,

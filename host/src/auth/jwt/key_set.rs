@@ -5,7 +5,7 @@ use jsonwebtoken::{Algorithm, DecodingKey};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Most keys of one issuer. A token that names no key is tried with each of them.
+/// Largest number of keys of one issuer. A token that names no key is tried with each of them.
 const MAX_KEYS: usize = 64;
 
 /// The keys that an issuer published at one moment.
@@ -26,13 +26,14 @@ struct Document {
 }
 
 impl KeySet {
-    /// Reads a JSON Web Key Set. Returns `None` if the text is not one. Keys that cannot be used here are skipped.
+    /// Reads a JSON Web Key Set. Returns `None` if the text is not one. Keys that cannot be used
+    /// here are skipped.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let document: Document = serde_json::from_slice(text).ok()?;
         Some(Self { keys: document.keys.into_iter().filter_map(Key::new).take(MAX_KEYS).collect() })
     }
 
-    /// The keys with the id that a token names, or all keys if it names none.
+    /// The keys with the id that a token names, or all keys if it names no key.
     pub(super) fn named<'a>(&'a self, id: Option<&'a str>) -> impl Iterator<Item = &'a Key> {
         self.keys.iter().filter(move |key| id.is_none() || key.id.as_deref() == id)
     }
@@ -60,7 +61,7 @@ impl Key {
         Some(Self { decoding: DecodingKey::from_jwk(&jwk).ok()?, algorithms, id: jwk.common.key_id })
     }
 
-    /// Returns whether the key may be used with this algorithm.
+    /// Returns `true` if the key may be used with this algorithm.
     pub(super) fn is_for(&self, algorithm: Algorithm) -> bool {
         self.algorithms.contains(&algorithm)
     }

@@ -1,8 +1,9 @@
-//! The fetching of an issuer's keys.
+//! Fetches an issuer's keys.
 //!
-//! Keys are fetched at the start and then every ten minutes, or as often as the issuer says. A token with an unknown key causes
-//! a fetch at once, because the issuer may have started to use a new one. That happens at most every 30 seconds, because anyone
-//! can send tokens with invented key ids. If a fetch fails, the known keys stay in use.
+//! Keys are fetched at the start and then every ten minutes, or as often as the issuer says. A
+//! token with an unknown key causes an immediate fetch, because the issuer may have started to
+//! use a new one. That happens at most every 30 seconds, because anyone can send tokens with
+//! invented key ids. If a fetch fails, the known keys stay in use.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,22 +19,22 @@ use url::Url;
 use super::key_set::KeySet;
 use egress::{Body, Egress, EgressError, Headers, Request, Target, Upstream};
 
-/// Longest time for one fetch. It is short, because callers may be waiting.
+/// Longest time for one fetch. It is short, because callers may wait for it.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Largest key set: some hundred keys with certificates.
 const MAX_ANSWER_BYTES: u64 = 512 << 10;
 
-/// Lifetime of keys if the issuer names none.
+/// Lifetime of keys if the issuer does not state one.
 const DEFAULT_LIFETIME: Duration = Duration::from_secs(600);
 
-/// Bounds of the lifetime that an issuer names. A shorter one would cause too many requests. A longer one would keep withdrawn
-/// keys in use.
+/// Bounds of the lifetime that an issuer names. A shorter one would cause too many requests. A
+/// longer one would keep withdrawn keys in use.
 const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
 const LONGEST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Pause after a failed fetch, and between two fetches because of unknown keys.
-const PAUSE: Duration = Duration::from_secs(30);
+/// Delay after a failed fetch, and between two fetches because of unknown keys.
+const FETCH_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Why a fetch failed.
 #[derive(Debug, Error)]
@@ -55,10 +56,11 @@ pub(super) struct KeySource {
     path: String,
     /// `None` until the first fetch succeeds.
     keys: ArcSwapOption<KeySet>,
-    /// Time of the last fetch because of an unknown key. Held during such a fetch, so that concurrent callers share it.
+    /// Time of the last fetch because of an unknown key. Held during such a fetch, so that
+    /// concurrent callers share it.
     last_extra_fetch: Mutex<Option<Instant>>,
-    /// [`PAUSE`], except in tests.
-    pause: Duration,
+    /// [`FETCH_BACKOFF`], except in tests.
+    backoff: Duration,
 }
 
 impl KeySource {
@@ -74,7 +76,7 @@ impl KeySource {
             path,
             keys,
             last_extra_fetch: Mutex::new(None),
-            pause: PAUSE,
+            backoff: FETCH_BACKOFF,
         })
     }
 
@@ -83,14 +85,14 @@ impl KeySource {
         self.keys.load_full()
     }
 
-    /// Keys that are newer than the `seen` ones, which do not have the key of a token. Fetches them, unless that was done a
-    /// moment ago. Returns the known keys if there are no newer ones.
+    /// The keys after `seen`, which does not have the key of a token. Fetches them, unless that
+    /// was done a moment ago. Returns the known keys if there are no newer ones.
     pub(super) async fn newer_than(&self, seen: Option<&Arc<KeySet>>) -> Option<Arc<KeySet>> {
         let mut last_extra_fetch = self.last_extra_fetch.lock().await;
         let current = self.current();
         // While this caller waited for the lock, another one may have fetched the keys.
         let is_newer = current.as_ref().map(Arc::as_ptr) != seen.map(Arc::as_ptr);
-        if is_newer || last_extra_fetch.is_some_and(|last| last.elapsed() < self.pause) {
+        if is_newer || last_extra_fetch.is_some_and(|last| last.elapsed() < self.backoff) {
             return current;
         }
         *last_extra_fetch = Some(Instant::now());
@@ -104,7 +106,7 @@ impl KeySource {
     pub(super) async fn follow(&self) {
         let mut is_failing = false;
         loop {
-            let pause = match self.fetch().await {
+            let backoff = match self.fetch().await {
                 Ok(lifetime) => {
                     is_failing = false;
                     lifetime
@@ -114,10 +116,10 @@ impl KeySource {
                         tracing::error!(issuer = self.name, %error, "the keys of a JWT issuer cannot be fetched; known keys stay in use");
                     }
                     is_failing = true;
-                    self.pause
+                    self.backoff
                 }
             };
-            sleep(pause).await;
+            sleep(backoff).await;
         }
     }
 
@@ -168,9 +170,9 @@ fn lifetime(headers: &HeaderMap) -> Duration {
 
 #[cfg(test)]
 impl KeySource {
-    /// Sets the pause between two fetches because of unknown keys.
-    pub(super) fn with_pause(mut self, pause: Duration) -> Self {
-        self.pause = pause;
+    /// Sets the delay between two fetches because of unknown keys.
+    pub(super) fn with_backoff(mut self, backoff: Duration) -> Self {
+        self.backoff = backoff;
         self
     }
 }

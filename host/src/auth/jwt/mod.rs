@@ -1,7 +1,9 @@
-//! JWTs of callers: `Authorization: Bearer eyJ…`, signed by an issuer that the operator trusts (RFC 7519, RFC 8725).
+//! JWTs of callers: `Authorization: Bearer eyJ…`, signed by an issuer that the operator trusts (RFC
+//! 7519, RFC 8725).
 //!
-//! A token decides only who the user is (`sub`) and, if the operator allows it, the tenant. The operator's settings decide
-//! everything else. The issuer's key decides the algorithm of a signature, never the token alone.
+//! A token decides only who the user is (`sub`) and, if the operator allows it, the tenant. The
+//! operator's settings decide everything else. The issuer's key decides the algorithm of a
+//! signature, never the token alone.
 //!
 //! - [`settings`]: the operator's settings for an issuer
 //! - [`issuers`]: the verification of a token

@@ -1,4 +1,5 @@
-//! The cryptography of the JWT library, by *ring*, which TLS uses already. It verifies signatures and cannot create them.
+//! The cryptography of the JWT library, by *ring*, which TLS uses already. It verifies signatures
+//! and cannot create them.
 
 use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::ErrorKind;
@@ -19,7 +20,7 @@ static PROVIDER: CryptoProvider = CryptoProvider {
 
 /// Makes the library use *ring*. Must be called before it verifies a signature.
 pub(super) fn install() {
-    // An error means that it is installed already.
+    // An error means that a provider is installed already.
     let _ = PROVIDER.install_default();
 }
 
@@ -30,7 +31,8 @@ struct KeyVerifier {
 }
 
 impl KeyVerifier {
-    /// Fails for any pair except the four algorithms with a key of their kind. So a public key is never used as an HMAC secret.
+    /// Fails for any pair except the four algorithms with a key of their kind. So a public key is
+    /// never used as an HMAC secret.
     fn check(&self, message: &[u8], signature: &[u8]) -> std::result::Result<(), Unspecified> {
         match (self.algorithm, self.key.family(), self.key.kind()) {
             (Algorithm::RS256, AlgorithmFamily::Rsa, DecodingKeyKind::RsaModulusExponent { n, e }) => {

@@ -1,11 +1,12 @@
-//! The storing of a failed refresh: the reason, and the time of the next attempt.
+//! Stores a failed refresh: the reason, and the time of the next attempt.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use secrecy::ExposeSecret;
 
 use super::lease::RefreshLease;
 use super::outcome::Outcome;
+use crate::clock;
 use crate::integrations::events::Change;
 use crate::integrations::freshness::retry_at;
 use crate::integrations::reason::Reason;
@@ -20,7 +21,7 @@ impl Integrations {
     pub(super) async fn note_failure(
         &self,
         lease: &RefreshLease,
-        former: &Tokens,
+        previous: &Tokens,
         error: &TokenError,
     ) -> Result<Outcome, IntegrationError> {
         let integration = &lease.integration;
@@ -35,10 +36,11 @@ impl Integrations {
         let detail = sentence(&error.to_string());
         match error {
             TokenError::Refused { .. } => {
-                // Another process may have used the refresh token first, and have stored the new tokens.
+                // Another process may have used the refresh token first, and have stored the new
+                // tokens.
                 let current = self.store.integration_by_id(&integration.id).await?;
                 match current {
-                    Some(current) if self.holds_secret(&current, former.to_bytes().expose_secret()).await? => {
+                    Some(current) if self.holds_secret(&current, previous.to_bytes().expose_secret()).await? => {
                         self.expire(lease, &detail).await
                     }
                     _ => Ok(Outcome::Superseded),
@@ -66,8 +68,9 @@ impl Integrations {
             next_refresh_at: None,
             ..integration.details.clone()
         };
-        let tell = self.tell(&integration.holder, &integration.user_identifier, Change::Expired(&reason)).await?;
-        self.store.update_leased(&integration.id, integration.version, lease.fence, details, tell).await?;
+        let event =
+            self.event_deliveries(&integration.holder, &integration.user_identifier, Change::Expired(&reason)).await?;
+        self.store.update_leased(&integration.id, integration.version, lease.fence, details, event).await?;
         self.events.stored();
         Ok(Outcome::Refused)
     }
@@ -82,7 +85,8 @@ impl Integrations {
         Ok(Outcome::Misconfigured)
     }
 
-    /// Stores the reason and the time of the next attempt. The credential stays in use until it expires.
+    /// Stores the reason and the time of the next attempt. The credential stays in use until it
+    /// expires.
     async fn postpone(
         &self,
         lease: &RefreshLease,
@@ -92,7 +96,7 @@ impl Integrations {
         let integration = &lease.integration;
         let details = Details {
             reason: reason.to_text(),
-            next_refresh_at: Some(retry_at(integration.details.expires_at, retry_after, SystemTime::now())),
+            next_refresh_at: Some(retry_at(integration.details.expires_at, retry_after, clock::now())),
             ..integration.details.clone()
         };
         self.store.update_leased(&integration.id, integration.version, lease.fence, details, Vec::new()).await?;

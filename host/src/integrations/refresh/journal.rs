@@ -1,9 +1,11 @@
-//! New tokens between the provider's answer and the database.
+//! Files that keep new tokens between the provider's response and the database.
 //!
-//! A refresh token that was exchanged exists nowhere but in the memory of this process until the database has stored its
-//! successor. That takes milliseconds, and longer on a busy machine or with a database that does not respond. So the tokens are
-//! first written, sealed, to a small file of their integration. The file survives a kill of the process; the next start stores its
-//! tokens. It is not flushed to the disk, because the database is about to do so: a power loss in between still loses the tokens.
+//! After a refresh, the new tokens are only in the memory of this process until the database has
+//! stored them, and the provider may no longer accept the previous ones. That takes milliseconds,
+//! and longer on a busy machine or with a database that does not respond. So the tokens are first
+//! written, sealed, to a small file of their integration. The file survives a kill of the process;
+//! the next start stores its tokens. It is not flushed to the disk, because the database is about
+//! to do so: a power loss in between still loses the tokens.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -29,9 +31,9 @@ pub(in crate::integrations) struct Journal {
 }
 
 /// The file of one refresh. Its tokens are in the database once it is dropped.
-pub(super) struct Kept(Option<PathBuf>);
+pub(super) struct JournalFile(Option<PathBuf>);
 
-impl Drop for Kept {
+impl Drop for JournalFile {
     fn drop(&mut self) {
         if let Some(path) = &self.0
             && let Err(error) = fs::remove_file(path)
@@ -60,15 +62,16 @@ impl Journal {
         Self { folder: data_dir.join(FOLDER) }
     }
 
-    /// Writes the new details of an integration. A failure is logged and nothing else: the database may still take the tokens.
-    pub(super) fn keep(&self, integration: &Integration, fence: i64, details: &Details) -> Kept {
+    /// Writes the new details of an integration. A failure is only logged, because the database
+    /// may still take the tokens.
+    pub(super) fn keep(&self, integration: &Integration, fence: i64, details: &Details) -> JournalFile {
         let written = Entry::new(integration, fence, details).map(|entry| self.write(&entry));
         match written {
-            None => Kept(None),
-            Some(Ok(path)) => Kept(Some(path)),
+            None => JournalFile(None),
+            Some(Ok(path)) => JournalFile(Some(path)),
             Some(Err(error)) => {
                 tracing::warn!(integration = integration.id, %error, "new tokens cannot be written to `data_dir` first");
-                Kept(None)
+                JournalFile(None)
             }
         }
     }
@@ -88,8 +91,8 @@ impl Journal {
         Ok(path)
     }
 
-    /// The tokens that an earlier process could not store any more. Files that are not whole are removed: their process was killed
-    /// while it wrote them.
+    /// The tokens that an earlier process could not store any more. Incomplete files are removed:
+    /// the process was killed while it wrote them.
     pub(in crate::integrations) fn entries(&self) -> Vec<Entry> {
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         files.filter_map(|file| self.read(&file.path())).collect()
@@ -115,7 +118,7 @@ impl Journal {
 
     /// Removes the file of an entry, whose tokens are stored or no longer needed.
     pub(in crate::integrations) fn remove(&self, entry: &Entry) {
-        drop(Kept(Some(self.folder.join(format!("{}.json", entry.id)))));
+        drop(JournalFile(Some(self.folder.join(format!("{}.json", entry.id)))));
     }
 }
 

@@ -8,20 +8,21 @@ use crate::integrations::{IntegrationError, Integrations};
 use crate::oauth::CALL_TIMEOUT;
 use store::{Integration, Status};
 
-/// Duration of a lease. After the holder dies, others wait this long, which is less than the timeout of an operation.
+/// Duration of a lease. After the holder dies, others wait this long, which is less than the
+/// timeout of an operation.
 pub(in crate::integrations) const LEASE: Duration = Duration::from_secs(10);
 
-/// Time between two renewals. A lease outlives several that fail.
+/// Time between two renewals. A lease lasts longer than several failed renewals.
 const RENEWAL: Duration = Duration::from_secs(2);
 
 /// Time between two attempts to take a lease that another process holds.
 pub(in crate::integrations) const POLL: Duration = Duration::from_millis(100);
 
-/// Longest wait for a lease that another process renews: its call to the provider, the storing of the answer, and some time for
-/// this process's own call.
-pub(in crate::integrations) const PATIENCE: Duration = Duration::from_secs(CALL_TIMEOUT.as_secs() + 30);
+/// Longest wait for a lease that another process renews: its call to the provider, the write of
+/// the tokens, and some time for the call of this process.
+pub(in crate::integrations) const MAX_WAIT: Duration = Duration::from_secs(CALL_TIMEOUT.as_secs() + 30);
 
-/// Part of the lease that must be left when the provider is called.
+/// Remaining time that a lease must have when the provider is called.
 const MARGIN: Duration = Duration::from_secs(5);
 
 /// The exclusive right to refresh an integration.
@@ -30,29 +31,31 @@ pub(super) struct RefreshLease {
     pub(super) integration: Integration,
     /// Proves to the store that a write belongs to this lease.
     pub(super) fence: i64,
-    /// Earlier than the database's time, so that this process thinks the lease shorter than it is.
+    /// Earlier than the database's time, so that this process assumes an earlier end than the
+    /// database.
     taken_at: Instant,
 }
 
 impl RefreshLease {
-    /// Returns whether the lease lasts until its next renewal. It does not if this process was suspended.
+    /// Returns `false` if the lease may end before its next renewal, for example after this
+    /// process was suspended.
     pub(super) fn is_fresh(&self) -> bool {
         self.taken_at.elapsed() + MARGIN <= LEASE
     }
 }
 
 impl Integrations {
-    /// Waits for the lease of an integration. Returns `None` if another process has refreshed it meanwhile, or if it cannot be
-    /// refreshed any more.
+    /// Waits for the lease of an integration. Returns `None` if another process has refreshed it
+    /// in the meantime, or if it cannot be refreshed any more.
     pub(super) async fn lease(&self, id: &str, version: i64) -> Result<Option<RefreshLease>, IntegrationError> {
-        let give_up_at = Instant::now() + PATIENCE;
+        let give_up_at = Instant::now() + MAX_WAIT;
         while self.read_unchanged(id, version).await?.is_some() && Instant::now() < give_up_at {
             let taken_at = Instant::now();
             let Some(fence) = self.store.lease_refresh(id, LEASE).await? else {
                 sleep(POLL).await;
                 continue;
             };
-            // The former holder of the lease may have finished between the two statements.
+            // The previous holder of the lease may have finished between the two statements.
             if let Some(integration) = self.read_unchanged(id, version).await? {
                 return Ok(Some(RefreshLease { integration, fence, taken_at }));
             }
@@ -62,8 +65,8 @@ impl Integrations {
         Ok(None)
     }
 
-    /// Runs work under a lease, and renews the lease meanwhile.
-    pub(in crate::integrations) async fn keep_leased<T>(
+    /// Runs work under a lease, and renews the lease until the work ends.
+    pub(in crate::integrations) async fn store_leased<T>(
         &self,
         id: &str,
         fence: i64,
@@ -78,6 +81,7 @@ impl Integrations {
             }
         };
         tokio::select! {
+            biased;
             result = work => result,
             never = renew => never,
         }

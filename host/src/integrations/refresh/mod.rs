@@ -1,13 +1,16 @@
 //! The refresh of an integration's tokens.
 //!
-//! Many providers accept each refresh token once, and some end all access of a user when one is sent twice. So one task in the
-//! process refreshes an integration ([`OngoingRefreshes`]), and only the process that holds the lease in its row does
-//! (`lease`). A task that waited for another process reads the row again and finds new tokens. If the database is away for longer
-//! than a lease, the process that has new tokens stores them before another one takes over its lease (`store::health`).
+//! Many providers accept each refresh token once, and some end all access of a user when one is
+//! sent twice. So one task in the process refreshes an integration ([`OngoingRefreshes`]), and only
+//! the process that holds the lease in its row does (`lease`). A task that waited for another
+//! process reads the row again and finds new tokens. If the database is away for longer than a
+//! lease, the process that has new tokens stores them before another one takes over its lease
+//! (`store::health`).
 //!
-//! The provider's answer is stored before anybody uses it (`write`), even if the caller has gone away. Only a process that is
-//! killed between the two loses the tokens; the next refresh then finds the integration expired. A failed refresh is stored
-//! with the time of the next attempt (`failure`). Until the database has them, new tokens are in a file (`journal`), which the next
+//! The provider's tokens are stored before they are used (`write`), even if the caller has
+//! disconnected. Only a process that is killed between the two loses the tokens; the next refresh
+//! then finds the integration expired. A failed refresh is stored with the time of the next attempt
+//! (`failure`). Until the database has them, new tokens are in a file (`journal`), which the next
 //! start reads.
 
 mod failure;
@@ -18,34 +21,36 @@ mod write;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
 
 pub(super) use self::journal::Journal;
-pub(super) use self::lease::{LEASE, PATIENCE, POLL};
+pub(super) use self::lease::{LEASE, MAX_WAIT, POLL};
 
 use self::lease::RefreshLease;
 use self::outcome::Outcome;
 use self::write::Written;
+use super::provider::Issuer;
 use super::{AccountSecret, IntegrationError, Integrations};
+use crate::clock;
 use crate::metrics::OutcomeLabels;
-use contract::AuthScheme;
 use store::Integration;
 
-/// Refreshes under way in this process, by the integration's id and the version of its row that is to be replaced.
+/// Refreshes in progress in this process, by the integration's id and the version of its row that
+/// is to be replaced.
 #[derive(Default)]
 pub(super) struct OngoingRefreshes(Mutex<HashMap<(String, i64), OngoingRefresh>>);
 
-/// Ends with the refresh, after success and after failure. The row then says which, unless the gateway itself failed.
+/// Ends with the refresh, after success and after failure. The row then has the result, unless
+/// the gateway itself failed.
 pub(super) type OngoingRefresh = Shared<BoxFuture<'static, RefreshEnd>>;
 
-/// The end of a refresh for those that wait for it.
+/// The end of a refresh, for the calls that wait for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RefreshEnd {
-    /// The row has new tokens, or says why there are none.
+    /// The row has new tokens, or the reason why there are no new tokens.
     InTheRow,
     /// The database failed, so the row says nothing about this refresh.
     StoreFailed,
@@ -64,12 +69,12 @@ impl Drop for RemoveWhenDone {
 }
 
 impl Integrations {
-    /// Stores the new tokens that an earlier process of this gateway had received and not stored when it was killed. Call it before
-    /// the first refresh.
+    /// Stores the new tokens that an earlier process of this gateway had received and not stored
+    /// when it was killed. Call it before the first refresh.
     ///
     /// # Errors
     /// If the store fails. The next start tries again.
-    pub async fn store_kept_tokens(&self) -> Result<(), IntegrationError> {
+    pub async fn store_journaled_tokens(&self) -> Result<(), IntegrationError> {
         for entry in self.journal.entries() {
             let row = self.store.integration_by_id(&entry.id).await?;
             if let Some(details) = row.and_then(|row| entry.details(&row)) {
@@ -84,8 +89,8 @@ impl Integrations {
         Ok(())
     }
 
-    /// Refreshes the tokens of an integration, unless its row is newer than `version`. The refresh runs in the background,
-    /// whether or not the caller awaits it.
+    /// Refreshes the tokens of an integration, unless its row is newer than `version`. The refresh
+    /// runs in the background, whether or not the caller awaits it.
     pub(super) fn refresh(self: &Arc<Self>, id: &str, version: i64) -> OngoingRefresh {
         let key = (id.to_owned(), version);
         let mut refreshes = self.refreshes.0.lock();
@@ -109,8 +114,9 @@ impl Integrations {
             Ok(None) => Outcome::Superseded,
             Ok(Some(lease)) => {
                 connector.clone_from(&lease.integration.holder.connector);
-                let outcome = self.keep_leased(id, lease.fence, self.refresh_leased(&lease)).await;
-                // Storing new tokens has freed the lease. After any other outcome, other processes must not wait for it.
+                let outcome = self.store_leased(id, lease.fence, self.refresh_leased(&lease)).await;
+                // Storing new tokens has freed the lease. After any other outcome, other processes
+                // must not wait for it.
                 if !matches!(outcome, Ok(Outcome::Refreshed))
                     && let Err(error) = self.store.release_refresh(id, lease.fence).await
                 {
@@ -128,35 +134,31 @@ impl Integrations {
         if outcome == Outcome::StoreFailed { RefreshEnd::StoreFailed } else { RefreshEnd::InTheRow }
     }
 
-    /// Sends the refresh token to the provider, and stores the answer.
+    /// Sends the refresh token to the provider, and stores the result.
     async fn refresh_leased(&self, lease: &RefreshLease) -> Result<Outcome, IntegrationError> {
         let integration = &lease.integration;
-        let Some(connector) = self.registry.get(&integration.holder.connector) else {
-            return self.postpone_for_operator(lease, "The connector is not installed.").await;
+        let Issuer { auth, provider, revokes_replaced_grants } = match self.issuer(&integration.holder.connector) {
+            Ok(issuer) => issuer,
+            Err(reason) => return self.postpone_for_operator(lease, &reason).await,
         };
-        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else {
-            return self.postpone_for_operator(lease, "The connector no longer uses OAuth 2.").await;
-        };
-        let provider = match self.provider(&connector, scheme) {
-            Ok(provider) => provider,
-            Err(error) => return self.postpone_for_operator(lease, &format!("{error}.")).await,
-        };
-        let secret = self.account_secret(integration, &connector.manifest().auth).await?;
-        let AccountSecret::OAuth2 { tokens: former, .. } = secret else { return Ok(Outcome::Superseded) };
-        let Some(refresh_token) = &former.refresh_token else {
+        let secret = self.account_secret(integration, &auth).await?;
+        let AccountSecret::OAuth2 { tokens: previous, .. } = secret else { return Ok(Outcome::Superseded) };
+        let Some(refresh_token) = &previous.refresh_token else {
             return self.expire(lease, "The service gave no refresh token.").await;
         };
-        // If the lease ran out before its next renewal, another process would send the same refresh token.
+        // If the lease ran out before its next renewal, another process would send the same refresh
+        // token.
         if !lease.is_fresh() {
             return Ok(Outcome::Late);
         }
-        let requested_at = SystemTime::now();
+        let requested_at = clock::now();
         match provider.refresh(refresh_token).await {
             Ok(tokens) => {
-                match self.write_tokens(lease, &former, &tokens, requested_at).await? {
+                match self.write_tokens(lease, &previous, &tokens, requested_at).await? {
                     Written::Stored => return Ok(Outcome::Refreshed),
-                    // Without this flag, the provider might end the access that the user has just given.
-                    Written::Replaced if scheme.revokes_replaced_grants => {
+                    // Without this flag, the provider might end the access that the user has just
+                    // given.
+                    Written::Replaced if revokes_replaced_grants => {
                         self.revoke_unless_in_use(&provider, integration, &tokens).await;
                     }
                     Written::Replaced => {}
@@ -176,7 +178,7 @@ impl Integrations {
                 }
                 Ok(Outcome::Superseded)
             }
-            Err(error) => self.note_failure(lease, &former, &error).await,
+            Err(error) => self.note_failure(lease, &previous, &error).await,
         }
     }
 }

@@ -11,18 +11,19 @@ use crate::integrations::{IntegrationError, Integrations};
 use crate::oauth::Tokens;
 use store::{Details, Integration, Sealed, Status};
 
-/// Pause after the first failed write. Each further pause is twice as long, up to the longest. The longest is so short that the
-/// tokens are stored before another gateway takes over the lease (`store::health`).
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// Pause after the first failed write. Each further backoff is twice as long, up to the longest.
+/// The longest is so short that the tokens are stored before another gateway takes over the lease
+/// (`store::health`).
+const FIRST_BACKOFF: Duration = Duration::from_millis(50);
+const MAX_BACKOFF: Duration = Duration::from_millis(500);
 
 /// The result of writing new tokens.
 pub(super) enum Written {
     /// The integration has the new tokens.
     Stored,
-    /// The user has connected the account again meanwhile.
+    /// The user has connected the account again in the meantime.
     Replaced,
-    /// The account was disconnected meanwhile.
+    /// The account was disconnected in the meantime.
     Gone,
 }
 
@@ -35,12 +36,13 @@ impl Integrations {
         tokens: &Tokens,
         requested_at: SystemTime,
     ) -> Result<Written, IntegrationError> {
-        // Before everything else, because a kill of the process would lose the tokens. The newest known key is good enough here.
+        // Before everything else, because a kill of the process would lose the tokens. The newest
+        // known key is good enough here.
         let context = lease.integration.holder.secret_context(&lease.integration.user_identifier);
         let sealed = self.vault.seal_with_known_key(&context, tokens.to_bytes().expose_secret())?;
         let details = refreshed_details(&lease.integration, tokens, requested_at, sealed);
         let _kept = self.journal.keep(&lease.integration, lease.fence, &details);
-        let (mut pause, mut is_failing) = (FIRST_PAUSE, false);
+        let (mut backoff, mut is_failing) = (FIRST_BACKOFF, false);
         loop {
             let written = async {
                 let sealed = self.vault.seal(&context, tokens.to_bytes().expose_secret()).await?;
@@ -60,8 +62,8 @@ impl Integrations {
                             "new tokens are not stored yet; trying until the database is back"
                         );
                     }
-                    sleep(pause).await;
-                    pause = LONGEST_PAUSE.min(2 * pause);
+                    sleep(backoff).await;
+                    backoff = MAX_BACKOFF.min(2 * backoff);
                 }
                 written => return written,
             }
@@ -78,8 +80,8 @@ impl Integrations {
         if self.store.update_leased(id, *version, lease.fence, details.clone(), Vec::new()).await?.is_some() {
             return Ok(Written::Stored);
         }
-        // The row was changed, or the lease ran out while this process was suspended. If the row still has the previous tokens,
-        // the new ones replace them.
+        // The row was changed, or the lease ran out while this process was suspended. If the row
+        // still has the previous tokens, the new ones replace them.
         while let Some(current) = self.store.integration_by_id(id).await? {
             if !self.holds_secret(&current, previous.to_bytes().expose_secret()).await? {
                 return Ok(Written::Replaced);

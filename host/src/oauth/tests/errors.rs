@@ -68,7 +68,7 @@ async fn the_providers_error_text_is_passed_on() {
     assert_eq!(error, TokenError::Refused { error: "invalid_grant".to_owned(), description });
     assert_eq!(error.to_string(), "the provider refused the code or token: invalid_grant (invalid_rapt: Reauth.)");
     let error = failed(400, r#"{"error":"odd","error_description":"Very."}"#).await;
-    assert_eq!(error.to_string(), "the provider's answer is not understood: status 400 with the error odd (Very.)");
+    assert_eq!(error.to_string(), "the provider's response is not understood: status 400 with the error odd (Very.)");
 }
 
 #[tokio::test]

@@ -100,7 +100,7 @@ pub(super) enum Remaining<'a> {
     /// The one that is live.
     Present,
     /// An earlier version.
-    Previous(Candidate<'a>),
+    Previous(Box<Candidate<'a>>),
     /// No version.
     Nothing,
 }
@@ -152,7 +152,7 @@ impl Registry {
         change: Change<'_>,
     ) -> Result<Committed<Arc<Connector>>, ChangeError> {
         let mut files = self.files.lock().await;
-        let record = Record::of(&candidate.connector, candidate.module);
+        let record = Record::for_connector(&candidate.connector, candidate.module);
         if expected.has_changed(self, &files, record.identifier) || self.took_identifier(&record) {
             return Ok(Committed::Retry);
         }
@@ -210,10 +210,10 @@ impl Registry {
         match remaining {
             Remaining::Present => {}
             Remaining::Previous(candidate) => {
-                if self.took_identifier(&Record::of(&candidate.connector, candidate.module)) {
+                if self.took_identifier(&Record::for_connector(&candidate.connector, candidate.module)) {
                     return Committed::Retry;
                 }
-                self.activate(candidate);
+                self.activate(*candidate);
             }
             Remaining::Nothing => self.retire(identifier),
         }
@@ -255,9 +255,7 @@ impl Registry {
             FoldersStep::Accept => check("acceptance", self.folders.accept(record).map_err(ChangeError::Io))?,
             FoldersStep::Write => {
                 let path = self.folders.keep(record)?;
-                if let Some(state) = FileState::read(&path, Origin::Foreign) {
-                    files.mark_handled(path, state);
-                }
+                files.mark_handled(path.clone(), FileState::read(&path, Origin::Foreign)?);
             }
             FoldersStep::Restore(path, state) => {
                 self.remove_foreign(files, record.identifier)?;

@@ -100,7 +100,7 @@ async fn a_commit_changes_history_grants_and_files() {
         (site.entries().await, site.grants().await, site.kept()),
         (1, "new.example old.example".into(), "new".into())
     );
-    assert_eq!(site.store.former_grants("one", "old").await.unwrap().unwrap(), ["old.example"]);
+    assert_eq!(site.store.previous_grants("one", "old").await.unwrap().unwrap(), ["old.example"]);
     let path = site.registry.folders.foreign("one");
     let state = FileState::read(&path, Origin::Foreign).unwrap();
     assert!(site.registry.files.lock().await.is_handled(&path, &state), "the next scan does not load it again");

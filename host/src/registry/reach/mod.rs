@@ -3,15 +3,15 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-use url::{Host, Url};
+use url::Url;
 
 use super::grant_form::host_of;
 use super::token_hosts;
 use crate::config;
 use crate::metrics::Metrics;
-use contract::address::below;
 use contract::words::nearest;
 use contract::{AuthScheme, KeyPlacement, Manifest};
+use contract_rules::address::below;
 use egress::{CredentialUse, FormField, Pacing, Upstream, UpstreamSettings};
 
 /// The upstream that the operator's `oauth.userinfo_url` replaces.
@@ -203,18 +203,9 @@ fn credential_place(declared: contract::CredentialUse, auth: &AuthScheme) -> Opt
     }
 }
 
-/// Returns `true` if requests to a URL can be read on their way. Those to a loopback address do not
-/// leave the machine.
+/// Returns `true` if requests to a URL are sent without TLS.
 fn is_clear_text(url: &str) -> bool {
-    Url::parse(url).is_ok_and(|url| {
-        let is_loopback = match url.host() {
-            Some(Host::Domain(name)) => name == "localhost",
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        };
-        url.scheme() != "https" && !is_loopback
-    })
+    Url::parse(url).is_ok_and(|url| url.scheme() != "https")
 }
 
 /// The address of an upstream.

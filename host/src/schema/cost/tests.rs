@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 fn refusal(schema: &Value) -> String {
-    Cost::of(schema).err().unwrap_or_default()
+    Cost::measure(schema).err().unwrap_or_default()
 }
 
 /// A schema in which each of the levels refers to the next one twice.
@@ -68,7 +68,7 @@ fn the_schemas_of_a_module_are_counted_together() {
 }
 
 fn admits(schema: &Value, value: &Value) -> bool {
-    Cost::of(schema).unwrap().admit(schema, value, value.to_string().len()).is_ok()
+    Cost::measure(schema).unwrap().admit(schema, value, value.to_string().len()).is_ok()
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! OAuth authorizations under way.
+//! OAuth authorizations in progress.
 //!
 //! - [`types`]: an authorization, and the result of taking one
 //! - [`queries`]: storing and taking authorizations

@@ -9,8 +9,8 @@ use crate::time::millis;
 use crate::value::{FromRow, Row, values};
 use crate::{Holder, Store, StoreError, caps};
 
-/// Time after its expiry for which an authorization is kept. Until then, a replayed `state` is distinguished from an
-/// unknown one.
+/// Time after its expiry for which an authorization is kept. Until then, a replayed `state` is
+/// distinguished from an unknown one.
 const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(24 * 3600);
 
 /// The columns of an [`Authorization`], in the order in which they are read.
@@ -22,8 +22,8 @@ impl Store {
     /// Stores an authorization. Deletes those that expired more than a day ago.
     ///
     /// # Errors
-    /// Fails with [`StoreError::TooManyAuthorizations`] if the holder has too many under way, or if the database does not
-    /// answer.
+    /// Fails with [`StoreError::TooManyAuthorizations`] if the holder has too many in progress, or
+    /// if the database does not answer.
     pub async fn save_authorization(&self, authorization: Authorization) -> Result<(), StoreError> {
         self.write(Durability::PowerLoss, move |connection| {
             connection.execute(
@@ -31,12 +31,13 @@ impl Store {
                 values![millis(KEPT_AFTER_EXPIRY)],
             )?;
             caps::check_authorizations(connection, &authorization.holder)?;
-            insert(connection, &authorization)
+            insert_authorization(connection, &authorization)
         })
         .await
     }
 
-    /// Takes an authorization that was begun for this connector. If several calls ask for the same one, on any gateway, exactly one gets it.
+    /// Takes an authorization that was begun for this connector. If several calls take the same
+    /// one, on any gateway, exactly one gets it.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -46,8 +47,9 @@ impl Store {
         hash: &StateHash,
     ) -> Result<TakenAuthorization, StoreError> {
         let (hash, connector) = (*hash, connector.to_owned());
-        // The callback needs no API key. Requests with an invented `state` must not hold the write lock.
-        let found = self.read(move |connection| find(connection, &hash)).await?;
+        // The callback needs no API key. Requests with an invented `state` must not hold the write
+        // lock.
+        let found = self.read(move |connection| find_authorization(connection, &hash)).await?;
         match found {
             TakenAuthorization::Fresh(authorization) if authorization.holder.connector != connector => {
                 return Ok(TakenAuthorization::OtherConnector);
@@ -55,11 +57,14 @@ impl Store {
             TakenAuthorization::Fresh(_) => {}
             found => return Ok(found),
         }
-        self.write(Durability::PowerLoss, move |connection| take(connection, &hash)).await
+        self.write(Durability::PowerLoss, move |connection| take_locked(connection, &hash)).await
     }
 }
 
-pub(super) fn insert(connection: &mut dyn Connection, authorization: &Authorization) -> Result<(), StoreError> {
+pub(super) fn insert_authorization(
+    connection: &mut dyn Connection,
+    authorization: &Authorization,
+) -> Result<(), StoreError> {
     let verifier = authorization.verifier.as_ref();
     connection.execute(
         &format!("INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"),
@@ -86,12 +91,13 @@ pub(super) fn lock_name(hash: &StateHash) -> String {
     format!("authorization\0{hash:?}")
 }
 
-/// Looks again under a lock, because another call may have taken the authorization since the first look.
-fn take(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
+/// Reads again under a lock, because another call may have taken the authorization since the first
+/// read.
+fn take_locked(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
     connection.lock(&lock_name(hash))?;
-    let found = find(connection, hash)?;
+    let found = find_authorization(connection, hash)?;
     if matches!(found, TakenAuthorization::Fresh(_)) {
-        // The caller has the verifier now, and the database keeps no secret without need.
+        // The caller has the verifier now. The database keeps no secret that is no longer needed.
         connection.execute(
             "UPDATE authorizations SET is_used = TRUE, data_key = NULL, verifier = NULL WHERE hash = $1",
             values![hash],
@@ -101,7 +107,7 @@ fn take(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthor
 }
 
 /// Reads the authorization without taking it.
-fn find(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
+fn find_authorization(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
     let found: Option<(Authorization, bool, bool)> = connection.optional(
         &format!("SELECT {COLUMNS}, is_used, expires_at <= now_ms() FROM authorizations WHERE hash = $1"),
         values![hash],

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::queries::{insert, lock_name};
+use super::queries::{insert_authorization, lock_name};
 use super::*;
 use crate::connection::Durability;
 use crate::testing::{Site, data_key, holder, on_every_database, sealed};
@@ -137,7 +137,7 @@ async fn a_user_may_have_a_hundred_authorizations_under_way(site: Site) {
         begin(store, &holder(), number).await.unwrap();
     }
     let over = begin(store, &holder(), 100).await.unwrap_err();
-    assert_eq!(over.to_string(), "the holder has 100 authorizations under way and may not have more");
+    assert_eq!(over.to_string(), "the holder has 100 authorizations in progress and may not have more");
     assert_eq!(store.take_authorization("calendar", &numbered(100)).await.unwrap(), TakenAuthorization::Unknown);
     for (number, other) in
         (200..).zip([Holder { subject: "bob".into(), ..holder() }, Holder { connector: "mail".into(), ..holder() }])
@@ -160,12 +160,12 @@ async fn an_application_may_have_ten_thousand_authorizations_under_way(site: Sit
             (1..10_000).try_for_each(|number| {
                 let begun =
                     Authorization { hash: numbered(number), holder: application.clone(), ..authorization(None) };
-                insert(connection, &begun)
+                insert_authorization(connection, &begun)
             })
         }
     });
     filling.await.unwrap();
     begin(&site.store, &application, 10_000).await.unwrap();
     let over = begin(&site.store, &application, 10_001).await.unwrap_err();
-    assert_eq!(over.to_string(), "the holder has 10000 authorizations under way and may not have more");
+    assert_eq!(over.to_string(), "the holder has 10000 authorizations in progress and may not have more");
 }

@@ -1,4 +1,4 @@
-//! An OAuth authorization under way: the user was sent to the provider and has not come back yet.
+//! An OAuth authorization in progress: the user was sent to the provider and has not come back yet.
 
 use std::time::SystemTime;
 
@@ -10,8 +10,8 @@ pub type StateHash = [u8; 32];
 /// The facts that the callback needs about the request that began the authorization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authorization {
-    /// SHA-256 of the `state` parameter. The parameter itself is not stored, so that a reader of the database cannot complete
-    /// the authorization.
+    /// SHA-256 of the `state` parameter. The parameter itself is not stored, so that a reader of
+    /// the database cannot complete the authorization.
     pub hash: StateHash,
     /// The holder that the integration will belong to.
     pub holder: Holder,
@@ -21,11 +21,13 @@ pub struct Authorization {
     pub replaces: bool,
     /// `true` if the grant is used only after the caller has confirmed it.
     pub confirms: bool,
-    /// The application's URL, to which the gateway sends the user in the end.
+    /// The application's URL, to which the gateway finally sends the user.
     pub callback_url: String,
-    /// The gateway's URL, to which the provider sends the user. The token request must repeat it exactly.
+    /// The gateway's URL, to which the provider sends the user. The token request must repeat it
+    /// exactly.
     pub redirect_uri: String,
-    /// The PKCE verifier, sealed with [`Holder::verifier_context`]. `None` if the provider does not use PKCE.
+    /// The PKCE verifier, sealed with [`Holder::verifier_context`]. `None` if the provider does not
+    /// use PKCE.
     pub verifier: Option<Sealed>,
     /// The time from which the authorization can no longer be completed.
     pub expires_at: SystemTime,

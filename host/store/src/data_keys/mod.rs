@@ -4,7 +4,7 @@
 //!
 //! - [`types`]: data keys and sealed bytes
 //! - [`queries`]: storing, replacing and deleting data keys
-//! - [`sealed_rows`]: finding secrets that are sealed under a former data key, and replacing them
+//! - [`sealed_rows`]: finding secrets that are sealed under a previous data key, and replacing them
 
 mod queries;
 mod sealed_rows;

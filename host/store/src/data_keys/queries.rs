@@ -18,7 +18,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub(crate) async fn data_keys(&self) -> Result<Vec<DataKey>, StoreError> {
-        self.read(list).await
+        self.read(list_data_keys).await
     }
 
     /// Stores a data key if there is none. Returns `false` if there was one.
@@ -31,7 +31,7 @@ impl Store {
             connection.lock(LOCK)?;
             let is_empty: bool = connection.one("SELECT count(*) = 0 FROM data_keys", &[])?;
             if is_empty {
-                insert(connection, &id, &wraps)?;
+                insert_data_key(connection, &id, &wraps)?;
             }
             Ok(is_empty)
         })
@@ -47,7 +47,7 @@ impl Store {
         self.write(Durability::PowerLoss, move |connection| {
             connection.lock(LOCK)?;
             connection.execute("UPDATE data_keys SET retired_at = now_ms() WHERE retired_at IS NULL", &[])?;
-            insert(connection, &id, &wraps)
+            insert_data_key(connection, &id, &wraps)
         })
         .await
     }
@@ -66,8 +66,9 @@ impl Store {
         .await
     }
 
-    /// Deletes the copies of data keys that are sealed under other master keys than this one. Returns `false` and deletes
-    /// nothing if a data key has no copy under this master key, because nothing could unseal it afterwards.
+    /// Deletes the copies of data keys that are sealed under other master keys than this one.
+    /// Returns `false` and deletes nothing if a data key has no copy under this master key, because
+    /// nothing could unseal it afterwards.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -88,7 +89,8 @@ impl Store {
         .await
     }
 
-    /// Deletes data keys that have been retired for this long and that no secret is sealed under. Returns their number.
+    /// Deletes data keys that have been retired for this long and that no secret is sealed under.
+    /// Returns their number.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -115,7 +117,7 @@ impl Store {
     }
 }
 
-fn list(connection: &mut dyn Connection) -> Result<Vec<DataKey>, StoreError> {
+fn list_data_keys(connection: &mut dyn Connection) -> Result<Vec<DataKey>, StoreError> {
     let rows: Vec<WrapRow> = connection.all(
         "SELECT id, retired_at, master_id, bytes FROM data_keys JOIN data_key_wraps ON data_key = id
          ORDER BY retired_at IS NOT NULL, created_at DESC, id, master_id",
@@ -131,7 +133,7 @@ fn list(connection: &mut dyn Connection) -> Result<Vec<DataKey>, StoreError> {
     Ok(keys)
 }
 
-fn insert(connection: &mut dyn Connection, id: &str, wraps: &[Wrap]) -> Result<(), StoreError> {
+fn insert_data_key(connection: &mut dyn Connection, id: &str, wraps: &[Wrap]) -> Result<(), StoreError> {
     connection.execute("INSERT INTO data_keys (id, created_at) VALUES ($1, now_ms())", values![id])?;
     wraps.iter().try_for_each(|wrap| insert_wrap(connection, id, wrap))
 }

@@ -1,12 +1,13 @@
-//! Finding secrets that are sealed under a former data key, and replacing them, while gateways use the same rows.
+//! Finding secrets that are sealed under a previous data key, and replacing them, while gateways
+//! use the same rows.
 
 use super::Sealed;
 use crate::connection::{Connection, Durability};
 use crate::value::{Row, Value, values};
 use crate::{Store, StoreError};
 
-/// Every column that holds sealed secrets. A column that is missing here keeps its secrets under their former data keys, which
-/// a rotation could then not replace.
+/// Every column that holds sealed secrets. A rotation could not replace the data keys of secrets in
+/// a column that is missing here.
 pub(super) const SEALED_COLUMNS: &[SealedColumn] = &[
     SealedColumn {
         table: "integrations",
@@ -97,17 +98,19 @@ pub(super) struct SealedColumn {
     bound_to: &'static [&'static str],
 }
 
-/// A row with a sealed secret. [`Store::secrets_under_other_keys`] returns rows in the order of their places.
+/// A row with a sealed secret. [`Store::secrets_under_other_keys`] returns rows in the order of
+/// their places.
 #[derive(Clone, Debug)]
 pub(crate) struct SealedRow {
     pub(crate) place: SealedPlace,
     /// The context with which the secret was sealed.
     context: Vec<String>,
-    /// The secret under its former data key.
+    /// The secret under its previous data key.
     pub(crate) sealed: Sealed,
 }
 
-/// The place of a secret: the index of its column in [`SEALED_COLUMNS`], and the primary key of its row.
+/// The place of a secret: the index of its column in [`SEALED_COLUMNS`], and the primary key of its
+/// row.
 #[derive(Clone, Debug)]
 pub(crate) struct SealedPlace {
     column: usize,
@@ -137,8 +140,8 @@ impl Store {
         .await
     }
 
-    /// Returns secrets that are sealed under a data key other than this one, at most `limit`, beginning behind `after`. An
-    /// empty list means that there are no more.
+    /// Returns secrets that are sealed under a data key other than this one, at most `limit`,
+    /// beginning after the position `after`. An empty list means that there are no more.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -163,8 +166,8 @@ impl Store {
         .await
     }
 
-    /// Replaces secrets by the same secrets under another data key, and returns the number of replaced ones. A secret that was
-    /// written since it was read keeps what was written.
+    /// Replaces secrets by the same secrets under another data key, and returns the number of
+    /// replaced ones. A secret that was written since it was read keeps what was written.
     ///
     /// # Errors
     /// Fails if the database does not answer. No secret is replaced then.
@@ -204,11 +207,13 @@ impl SealedColumn {
     }
 }
 
-/// Returns the number of written rows, 0 or 1. Nothing else of the row changes, so that an update under way does not fail.
+/// Returns the number of written rows, 0 or 1. Nothing else of the row changes, so that a
+/// concurrent update does not fail.
 fn replace(connection: &mut dyn Connection, row: &SealedRow, sealed: &Sealed) -> Result<u64, StoreError> {
     let Some(column) = SEALED_COLUMNS.get(row.place.column) else { return Ok(0) };
     let SealedColumn { table, row: row_column, data_key, secret, .. } = column;
-    // Sealing begins with a random nonce. Equal bytes therefore mean that nobody has written the secret since it was read.
+    // Sealing begins with a random nonce. Equal bytes therefore mean that no one has written the
+    // secret since it was read.
     connection.execute(
         &format!(
             "UPDATE {table} SET {data_key} = $1, {secret} = $2

@@ -25,7 +25,8 @@ pub(crate) struct DataKey {
     pub(crate) id: String,
     /// The copies of the data key, each sealed under another master key.
     pub(crate) wraps: Vec<Wrap>,
-    /// Time from which nothing new is sealed under the key. Exactly one key has `None`: the current one.
+    /// Time from which nothing new is sealed under the key. Exactly one key has `None`: the current
+    /// one.
     pub(crate) retired_at: Option<SystemTime>,
 }
 

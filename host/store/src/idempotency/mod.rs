@@ -1,4 +1,4 @@
-//! Calls with an idempotency key: the key makes sure that a call runs once, and keeps its first answer.
+//! Calls with an idempotency key. Such a call runs once, and its first answer is kept.
 //!
 //! - [`types`]: a key, and the state of its call
 //! - [`queries`]: beginning and ending a call
@@ -6,7 +6,7 @@
 mod queries;
 mod types;
 
-pub use self::types::{IdempotentCall, KeyState};
+pub use self::types::{IdempotentCall, KeyState, TakenKey};
 
 #[cfg(test)]
 mod tests;

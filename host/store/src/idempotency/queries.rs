@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{IdempotentCall, KeyState};
+use super::{IdempotentCall, KeyState, TakenKey};
 use crate::connection::{Connection, Durability};
 use crate::health::Health;
 use crate::time::millis;
 use crate::value::{FromRow, Row, values};
 use crate::{Sealed, Store, StoreError};
 
-/// Time after which the key of a call that was lost is deleted. It is longer than a jump of the clock of a server,
-/// because the key of a call that runs must stay.
+/// Time after which the key of a call that was lost is deleted. It is longer than a jump of the
+/// clock of a server, because the key of a call that runs must stay.
 const KEEP_LOST: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// The part of a row that tells the state of its key.
+/// The columns that give the state of a key.
 struct Found {
     fingerprint: Vec<u8>,
     leased_until: Option<i64>,
@@ -23,8 +23,8 @@ struct Found {
 }
 
 impl Store {
-    /// Begins a call: takes its key if it is new or has expired. The call then runs under a lease of the time `lease`, and the key
-    /// is kept for the time `keep`.
+    /// Begins a call: takes its key if it is new or has expired. The call then runs under a lease
+    /// of the time `lease`, and the key is kept for the time `keep`.
     ///
     /// # Errors
     /// Fails if the database does not answer. The call must then not run.
@@ -35,27 +35,29 @@ impl Store {
         keep: Duration,
     ) -> Result<KeyState, StoreError> {
         let (call, health) = (call.clone(), Arc::clone(&self.health));
-        // The call may do what cannot be undone. After a power loss, the key must still say that it has begun.
+        // The call may do something that cannot be undone. After a power loss, the key must still
+        // say that the call has begun.
         self.write(Durability::PowerLoss, move |connection| {
-            // The key of a call that runs never expires, however far the clock of the database jumps.
+            // The key of a call that runs never expires, however far the clock of the database
+            // jumps.
             connection.execute(
                 "DELETE FROM idempotency_keys WHERE id = $1 AND expires_at <= now_ms() AND leased_until IS NULL",
                 values![&call.id],
             )?;
-            let inserted = connection.execute(
+            let taken: Option<i64> = connection.optional(
                 "INSERT INTO idempotency_keys (id, tenant, fingerprint, leased_until, expires_at)
-                 VALUES ($1, $2, $3, now_ms() + $4, now_ms() + $5) ON CONFLICT (id) DO NOTHING",
+                 VALUES ($1, $2, $3, now_ms() + $4, now_ms() + $5) ON CONFLICT (id) DO NOTHING RETURNING expires_at",
                 values![&call.id, &call.tenant, &call.fingerprint, millis(lease), millis(keep)],
             )?;
-            if inserted == 1 {
-                return Ok(KeyState::New);
+            if let Some(expires_at) = taken {
+                return Ok(KeyState::New(TakenKey { expires_at }));
             }
             state(connection, &health, &call, lease)
         })
         .await
     }
 
-    /// Makes the lease of a call that runs end later: after the time `lease` from now.
+    /// Extends the lease of a running call to the time `lease` from now.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -89,15 +91,19 @@ impl Store {
         .await
     }
 
-    /// Gives back the key of a call that has done nothing, so that the next call with it runs.
+    /// Releases the key of a call that has done nothing, so that the next call with the key runs.
+    /// Does nothing if it was released before, even if another call has taken it since. So it may be
+    /// repeated when its answer was lost.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn release_idempotent(&self, id: &str) -> Result<(), StoreError> {
+    pub async fn release_idempotent(&self, id: &str, taken: TakenKey) -> Result<(), StoreError> {
         let id = id.to_owned();
         self.write(Durability::ProcessKill, move |connection| {
-            connection
-                .execute("DELETE FROM idempotency_keys WHERE id = $1 AND leased_until IS NOT NULL", values![&id])?;
+            connection.execute(
+                "DELETE FROM idempotency_keys WHERE id = $1 AND expires_at = $2 AND leased_until IS NOT NULL",
+                values![&id, taken.expires_at],
+            )?;
             Ok(())
         })
         .await
@@ -119,8 +125,8 @@ impl Store {
     }
 }
 
-/// The state of a key that is there. A call whose lease has ended still runs until this process has seen the lease abandoned
-/// ([`crate::health`]): its gateway may be about to store its end.
+/// The state of an existing key. A call whose lease has ended still runs until this process has
+/// seen the lease abandoned ([`crate::health`]): its gateway may be about to store its end.
 fn state(
     connection: &mut dyn Connection,
     health: &Health,
@@ -133,7 +139,7 @@ fn state(
         values![millis(lease), &call.id],
     )?;
     Ok(match found {
-        // Another call has just given it back.
+        // Another call has just released it.
         None => KeyState::Running,
         Some(found) if found.fingerprint != call.fingerprint => KeyState::OfOtherRequest,
         Some(Found { leased_until: Some(until), has_ended, .. }) => {

@@ -15,7 +15,8 @@ pub struct IdempotentCall {
 }
 
 impl IdempotentCall {
-    /// A call of a tenant's user with this key. `request` are the parts that make two calls the same.
+    /// A call of a tenant's user with this key. `request` are the parts that make two calls the
+    /// same.
     pub fn new(tenant: &str, subject: &str, key: &str, request: &[&[u8]]) -> Self {
         let id = sha256_hex(&joined(&[tenant.as_bytes(), subject.as_bytes(), key.as_bytes()]));
         Self { id, tenant: tenant.to_owned(), fingerprint: sha256(&joined(request)) }
@@ -27,7 +28,7 @@ impl IdempotentCall {
     }
 }
 
-/// Parts one after the other, each behind its length, so that other parts never make the same bytes.
+/// Each part is preceded by its length, so that different parts never give the same bytes.
 fn joined(parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for part in parts {
@@ -37,16 +38,24 @@ fn joined(parts: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
+/// A key that a call has taken. It names the call itself, because the key may be given back and
+/// taken by another call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TakenKey {
+    /// The time until which the key is kept, by the clock of the database. It never changes.
+    pub(super) expires_at: i64,
+}
+
 /// The state of a key when a call with it arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyState {
     /// The key is new. It belongs to this call from now on.
-    New,
+    New(TakenKey),
     /// The key belongs to another request.
     OfOtherRequest,
     /// The first call still runs.
     Running,
-    /// The gateway that ran the first call has died. Nobody knows what was done.
+    /// The gateway that ran the first call has died. The effect of the call is unknown.
     Lost,
     /// The first call has ended with this answer, sealed with [`IdempotentCall::answer_context`].
     Ended(Sealed),

@@ -1,19 +1,20 @@
 //! The integration that a call runs on.
 //!
-//! Every statement reads a limited number of rows by an index, so that a call of an application with many users costs no more than
-//! one with few.
+//! Every statement reads a limited number of rows by an index, so that a call of an application
+//! with many users costs no more than one with few.
 
-use super::queries::{find, select};
+use super::queries::{find_integration, select};
 use super::{AuthType, Choice, Holder, Integration};
 use crate::connection::Connection;
 use crate::value::values;
 use crate::{Store, StoreError};
 
-/// Most identifiers that are offered to a caller that has to name one.
-const CANDIDATES: u32 = 50;
+/// Maximum number of identifiers that are offered to a caller that has to name one.
+const MAX_CANDIDATES: u32 = 50;
 
 impl Store {
-    /// Chooses among a holder's integrations of one auth type: the named one, else the selected one, else the only one.
+    /// Chooses among a holder's integrations of one auth type: the named one, else the selected
+    /// one, else the only one.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -26,7 +27,9 @@ impl Store {
         let (holder, named) = (holder.clone(), named.map(str::to_owned));
         self.read(move |connection| {
             let chosen = match &named {
-                Some(named) => find(connection, &holder, named)?.filter(|found| found.auth_type == auth_type),
+                Some(named) => {
+                    find_integration(connection, &holder, named)?.filter(|found| found.auth_type == auth_type)
+                }
                 None => match selected(connection, &holder, auth_type)? {
                     Some(selected) => Some(selected),
                     None => only(connection, &holder, auth_type)?,
@@ -52,7 +55,7 @@ fn selected(
     )
 }
 
-/// Returns the integration of a holder that has one.
+/// Returns the only integration of a holder.
 fn only(
     connection: &mut dyn Connection,
     holder: &Holder,
@@ -75,7 +78,7 @@ fn candidates(
     connection.all(
         "SELECT user_identifier FROM integrations
          WHERE tenant = $1 AND subject = $2 AND connector = $3 AND auth_type = $4 ORDER BY user_identifier LIMIT $5",
-        values![&holder.tenant, &holder.subject, &holder.connector, auth_type.name(), CANDIDATES],
+        values![&holder.tenant, &holder.subject, &holder.connector, auth_type.name(), MAX_CANDIDATES],
     )
 }
 
@@ -121,7 +124,7 @@ mod tests {
     }
 
     async fn a_limited_number_of_candidates_is_offered(site: Site) {
-        for number in 0..=CANDIDATES {
+        for number in 0..=MAX_CANDIDATES {
             connect(&site.store, &format!("user{number:02}")).await;
         }
         let offered = chosen(&site, AuthType::OAuth2, None).await;

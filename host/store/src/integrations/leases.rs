@@ -1,10 +1,13 @@
-//! Refresh leases: of all gateways on one database, one at a time refreshes the tokens of an integration.
+//! Refresh leases. Of all gateways on one database, one at a time refreshes the tokens of an
+//! integration.
 //!
-//! A lease ends if its worker does not renew it, because the worker may have died. A worker may also be slower than the lease.
-//! Each lease therefore has a number, the fence, which is higher than every earlier fence of the integration. A write with an
-//! old fence has no effect, so a slow worker cannot overwrite the tokens of its successor.
+//! A lease ends if its worker does not renew it, because the worker may have died. A worker may
+//! also be slower than the lease. Each lease therefore has a number, the fence, which is higher
+//! than every earlier fence of the integration. A write with an old fence has no effect, so a slow
+//! worker cannot overwrite the tokens of its successor.
 //!
-//! The clock of the database says when a lease ends, but it does not give the lease to another process: see [`crate::health`].
+//! The clock of the database says when a lease ends, but it does not give the lease to another
+//! process: see [`crate::health`].
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -15,8 +18,8 @@ use crate::value::values;
 use crate::{Store, StoreError};
 
 impl Store {
-    /// Returns the ids of active integrations whose tokens are due for a refresh at `now` and that have no lease. The most
-    /// urgent one comes first.
+    /// Returns the ids of active integrations whose tokens are due for a refresh at `now` and that
+    /// have no lease. The most urgent one comes first.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -33,8 +36,8 @@ impl Store {
         .await
     }
 
-    /// Returns the ids of active integrations whose tokens have expired at `now` and that no refresh can help. The oldest one
-    /// comes first.
+    /// Returns the ids of active integrations whose tokens have expired at `now` and that no
+    /// refresh can help. The oldest one comes first.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -50,17 +53,19 @@ impl Store {
         .await
     }
 
-    /// Takes the lease of an integration for the time `life`, by the clock of the database, and returns its fence. Returns
-    /// `None` if another worker has the lease, or if there is no such integration.
+    /// Takes the lease of an integration for the time `life`, by the clock of the database, and
+    /// returns its fence. Returns `None` if another worker has the lease, or if there is no such
+    /// integration.
     ///
-    /// A lease that has ended without a release is taken over once this process has seen it abandoned ([`crate::health`]). So
-    /// callers repeat the call.
+    /// A lease that has ended without a release is taken over once this process has seen it
+    /// abandoned ([`crate::health`]). So callers repeat the call.
     ///
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn lease_refresh(&self, id: &str, life: Duration) -> Result<Option<i64>, StoreError> {
         let (id, health) = (id.to_owned(), Arc::clone(&self.health));
-        // A database server may lose its power while the worker continues. Its lease must not be given to another one then.
+        // A database server may lose its power while the worker continues. Its lease must then not
+        // be given to another one.
         self.write(Durability::PowerLoss, move |connection| {
             let taken = connection.optional(
                 "UPDATE integrations SET fence = fence + 1, leased_until = now_ms() + $1
@@ -89,8 +94,8 @@ impl Store {
         .await
     }
 
-    /// Makes a lease end later: after the time `life` from now. Does nothing if it was released, or if another worker has taken the
-    /// lease since.
+    /// Extends a lease to the time `life` from now. Does nothing if it was released, or if another
+    /// worker has taken the lease since.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -110,7 +115,7 @@ impl Store {
     /// Releases a lease. Does nothing if another worker has taken the lease since.
     ///
     /// # Errors
-    /// Fails if the database does not answer. The lease then ends by itself.
+    /// Fails if the database does not answer. The lease then expires.
     pub async fn release_refresh(&self, id: &str, fence: i64) -> Result<(), StoreError> {
         let id = id.to_owned();
         self.write(Durability::ProcessKill, move |connection| {

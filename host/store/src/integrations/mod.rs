@@ -10,7 +10,7 @@ mod leases;
 mod queries;
 mod types;
 
-pub(crate) use self::queries::{connect, read_sealed};
+pub(crate) use self::queries::{read_sealed, upsert_integration};
 pub use self::types::{Account, AuthType, Choice, Details, Holder, Integration, IntegrationFilter, Status};
 
 #[cfg(test)]

@@ -20,28 +20,31 @@ const SET_DETAILS: &str =
     expires_at = $7, last_refreshed_at = $8, next_refresh_at = $9, data_key = $10, secret = $11,
     version = version + 1, updated_at = now_ms()";
 
-/// The status at this moment. An active integration has expired when its tokens have, if no refresh can help.
+/// The status at this moment. An active integration has expired when its tokens have, if no refresh
+/// can help.
 const STATUS_NOW: &str = "CASE WHEN status = 'active' AND expires_at <= now_ms() AND next_refresh_at IS NULL
     THEN 'expired' ELSE status END";
 
 impl Store {
-    /// Stores an integration. If the holder already has one under this `user_identifier`, that one is overwritten: it keeps
-    /// its id and its selection. It also keeps the connector's stored values, unless the account is another one. The same
-    /// transaction stores the webhooks that `tell` of it.
+    /// Stores an integration. If the holder already has one under this `user_identifier`, that one
+    /// is overwritten: it keeps its id and its selection. It also keeps the connector's stored
+    /// values, unless the account is another one. The same transaction stores the `deliveries` of
+    /// webhooks about it.
     ///
     /// # Errors
-    /// Fails with [`StoreError::TooManyIntegrations`] if the holder has too many, or if the database does not answer.
+    /// Fails with [`StoreError::TooManyIntegrations`] if the holder has too many, or if the
+    /// database does not answer.
     pub async fn connect_integration(
         &self,
         holder: &Holder,
         user_identifier: &str,
         auth_type: AuthType,
         details: Details,
-        tell: Vec<NewDelivery>,
+        deliveries: Vec<NewDelivery>,
     ) -> Result<Integration, StoreError> {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
         self.write(Durability::PowerLoss, move |connection| {
-            connect(connection, &holder, &user_identifier, auth_type, &details, &tell)
+            upsert_integration(connection, &holder, &user_identifier, auth_type, &details, &deliveries)
         })
         .await
     }
@@ -52,7 +55,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn integration(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, StoreError> {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
-        self.read(move |connection| find(connection, &holder, &user_identifier)).await
+        self.read(move |connection| find_integration(connection, &holder, &user_identifier)).await
     }
 
     /// Returns the integration with an id, if there is one.
@@ -64,7 +67,8 @@ impl Store {
         self.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
     }
 
-    /// Returns all integrations of a holder, the oldest first. A holder may have so many that only tests read them all.
+    /// Returns all integrations of a holder, the oldest first. A holder may have so many that only
+    /// tests read them all.
     #[cfg(test)]
     pub(crate) async fn integrations_of(&self, holder: &Holder) -> Result<Vec<Integration>, StoreError> {
         let holder = holder.clone();
@@ -77,7 +81,8 @@ impl Store {
         .await
     }
 
-    /// Returns a page of a user's integrations with any connector, in the order of connectors and user identifiers.
+    /// Returns a page of a user's integrations with any connector, in the order of connectors and
+    /// user identifiers.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -106,8 +111,8 @@ impl Store {
         .await
     }
 
-    /// Selects an integration for calls that name no integration, instead of the one that was selected before. Returns `None`
-    /// and changes nothing if there is no such integration.
+    /// Selects an integration for calls that name no integration, instead of the previously
+    /// selected one. Returns `None` and changes nothing if there is no such integration.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -120,8 +125,8 @@ impl Store {
         self.write(Durability::PowerLoss, move |connection| select_one(connection, &holder, &user_identifier)).await
     }
 
-    /// Writes the details, and stores the webhooks that `tell` of it. Returns `None` and writes nothing if the integration no
-    /// longer has `expected_version` or was deleted.
+    /// Writes the details, and stores the `deliveries` of webhooks about it. Returns `None` and
+    /// writes nothing if the integration no longer has `expected_version` or was deleted.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -130,7 +135,7 @@ impl Store {
         id: &str,
         expected_version: i64,
         details: Details,
-        tell: Vec<NewDelivery>,
+        deliveries: Vec<NewDelivery>,
     ) -> Result<Option<Integration>, StoreError> {
         let id = id.to_owned();
         self.write(Durability::PowerLoss, move |connection| {
@@ -138,13 +143,14 @@ impl Store {
                 &format!("UPDATE integrations SET {SET_DETAILS} WHERE id = $12 AND version = $13 RETURNING {COLUMNS}"),
                 &with_details(&details, values![&id, expected_version]),
             )?;
-            tell_if_written(connection, written, &tell)
+            store_deliveries_if_written(connection, written, &deliveries)
         })
         .await
     }
 
-    /// As [`Store::update_integration`], for the worker that has the lease with this fence. Releases the lease, and stores the
-    /// webhooks that `tell` of it. Returns `None` and writes nothing if another worker has taken a lease since.
+    /// As [`Store::update_integration`], for the worker that has the lease with this fence.
+    /// Releases the lease, and stores the `deliveries` of webhooks about it. Returns `None` and
+    /// writes nothing if another worker has taken a lease since.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -154,7 +160,7 @@ impl Store {
         expected_version: i64,
         fence: i64,
         details: Details,
-        tell: Vec<NewDelivery>,
+        deliveries: Vec<NewDelivery>,
     ) -> Result<Option<Integration>, StoreError> {
         let id = id.to_owned();
         self.write(Durability::PowerLoss, move |connection| {
@@ -165,17 +171,23 @@ impl Store {
                 ),
                 &with_details(&details, values![&id, expected_version, fence]),
             )?;
-            tell_if_written(connection, written, &tell)
+            store_deliveries_if_written(connection, written, &deliveries)
         })
         .await
     }
 
-    /// Deletes an integration and the values that its connector stored for it, and stores the webhooks that `tell` of it.
-    /// Returns `false` and changes nothing if it no longer has this version or was deleted before.
+    /// Deletes an integration and the values that its connector stored for it, and stores the
+    /// `deliveries` of webhooks about it. Returns `false` and changes nothing if it no longer has
+    /// this version or was deleted before.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn delete_integration(&self, id: &str, version: i64, tell: Vec<NewDelivery>) -> Result<bool, StoreError> {
+    pub async fn delete_integration(
+        &self,
+        id: &str,
+        version: i64,
+        deliveries: Vec<NewDelivery>,
+    ) -> Result<bool, StoreError> {
         let id = id.to_owned();
         self.write(Durability::PowerLoss, move |connection| {
             let connector: Option<String> = connection.optional(
@@ -183,8 +195,8 @@ impl Store {
                 values![&id, version],
             )?;
             let Some(connector) = connector else { return Ok(false) };
-            storage::clear(connection, &connector, &id)?;
-            webhooks::insert(connection, &tell)?;
+            storage::clear_values(connection, &connector, &id)?;
+            webhooks::insert_deliveries(connection, &deliveries)?;
             Ok(true)
         })
         .await
@@ -192,17 +204,17 @@ impl Store {
 }
 
 /// Stores an integration. See [`Store::connect_integration`].
-pub(crate) fn connect(
+pub(crate) fn upsert_integration(
     connection: &mut dyn Connection,
     holder: &Holder,
     user_identifier: &str,
     auth_type: AuthType,
     details: &Details,
-    tell: &[NewDelivery],
+    deliveries: &[NewDelivery],
 ) -> Result<Integration, StoreError> {
     let id = random_id("int_")?;
     prepare_to_connect(connection, holder, user_identifier, &details.account)?;
-    webhooks::insert(connection, tell)?;
+    webhooks::insert_deliveries(connection, deliveries)?;
     connection.one(
         &format!(
             "INSERT INTO integrations (status, reason, account_id, account_email, account_name, scopes, expires_at,
@@ -225,8 +237,8 @@ pub(crate) fn connect(
     )
 }
 
-/// Checks the limit of a new integration. Deletes the connector's stored values of an existing one if the account is another
-/// one, so that one account never sees the values of another.
+/// Checks the limit of a new integration. Deletes the connector's stored values of an existing one
+/// if the account is another one, so that one account never sees the values of another.
 fn prepare_to_connect(
     connection: &mut dyn Connection,
     holder: &Holder,
@@ -234,30 +246,31 @@ fn prepare_to_connect(
     account: &Account,
 ) -> Result<(), StoreError> {
     let Holder { tenant, subject, connector } = holder;
-    // Without the lock, two calls that connect different accounts at once would both find the previous account.
+    // Without the lock, two calls that connect different accounts at the same time would both find
+    // the previous account.
     connection.lock(&format!("connection\0{tenant}\0{subject}\0{connector}\0{user_identifier}"))?;
-    let Some(former) = find(connection, holder, user_identifier)? else {
+    let Some(previous) = find_integration(connection, holder, user_identifier)? else {
         return caps::check_integrations(connection, holder);
     };
-    if account.id.is_some() && account.id != former.details.account.id {
-        storage::clear(connection, connector, &former.id)?;
+    if account.id.is_some() && account.id != previous.details.account.id {
+        storage::clear_values(connection, connector, &previous.id)?;
     }
     Ok(())
 }
 
-/// Stores the webhooks that tell of a change, if it was written.
-fn tell_if_written(
+/// Stores the deliveries of webhooks about a change, if the change was written.
+fn store_deliveries_if_written(
     connection: &mut dyn Connection,
     written: Option<Integration>,
-    tell: &[NewDelivery],
+    deliveries: &[NewDelivery],
 ) -> Result<Option<Integration>, StoreError> {
     if written.is_some() {
-        webhooks::insert(connection, tell)?;
+        webhooks::insert_deliveries(connection, deliveries)?;
     }
     Ok(written)
 }
 
-pub(super) fn find(
+pub(super) fn find_integration(
     connection: &mut dyn Connection,
     holder: &Holder,
     user_identifier: &str,
@@ -274,9 +287,9 @@ fn select_one(
     user_identifier: &str,
 ) -> Result<Option<Integration>, StoreError> {
     let Holder { tenant, subject, connector } = holder;
-    // Without the lock, two calls at once could each leave an integration selected.
+    // Without the lock, two calls at the same time could each leave an integration selected.
     connection.lock(&format!("selection\0{tenant}\0{subject}\0{connector}"))?;
-    let Some(mut integration) = find(connection, holder, user_identifier)? else { return Ok(None) };
+    let Some(mut integration) = find_integration(connection, holder, user_identifier)? else { return Ok(None) };
     if !integration.selected {
         connection.execute(
             "UPDATE integrations SET selected = FALSE

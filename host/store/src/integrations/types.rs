@@ -6,7 +6,8 @@ use std::time::SystemTime;
 use crate::Sealed;
 use crate::value::{FromValue, Value};
 
-/// The owner of integrations: a user of a tenant, for one connector. The store never returns integrations of another holder.
+/// The owner of integrations: a user of a tenant, for one connector. The store never returns
+/// integrations of another holder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Holder {
     /// The tenant.
@@ -18,8 +19,8 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// The context in which the secret of an integration is sealed. A secret that is moved to another integration cannot be
-    /// unsealed there.
+    /// The context in which the secret of an integration is sealed. A secret that is moved to
+    /// another integration cannot be unsealed there.
     pub fn secret_context<'a>(&'a self, user_identifier: &'a str) -> [&'a str; 5] {
         ["integration", &self.tenant, &self.subject, &self.connector, user_identifier]
     }
@@ -127,7 +128,8 @@ pub struct Account {
 pub struct Details {
     /// The state of the integration.
     pub status: Status,
-    /// The reason for the last failure and who has to act, as JSON text. The store does not interpret it.
+    /// The reason for the last failure and who has to act, as JSON text. The store does not
+    /// interpret it.
     pub reason: Option<String>,
     /// The connected account.
     pub account: Account,
@@ -137,7 +139,8 @@ pub struct Details {
     pub expires_at: Option<SystemTime>,
     /// Time of the last refresh.
     pub last_refreshed_at: Option<SystemTime>,
-    /// Time from which [`crate::Store::due_for_refresh`] lists the integration. `None` if it needs no refresh.
+    /// Time from which [`crate::Store::due_for_refresh`] lists the integration. `None` if it needs
+    /// no refresh.
     pub next_refresh_at: Option<SystemTime>,
     /// The tokens or the API key, sealed with [`Holder::secret_context`].
     pub secret: Option<Sealed>,
@@ -146,7 +149,8 @@ pub struct Details {
 /// A user's account at a provider, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Integration {
-    /// The primary key. It also separates the key-value storage of this integration from that of others.
+    /// The primary key. It also separates the key-value storage of this integration from that of
+    /// others.
     pub id: String,
     /// The owner.
     pub holder: Holder,
@@ -154,26 +158,29 @@ pub struct Integration {
     pub user_identifier: String,
     /// The way in which the user connected the account.
     pub auth_type: AuthType,
-    /// `true` if calls that name no integration use this one. At most one integration of a holder is selected.
+    /// `true` if calls that name no integration use this one. At most one integration of a holder
+    /// is selected.
     pub selected: bool,
     /// Time at which the account was first connected.
     pub created_at: SystemTime,
     /// Time of the last write.
     pub updated_at: SystemTime,
-    /// Grows with every write of the details, so that an update can detect that another one came first.
+    /// Grows with every write of the details, so that an update can detect an earlier concurrent
+    /// one.
     pub version: i64,
     /// The part that changes.
     pub details: Details,
 }
 
-/// The integration that a call runs on, if it is clear.
+/// The result of choosing the integration of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// This one.
     One(Box<Integration>),
     /// There is no integration of the requested name, or there are several and none is selected.
     Open {
-        /// The identifiers of the holder's integrations, in alphabetical order and limited in number.
+        /// The identifiers of the holder's integrations, in alphabetical order and limited in
+        /// number.
         candidates: Vec<String>,
     },
 }
@@ -185,8 +192,8 @@ pub struct IntegrationFilter {
     pub connector: Option<String>,
     /// Only integrations in this status now.
     pub status: Option<Status>,
-    /// Connector and user identifier of the last integration of the page before.
+    /// Connector and user identifier of the last integration of the previous page.
     pub after: Option<(String, String)>,
-    /// Most integrations in the page.
+    /// Maximum number of integrations in the page.
     pub limit: u32,
 }

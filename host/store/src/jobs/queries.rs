@@ -11,8 +11,8 @@ use crate::{Sealed, Store, StoreError, webhooks};
 const SWEEP_BATCH: u32 = 500;
 
 impl Store {
-    /// Adds a job. A tenant may have at most `max_pending` pending jobs. Transactions that run at the same moment may together
-    /// exceed this by a few.
+    /// Adds a job. A tenant may have at most `max_pending` pending jobs. Concurrent transactions
+    /// may together exceed this by a few.
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyJobs`] over the limit, or if the database does not answer.
@@ -42,7 +42,7 @@ impl Store {
                     job.changes_data
                 ],
             )?;
-            job.values.iter().try_for_each(|(value, sealed)| put(connection, &job.id, *value, sealed))
+            job.values.iter().try_for_each(|(value, sealed)| put_job_value(connection, &job.id, *value, sealed))
         })
         .await
     }
@@ -72,7 +72,7 @@ impl Store {
     pub async fn jobs_of(&self, tenant: &str, subject: &str, filter: JobFilter) -> Result<Vec<Job>, StoreError> {
         let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
         self.read(move |connection| {
-            // Every id begins with `job_`, so `k` is behind all of them.
+            // Every id begins with `job_`, so `k` sorts after all of them.
             let before = filter.before.as_deref().unwrap_or("k");
             let status = filter.status.map(|status| status.name());
             connection.all(
@@ -101,8 +101,9 @@ impl Store {
         .await
     }
 
-    /// Ends a job, for the worker or caller that knows the job with this fence, and stores the webhooks that tell of it. Returns
-    /// `false` and writes nothing if the job was taken or ended since.
+    /// Ends a job, for the worker or caller that knows the job with this fence, and stores the
+    /// webhooks about it. Returns `false` and writes nothing if the job was taken or ended in the
+    /// meantime.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -119,12 +120,12 @@ impl Store {
             if written == 0 {
                 return Ok(false);
             }
-            // The database keeps no secret without need.
-            for former in [JobValue::Input, JobValue::Progress] {
-                connection.execute("DELETE FROM job_values WHERE id = $1", values![former.row(&id)])?;
+            // The database keeps no secret that is no longer needed.
+            for value in [JobValue::Input, JobValue::Progress] {
+                connection.execute("DELETE FROM job_values WHERE id = $1", values![value.row(&id)])?;
             }
-            put(connection, &id, value, &ended.value)?;
-            webhooks::insert(connection, &ended.deliveries)?;
+            put_job_value(connection, &id, value, &ended.value)?;
+            webhooks::insert_deliveries(connection, &ended.deliveries)?;
             Ok(true)
         })
         .await
@@ -153,8 +154,8 @@ impl Store {
     }
 }
 
-/// Stores a value of a job, in place of a former one.
-pub(super) fn put(
+/// Stores a value of a job, and replaces a previous one.
+pub(super) fn put_job_value(
     connection: &mut dyn Connection,
     job: &str,
     value: JobValue,

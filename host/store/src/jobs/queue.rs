@@ -1,9 +1,10 @@
 //! The queue of jobs, which all gateways on one database share.
 //!
-//! A gateway that runs a job has a lease on it, which it renews. The clock of the database says when a lease ends. A job is taken
-//! from its gateway once this process has seen the lease abandoned ([`crate::health`]). Each lease
-//! has a number, the fence, which is higher than that of every earlier lease of the job. A write with an old fence has no effect,
-//! so a slow gateway cannot end a job that another one has taken up since.
+//! A gateway that runs a job has a lease on it, which it renews. The clock of the database says
+//! when a lease ends. A job is taken from its gateway once this process has seen the lease
+//! abandoned ([`crate::health`]). Each lease has a number, the fence, which is higher than that of
+//! every earlier lease of the job. A write with an old fence has no effect, so a slow gateway
+//! cannot end a job that another one has taken up since.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,13 +17,13 @@ use crate::value::values;
 use crate::{Sealed, Store, StoreError};
 
 impl Store {
-    /// Takes the next pending job for the time `life`, or returns `None` if there is none. Tenants take turns, and each tenant's
-    /// oldest job is first. Tenants in `except` are passed over.
+    /// Takes the next pending job for the time `life`, or returns `None` if there is none. Tenants
+    /// take turns, and each tenant's oldest job is first. Tenants in `except` are skipped.
     ///
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn take_job(&self, life: Duration, except: Vec<String>) -> Result<Option<Job>, StoreError> {
-        // An idle gateway asks often, and must not hold the write lock.
+        // An idle gateway polls often, and must not hold the write lock.
         let waiting: Vec<String> = self
             .read(|connection| {
                 connection.all(
@@ -64,8 +65,9 @@ impl Store {
         .await
     }
 
-    /// Renews the leases of jobs, given by id and fence, for the time `life`. Returns the ids of those that were not taken up or
-    /// ended since. A lease that has ended is renewed too, unless another worker has taken up the job.
+    /// Renews the leases of jobs, given by id and fence, for the time `life`. Returns the ids of
+    /// the jobs that were neither taken up nor ended in the meantime. A lease that has ended is
+    /// renewed too, unless another worker has taken up the job.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -86,7 +88,8 @@ impl Store {
         .await
     }
 
-    /// Stores the progress of a running job. Does nothing if the job was taken or ended since.
+    /// Stores the progress of a running job. Does nothing if the job was taken or ended in the
+    /// meantime.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -99,34 +102,36 @@ impl Store {
                 values![&id, fence],
             )?;
             if running > 0 {
-                queries::put(connection, &id, JobValue::Progress, &progress)?;
+                queries::put_job_value(connection, &id, JobValue::Progress, &progress)?;
             }
             Ok(())
         })
         .await
     }
 
-    /// Puts a running job back into the queue, from which it is not taken before `pause` has passed. This attempt does not count.
-    /// Returns `false` and writes nothing if the job was taken or ended since.
+    /// Puts a running job back into the queue, from which it is not taken before `delay` has
+    /// passed. This attempt does not count. Returns `false` and writes nothing if the job was taken
+    /// or ended in the meantime.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn put_back_job(&self, id: &str, fence: i64, pause: Duration) -> Result<bool, StoreError> {
+    pub async fn put_back_job(&self, id: &str, fence: i64, delay: Duration) -> Result<bool, StoreError> {
         let id = id.to_owned();
         self.write(Durability::PowerLoss, move |connection| {
             let written = connection.execute(
                 "UPDATE jobs SET status = 'pending', due_at = now_ms() + $1, attempts = attempts - 1, leased_until = NULL
                  WHERE id = $2 AND fence = $3 AND status = 'running'",
-                values![millis(pause), &id, fence],
+                values![millis(delay), &id, fence],
             )?;
             Ok(written > 0)
         })
         .await
     }
 
-    /// Takes jobs from gateways that died. Those that only read go back into the queue. Returns their number, and the others, which
-    /// must not be run again: jobs that change data, and those that have begun `max_attempts` times. `life` is the time of a lease.
-    /// A gateway is taken for dead once this process has seen its leases abandoned, so callers repeat the call.
+    /// Takes jobs from gateways that died. Those that only read go back into the queue. Returns
+    /// their number, and the others, which must not be run again: jobs that change data, and those
+    /// that have begun `max_attempts` times. `life` is the time of a lease. A gateway is taken for
+    /// dead once this process has seen its leases abandoned, so callers repeat the call.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -140,7 +145,8 @@ impl Store {
         // Gateways look often, and must not hold the write lock for nothing.
         let lost: Vec<(Job, i64)> = self
             .read(move |connection| {
-                // A lease that would last longer than `life` is the trace of a clock that was set back.
+                // A lease that would last longer than `life` is the trace of a clock that was set
+                // back.
                 let ended: Vec<(Job, i64)> = connection.all(
                     &format!(
                         "SELECT {COLUMNS}, leased_until FROM jobs WHERE status = 'running'

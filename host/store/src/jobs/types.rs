@@ -10,8 +10,8 @@ use crate::time::to_millis;
 use crate::value::{FromRow, FromValue, Row, Value};
 use crate::{NewDelivery, Sealed, StoreError};
 
-/// Makes the id of a job. Ids grow with the time of creation, and also within one millisecond of a process. So the order of ids
-/// is the order of jobs. The last 64 bits are random.
+/// Makes the id of a job. Ids grow with the time of creation, and also within one millisecond of a
+/// process. The order of ids is therefore the order of jobs. The last 64 bits are random.
 ///
 /// # Errors
 /// If the operating system provides no random numbers.
@@ -76,9 +76,11 @@ impl FromValue for JobStatus {
 pub enum JobValue {
     /// The body of the call.
     Input,
-    /// The URLs that are told of the end.
+    /// The URLs that are notified of the end.
     Callbacks,
-    /// The part that is done, while the job runs.
+    /// The name of the span of the call that added the job.
+    Trace,
+    /// The progress, while the job runs.
     Progress,
     /// The answer of the operation.
     Result,
@@ -91,6 +93,7 @@ impl JobValue {
         match self {
             Self::Input => "input",
             Self::Callbacks => "callbacks",
+            Self::Trace => "trace",
             Self::Progress => "progress",
             Self::Result => "result",
             Self::Error => "error",
@@ -108,7 +111,7 @@ impl JobValue {
     }
 }
 
-/// A job that is to be added.
+/// A job to add.
 #[derive(Clone, Debug)]
 pub struct NewJob {
     /// Made by [`new_job_id`].
@@ -125,7 +128,7 @@ pub struct NewJob {
     pub user_identifier: Option<String>,
     /// `true` if the job must not run a second time after it was cut off.
     pub changes_data: bool,
-    /// The sealed [`JobValue::Input`], and perhaps [`JobValue::Callbacks`].
+    /// The sealed [`JobValue::Input`], and perhaps [`JobValue::Callbacks`] and [`JobValue::Trace`].
     pub values: Vec<(JobValue, Sealed)>,
 }
 
@@ -152,7 +155,7 @@ pub struct Job {
     pub attempts: u64,
     /// Grows each time the job is taken or ends. A write with an old fence has no effect.
     pub fence: i64,
-    /// Time at which the caller asked for the job.
+    /// Time at which the caller requested the job.
     pub created_at: SystemTime,
     /// Time at which a worker first took the job.
     pub started_at: Option<SystemTime>,
@@ -198,7 +201,7 @@ pub struct Ended {
     pub finished_at: SystemTime,
     /// Time from which the job is deleted.
     pub expires_at: SystemTime,
-    /// The webhooks that tell of the end.
+    /// The webhooks about the end.
     pub deliveries: Vec<NewDelivery>,
 }
 

@@ -13,10 +13,12 @@ impl Store {
     /// Stores a key that a command has created.
     ///
     /// # Errors
-    /// Fails with [`StoreError::Duplicate`] if the key is already stored, or if the database does not answer.
+    /// Fails with [`StoreError::Duplicate`] if the key is already stored, or if the database does
+    /// not answer.
     pub async fn create_key(&self, key: NewApiKey) -> Result<(), StoreError> {
-        let created =
-            self.write(Durability::PowerLoss, move |connection| insert(connection, &key, KeyOrigin::Command)).await?;
+        let created = self
+            .write(Durability::PowerLoss, move |connection| insert_key(connection, &key, KeyOrigin::Command))
+            .await?;
         if created { Ok(()) } else { Err(StoreError::Duplicate) }
     }
 
@@ -28,7 +30,7 @@ impl Store {
         self.write(Durability::PowerLoss, move |connection| {
             connection.lock(LOCK)?;
             let is_empty: bool = connection.one("SELECT count(*) = 0 FROM api_keys", &[])?;
-            Ok(is_empty && insert(connection, &key, KeyOrigin::FirstStart)?)
+            Ok(is_empty && insert_key(connection, &key, KeyOrigin::FirstStart)?)
         })
         .await
     }
@@ -46,7 +48,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn keys(&self) -> Result<Vec<ApiKey>, StoreError> {
-        self.read(list).await
+        self.read(list_keys).await
     }
 
     /// Returns all keys, and the revision at which they were read.
@@ -54,12 +56,13 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn keys_at_revision(&self) -> Result<(i64, Vec<ApiKey>), StoreError> {
-        // The revision is read first. A key that changes between the two statements is then read again at the next check.
-        // In the other order the change could be missed.
-        self.read(|connection| Ok((revision(connection)?, list(connection)?))).await
+        // The revision is read first. A key that changes between the two statements is then read
+        // again at the next check. In the other order the change could be missed.
+        self.read(|connection| Ok((revision(connection)?, list_keys(connection)?))).await
     }
 
-    /// Returns a number that grows with every change of a key by any process. A use of a key is not a change.
+    /// Returns a number that grows with every change of a key by any process. A use of a key is not
+    /// a change.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -76,7 +79,8 @@ impl Store {
         self.write(Durability::PowerLoss, move |connection| {
             connection.lock(LOCK)?;
             let key: Option<ApiKey> = connection.optional(&select("WHERE id = $1"), values![&id])?;
-            // A key that a newer value of the environment variable has replaced keeps its time, but cannot be adopted again.
+            // A key that a newer value of the environment variable has replaced keeps its time, but
+            // cannot be adopted again.
             connection.execute(
                 "UPDATE api_keys SET revoked_at = coalesce(revoked_at, now_ms()), revoked_by_person = TRUE WHERE id = $1",
                 values![&id],
@@ -95,7 +99,8 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn note_keys_used(&self, mut ids: Vec<KeyId>) -> Result<(), StoreError> {
-        // All gateways write the rows in the same order, so that two of them never wait for each other's rows.
+        // All gateways write the rows in the same order, so that two of them never wait for each
+        // other's rows.
         ids.sort_by(|left, right| left.0.cmp(&right.0));
         self.write(Durability::ProcessKill, move |connection| {
             ids.iter().try_for_each(|id| {
@@ -110,12 +115,12 @@ fn revision(connection: &mut dyn Connection) -> Result<i64, StoreError> {
     connection.one("SELECT number FROM revisions WHERE subject = 'api_keys'", &[])
 }
 
-fn list(connection: &mut dyn Connection) -> Result<Vec<ApiKey>, StoreError> {
+fn list_keys(connection: &mut dyn Connection) -> Result<Vec<ApiKey>, StoreError> {
     connection.all(&select("ORDER BY created_at, id"), &[])
 }
 
 /// Returns `false` if the key was already stored.
-fn insert(connection: &mut dyn Connection, key: &NewApiKey, origin: KeyOrigin) -> Result<bool, StoreError> {
+fn insert_key(connection: &mut dyn Connection, key: &NewApiKey, origin: KeyOrigin) -> Result<bool, StoreError> {
     let added = connection.execute(
         "INSERT INTO api_keys (id, name, tenant, subject, scopes, hash, prefix, origin, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now_ms()) ON CONFLICT (hash) DO NOTHING",
@@ -126,13 +131,14 @@ fn insert(connection: &mut dyn Connection, key: &NewApiKey, origin: KeyOrigin) -
 
 fn adopt(connection: &mut dyn Connection, key: &NewApiKey) -> Result<KeyAdoption, StoreError> {
     connection.lock(LOCK)?;
-    let former = by_hash(connection, &key.hash)?;
-    if let Some(former) = &former {
-        let same_rights = former.scopes == key.scopes && former.tenant == key.tenant && former.subject == key.subject;
+    let previous = by_hash(connection, &key.hash)?;
+    if let Some(previous) = &previous {
+        let same_rights =
+            previous.scopes == key.scopes && previous.tenant == key.tenant && previous.subject == key.subject;
         if !same_rights {
-            return Ok(KeyAdoption::OtherRights(former.id.clone()));
+            return Ok(KeyAdoption::OtherRights(previous.id.clone()));
         }
-        if connection.one("SELECT revoked_by_person FROM api_keys WHERE id = $1", values![&former.id])? {
+        if connection.one("SELECT revoked_by_person FROM api_keys WHERE id = $1", values![&previous.id])? {
             return Ok(KeyAdoption::Revoked);
         }
     }
@@ -140,13 +146,13 @@ fn adopt(connection: &mut dyn Connection, key: &NewApiKey) -> Result<KeyAdoption
         "UPDATE api_keys SET revoked_at = now_ms() WHERE origin = $1 AND hash <> $2 AND revoked_at IS NULL",
         values![KeyOrigin::Environment, &key.hash],
     )?;
-    match former {
-        Some(former) if former.revoked_at.is_some() => {
-            connection.execute("UPDATE api_keys SET revoked_at = NULL WHERE id = $1", values![&former.id])?;
+    match previous {
+        Some(previous) if previous.revoked_at.is_some() => {
+            connection.execute("UPDATE api_keys SET revoked_at = NULL WHERE id = $1", values![&previous.id])?;
         }
         Some(_) => {}
         None => {
-            insert(connection, key, KeyOrigin::Environment)?;
+            insert_key(connection, key, KeyOrigin::Environment)?;
         }
     }
     Ok(KeyAdoption::Accepted)

@@ -55,8 +55,8 @@ pub struct ApiKey {
     pub scopes: String,
     /// SHA-256 of the key.
     pub hash: KeyHash,
-    /// The first characters of the key, so that people recognise it. Empty if a person chose the key, because then these
-    /// characters could help to guess it.
+    /// The first characters of the key, so that people recognise it. Empty if a person chose the
+    /// key, because then these characters could help to guess it.
     pub prefix: String,
     /// Time at which the key was stored.
     pub created_at: SystemTime,
@@ -66,7 +66,7 @@ pub struct ApiKey {
     pub last_used_at: Option<SystemTime>,
 }
 
-/// A key that is to be stored. The fields are those of [`ApiKey`].
+/// A key to store. The fields are those of [`ApiKey`].
 #[derive(Clone, Debug)]
 pub struct NewApiKey {
     /// See [`ApiKey::id`].

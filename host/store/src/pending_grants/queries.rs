@@ -2,7 +2,7 @@
 
 use super::{FoundGrant, PendingGrant};
 use crate::connection::Durability;
-use crate::integrations::connect;
+use crate::integrations::upsert_integration;
 use crate::value::{FromRow, Row, values};
 use crate::{AuthType, Details, Holder, Integration, NewDelivery, Sealed, StateHash, Store, StoreError};
 
@@ -62,8 +62,8 @@ impl Store {
         .await
     }
 
-    /// Deletes a grant and stores its integration, as [`Store::connect_integration`] does. Returns `None` and changes nothing if
-    /// the grant is no longer there.
+    /// Deletes a grant and stores its integration, as [`Store::connect_integration`] does. Returns
+    /// `None` and changes nothing if the grant no longer exists.
     ///
     /// # Errors
     /// As [`Store::connect_integration`].
@@ -72,14 +72,15 @@ impl Store {
         grant: PendingGrant,
         auth_type: AuthType,
         details: Details,
-        tell: Vec<NewDelivery>,
+        deliveries: Vec<NewDelivery>,
     ) -> Result<Option<Integration>, StoreError> {
         self.write(Durability::PowerLoss, move |connection| {
             let deleted = connection.execute("DELETE FROM pending_grants WHERE hash = $1", values![&grant.hash])?;
             if deleted == 0 {
                 return Ok(None);
             }
-            connect(connection, &grant.holder, &grant.user_identifier, auth_type, &details, &tell).map(Some)
+            upsert_integration(connection, &grant.holder, &grant.user_identifier, auth_type, &details, &deliveries)
+                .map(Some)
         })
         .await
     }

@@ -7,7 +7,8 @@ use crate::{Holder, Sealed, StateHash};
 /// A grant that waits for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingGrant {
-    /// SHA-256 of the completion. The completion itself is not stored, so that a reader of the database cannot confirm the grant.
+    /// SHA-256 of the completion. The completion itself is not stored, so that a reader of the
+    /// database cannot confirm the grant.
     pub hash: StateHash,
     /// The holder that began the authorization.
     pub holder: Holder,
@@ -24,7 +25,7 @@ pub struct PendingGrant {
 pub enum FoundGrant {
     /// This one.
     Pending(Box<PendingGrant>),
-    /// The grant is of another user of the tenant.
+    /// The grant belongs to another user of the tenant.
     OfOtherSubject,
     /// There is no such grant: it never existed, was confirmed before, or has expired.
     Unknown,

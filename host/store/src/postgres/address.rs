@@ -9,9 +9,10 @@ use url::form_urlencoded;
 
 use super::error::PostgresError;
 
-/// Time without a confirmation of sent data after which the connection counts as broken. It is shorter than
-/// [`RECOVERY`](crate::health::RECOVERY), so that new tokens are sent again on another connection in that time.
-const UNCONFIRMED: Duration = Duration::from_secs(5);
+/// Time without a confirmation of sent data after which the connection counts as broken. It is
+/// shorter than [`GRACE`](crate::health::GRACE), so that new tokens are stored again over
+/// another connection within that time.
+const MAX_UNCONFIRMED: Duration = Duration::from_secs(5);
 
 /// Idle time after which the operating system checks that the server is reachable.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
@@ -22,7 +23,8 @@ pub(super) struct Address {
     pub(super) config: tokio_postgres::Config,
     /// The checks of the server's certificate, which the driver does not know about.
     pub(super) verify: Verify,
-    /// The file with the certificates of trusted authorities. `None` for those of the operating system.
+    /// The file with the certificates of trusted authorities. `None` for those of the operating
+    /// system.
     pub(super) authorities: Option<PathBuf>,
     /// Hosts, ports and database, for messages. Never contains the user or the password.
     pub(super) shown: String,
@@ -43,8 +45,8 @@ impl Address {
     /// Reads a URL.
     ///
     /// # Errors
-    /// Fails if the URL is malformed or has an unknown `sslmode`. The message quotes no part of the URL: if the password is not
-    /// escaped, any part may belong to it.
+    /// Fails if the URL is malformed or has an unknown `sslmode`. The message quotes no part of the
+    /// URL: if the password is not escaped, any part may belong to it.
     pub(super) fn parse(url: &SecretString) -> Result<Self, PostgresError> {
         let url = url.expose_secret();
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
@@ -83,7 +85,7 @@ impl Address {
         }
         config.ssl_mode(ssl_mode).keepalives_idle(KEEPALIVE_IDLE);
         if config.get_tcp_user_timeout().is_none() {
-            config.tcp_user_timeout(UNCONFIRMED);
+            config.tcp_user_timeout(MAX_UNCONFIRMED);
         }
         if config.get_application_name().is_none() {
             config.application_name("connector-gateway");
@@ -93,7 +95,7 @@ impl Address {
     }
 }
 
-/// Writes all hosts as `host:port`, and the database behind them.
+/// Writes all hosts as `host:port`, followed by the database.
 fn shown(config: &tokio_postgres::Config) -> String {
     let names: Vec<_> = match config.get_hosts() {
         [] => config.get_hostaddrs().iter().map(ToString::to_string).collect(),

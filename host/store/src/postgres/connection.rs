@@ -18,7 +18,8 @@ use crate::value::{Row, Value};
 /// A client of the server, with a cache of its prepared statements.
 pub(crate) struct CachedClient {
     pub(super) client: Client,
-    /// By their SQL. The store has a fixed number of statements, so that the cache does not grow without limit.
+    /// By their SQL. The store has a fixed number of statements, so that the cache does not grow
+    /// without limit.
     statements: HashMap<String, Statement>,
 }
 
@@ -90,8 +91,9 @@ impl Connection for PostgresConnection<'_> {
     }
 }
 
-/// SQL for the number of an advisory lock. The numbers are shared by all schemas of a database, so that the name of the schema
-/// is part of the hash. If two names have the same hash, their transactions wait for each other without need.
+/// SQL for the number of an advisory lock. The numbers are shared by all schemas of a database, so
+/// the name of the schema is part of the hash. If two names have the same hash, their transactions
+/// wait for each other without need.
 pub(super) const LOCK_NUMBER: &str =
     "hashtextextended(concat('connector-gateway ', current_schema(), ' ', $1::text), 0)";
 
@@ -111,7 +113,8 @@ impl ToSql for Value {
             Self::Bool(value) if *of == Type::BOOL => value.to_sql(of, out),
             Self::Integer(value) if *of == Type::INT8 => value.to_sql(of, out),
             Self::Text(value) if *of == Type::TEXT => value.to_sql(of, out),
-            // The server's text may not contain zero bytes. A column for text that may is of bytes.
+            // Text on the server cannot contain zero bytes. Columns for text that may contain them
+            // are of type bytes.
             Self::Text(value) if *of == Type::BYTEA => value.as_bytes().to_sql(of, out),
             Self::Bytes(value) if *of == Type::BYTEA => value.to_sql(of, out),
             _ => Err("a parameter is of another type than its column".into()),

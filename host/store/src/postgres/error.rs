@@ -1,6 +1,7 @@
 //! The errors of the PostgreSQL server, with messages for the operator.
 //!
-//! Of an error of the server, only its primary message is kept. Its other parts may quote the data of the statement.
+//! Only the primary message of a server error is kept. The other parts may quote data of the
+//! statement.
 
 use std::error::Error as _;
 
@@ -10,7 +11,8 @@ use tokio_postgres::error::SqlState;
 use super::address::Address;
 use crate::StoreError;
 
-/// A failure of the PostgreSQL server. `server` is its host, port and database, never the user or the password.
+/// A failure of the PostgreSQL server. `server` is its host, port and database, never the user or
+/// the password.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PostgresError {
@@ -114,7 +116,8 @@ impl PostgresError {
     }
 }
 
-/// The error of a failed attempt to connect. An error that does not come from the server means that it was not reached.
+/// The error of a failed attempt to connect. An error that does not come from the server means that
+/// it was not reached.
 pub(super) fn of_connecting(address: &Address, error: &tokio_postgres::Error) -> PostgresError {
     reported_by_server(address, error).unwrap_or_else(|| PostgresError::unreachable(address, &causes(error)))
 }
@@ -152,7 +155,8 @@ fn reported_by_server(address: &Address, error: &tokio_postgres::Error) -> Optio
     })
 }
 
-/// Joins the causes of an error in one line. The outermost text, which only names the driver's step, is left out.
+/// Joins the causes of an error in one line. The outermost text, which only names the driver's
+/// step, is left out.
 fn causes(error: &tokio_postgres::Error) -> String {
     let mut texts = Vec::new();
     let mut cause = error.source();

@@ -1,8 +1,8 @@
 //! Migrations: bring the tables of a database to the current version.
 //!
-//! A released migration never changes. A later migration corrects it. All missing migrations run in one transaction under a
-//! lock. A crash therefore leaves the database as it was, and of two gateways that start at once, the second one finds
-//! nothing to do.
+//! A released migration never changes. A later migration corrects it. All missing migrations run in
+//! one transaction under a lock. A crash therefore leaves the database as it was. If two gateways
+//! start at the same time, the second one finds nothing to do.
 
 use tokio_postgres::{Client, Error};
 
@@ -12,7 +12,7 @@ use super::connection::{CachedClient, LOCK_NUMBER, lock_name};
 use super::error::of_statement;
 use crate::StoreError;
 
-/// In their order. The version of a database is the number of migrations that have run on it.
+/// In order. The version of a database is the number of migrations that have run on it.
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0001_initial.sql"),
     include_str!("../migrations/postgres/0002_integrations.sql"),
@@ -26,7 +26,7 @@ const MIGRATIONS: &[&str] = &[
 ];
 
 /// Runs the missing migrations.
-pub(super) async fn run(client: &mut CachedClient, address: &Address) -> Result<(), StoreError> {
+pub(super) async fn run_missing(client: &mut CachedClient, address: &Address) -> Result<(), StoreError> {
     run_all(&mut client.client, address, MIGRATIONS).await
 }
 
@@ -37,8 +37,9 @@ async fn run_all(client: &mut Client, address: &Address, migrations: &[&str]) ->
     if version(client).await.map_err(failed)? == known {
         return Ok(());
     }
-    // The lock is taken before the transaction begins, because the transaction sees only tables that existed at its beginning.
-    // If a statement fails, the connection is dropped, and the server releases the lock.
+    // The lock is taken before the transaction begins, because the transaction sees only tables
+    // that existed when it began. If a statement fails, the connection is dropped, and the server
+    // releases the lock.
     let name = lock_name("migrations");
     client.batch_execute("SET statement_timeout = 0; SET lock_timeout = 0").await.map_err(failed)?;
     client.execute(&format!("SELECT pg_advisory_lock({LOCK_NUMBER})"), &[&name]).await.map_err(failed)?;

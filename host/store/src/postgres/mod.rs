@@ -1,7 +1,7 @@
 //! The store in a PostgreSQL database, which several gateways may share.
 //!
-//! Statements run on blocking threads, as on SQLite. Both databases therefore run the same code, and a transaction is finished
-//! even if the caller drops its future.
+//! Statements run on blocking threads, as on SQLite. Both databases therefore run the same code,
+//! and a transaction is finished even if the caller drops its future.
 //!
 //! - `address`: `database_url`
 //! - `tls`: encryption of connections
@@ -30,16 +30,18 @@ use self::error::{of_connecting, of_statement};
 use crate::StoreError;
 use crate::connection::{Connection, Durability};
 use crate::pool::Pool;
-use crate::process_lock::Held;
+use crate::process_lock::LockHolder;
 
-/// Maximum number of connections of one gateway. A server with the default settings can serve several gateways.
-const CONNECTIONS: usize = 10;
+/// Maximum number of connections of one gateway. A server with the default settings can serve
+/// several gateways.
+const MAX_CONNECTIONS: usize = 10;
 
-/// Maximum time for opening a connection. It is shorter than [`RECOVERY`](crate::health::RECOVERY).
+/// Maximum time for opening a connection. It is shorter than [`GRACE`](crate::health::GRACE).
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Settings of each connection. The first two end statements that wait or run for far longer than usual. The third ends the
-/// transaction of a gateway that was stopped in its middle, which would keep other gateways waiting.
+/// Settings of each connection. The first two end statements that wait or run for far longer than
+/// usual. The third ends the transaction of a gateway that was stopped in the middle, because the
+/// transaction would block other gateways.
 const SETTINGS: &str = "SET statement_timeout = '30s'; SET lock_timeout = '10s'; \
     SET idle_in_transaction_session_timeout = '60s'; SET client_min_messages = warning";
 
@@ -62,10 +64,10 @@ impl Postgres {
         let address = Address::parse(url)?;
         let tls = MakeRustlsConnect::new(tls::config(&address)?);
         let server = Arc::new(Server { address, tls });
-        let pool = Pool::new(CONNECTIONS);
+        let pool = Pool::new(MAX_CONNECTIONS);
         let mut client = server.connect().await?;
-        migrate::run(&mut client, &server.address).await?;
-        pool.put(client);
+        migrate::run_missing(&mut client, &server.address).await?;
+        pool.put_idle(client);
         Ok(Self { server, pool })
     }
 
@@ -76,11 +78,11 @@ impl Postgres {
     ) -> Result<T, StoreError> {
         let server = Arc::clone(&self.server);
         self.pool
-            .run(move |pool| {
+            .run_blocking(move |pool| {
                 let runtime = Handle::current();
-                let mut client = runtime.block_on(server.take(pool, None))?;
+                let mut client = runtime.block_on(server.ready_client(pool, None))?;
                 let result = read(&mut PostgresConnection::new(&runtime, &mut client, &server.address));
-                pool.put(client);
+                pool.put_idle(client);
                 result
             })
             .await
@@ -94,18 +96,19 @@ impl Postgres {
     ) -> Result<T, StoreError> {
         let server = Arc::clone(&self.server);
         self.pool
-            .run(move |pool| {
+            .run_blocking(move |pool| {
                 let runtime = Handle::current();
                 let begin = match durability {
                     Durability::PowerLoss => "BEGIN",
                     Durability::ProcessKill => "BEGIN; SET LOCAL synchronous_commit = off",
                 };
-                let mut client = runtime.block_on(server.take(pool, Some(begin)))?;
+                let mut client = runtime.block_on(server.ready_client(pool, Some(begin)))?;
                 let result = write(&mut PostgresConnection::new(&runtime, &mut client, &server.address));
                 let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
                 match runtime.block_on(client.client.batch_execute(end)) {
-                    Ok(()) => pool.put(client),
-                    // The client is dropped, and the server rolls back a transaction that is still open.
+                    Ok(()) => pool.put_idle(client),
+                    // The client is dropped, and the server rolls back a transaction that is still
+                    // open.
                     Err(error) => return result.and(Err(of_statement(&server.address, &error))),
                 }
                 result
@@ -113,21 +116,22 @@ impl Postgres {
             .await
     }
 
-    /// See [`crate::Store::try_process_lock`]. The lock is an advisory lock of the server, on a separate connection.
-    pub(crate) async fn try_process_lock(&self, name: &'static str) -> Result<Option<Held>, StoreError> {
+    /// See [`crate::Store::try_process_lock`]. The lock is an advisory lock of the server, on a
+    /// separate connection.
+    pub(crate) async fn try_process_lock(&self, name: &'static str) -> Result<Option<LockHolder>, StoreError> {
         let client = self.server.connect().await?;
         let lock = format!("SELECT pg_try_advisory_lock({LOCK_NUMBER})");
         let is_locked = client.client.query_one(&lock, &[&lock_name(name)]).await.and_then(|row| row.try_get(0));
         let is_locked: bool = is_locked.map_err(|error| of_statement(&self.server.address, &error))?;
-        Ok(is_locked.then_some(Held::Client(Box::new(client))))
+        Ok(is_locked.then_some(LockHolder::Client(Box::new(client))))
     }
 }
 
 impl Server {
     /// Takes a client from the pool, or connects, and runs `begin` on it.
-    async fn take(&self, pool: &Pool<CachedClient>, begin: Option<&str>) -> Result<CachedClient, StoreError> {
+    async fn ready_client(&self, pool: &Pool<CachedClient>, begin: Option<&str>) -> Result<CachedClient, StoreError> {
         loop {
-            let pooled = pool.take().filter(|client| !client.client.is_closed());
+            let pooled = pool.take_idle().filter(|client| !client.client.is_closed());
             let is_new = pooled.is_none();
             let client = match pooled {
                 Some(client) => client,
@@ -147,7 +151,8 @@ impl Server {
         let address = &self.address;
         let connecting = async {
             let (client, connection) = address.config.connect(self.tls.clone()).await?;
-            // The task ends when the client is dropped. An error of the connection appears as the error of a statement.
+            // The task ends when the client is dropped. An error of the connection appears as the
+            // error of a statement.
             tokio::spawn(connection);
             client.batch_execute(SETTINGS).await?;
             Ok(CachedClient::new(client))

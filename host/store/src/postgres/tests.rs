@@ -115,7 +115,8 @@ async fn connections_that_the_server_ended_are_replaced() {
     assert_eq!(site.store.keys().await.unwrap().len(), 2);
 }
 
-// With several threads the connections keep working while the end of the test waits for the cancelled calls.
+// With several threads the connections keep working while the end of the test waits for the
+// cancelled calls.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_call_leaves_the_store_usable() {
     let site = Site::postgres().await;

@@ -13,8 +13,8 @@ use rustls_platform_verifier::Verifier as SystemVerifier;
 use super::address::{Address, Verify};
 use super::error::PostgresError;
 
-/// Builds the TLS configuration of `database_url`. It applies if `sslmode` requires encryption, or allows it and the server
-/// offers it.
+/// Builds the TLS configuration of `database_url`. It applies if `sslmode` requires encryption, or
+/// allows it and the server offers it.
 pub(super) fn config(address: &Address) -> Result<ClientConfig, PostgresError> {
     let provider = Arc::new(ring::default_provider());
     let failed = |reason: String| PostgresError::Encryption { reason };
@@ -44,7 +44,7 @@ pub(super) fn config(address: &Address) -> Result<ClientConfig, PostgresError> {
         .with_no_client_auth())
 }
 
-/// Checks the server's certificate as far as `sslmode` asks for it.
+/// Checks the server's certificate as far as `sslmode` requires it.
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
@@ -64,7 +64,8 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, Error> {
         let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
         match chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // The verifier checks the name last. An error about the name therefore means that the authority is trusted.
+            // The verifier checks the name last. An error about the name therefore means that the
+            // authority is trusted.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if self.verify == Verify::Authority => Ok(ServerCertVerified::assertion()),

@@ -11,15 +11,15 @@ use crate::connection::Connection;
 use crate::value::{Row, Value};
 
 /// A connection that is in a transaction or only reads.
-pub(super) struct SqliteConnection<'a> {
-    pub(super) connection: &'a rusqlite::Connection,
+pub(crate) struct SqliteConnection<'a> {
+    pub(crate) connection: &'a rusqlite::Connection,
     /// For error messages.
-    pub(super) path: &'a Path,
+    pub(crate) path: &'a Path,
 }
 
 impl SqliteConnection<'_> {
-    /// Prepares a statement, or takes it from the cache. In SQLite's own syntax, numbered parameters begin with a question
-    /// mark.
+    /// Prepares a statement, or takes it from the cache. In SQLite's own syntax, numbered
+    /// parameters begin with a question mark.
     fn prepare(&self, sql: &str) -> rusqlite::Result<CachedStatement<'_>> {
         self.connection.prepare_cached(&sql.replace('$', "?"))
     }
@@ -51,7 +51,7 @@ impl Connection for SqliteConnection<'_> {
         Ok(())
     }
 
-    /// Nothing, for the same reason.
+    /// Empty, for the same reason.
     fn skip_locked(&self) -> &'static str {
         ""
     }
@@ -69,7 +69,8 @@ impl ToSql for Value {
     }
 }
 
-/// Converts a column. The tables are strict and have no column of floating point numbers, and all text in them is UTF-8.
+/// Converts a column. The tables are strict and have no column of floating point numbers, and all
+/// text in them is UTF-8.
 fn from_sqlite(value: ValueRef<'_>) -> Value {
     match value {
         ValueRef::Null | ValueRef::Real(_) => Value::Null,

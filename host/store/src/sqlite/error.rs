@@ -7,7 +7,7 @@ use rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY;
 
 use crate::StoreError;
 
-pub(super) fn of_sqlite(path: &Path, error: rusqlite::Error) -> StoreError {
+pub(crate) fn of_sqlite(path: &Path, error: rusqlite::Error) -> StoreError {
     let path = path.to_owned();
     let reason = || error.to_string();
     if error.sqlite_extended_error_code() == Some(SQLITE_CONSTRAINT_FOREIGNKEY) {

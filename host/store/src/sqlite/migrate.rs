@@ -1,8 +1,8 @@
 //! Migrations: bring the tables of a file to the current version.
 //!
-//! A released migration never changes. A later migration corrects it. All missing migrations run in one exclusive
-//! transaction. A crash therefore leaves the file as it was, and of two processes that start at once, the second one finds
-//! nothing to do.
+//! A released migration never changes. A later migration corrects it. All missing migrations run in
+//! one exclusive transaction. A crash therefore leaves the file as it was. If two processes start
+//! at the same time, the second one finds nothing to do.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::error::of_sqlite;
 use crate::StoreError;
 
-/// In their order. The version of a file is the number of migrations that have run on it.
+/// In order. The version of a file is the number of migrations that have run on it.
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0001_initial.sql"),
     include_str!("../migrations/sqlite/0002_integrations.sql"),
@@ -28,7 +28,7 @@ const MIGRATIONS: &[&str] = &[
 const APPLICATION_ID: i64 = 0x6367_7731;
 
 /// Runs the missing migrations.
-pub(super) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+pub(super) fn run_missing(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     run_all(connection, path, MIGRATIONS)
 }
 

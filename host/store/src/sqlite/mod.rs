@@ -1,8 +1,9 @@
 //! The store in one SQLite file.
 //!
-//! Reads use a few connections, writes use one. SQLite allows one writer at a time, so that a second connection could only
-//! poll for the file's lock. With one connection, writes wait in order. Every write is one `IMMEDIATE` transaction: it takes
-//! the write lock at its beginning and cannot fail in the middle because another process has it.
+//! Reads use a few connections, writes use one. SQLite allows one writer at a time, so a second
+//! connection could only poll for the file's lock. With one connection, writes wait in order. Every
+//! write is one `IMMEDIATE` transaction: it takes the write lock at its beginning and cannot fail
+//! in the middle because another process has it.
 //!
 //! - `connection`: the trait [`Connection`] on SQLite
 //! - `migrate`: the versions of the tables
@@ -22,18 +23,24 @@ use std::time::{Duration, Instant, SystemTime};
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{ErrorCode, TransactionBehavior};
 
-use self::connection::SqliteConnection;
+pub(crate) use self::connection::SqliteConnection;
+pub(crate) use self::error::of_sqlite;
+
 use crate::StoreError;
 use crate::connection::{Connection, Durability};
 use crate::pool::{Pool, on_blocking_thread};
-use crate::process_lock::Held;
+use crate::process_lock::LockHolder;
 use crate::time::to_millis;
 
-/// The longest wait for a lock of another process. Writes of a gateway take milliseconds. Backup tools take longer.
+/// Maximum wait for a lock of another process. Writes of a gateway take milliseconds. Backup tools
+/// take longer.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Number of connections for reading. Each occupies a thread and a CPU core while it reads.
 const READERS: usize = 4;
+
+/// Statements that a database in memory keeps prepared.
+const STATEMENTS_IN_MEMORY: usize = 256;
 
 /// The file and its connections. Clones share them.
 #[derive(Clone, Debug)]
@@ -48,7 +55,8 @@ impl Sqlite {
     pub(crate) async fn open(path: &Path) -> Result<Self, StoreError> {
         let path: Arc<Path> = path.into();
         on_blocking_thread(move || {
-            // SQLite would create a file that other users can read. The files that it creates beside this one get its mode.
+            // SQLite would create a file that other users can read. The files that it creates next
+            // to this one get the same mode.
             OpenOptions::new()
                 .create(true)
                 .append(true)
@@ -56,9 +64,9 @@ impl Sqlite {
                 .open(&path)
                 .map_err(|error| StoreError::NotWritable { path: path.to_path_buf(), reason: error.to_string() })?;
             let mut connection = open(&path).map_err(|error| error::of_sqlite(&path, error))?;
-            migrate::run(&mut connection, &path)?;
+            migrate::run_missing(&mut connection, &path)?;
             let writer = Pool::new(1);
-            writer.put(connection);
+            writer.put_idle(connection);
             Ok(Self { path, readers: Pool::new(READERS), writer })
         })
         .await
@@ -69,7 +77,10 @@ impl Sqlite {
         &self,
         read: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.run(&self.readers, move |connection, path| Ok(read(&mut SqliteConnection { connection, path }))).await
+        self.with_connection(&self.readers, move |connection, path| {
+            Ok(read(&mut SqliteConnection { connection, path }))
+        })
+        .await
     }
 
     /// See [`crate::Store`]'s `write`.
@@ -78,7 +89,7 @@ impl Sqlite {
         durability: Durability,
         write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.run(&self.writer, move |connection, path| {
+        self.with_connection(&self.writer, move |connection, path| {
             let synchronous = match durability {
                 Durability::PowerLoss => "FULL",
                 Durability::ProcessKill => "NORMAL",
@@ -96,17 +107,18 @@ impl Sqlite {
 
     /// See [`crate::Store::checkpoint`]. Moves only as much as possible while other processes read.
     pub(crate) async fn checkpoint(&self, statement: &'static str) -> Result<(), StoreError> {
-        self.run(&self.writer, move |connection, _| connection.query_row(statement, [], |_| Ok(Ok(())))).await
+        self.with_connection(&self.writer, move |connection, _| connection.query_row(statement, [], |_| Ok(Ok(()))))
+            .await
     }
 
-    /// See [`crate::Store::try_process_lock`]. The lock is one on a file beside the database.
-    pub(crate) async fn try_process_lock(&self, name: &str) -> Result<Option<Held>, StoreError> {
+    /// See [`crate::Store::try_process_lock`]. The lock is a lock on a file next to the database.
+    pub(crate) async fn try_process_lock(&self, name: &str) -> Result<Option<LockHolder>, StoreError> {
         let path = self.path.with_file_name(format!("{name}.lock"));
         on_blocking_thread(move || {
             let failed = |error: io::Error| StoreError::NotWritable { path: path.clone(), reason: error.to_string() };
             let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(failed)?;
             match file.try_lock() {
-                Ok(()) => Ok(Some(Held::File(file))),
+                Ok(()) => Ok(Some(LockHolder::File(file))),
                 Err(TryLockError::WouldBlock) => Ok(None),
                 Err(TryLockError::Error(error)) => Err(failed(error)),
             }
@@ -114,23 +126,24 @@ impl Sqlite {
         .await
     }
 
-    /// Runs `work` on a connection of the pool. The inner result is that of the caller's statements, the outer one that of the
-    /// statements around them.
-    async fn run<T: Send + 'static>(
+    /// Runs `work` on a connection of the pool. The inner result belongs to the caller's
+    /// statements, the outer one to the transaction around them.
+    async fn with_connection<T: Send + 'static>(
         &self,
         pool: &Arc<Pool<rusqlite::Connection>>,
         work: impl FnOnce(&mut rusqlite::Connection, &Path) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
         let path = Arc::clone(&self.path);
-        pool.run(move |pool| {
-            // The open connections would still write to a file that was removed, and all that would be lost.
+        pool.run_blocking(move |pool| {
+            // If the file was removed, the open connections would still write to it, and the data
+            // would be lost.
             if !path.try_exists().unwrap_or(true) {
                 return Err(StoreError::Missing { path: path.to_path_buf() });
             }
             let failed = |error| error::of_sqlite(&path, error);
-            let mut connection = pool.take().map_or_else(|| open(&path), Ok).map_err(failed)?;
+            let mut connection = pool.take_idle().map_or_else(|| open(&path), Ok).map_err(failed)?;
             let result = work(&mut connection, &path);
-            pool.put(connection);
+            pool.put_idle(connection);
             result.map_err(failed)?
         })
         .await
@@ -143,23 +156,49 @@ fn open(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
     connection.busy_timeout(LOCK_TIMEOUT)?;
     use_write_ahead_log(&connection)?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // SQLite overwrites deleted data in the file, so that former secrets do not remain there.
+    // SQLite overwrites deleted data in the file, so that previous secrets do not remain there.
     connection.pragma_update(None, "secure_delete", true)?;
-    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
-    connection.create_scalar_function("now_ms", 0, flags, |_| Ok(steady_now()))?;
+    set_clock(&connection, steady_now)?;
     Ok(connection)
 }
 
-/// The clock of a SQLite database, in milliseconds since 1970. It starts with the clock of the machine when the process first asks,
-/// and then runs evenly: if someone sets the machine's clock, no lease ends and no key expires.
+/// Opens a new database in memory with this clock.
+pub(crate) fn open_in_memory(
+    path: &Path,
+    now_ms: impl Fn() -> i64 + Send + Sync + 'static,
+) -> Result<rusqlite::Connection, StoreError> {
+    let open = || {
+        let connection = rusqlite::Connection::open_in_memory()?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_IN_MEMORY);
+        set_clock(&connection, now_ms)?;
+        Ok(connection)
+    };
+    let mut connection = open().map_err(|error| of_sqlite(path, error))?;
+    migrate::run_missing(&mut connection, path)?;
+    Ok(connection)
+}
+
+fn set_clock(
+    connection: &rusqlite::Connection,
+    now_ms: impl Fn() -> i64 + Send + Sync + 'static,
+) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
+    connection.create_scalar_function("now_ms", 0, flags, move |_| Ok(now_ms()))
+}
+
+/// The clock of a SQLite database, in milliseconds since 1970. It starts with the clock of the
+/// machine when the process first asks, and then runs evenly: if someone sets the machine's clock,
+/// no lease ends and no key expires.
 fn steady_now() -> i64 {
     static START: OnceLock<(SystemTime, Instant)> = OnceLock::new();
     let (at, instant) = START.get_or_init(|| (SystemTime::now(), Instant::now()));
     to_millis(*at + instant.elapsed())
 }
 
-/// Switches the file to a write-ahead log, with which readers and the writer do not wait for each other. While another process
-/// switches a new file, SQLite fails at once instead of waiting for the lock. This function therefore tries again.
+/// Switches the file to a write-ahead log, with which readers and the writer do not wait for each
+/// other. While another process switches a new file, SQLite fails immediately instead of waiting
+/// for the lock. This function therefore tries again.
 fn use_write_ahead_log(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     let started = Instant::now();
     loop {

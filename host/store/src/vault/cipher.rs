@@ -1,7 +1,7 @@
 //! Seals and unseals bytes under one key: AES-256-GCM, with a random nonce before the ciphertext.
 //!
-//! Random nonces of 96 bits are safe for 2^32 messages under one key. At one secret a second, a data key reaches this number
-//! after more than a century, and each rotation makes a new one.
+//! Random nonces of 96 bits are safe for 2^32 messages under one key. At one secret a second, a
+//! data key reaches this number after more than a century, and each rotation makes a new one.
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom, generate};
@@ -21,7 +21,7 @@ pub(super) fn new_key() -> Result<Key, VaultError> {
     Ok(SecretBox::new(key))
 }
 
-/// A key that is prepared for use.
+/// A key that is ready for use.
 pub(super) struct Cipher(LessSafeKey);
 
 impl Cipher {
@@ -53,14 +53,16 @@ impl Cipher {
         Ok(bytes)
     }
 
-    /// Returns the secret. Returns `None` if the bytes, the context or the key are not those of the sealing.
+    /// Returns the secret. Returns `None` if the bytes, the context or the key differ from those at
+    /// sealing.
     pub(super) fn unseal(&self, context: &[&str], bytes: &[u8]) -> Option<SecretSlice<u8>> {
         let (nonce, ciphertext) = bytes.split_first_chunk::<NONCE_LEN>()?;
         let mut buffer = ciphertext.to_vec();
         let nonce = Nonce::assume_unique_for_key(*nonce);
         let secret =
             self.0.open_in_place(nonce, associated_data(context), &mut buffer).ok().map(|secret| (&*secret).into());
-        // The buffer held the secret in the clear. The returned copy is overwritten when it is dropped.
+        // The buffer held the secret in the clear. The returned copy is overwritten when it is
+        // dropped.
         buffer.zeroize();
         secret.map(SecretBox::new)
     }

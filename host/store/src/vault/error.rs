@@ -17,9 +17,9 @@ pub enum VaultError {
         /// The path at which it was expected.
         path: PathBuf,
     },
-    /// The store is empty, but there is a master key.
+    /// The store is empty, but another one depended on the master key.
     #[error(
-        "the database is empty, but there is a master key, {}: the database may have been lost, moved or copied without its `-wal` \
+        "the database is empty, but another one depended on the master key {}: it may have been lost, moved or copied without its `-wal` \
          file; restore it from a backup, or begin a new one with `connector-gateway serve --new-database`",
         path.display()
     )]
@@ -27,8 +27,8 @@ pub enum VaultError {
         /// The master key file.
         path: PathBuf,
     },
-    /// The file has another master key than the one that the stored data keys need. It comes from another installation, or
-    /// from before or after a rotation.
+    /// The file has another master key than the one that the stored data keys need. It comes from
+    /// another installation, or from before or after a rotation.
     #[error("the master key in {} is the wrong one: it is {found}, but the stored secrets need {needed}; put a copy of the right one there, or set `master_key_file`", path.display())]
     Wrong {
         /// The master key file.
@@ -52,7 +52,8 @@ pub enum VaultError {
         /// The master key file.
         path: PathBuf,
     },
-    /// Other users of the machine can read the master key file, and this process cannot change its mode.
+    /// Other users of the machine can read the master key file, and this process cannot change its
+    /// mode.
     #[error("the master key {} can be read by other users (mode {mode:03o}), and this user cannot change that: {source}; set its mode to 600", path.display())]
     Exposed {
         /// The master key file.
@@ -95,7 +96,8 @@ pub enum VaultError {
         /// Id of the data key.
         key_id: String,
     },
-    /// A rotation was begun on another machine, whose master key file has a key that this machine's file does not have.
+    /// A rotation was begun on another machine, whose master key file has a key that this machine's
+    /// file does not have.
     #[error("a rotation to the master key {master_id} was begun elsewhere, and {} does not have this key; copy the file with this key here, then run the command again", path.display())]
     BegunElsewhere {
         /// The master key file of this machine.

@@ -1,5 +1,5 @@
-//! The master key file. Each line is a key of 32 bytes in base64. During a rotation the file has two lines, and the last one is
-//! the new key.
+//! The master key file. Each line is a key of 32 bytes in base64. During a rotation the file has
+//! two lines, and the last one is the new key.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Read, Write};
@@ -17,7 +17,6 @@ use super::cipher::{Cipher, KEY_BYTES, Key, new_key};
 use super::error::VaultError;
 use crate::data_keys::{DataKey, Wrap};
 use crate::digest::hex;
-use crate::files;
 
 /// Bytes that are read of a master key file. A valid file has far fewer.
 const MAX_FILE_BYTES: u64 = 4096;
@@ -32,16 +31,17 @@ pub(super) struct Master {
 
 impl Master {
     pub(super) fn new() -> Result<Self, VaultError> {
-        new_key().map(Self::of)
+        new_key().map(Self::from_key)
     }
 
-    fn of(key: Key) -> Self {
+    fn from_key(key: Key) -> Self {
         let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key.expose_secret()), b"connector-gateway master key");
         let id = hex(tag.as_ref().get(..8).unwrap_or_default());
         Self { id: format!("mk_{id}"), key: Arc::new(key) }
     }
 
-    /// A key for one purpose, which reveals nothing about the master key and nothing about keys for other purposes.
+    /// A key for one purpose, which reveals nothing about the master key and nothing about keys for
+    /// other purposes.
     pub(super) fn derive(&self, purpose: &str) -> Key {
         let master = hmac::Key::new(hmac::HMAC_SHA256, self.key.expose_secret());
         let tag = hmac::sign(&master, format!("connector-gateway key for {purpose}").as_bytes());
@@ -84,19 +84,36 @@ impl MasterFile {
         Self { path }
     }
 
-    /// Returns whether there is a file.
-    pub(super) fn exists(&self) -> bool {
-        self.path.exists()
+    /// Returns whether a database has depended on the key.
+    pub(super) fn is_in_use(&self) -> bool {
+        self.mark().exists()
+    }
+
+    /// Notes that a database depends on the key. Without the note, a lost database is not noticed,
+    /// but the gateway works: the folder of the key may be read-only.
+    pub(super) fn mark_in_use(&self) {
+        const NOTE: &[u8] = b"A database depends on this master key. If it was lost, restore it, or \
+            begin a new one with `connector-gateway serve --new-database`.\n";
+        if !self.is_in_use()
+            && let Err(error) = files::write_atomically(&self.mark(), |file| file.write_all(NOTE))
+        {
+            tracing::debug!(%error, "the use of the master key cannot be noted");
+        }
+    }
+
+    fn mark(&self) -> PathBuf {
+        self.path.with_added_extension("used")
     }
 
     /// Reads the keys in the file, of which the last one is the newest.
     pub(super) fn read(&self) -> Result<Vec<Master>, VaultError> {
-        self.find()?.ok_or_else(|| self.missing())
+        self.read_if_present()?.ok_or_else(|| self.missing())
     }
 
-    /// As [`MasterFile::read`]. If there is no file and `may_create` is true, creates it with a new key.
+    /// As [`MasterFile::read`]. If there is no file and `may_create` is true, creates it with a new
+    /// key.
     pub(super) fn read_or_create(&self, may_create: bool) -> Result<Vec<Master>, VaultError> {
-        if let Some(masters) = self.find()? {
+        if let Some(masters) = self.read_if_present()? {
             return Ok(masters);
         }
         if !may_create {
@@ -143,7 +160,7 @@ impl MasterFile {
         VaultError::Wrong { path: self.path.clone(), found: found.join(" and "), needed: needed.join(" or ") }
     }
 
-    fn find(&self) -> Result<Option<Vec<Master>>, VaultError> {
+    fn read_if_present(&self) -> Result<Option<Vec<Master>>, VaultError> {
         let unreadable = |source| VaultError::Unreadable { path: self.path.clone(), source };
         let file = match File::open(&self.path) {
             Ok(file) => file,
@@ -162,13 +179,14 @@ impl MasterFile {
             let malformed = || VaultError::Malformed { path: self.path.clone(), line: index + 1 };
             let bytes = Zeroizing::new(BASE64_STANDARD.decode(line.trim()).map_err(|_| malformed())?);
             let key: [u8; KEY_BYTES] = bytes.as_slice().try_into().map_err(|_| malformed())?;
-            Ok(Master::of(SecretBox::new(Box::new(key))))
+            Ok(Master::from_key(SecretBox::new(Box::new(key))))
         });
         let masters = masters.collect::<Result<Vec<_>, VaultError>>()?;
         if masters.is_empty() { Err(VaultError::Empty { path: self.path.clone() }) } else { Ok(masters) }
     }
 
-    /// Makes the file private. A copy that a person put here may have the mode of an ordinary file.
+    /// Makes the file private. A copy that an operator put here may have the mode of an ordinary
+    /// file.
     fn make_private(&self, file: &File) -> Result<(), VaultError> {
         let unreadable = |source| VaultError::Unreadable { path: self.path.clone(), source };
         let mode = file.metadata().map_err(unreadable)?.permissions().mode() & 0o777;

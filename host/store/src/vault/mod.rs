@@ -1,19 +1,21 @@
 //! Seals secrets before they are stored.
 //!
-//! A secret is sealed under a *data key*. Data keys are stored in the database, sealed under the *master key*. The master key
-//! is in a separate file, so that neither a copy of the database nor a copy of the file alone reveals a secret. Each secret is
-//! bound to a context that names its row. In another row it cannot be unsealed.
+//! A secret is sealed under a *data key*. Data keys are stored in the database, sealed under the
+//! *master key*. The master key is in a separate file, so that neither a copy of the database nor a
+//! copy of the file alone reveals a secret. Each secret is bound to a context that names its row.
+//! In another row it cannot be unsealed.
 //!
-//! Several gateways may share a database, and all of them serve while the keys are exchanged:
+//! Several gateways may share a database, and all of them serve during a rotation:
 //! - A gateway reads the data keys again when a secret needs one that it does not know.
-//! - Before a gateway seals a secret, it makes sure that its list of data keys is not older than [`MAX_AGE`]. A rotation waits
-//!   for several times as long. Without this, a gateway could seal a secret under a former data key after the rotation has
-//!   finished, and the secret would not be sealed again.
+//! - Before a gateway seals a secret, it makes sure that its list of data keys is not older than
+//!   [`MAX_AGE`]. A rotation waits for several times as long. Otherwise a gateway could seal a
+//!   secret under a previous data key after the rotation has finished, and the secret would not be
+//!   sealed again.
 //!
 //! Layout:
 //! - [`cipher`]: seals and unseals bytes under one key
 //! - [`master`]: the master key file
-//! - [`rotation`]: exchanges all keys
+//! - [`rotation`]: replaces all keys
 //! - [`error`]: [`VaultError`], with messages for the operator
 
 mod cipher;
@@ -25,11 +27,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use secrecy::{SecretBox, SecretSlice};
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use self::cipher::Cipher;
 pub use self::error::VaultError;
@@ -39,16 +42,13 @@ use crate::data_keys::DataKey;
 use crate::id::random_id;
 use crate::{Sealed, Store};
 
-/// Maximum age of the list of data keys when a secret is sealed. A rotation waits for longer than this before it assumes
-/// that no gateway seals under a former data key.
+/// Maximum age of the list of data keys when a secret is sealed. A rotation waits for longer than
+/// this before it assumes that no gateway seals under a previous data key.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
-/// Minimum time from the retirement of a data key to its deletion. Until then a slow gateway may store a secret that it sealed
-/// before the retirement.
+/// Minimum time from the retirement of a data key to its deletion. Until then a slow gateway may
+/// store a secret that it sealed before the retirement.
 const RETIRED_KEY_LIFE: Duration = Duration::from_secs(600);
-
-/// Time in which a gateway that has created the master key file stores the first data key.
-const FIRST_KEY_TIME: Duration = Duration::from_secs(1);
 
 /// Seals and unseals secrets. Clones share the keys.
 #[derive(Clone)]
@@ -60,11 +60,11 @@ struct Inner {
     file: MasterFile,
     store: Store,
     keys: ArcSwap<Keys>,
-    /// Held while the data keys are read again, so that calls that need this at the same time share one read.
+    /// Locked while the data keys are read again, so that concurrent calls share one read.
     reading: Mutex<()>,
 }
 
-/// The keys at one moment.
+/// The keys as of one read.
 struct Keys {
     /// Time of the read, for [`MAX_AGE`].
     read_at: Instant,
@@ -79,18 +79,19 @@ struct Keys {
 }
 
 impl Vault {
-    /// Opens the vault with the master key file at the path `master_key`. With an empty store and no file, creates the file and the
-    /// first data key.
+    /// Opens the vault with the master key file at the path `master_key`. With an empty store and
+    /// no file, creates the file and the first data key.
     ///
     /// # Errors
-    /// Fails if the file is missing, has the wrong key, or can be read by other users. Fails if the store is empty although there is
-    /// a file, because a database was then probably lost ([`Vault::open_new`]). Nothing is changed then. Also fails if the store
-    /// does.
+    /// Fails if the file is missing, has the wrong key, or can be read by other users. Fails if the
+    /// store is empty although another one depended on the key, because it was then probably lost
+    /// ([`Vault::open_new`]). Nothing is changed then. Also fails if the store does.
     pub async fn open(master_key: &Path, store: &Store) -> Result<Self, VaultError> {
         Self::open_or_begin(master_key, store, false).await
     }
 
-    /// As [`Vault::open`], but takes an empty store for a new one, although there is a master key file.
+    /// As [`Vault::open`], but takes an empty store for a new one, although another one depended on
+    /// the master key file.
     ///
     /// # Errors
     /// As [`Vault::open`].
@@ -100,19 +101,13 @@ impl Vault {
 
     async fn open_or_begin(master_key: &Path, store: &Store, is_new: bool) -> Result<Self, VaultError> {
         let file = MasterFile::new(master_key.to_owned());
-        // The store is read first. Another gateway creates the file before it stores its data key, so that the file of a
-        // data key that is found here already exists.
+        // The store is read first. Another gateway creates the file before it stores its data key,
+        // so that the file of a data key that is found here already exists.
         let mut data_keys = store.data_keys().await?;
-        let had_file = file.exists();
-        let masters = file.read_or_create(data_keys.is_empty())?;
-        if data_keys.is_empty() && had_file && !is_new {
-            // A gateway that starts at the same time has created the file, and is about to store the first data key.
-            tokio::time::sleep(FIRST_KEY_TIME).await;
-            data_keys = store.data_keys().await?;
-            if data_keys.is_empty() {
-                return Err(file.without_database());
-            }
+        if data_keys.is_empty() && !is_new && file.is_in_use() {
+            return Err(file.without_database());
         }
+        let masters = file.read_or_create(data_keys.is_empty())?;
         if data_keys.is_empty() {
             let (id, key) = (random_id("dk_")?, cipher::new_key()?);
             let wraps = masters.iter().map(|master| master.wrap(&id, &key)).collect::<Result<_, _>>()?;
@@ -124,12 +119,14 @@ impl Vault {
         if keys.unsealed.len() < data_keys.len() {
             return Err(file.wrong(&keys.masters, &data_keys));
         }
+        file.mark_in_use();
         store.drop_retired_data_keys(RETIRED_KEY_LIFE).await?;
         let inner = Inner { file, store: store.clone(), keys: ArcSwap::from_pointee(keys), reading: Mutex::default() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// A key for one purpose, derived from the newest master key. A rotation of the master key changes it.
+    /// A key for one purpose, derived from the newest master key. A rotation of the master key
+    /// changes it.
     ///
     /// # Errors
     /// If there is no master key.
@@ -146,8 +143,9 @@ impl Vault {
         self.keys(|keys| keys.read_at.elapsed() < MAX_AGE).await?.seal(context, secret)
     }
 
-    /// As [`Vault::seal`], but does not check whether the newest known data key is still the newest of all. For a value that is
-    /// sealed again, or deleted, before the key may be deleted: within minutes.
+    /// As [`Vault::seal`], but does not check whether the newest known data key is still the newest
+    /// of all. For a value that is sealed again, or deleted, before the key may be deleted: within
+    /// minutes.
     ///
     /// # Errors
     /// If the operating system provides no random numbers.
@@ -158,13 +156,13 @@ impl Vault {
     /// Unseals a secret that was sealed with the same context.
     ///
     /// # Errors
-    /// Fails with [`VaultError::Altered`] if the secret was altered or has another context, with [`VaultError::UnknownKey`]
-    /// if its data key is not available, or if the store fails.
+    /// Fails with [`VaultError::Altered`] if the secret was altered or has another context, with
+    /// [`VaultError::UnknownKey`] if its data key is not available, or if the store fails.
     pub async fn unseal(&self, context: &[&str], sealed: &Sealed) -> Result<SecretSlice<u8>, VaultError> {
         self.keys(|keys| keys.unsealed.contains_key(&sealed.key_id)).await?.unseal(context, sealed)
     }
 
-    /// Returns the known keys if `suffice` accepts them, and reads the keys again otherwise.
+    /// Returns the known keys if `suffice` accepts them. Otherwise reads the keys again.
     async fn keys(&self, suffice: impl Fn(&Keys) -> bool) -> Result<Arc<Keys>, VaultError> {
         let inner = &self.inner;
         if suffice(&inner.keys.load()) {
@@ -197,7 +195,8 @@ impl Inner {
         {
             return first;
         }
-        // The master key was rotated. The file has some hundred bytes, so that this read hardly blocks the thread.
+        // The master key was rotated. The file has a few hundred bytes, so this read hardly blocks
+        // the thread.
         let masters = self.file.read();
         let second = masters.and_then(|masters| Keys::unseal_all(&data_keys, &self.file, masters, &known.unsealed));
         let keys = second.or_else(|error| first.map_err(|_| error))?;
@@ -205,7 +204,7 @@ impl Inner {
             let reason = self.file.wrong(&keys.masters, &data_keys);
             tracing::error!(
                 %reason,
-                "the master key file of this machine lacks the new master key, so secrets are sealed under a former one; copy \
+                "the master key file of this machine lacks the new master key, so secrets are sealed under a previous one; copy \
                  the file from the machine that rotated the key"
             );
         }
@@ -214,7 +213,8 @@ impl Inner {
 }
 
 impl Keys {
-    /// Unseals all data keys that the master keys unseal, except those in `known`, which are already unsealed.
+    /// Unseals all data keys that the master keys unseal, except those in `known`, which are
+    /// already unsealed.
     fn unseal_all(
         data_keys: &[DataKey],
         file: &MasterFile,

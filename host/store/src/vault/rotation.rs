@@ -1,16 +1,20 @@
-//! Rotation: exchanges the master key and the data key while gateways serve.
+//! Rotation: replaces the master key and the data key while gateways serve.
 //!
-//! After each step, gateways that know only the former keys and gateways that know the new ones can unseal every secret. A
-//! rotation may therefore be killed at any moment. The next one continues after the last finished step:
+//! After each step, gateways that know only the previous keys and gateways that know the new ones
+//! can unseal every secret. A rotation may therefore be killed at any moment. The next one
+//! continues after the last finished step:
 //!
 //! 1. Add a new master key to the file.
-//! 2. Store a new data key, sealed under both master keys. Gateways use it for new secrets from their next read of the keys.
-//! 3. Seal all secrets again that are sealed under a former data key. Repeat this until no gateway can be sealing under a
-//!    former one.
-//! 4. Seal the former data keys under the new master key as well, because a slow gateway may still store a secret under one.
-//!    A later start or rotation deletes them when they have no secret.
-//! 5. Forget the former master key: first delete the copies of data keys that are sealed under it, then its line in the file.
-//!    Gateways on other machines need a copy of the file before this step.
+//! 2. Store a new data key, sealed under both master keys. Gateways use it for new secrets from
+//!    their next read of the keys.
+//! 3. Seal all secrets again that are sealed under a previous data key. Repeat this until no
+//!    gateway can be sealing under a previous one.
+//! 4. Seal the previous data keys under the new master key as well, because a slow gateway may
+//!    still store a secret under one. A later start or rotation deletes them when they have no
+//!    secret.
+//! 5. Forget the previous master key: first delete the copies of data keys that are sealed under
+//!    it, then its line in the file. Gateways on other machines need a copy of the file before this
+//!    step.
 
 use std::path::Path;
 use std::slice;
@@ -25,15 +29,16 @@ use crate::Store;
 use crate::data_keys::DataKey;
 use crate::id::random_id;
 
-/// Number of secrets that one transaction replaces. The transaction is short enough not to delay the writes of gateways.
+/// Number of secrets that one transaction replaces. A transaction of this size is too short to
+/// delay the writes of gateways.
 const BATCH: u32 = 100;
 
-/// Time after which no gateway seals under a former data key: all have read the new one, and have stored what they sealed
-/// before.
-const SETTLE_TIME: Duration = MAX_AGE.saturating_mul(3);
+/// Time after which no gateway seals under a previous data key: all have read the new one, and have
+/// stored everything that they sealed before.
+const PROPAGATION_TIME: Duration = MAX_AGE.saturating_mul(3);
 
-/// Pause between two searches for secrets under a former data key.
-const PAUSE: Duration = Duration::from_millis(250);
+/// Delay between two searches for secrets under a previous data key.
+const SEARCH_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The progress of a rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +52,14 @@ pub struct RotationProgress {
 /// The end of a rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RotationEnd {
-    /// The former master key stays in the file, so that gateways can start with the former file until the rotation is finished.
-    KeepFormer,
-    /// The former master key is forgotten.
-    ForgetFormer,
-    /// As [`RotationEnd::ForgetFormer`], but only of a rotation that is under way. No rotation begins.
-    ForgetFormerOfOneUnderWay,
+    /// The previous master key stays in the file, so that gateways can start with the previous file
+    /// until the rotation is finished.
+    KeepPrevious,
+    /// The previous master key is forgotten.
+    ForgetPrevious,
+    /// As [`RotationEnd::ForgetPrevious`], but only finishes an unfinished rotation. Does not begin
+    /// a new one.
+    ForgetPreviousOfUnfinished,
 }
 
 /// The result of a rotation.
@@ -64,16 +71,17 @@ pub struct RotationReport {
     pub resealed: u64,
     /// Number of secrets that cannot be unsealed and were left unchanged.
     pub unreadable: u64,
-    /// `true` if the former master key is no longer needed and was removed from the file.
+    /// `true` if the previous master key is no longer needed and was removed from the file.
     pub finished: bool,
 }
 
-/// Rotates the keys, or continues an interrupted rotation. `report` is called after each batch of secrets. Returns `None` if only
-/// a rotation under way was to be finished, and there is none.
+/// Rotates the keys, or continues an interrupted rotation. `report` is called after each batch of
+/// secrets. Returns `None` if only an unfinished rotation was to be finished, and there is no such
+/// rotation.
 ///
 /// # Errors
-/// Fails if another process rotates the keys, if the master key file cannot be written or is not the latest one, and as
-/// [`Vault::open`]. Every secret can be unsealed after an error.
+/// Fails if another process rotates the keys, if the master key file cannot be written or is not
+/// the latest one, and as [`Vault::open`]. Every secret can be unsealed after an error.
 pub async fn rotate(
     master_key: &Path,
     store: &Store,
@@ -82,21 +90,21 @@ pub async fn rotate(
 ) -> Result<Option<RotationReport>, VaultError> {
     let _lock = store.try_process_lock("rotation").await?.ok_or(VaultError::Busy)?;
     let vault = Vault::open(master_key, store).await?;
-    Rotation::new(vault, SETTLE_TIME)?.run(end, report).await
+    Rotation::new(vault, PROPAGATION_TIME)?.run(end, report).await
 }
 
-/// A rotation under way. [`Rotation::run`] calls its steps in their order.
+/// A rotation in progress. [`Rotation::run`] calls its steps in order.
 pub(super) struct Rotation {
     pub(super) vault: Vault,
     /// The keys of the master key file.
     masters: Vec<Master>,
     /// The last of them, which replaces the others.
     pub(super) newest: Master,
-    /// [`SETTLE_TIME`], which tests shorten.
+    /// [`PROPAGATION_TIME`], which tests shorten.
     settle_time: Duration,
 }
 
-/// The result of one search for secrets under a former data key.
+/// The result of one search for secrets under a previous data key.
 #[derive(Default)]
 struct Pass {
     resealed: u64,
@@ -122,22 +130,23 @@ impl Rotation {
     ) -> Result<Option<RotationReport>, VaultError> {
         let resumed = self.is_under_way().await?;
         if !resumed {
-            if end == RotationEnd::ForgetFormerOfOneUnderWay {
+            if end == RotationEnd::ForgetPreviousOfUnfinished {
                 return Ok(None);
             }
             self.add_master()?;
         }
         self.replace_data_key().await?;
         let (resealed, unreadable) = self.reseal(report).await?;
-        self.wrap_former_data_keys().await?;
-        let finished = end != RotationEnd::KeepFormer && self.forget_former_master().await?;
+        self.wrap_previous_data_keys().await?;
+        let finished = end != RotationEnd::KeepPrevious && self.forget_previous_master().await?;
         Ok(Some(RotationReport { resumed, resealed, unreadable, finished }))
     }
 
     /// Returns `true` if an earlier rotation is not finished.
     ///
     /// # Errors
-    /// Fails if the file lacks a master key that the store uses: the rotation began with another copy of the file.
+    /// Fails if the file lacks a master key that the store uses: the rotation began with another
+    /// copy of the file.
     pub(super) async fn is_under_way(&self) -> Result<bool, VaultError> {
         let data_keys = self.store().data_keys().await?;
         let mut in_use = data_keys.iter().flat_map(|key| &key.wraps).map(|wrap| &wrap.master_id);
@@ -165,7 +174,8 @@ impl Rotation {
         Ok(self.store().replace_data_key(&id, wraps).await?)
     }
 
-    /// Step 3. Returns the number of secrets that were sealed again, and of those that cannot be unsealed.
+    /// Step 3. Returns the number of secrets that were sealed again, and the number of secrets that
+    /// cannot be unsealed.
     pub(super) async fn reseal(
         &self,
         report: &mut (dyn FnMut(RotationProgress) + Send),
@@ -185,11 +195,11 @@ impl Rotation {
             if pass.resealed == 0 && before >= self.settle_time {
                 return Ok((done, pass.unreadable));
             }
-            tokio::time::sleep(PAUSE.min(self.settle_time)).await;
+            tokio::time::sleep(SEARCH_INTERVAL.min(self.settle_time)).await;
         }
     }
 
-    /// Seals all secrets again that are sealed under a former data key now.
+    /// Seals all secrets again that are sealed under a previous data key.
     async fn reseal_once(&self, keys: &Keys, mut report: impl FnMut(u64)) -> Result<Pass, VaultError> {
         let mut pass = Pass::default();
         let mut after = None;
@@ -215,7 +225,7 @@ impl Rotation {
     }
 
     /// Step 4. Data keys that are already sealed under the new master key are left unchanged.
-    pub(super) async fn wrap_former_data_keys(&self) -> Result<(), VaultError> {
+    pub(super) async fn wrap_previous_data_keys(&self) -> Result<(), VaultError> {
         let mut wraps = Vec::new();
         for data_key in self.store().data_keys().await? {
             if self.is_under_newest(&data_key) {
@@ -229,10 +239,11 @@ impl Rotation {
         Ok(self.store().wrap_data_keys(wraps).await?)
     }
 
-    /// Step 5. Returns `false` and changes nothing if a data key is not sealed under the new master key.
-    pub(super) async fn forget_former_master(&self) -> Result<bool, VaultError> {
-        // The file is written last. Until the store has deleted the copies under the former master keys, gateways may need
-        // these keys.
+    /// Step 5. Returns `false` and changes nothing if a data key is not sealed under the new master
+    /// key.
+    pub(super) async fn forget_previous_master(&self) -> Result<bool, VaultError> {
+        // The file is written last. Until the store has deleted the copies under the previous
+        // master keys, gateways may need these keys.
         let is_forgotten = self.store().keep_one_master(&self.newest.id).await?;
         if is_forgotten {
             self.vault.inner.file.write(slice::from_ref(&self.newest))?;

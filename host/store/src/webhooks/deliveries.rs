@@ -11,15 +11,15 @@ use crate::{Store, StoreError};
 pub(super) const COLUMNS: &str = "webhook_id, status, attempts";
 
 impl Store {
-    /// Stores deliveries, to be attempted at once.
+    /// Stores deliveries, to be attempted immediately.
     ///
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn add_deliveries(&self, deliveries: Vec<NewDelivery>) -> Result<(), StoreError> {
-        self.write(Durability::PowerLoss, move |connection| insert(connection, &deliveries)).await
+        self.write(Durability::PowerLoss, move |connection| insert_deliveries(connection, &deliveries)).await
     }
 
-    /// Returns the deliveries that tell of the end of a job, in the order of their ids.
+    /// Returns the deliveries about the end of a job, in the order of their ids.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -34,7 +34,8 @@ impl Store {
         .await
     }
 
-    /// Deletes the records of deliveries that have ended and expired, and secrets that have expired. Returns their number.
+    /// Deletes the records of deliveries that have ended and expired, and secrets that have
+    /// expired. Returns their number.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -49,8 +50,9 @@ impl Store {
     }
 }
 
-/// Stores deliveries in an open transaction, to be attempted at once. A delivery whose id is already stored stays as it is.
-pub(crate) fn insert(connection: &mut dyn Connection, deliveries: &[NewDelivery]) -> Result<(), StoreError> {
+/// Stores deliveries in an open transaction, to be attempted immediately. A delivery whose id is
+/// already stored does not change.
+pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[NewDelivery]) -> Result<(), StoreError> {
     let mut stored = None;
     for NewDelivery { webhook_id, tenant, source, receiver, url, payload, kept_for } in deliveries {
         if stored != Some(&payload.id) {

@@ -1,7 +1,7 @@
-//! Leases of deliveries: of all gateways on one database, one at a time attempts a delivery.
+//! Leases of deliveries. Of all gateways on one database, one at a time attempts a delivery.
 //!
-//! A lease ends by itself, because the gateway that holds it may crash. Each lease of a delivery has a higher fence than the one
-//! before. A result with an old fence is not stored.
+//! A lease expires, because the gateway that holds it may crash. Each lease of a delivery has a
+//! higher fence than the previous one. A result with an old fence is not stored.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use crate::time::millis;
 use crate::value::{FromRow, Row, values};
 use crate::{Sealed, Store, StoreError};
 
-/// Limits of the deliveries that are attempted at the same time by all gateways together, and of one claim. Without them, one
-/// slow receiver would hold up the others.
+/// Limits of the deliveries that are attempted at the same time by all gateways together, and of
+/// one claim. Without them, one slow receiver would delay the others.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaimLimits {
     /// Concurrent attempts at one receiver of one tenant.
     pub of_receiver: u32,
     /// Concurrent attempts of one tenant.
     pub of_tenant: u32,
-    /// Deliveries that this claim may return.
+    /// Maximum number of deliveries that this claim returns.
     pub of_claim: u32,
-    /// Size of the bodies that this claim may return. The last one may exceed it.
+    /// Maximum size of the bodies that this claim returns. The last body may exceed it.
     pub bytes: u32,
 }
 
@@ -41,8 +41,8 @@ pub enum AttemptResult {
 }
 
 impl Store {
-    /// Takes the leases of deliveries that are due, for the time `life`. Tenants and receivers take turns: the first delivery of
-    /// each comes before the second of any.
+    /// Takes the leases of deliveries that are due, for the time `life`. Tenants and receivers take
+    /// turns: the first delivery of each comes before the second of any.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -54,15 +54,17 @@ impl Store {
         if limits.of_claim == 0 || limits.bytes == 0 || !self.read(is_any_due).await? {
             return Ok(Vec::new());
         }
-        // A database server may lose its power while the worker continues. Its lease must not be given to another one then.
-        self.write(Durability::PowerLoss, move |connection| claim(connection, life, limits)).await
+        // A database server may lose its power while the worker continues. Its lease must then not
+        // be given to another one.
+        self.write(Durability::PowerLoss, move |connection| claim_due(connection, life, limits)).await
     }
 
-    /// Stores the attempts of a delivery, with the last one, and its state after that. Releases the lease. Returns `false` and
-    /// stores nothing if another worker has taken a lease since.
+    /// Stores the attempts of a delivery, with the last one, and its state after that. Releases the
+    /// lease. Returns `false` and stores nothing if another worker has taken a lease since.
     ///
     /// # Errors
-    /// Fails if the database does not answer. The delivery is then attempted again after the end of the lease.
+    /// Fails if the database does not answer. The delivery is then attempted again after the end of
+    /// the lease.
     pub async fn finish_attempt(
         &self,
         webhook_id: &str,
@@ -73,13 +75,17 @@ impl Store {
         let (webhook_id, attempts) = (webhook_id.to_owned(), Attempts::to_text(attempts));
         self.write(Durability::PowerLoss, move |connection| {
             let written = match result {
-                AttemptResult::RetryAfter(pause) => connection.execute(
+                AttemptResult::RetryAfter(delay) => connection.execute(
                     "UPDATE webhook_deliveries SET attempts = $1, next_attempt_at = now_ms() + $2, leased_until = NULL
                      WHERE webhook_id = $3 AND fence = $4 AND status = 'pending'",
-                    values![&attempts, millis(pause), &webhook_id, fence],
+                    values![&attempts, millis(delay), &webhook_id, fence],
                 ),
-                AttemptResult::Delivered => end(connection, &webhook_id, fence, &attempts, DeliveryStatus::Delivered),
-                AttemptResult::Failed => end(connection, &webhook_id, fence, &attempts, DeliveryStatus::Failed),
+                AttemptResult::Delivered => {
+                    end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Delivered)
+                }
+                AttemptResult::Failed => {
+                    end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Failed)
+                }
             };
             Ok(written? > 0)
         })
@@ -96,15 +102,15 @@ fn is_any_due(connection: &mut dyn Connection) -> Result<bool, StoreError> {
     )
 }
 
-fn claim(
+fn claim_due(
     connection: &mut dyn Connection,
     life: Duration,
     limits: ClaimLimits,
 ) -> Result<Vec<ClaimedDelivery>, StoreError> {
-    // Without the lock, two gateways that claim at once could together exceed the limits.
+    // Without the lock, two gateways that claim at the same time could together exceed the limits.
     connection.lock("webhook deliveries")?;
-    // Deliveries with a lease come first in each partition, so that they count towards its limit. The conditions at the end are
-    // checked again if a late worker stores a result in the meantime.
+    // Deliveries with a lease come first in each partition, so that they count towards its limit.
+    // The conditions at the end are checked again if a late worker stores a result in the meantime.
     let claimed: Vec<Claimed> = connection.all(
         &format!(
             "UPDATE webhook_deliveries SET fence = fence + 1, leased_until = now_ms() + $1 WHERE webhook_id IN (
@@ -135,9 +141,9 @@ fn claim(
     claimed.into_iter().map(|claimed| claimed.with_payload(connection, &mut payloads)).collect()
 }
 
-/// Ends a delivery. Its URL is no longer needed, and neither is its body if it was the last one of its deliveries. The database
-/// keeps no secret without need.
-fn end(
+/// Ends a delivery. Its URL is no longer needed, and neither is its body if it was the last one of
+/// its deliveries. The database keeps no secret that is no longer needed.
+fn end_delivery(
     connection: &mut dyn Connection,
     webhook_id: &str,
     fence: i64,
@@ -149,7 +155,8 @@ fn end(
         values![webhook_id, fence],
     )?;
     let Some(payload_id) = payload_id else { return Ok(0) };
-    // Without the lock, the last two deliveries of a body that end at once would each see the other one.
+    // Without the lock, if the last two deliveries of a body ended at the same time, each would see
+    // the other one.
     connection.lock(&format!("webhook payload\0{payload_id}"))?;
     let ended = connection.execute(
         "UPDATE webhook_deliveries

@@ -10,7 +10,7 @@ mod leases;
 mod secrets;
 mod types;
 
-pub(crate) use self::deliveries::insert;
+pub(crate) use self::deliveries::insert_deliveries;
 pub use self::leases::{AttemptResult, ClaimLimits};
 pub use self::types::{
     ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, Payload, WebhookSecret, WebhookSource,

@@ -12,8 +12,8 @@ use crate::{Sealed, Store, StoreError};
 const COLUMNS: &str = "id, created_at, expires_at, data_key, secret";
 
 impl Store {
-    /// Stores a secret as the current one of a tenant. The one before is valid for the time `overlap` after this; older ones
-    /// are deleted, so that at most two are valid.
+    /// Stores a secret as the current one of a tenant. The previous one stays valid for the time
+    /// `overlap`. Older ones are deleted, so that at most two are valid.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -26,7 +26,7 @@ impl Store {
     ) -> Result<WebhookSecret, StoreError> {
         let (tenant, id) = (tenant.to_owned(), id.to_owned());
         self.write(Durability::PowerLoss, move |connection| {
-            // Without the lock, two calls at once could each leave a current secret.
+            // Without the lock, two calls at the same time could each leave a current secret.
             connection.lock(&format!("webhook secrets\0{tenant}"))?;
             connection.execute(
                 "DELETE FROM webhook_secrets WHERE tenant = $1 AND expires_at IS NOT NULL",

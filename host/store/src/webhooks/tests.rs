@@ -117,7 +117,7 @@ async fn claim_one(store: &Store, life: Duration) -> Option<ClaimedDelivery> {
 async fn a_delivery_is_stored_once_and_only_if_its_transaction_commits(site: Site) {
     let store = site_with_key(&site).await;
     let broken = store.write(crate::Durability::PowerLoss, |connection| {
-        insert(connection, &[delivery("acme", "one", 1)])?;
+        insert_deliveries(connection, &[delivery("acme", "one", 1)])?;
         Err::<(), _>(StoreError::Duplicate)
     });
     broken.await.unwrap_err();
@@ -219,7 +219,7 @@ async fn a_body_is_deleted_with_the_end_of_the_last_of_its_deliveries(site: Site
     assert!(end(store, last).await.unwrap());
     assert_eq!(bodies().await, 0);
 
-    // All of them end at once, on two gateways.
+    // All of them end at the same time, on two gateways.
     let of_job = |number| NewDelivery { payload: payload("job_2"), ..delivery("acme", "two", number) };
     store.add_deliveries((0..URLS).map(of_job).collect()).await.unwrap();
     let claimed = store.claim_deliveries(LEASE, limits(9, 9, 9)).await.unwrap();

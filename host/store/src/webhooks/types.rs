@@ -18,7 +18,7 @@ pub struct WebhookSecret {
     pub id: String,
     /// Time of its creation.
     pub created_at: SystemTime,
-    /// `None` for the current secret. A former one is no longer used from this time on.
+    /// `None` for the current secret. A previous secret is no longer used from this time on.
     pub expires_at: Option<SystemTime>,
     /// The secret, sealed with [`WebhookSecret::context`].
     pub secret: Sealed,
@@ -39,7 +39,7 @@ impl WebhookSecret {
     }
 }
 
-/// The thing that a webhook tells of.
+/// The subject of a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebhookSource {
     /// The end of a background job.
@@ -55,7 +55,7 @@ pub struct NewDelivery {
     pub webhook_id: String,
     /// The tenant whose secrets sign the webhook.
     pub tenant: String,
-    /// The job or event that it tells of.
+    /// The job or event that it is about.
     pub source: WebhookSource,
     /// The origin of the URL. Deliveries to one receiver share a limit of concurrent attempts.
     pub receiver: String,
@@ -84,14 +84,14 @@ impl Payload {
 }
 
 impl NewDelivery {
-    /// The id of the webhook that tells a URL of the end of a job. It can be computed at any time, so that each job and URL
-    /// have one id for ever.
+    /// The id of the webhook about the end of a job to a URL. It is computed from both, so that it
+    /// never changes for a job and a URL.
     pub fn id_of_job(job_id: &str, url: &str) -> String {
         let hash = sha256_hex(format!("{job_id}\0{url}").as_bytes());
         format!("msg_{}", hash.get(..32).unwrap_or_default())
     }
 
-    /// Makes the id of a webhook that tells of an event.
+    /// Makes the id of a webhook about an event.
     ///
     /// # Errors
     /// Fails if the operating system provides no random numbers.
@@ -112,7 +112,7 @@ pub enum DeliveryStatus {
     Pending,
     /// The receiver has accepted the webhook.
     Delivered,
-    /// The receiver has refused the webhook for ever, or no attempt is left.
+    /// The receiver has refused the webhook permanently, or no attempt is left.
     Failed,
 }
 
@@ -141,11 +141,11 @@ impl FromValue for DeliveryStatus {
 pub struct DeliveryAttempt {
     /// Time of the attempt.
     pub at: SystemTime,
-    /// The status of the receiver's response, or the reason for which there is no response.
+    /// The status of the receiver's response, or the reason why there is no response.
     pub result: Result<u16, String>,
 }
 
-/// A delivery, for people who look at its state.
+/// A delivery, as callers see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// The same on every attempt.
@@ -156,14 +156,14 @@ pub struct Delivery {
     pub attempts: Vec<DeliveryAttempt>,
 }
 
-/// A delivery that this gateway has the lease for.
+/// A delivery that this gateway holds the lease of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimedDelivery {
     /// The delivery. It is pending.
     pub delivery: Delivery,
     /// The tenant whose secrets sign the webhook.
     pub tenant: String,
-    /// The job or event that it tells of.
+    /// The job or event that it is about.
     pub source: WebhookSource,
     /// The sealed URL.
     pub url: Sealed,

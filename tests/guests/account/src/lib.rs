@@ -1,7 +1,9 @@
-//! A connector whose users need accounts. A JSON document in the built module describes their service: tests replace the text in
-//! `SERVICE`, so that one build gives a connector for each kind of provider.
+//! A connector whose users need accounts. A JSON document in the built module describes their
+//! service: tests replace the text in `SERVICE`, so that one build gives a connector for each kind
+//! of provider.
 //!
-//! Its operations call the service as the user, and look for the credential in every place that a connector can read.
+//! Its operations call the service as the user, and look for the credential in every place that a
+//! connector can read.
 
 mod operations;
 mod scheme;
@@ -35,7 +37,8 @@ static SERVICE: [u8; SERVICE_BYTES] = {
     padded
 };
 
-/// Reads the document from the module. The compiler must not evaluate it, because tests replace the text after the build.
+/// Reads the document from the module. The compiler must not evaluate it, because tests replace the
+/// text after the build.
 #[expect(clippy::expect_used, reason = "a trap ends a test that wrote no JSON document")]
 fn service() -> Value {
     let bytes: &'static [u8; SERVICE_BYTES] = std::hint::black_box(&SERVICE);
@@ -71,7 +74,8 @@ impl Guest for Account {
     }
 }
 
-/// `api` gets the credential in the standard form, `form` in a form field, and `other` gets no credential.
+/// `api` gets the credential in the standard form, `form` in a form field, and `other` gets no
+/// credential.
 fn upstreams(service: &Value) -> Vec<Upstream> {
     let upstream = |name: &str, base_url: &str, credential| Upstream {
         name: name.to_owned(),
@@ -91,7 +95,8 @@ fn upstreams(service: &Value) -> Vec<Upstream> {
     ]
 }
 
-/// The rate limit of the operations `composed` and `limited`, if the test sets the number of calls in an hour.
+/// The rate limit of the operations `composed` and `limited`, if the test sets the number of calls
+/// in an hour.
 fn rate_limit(service: &Value) -> Option<RateLimit> {
     let requests = u32::try_from(service["rate_limit"].as_u64()?).ok()?;
     Some(RateLimit { name: "calls".to_owned(), requests, period_seconds: 3600 })

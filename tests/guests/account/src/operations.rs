@@ -63,7 +63,8 @@ const MEMBERS: &[&str] = &[
     "value",
 ];
 
-/// `memory` changes each byte by this value, so that the gateway's masking does not find credentials in the answer.
+/// `memory` changes each byte by this value, so that the gateway's masking does not find
+/// credentials in the answer.
 const VEIL: u8 = 0x5a;
 
 /// Size of a page of linear memory.
@@ -96,13 +97,15 @@ fn forward(input: &Value) -> Answer {
     Ok(Outcome::Forward(request(input)))
 }
 
-/// Sends the request that the input describes, and answers with everything that it can read of the response.
+/// Sends the request that the input describes, and answers with everything that it can read of the
+/// response.
 fn composed(input: &Value) -> Answer {
     let response = http::send(request(input)).map_err(Fault::Http)?;
     reply(&seen(&response))
 }
 
-/// Follows the link in the response to a request, and answers with everything that it can read of the second response.
+/// Follows the link in the response to a request, and answers with everything that it can read of
+/// the second response.
 fn follow(input: &Value) -> Answer {
     let response = http::send(link_request(input)?).map_err(Fault::Http)?;
     reply(&seen(&response))
@@ -113,9 +116,9 @@ fn forward_link(input: &Value) -> Answer {
     link_request(input).map(Outcome::Forward)
 }
 
-/// Sends the request that the input describes and takes a link from the response: from the header `header`, or from the JSON
-/// Pointer `pointer`. The request to the link has the method `link_method` and the JSON text `link_body`, and names the upstream
-/// `through`, or the same one.
+/// Sends the request that the input describes and takes a link from the response: from the header
+/// `header`, or from the JSON Pointer `pointer`. The request to the link has the method
+/// `link_method` and the JSON text `link_body`, and names the upstream `through`, or the same one.
 fn link_request(input: &Value) -> Result<Request, Fault> {
     let response = http::send(request(input)).map_err(Fault::Http)?;
     let link = match input["header"].as_str() {
@@ -171,7 +174,8 @@ fn whole_memory() -> impl Iterator<Item = u8> {
     (1..size).map(|address| unsafe { std::ptr::with_exposed_provenance::<u8>(address).read_volatile() })
 }
 
-/// Answers like a connector whose service reports an invalid token in another way than by its status.
+/// Answers like a connector whose service reports an invalid token in another way than by its
+/// status.
 fn refused(input: &Value) -> Answer {
     let status = input["status"].as_u64().and_then(|status| status.try_into().ok()).unwrap_or(401);
     let detail = "The service says that the token is no longer valid.".to_owned();
@@ -195,8 +199,8 @@ fn log_answer(input: &Value) -> Answer {
     reply(&json!({}))
 }
 
-/// Sends the request that the input describes `count` times, one after the other, and reports the progress before each. Answers
-/// with the number of requests and the last text.
+/// Sends the request that the input describes `count` times, one after the other, and reports the
+/// progress before each. Answers with the number of requests and the last text.
 fn collect(input: &Value) -> Answer {
     let count = input["count"].as_u64().unwrap_or(1);
     let mut last = String::new();
@@ -220,8 +224,9 @@ fn seen(response: &Response) -> Value {
     json!({"status": response.status(), "headers": headers, "text": response.text().unwrap_or_default()})
 }
 
-/// The request that the input describes: `upstream` (default `api`), `path`, `method` (default GET), and `body` (JSON text) or
-/// `form` (a list of pairs). `"credential": "omitted"` leaves out the credential.
+/// The request that the input describes: `upstream` (default `api`), `path`, `method` (default
+/// GET), and `body` (JSON text) or `form` (a list of pairs). `"credential": "omitted"` leaves out
+/// the credential.
 fn request(input: &Value) -> Request {
     let json = input["body"].as_str().map(|json| Body::Json(json.to_owned()));
     let form = input["form"].as_array().map(|_| Body::Form(crate::scheme::pairs(&input["form"])));

@@ -1,4 +1,5 @@
-//! The auth scheme of the document. Members that the document leaves out have the values of a provider that follows the standard.
+//! The auth scheme of the document. Members that the document leaves out have the values of a
+//! provider that follows the standard.
 
 use serde_json::Value;
 

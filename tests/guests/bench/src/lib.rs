@@ -1,4 +1,5 @@
-//! The connector that `make bench` calls: a forwarding operation, like most operations of connectors, without a rate limit.
+//! The connector that `make bench` calls: a forwarding operation, like most operations of
+//! connectors, without a rate limit.
 
 use connector_sdk::connector;
 

@@ -1,4 +1,5 @@
-//! As the guest `bench`, but users need accounts: `make bench` compares the two to find the price of a credential.
+//! As the guest `bench`, but users need accounts: `make bench` compares the two to find the price
+//! of a credential.
 
 use connector_sdk::connector;
 

@@ -1,4 +1,5 @@
-//! A connector that `make bench` calls: its operation sends two requests, one after the other, and returns parts of both.
+//! A connector that `make bench` calls: its operation sends two requests, one after the other, and
+//! returns parts of both.
 
 use connector_sdk::http::{self, Request};
 use connector_sdk::{Fault, Outcome, connector};

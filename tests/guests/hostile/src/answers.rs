@@ -18,9 +18,10 @@ pub(crate) fn json(input: &Value) -> Answer {
     Ok(Outcome::Reply(text(input, "json").to_owned()))
 }
 
-/// Fails with the fault of `kind`: `invalid-input`, `not-found`, `conflict`, `upstream`, `timed-out`, or any other text for
-/// `failed`. `detail` is its text. A `not-found` and a `conflict` have the members in `members`, a text that can be any JSON or
-/// no JSON. An `upstream` has `status`.
+/// Fails with the fault of `kind`: `invalid-input`, `not-found`, `conflict`, `upstream`,
+/// `timed-out`, or any other text for `failed`. `detail` is its text. A `not-found` and a
+/// `conflict` have the members in `members`, a text that can be any JSON or no JSON. An `upstream`
+/// has `status`.
 pub(crate) fn fault(input: &Value) -> Answer {
     let detail = text(input, "detail").to_owned();
     let explanation = || Explanation { detail: detail.clone(), members: input["members"].as_str().map(str::to_owned) };

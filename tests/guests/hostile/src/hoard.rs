@@ -8,8 +8,8 @@ use crate::bindings::gateway::connector::outcome::Fault;
 use crate::network::request;
 use crate::{Answer, reply, text};
 
-/// Parses `count` texts of the size `bytes`. `keep` says whether the guest keeps each document (`all`), a small part (`part`), or
-/// nothing.
+/// Parses `count` texts of the size `bytes`. `keep` says whether the guest keeps each document
+/// (`all`), a small part (`part`), or nothing.
 pub(crate) fn documents(input: &Value) -> Answer {
     let text = format!("[\"{}\", 1]", "x".repeat(size(input, "bytes")));
     let kept: Vec<_> = (0..size(input, "count")).map(|_| keep(input, parse(&text))).collect();
@@ -24,8 +24,8 @@ fn keep(input: &Value, document: Document) -> Option<Document> {
     }
 }
 
-/// Makes the gateway find the children of a document with `items` children. The document is an object if `named` is true, else
-/// an array.
+/// Makes the gateway find the children of a document with `items` children. The document is an
+/// object if `named` is true, else an array.
 pub(crate) fn children(input: &Value) -> Answer {
     let (open, item, close) = if input["named"] == true { ("{", "\"a\":0,", "}") } else { ("[", "0,", "]") };
     let items = item.repeat(size(input, "items"));
@@ -33,7 +33,8 @@ pub(crate) fn children(input: &Value) -> Answer {
     reply(&json!({"length": document.length()}))
 }
 
-/// Sends the request `count` times and reads each body in the form `form`. Keeps the responses if `keep` is true.
+/// Sends the request `count` times and reads each body in the form `form`. Keeps the responses if
+/// `keep` is true.
 pub(crate) fn bodies(input: &Value) -> Answer {
     let mut kept = Vec::new();
     for _ in 0..size(input, "count") {

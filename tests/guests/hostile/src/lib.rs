@@ -1,6 +1,8 @@
-//! A connector with an honest manifest, whose operations break every limit and rule of the contract. Each operation breaks one.
+//! A connector with an honest manifest, whose operations break every limit and rule of the
+//! contract. Each operation breaks one.
 //!
-//! An operation answers only if the gateway let it do so. The answer tells the test how the gateway reacted.
+//! An operation answers only if the gateway let it do so. The answer tells the test how the gateway
+//! reacted.
 
 mod answers;
 mod hoard;

@@ -6,15 +6,15 @@ use crate::bindings::gateway::connector::http::{self, Body, Error, Method, Reque
 use crate::bindings::gateway::connector::outcome::{Fault, Outcome, UpstreamFault};
 use crate::{Answer, reply, text};
 
-/// Sends the request that the input describes, and replies with the response or the error. With `as_fault` the error is the
-/// fault of the operation.
+/// Sends the request that the input describes, and replies with the response or the error. With
+/// `as_fault` the error is the fault of the operation.
 pub(crate) fn call(input: &Value) -> Answer {
     result(input, http::send(request(input)))
 }
 
-/// Sends the request that the input describes, follows a link in the response, and replies like [`call`]. The link is in the
-/// header `header`, or at the JSON Pointer `pointer` of the body. The request to the link names the upstream `through`, or the
-/// same upstream.
+/// Sends the request that the input describes, follows a link in the response, and replies like
+/// [`call`]. The link is in the header `header`, or at the JSON Pointer `pointer` of the body. The
+/// request to the link names the upstream `through`, or the same upstream.
 pub(crate) fn follow(input: &Value) -> Answer {
     result(input, link_request(input).and_then(http::send))
 }
@@ -61,8 +61,9 @@ pub(crate) fn forward(input: &Value) -> Answer {
     Ok(Outcome::Forward(request(input)))
 }
 
-/// Sends the requests that the list `items` describes, one after the other. Passes on the first error, the first response with a
-/// status of an error, and the first response that refuses in its body: `{"ok": false, "code": 403}`.
+/// Sends the requests that the list `items` describes, one after the other. Passes on the first
+/// error, the first response with a status of an error, and the first response that refuses in its
+/// body: `{"ok": false, "code": 403}`.
 pub(crate) fn send_steps(input: &Value) -> Answer {
     for step in input["items"].as_array().into_iter().flatten() {
         let response = http::send(request(step)).map_err(Fault::Http)?;
@@ -96,8 +97,9 @@ pub(crate) fn many_in_parallel(input: &Value) -> Answer {
     reply(&counted(http::send_all(requests).into_iter()))
 }
 
-/// Sends the request `count` times and keeps the responses unread. Then sends a request to the path `text`, if there is one, while
-/// it keeps them. Replies with the results of the requests, and with the last error.
+/// Sends the request `count` times and keeps the responses unread. Then sends a request to the path
+/// `text`, if there is one, while it keeps them. Replies with the results of the requests, and with
+/// the last error.
 pub(crate) fn hoard_responses(input: &Value) -> Answer {
     let count = input["count"].as_u64().unwrap_or_default();
     let kept: Vec<_> = (0..count).map(|_| http::send(request(input))).collect();
@@ -135,8 +137,9 @@ pub(crate) fn read_body(input: &Value) -> Answer {
     }
 }
 
-/// The request that the input describes: `upstream` (default `api`), `path`, `method` (default GET), `headers` (a list of pairs)
-/// and `body`. The body is `{"json": text}`, `{"form": pairs}` or `{"content_type", "bytes"}`.
+/// The request that the input describes: `upstream` (default `api`), `path`, `method` (default
+/// GET), `headers` (a list of pairs) and `body`. The body is `{"json": text}`, `{"form": pairs}` or
+/// `{"content_type", "bytes"}`.
 pub(crate) fn request(input: &Value) -> Request {
     Request {
         method: match text(input, "method") {

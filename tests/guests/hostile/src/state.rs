@@ -13,7 +13,8 @@ use crate::{Answer, reply, text};
 static INVOCATIONS: AtomicU32 = AtomicU32::new(0);
 static NOTES: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
 
-/// Writes to every kind of memory that a guest has, and replies with the values that it found there before.
+/// Writes to every kind of memory that a guest has, and replies with the values that it found there
+/// before.
 pub(crate) fn keep_state(_: &Value) -> Answer {
     let invocations = INVOCATIONS.fetch_add(1, Ordering::Relaxed);
     let notes = NOTES.iter().filter(|note| note.swap(0xa5, Ordering::Relaxed) != 0).count();
@@ -76,7 +77,8 @@ pub(crate) fn setting(input: &Value) -> Answer {
     reply(&json!({"setting": setting.and_then(|text| serde_json::from_str::<Value>(&text).ok())}))
 }
 
-/// Has the gateway parse `json`, and replies with a description of the value at `pointer`. With `reply` the value is the answer.
+/// Has the gateway parse `json`, and replies with a description of the value at `pointer`. With
+/// `reply` the value is the answer.
 pub(crate) fn document(input: &Value) -> Answer {
     let document = match Document::parse(text(input, "json")) {
         Ok(document) => document,

@@ -1,5 +1,6 @@
-//! A connector whose manifest depends on a text in the built module. Tests replace the text in `STORY`, so that one build gives
-//! modules with honest manifests of several versions, and modules with wrong manifests.
+//! A connector whose manifest depends on a text in the built module. Tests replace the text in
+//! `STORY`, so that one build gives modules with honest manifests of several versions, and modules
+//! with wrong manifests.
 
 mod lies;
 
@@ -20,11 +21,13 @@ mod bindings {
     export!(Liar);
 }
 
-/// The text. It begins with `story=`, then has the name of a lie, or `version=` and a version. It is padded with spaces.
+/// The text. It begins with `story=`, then has the name of a lie, or `version=` and a version. It
+/// is padded with spaces.
 #[used]
 static STORY: [u8; 48] = *b"story=version=1.0.0                             ";
 
-/// Reads the story from the module. The compiler must not evaluate it, because tests replace the text after the build.
+/// Reads the story from the module. The compiler must not evaluate it, because tests replace the
+/// text after the build.
 fn story() -> &'static str {
     let bytes: &'static [u8; 48] = std::hint::black_box(&STORY);
     let text = std::str::from_utf8(bytes).unwrap_or_default().trim_end();

@@ -1,4 +1,5 @@
-//! A connector that requests from WASI everything that the sandbox must not give, and returns what it got.
+//! A connector that requests from WASI everything that the sandbox must not give, and returns what
+//! it got.
 
 use serde_json::{Value, json};
 

@@ -103,7 +103,8 @@ fn time(seconds: i64) -> u64 {
     get_current_timestamp().saturating_add_signed(seconds)
 }
 
-/// Claims that are valid for ten minutes. The members of `over` replace the usual ones, and null removes one.
+/// Claims that are valid for ten minutes. The members of `over` replace the usual ones, and null
+/// removes one.
 fn claims(over: Value) -> Value {
     let mut claims = json!({ "iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "exp": time(600) });
     for (name, value) in over.as_object().unwrap() {
@@ -165,13 +166,13 @@ impl Published {
         JwtIssuers::new(&[("acme".to_owned(), settings)].into(), &egress()).unwrap()
     }
 
-    /// Issuers that fetch for each unknown key, without a pause.
+    /// Issuers that fetch for each unknown key, without a delay.
     fn eager(&self) -> JwtIssuers {
         let mut issuers = self.issuers();
         issuers.issuers = issuers
             .issuers
             .into_iter()
-            .map(|issuer| Issuer { keys: issuer.keys.with_pause(Duration::ZERO), ..issuer })
+            .map(|issuer| Issuer { keys: issuer.keys.with_backoff(Duration::ZERO), ..issuer })
             .collect();
         issuers
     }

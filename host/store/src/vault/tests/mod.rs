@@ -19,7 +19,7 @@ use crate::{
 /// More secrets than two batches of a rotation have.
 const SECRETS: usize = 230;
 
-/// A gateway's machine, with a master key file of its own.
+/// A gateway's machine with its master key file.
 struct Machine {
     folder: TempDir,
     store: Store,
@@ -32,7 +32,7 @@ impl Machine {
         Self { folder, store: site.open_again().await }
     }
 
-    /// A machine whose gateway uses a database of its own.
+    /// A machine whose gateway uses a separate database.
     async fn alone() -> Self {
         let folder = TempDir::new().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
@@ -66,14 +66,15 @@ impl Machine {
         message.replace(&format!("{}/", self.folder.path().display()), "")
     }
 
-    /// Does what [`rotation::rotate`] does, without the time for gateways to settle.
+    /// Does what [`rotation::rotate`] does, without the time that gateways need to read the new
+    /// keys.
     async fn rotate(&self, end: RotationEnd) -> Option<RotationReport> {
         Rotation::new(self.vault().await, Duration::ZERO).unwrap().run(end, &mut |_| {}).await.unwrap()
     }
 
     /// A whole rotation.
     async fn rotate_all(&self) -> RotationReport {
-        self.rotate(RotationEnd::ForgetFormer).await.unwrap()
+        self.rotate(RotationEnd::ForgetPrevious).await.unwrap()
     }
 
     /// Stores [`SECRETS`] secrets of integrations, and one of each other column.
@@ -112,7 +113,7 @@ impl Machine {
         self.store.add_deliveries(vec![delivery]).await.unwrap();
     }
 
-    /// Every secret can be unsealed and is that of its row.
+    /// Every secret can be unsealed and belongs to its row.
     async fn assert_all_unseal(&self, vault: &Vault) {
         let integrations = self.store.integrations_of(&holder()).await.unwrap();
         assert_eq!(integrations.len(), SECRETS);

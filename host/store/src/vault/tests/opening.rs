@@ -8,7 +8,7 @@ on_every_database!(
     the_first_start_creates_a_master_key_that_only_its_owner_can_read,
     a_secret_is_unsealed_after_a_restart_but_only_in_its_own_row,
     a_start_with_a_wrong_or_missing_master_key_is_refused_and_changes_nothing,
-    an_empty_database_next_to_a_master_key_is_refused_unless_it_is_said_to_be_new,
+    an_empty_database_is_refused_if_another_one_depended_on_the_master_key,
     a_damaged_master_key_is_reported_without_showing_it,
     a_master_key_that_others_can_read_is_made_private,
     gateways_that_start_at_once_share_one_master_key_and_one_data_key,
@@ -65,15 +65,18 @@ async fn a_start_with_a_wrong_or_missing_master_key_is_refused_and_changes_nothi
     machine.vault().await;
 }
 
-async fn an_empty_database_next_to_a_master_key_is_refused_unless_it_is_said_to_be_new(site: Site) {
-    let machine = Machine::on(&site).await;
-    let lost = Machine::alone().await;
+async fn an_empty_database_is_refused_if_another_one_depended_on_the_master_key(site: Site) {
+    let (machine, lost) = (Machine::on(&site).await, Machine::alone().await);
     lost.vault().await;
     machine.copy_file_from(&lost);
-    let message = machine.refusal().await;
-    assert!(message.starts_with("the database is empty, but there is a master key, master.key: "), "{message}");
-    assert!(machine.store.data_keys().await.unwrap().is_empty());
-    Vault::open_new(&machine.key_file(), &machine.store).await.unwrap();
+    machine.vault().await;
+    let empty = Machine::alone().await;
+    let open = async || Vault::open(&machine.key_file(), &empty.store).await.map(drop);
+    let message = open().await.unwrap_err().to_string();
+    assert!(message.starts_with("the database is empty, but another one depended on the master key "), "{message}");
+    assert!(empty.store.data_keys().await.unwrap().is_empty());
+    Vault::open_new(&machine.key_file(), &empty.store).await.unwrap();
+    open().await.unwrap();
     machine.vault().await;
 }
 

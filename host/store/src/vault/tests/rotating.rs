@@ -32,7 +32,7 @@ async fn a_rotation_exchanges_all_keys_and_seals_every_secret_again(site: Site) 
     // One gateway runs already, the other one starts now.
     machine.assert_all_unseal(&running).await;
     machine.assert_all_unseal(&machine.vault().await).await;
-    // The former data key can be deleted, because no secret is sealed under it.
+    // The previous data key can be deleted, because no secret is sealed under it.
     assert_eq!(machine.store.drop_retired_data_keys(Duration::ZERO).await.unwrap(), 1);
 
     fs::write(machine.key_file(), old_file).unwrap();
@@ -73,7 +73,7 @@ async fn a_rotation_that_was_killed_after_any_step_loses_no_secret_and_the_next_
         }
         if steps >= 4 {
             rotation.reseal(&mut |_| {}).await.unwrap();
-            rotation.wrap_former_data_keys().await.unwrap();
+            rotation.wrap_previous_data_keys().await.unwrap();
         }
         if steps >= 5 {
             // The kill comes before the file is written.
@@ -123,15 +123,15 @@ async fn gateways_on_other_machines_serve_through_a_rotation_until_it_is_finishe
     let other = Machine::on(&site).await;
     other.copy_file_from(&first);
 
-    assert!(!first.rotate(RotationEnd::KeepFormer).await.unwrap().finished);
-    // One gateway runs already, the other one starts with the former file.
+    assert!(!first.rotate(RotationEnd::KeepPrevious).await.unwrap().finished);
+    // One gateway runs already, the other one starts with the previous file.
     other.assert_all_unseal(&other.vault().await).await;
     assert!(matches!(
         Rotation::new(other.vault().await, Duration::ZERO).unwrap().is_under_way().await,
         Err(VaultError::BegunElsewhere { .. })
     ));
     other.copy_file_from(&first);
-    let outcome = first.rotate(RotationEnd::ForgetFormerOfOneUnderWay).await.unwrap();
+    let outcome = first.rotate(RotationEnd::ForgetPreviousOfUnfinished).await.unwrap();
     assert_eq!((outcome.resumed, outcome.resealed, outcome.finished), (true, 0, true));
     other.assert_all_unseal(&other.vault().await).await;
 }
@@ -155,7 +155,7 @@ async fn a_secret_that_cannot_be_unsealed_is_left_unchanged_and_counted(site: Si
 async fn a_second_rotation_at_the_same_time_is_refused(site: Site) {
     let machine = Machine::on(&site).await;
     let _lock = machine.store.try_process_lock("rotation").await.unwrap().unwrap();
-    let result = rotate(&machine.key_file(), &machine.store, RotationEnd::ForgetFormer, &mut |_| {}).await;
+    let result = rotate(&machine.key_file(), &machine.store, RotationEnd::ForgetPrevious, &mut |_| {}).await;
     assert!(matches!(result, Err(VaultError::Busy)));
 }
 
@@ -164,6 +164,6 @@ async fn no_rotation_begins_if_one_under_way_was_to_be_finished(site: Site) {
     let vault = machine.vault().await;
     machine.fill(&vault).await;
     let before = (fs::read(machine.key_file()).unwrap(), machine.store.data_keys().await.unwrap());
-    assert_eq!(machine.rotate(RotationEnd::ForgetFormerOfOneUnderWay).await, None);
+    assert_eq!(machine.rotate(RotationEnd::ForgetPreviousOfUnfinished).await, None);
     assert_eq!((fs::read(machine.key_file()).unwrap(), machine.store.data_keys().await.unwrap()), before);
 }

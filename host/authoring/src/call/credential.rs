@@ -1,0 +1,81 @@
+//! The credential that an author calls an operation with.
+
+use std::{env, fs};
+
+use connector_gateway::Key;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+
+use super::CallError;
+use super::arguments::CredentialArguments;
+use crate::module_file::FileError;
+use contract::{AuthScheme, KeyPlacement};
+use egress::{Credential, SHORTEST_SECRET};
+
+/// Words that say how a credential is given.
+const HOW: &str = "give it with `--credential-env NAME` or `--credential-file FILE`";
+
+impl CredentialArguments {
+    /// Reads the credential for connectors with this scheme. `None` if users need no account.
+    ///
+    /// # Errors
+    /// If the credential is missing or cannot be used.
+    pub(super) fn read(&self, scheme: &AuthScheme) -> Result<Option<Credential>, CallError> {
+        let secret = match (&self.credential_env, &self.credential_file) {
+            (None, None) => None,
+            (Some(name), _) => {
+                let text = env::var(name).map_err(|_| {
+                    CallError::Credential(format!("`{name}` is not a variable with text; export it first"))
+                })?;
+                Some(SecretString::from(text.trim()))
+            }
+            (None, Some(file)) => {
+                let text = fs::read_to_string(file).map_err(|source| FileError { file: file.clone(), source })?;
+                Some(SecretString::from(text.trim()))
+            }
+        };
+        let wrong = |text: &str| Err(CallError::Credential(text.to_owned()));
+        match (scheme, secret) {
+            (AuthScheme::None, None) => Ok(None),
+            (AuthScheme::None, Some(_)) => wrong("users of this connector need no account; leave the credential out"),
+            (AuthScheme::Oauth2(_), None) => {
+                wrong(&format!("the operation runs with a user's access token (OAuth 2.0); {HOW}"))
+            }
+            (AuthScheme::ApiKey(key), None) => wrong(&match key.placement {
+                KeyPlacement::Basic => {
+                    format!("the operation runs with a user's name and password, as `user:password`; {HOW}")
+                }
+                _ => format!("the operation runs with a user's API key; {HOW}"),
+            }),
+            (_, Some(secret)) if secret.expose_secret().len() < SHORTEST_SECRET => wrong(&format!(
+                "it has fewer than {SHORTEST_SECRET} bytes, so it cannot be masked in answers; check the text"
+            )),
+            (AuthScheme::Oauth2(_), Some(token)) => {
+                Credential::bearer(token).map(Some).map_err(|error| CallError::Credential(error.to_string()))
+            }
+            (AuthScheme::ApiKey(scheme), Some(secret)) => {
+                let key = key(&scheme.placement, &secret)?;
+                key.credential(&scheme.placement).map(Some).map_err(|error| CallError::Credential(error.to_string()))
+            }
+        }
+    }
+}
+
+fn key(placement: &KeyPlacement, secret: &SecretString) -> Result<Key, CallError> {
+    let text = secret.expose_secret();
+    let members = match placement {
+        KeyPlacement::Basic => {
+            let (name, password) = text.split_once(':').unwrap_or((text, ""));
+            json!({"username": name, "password": password})
+        }
+        KeyPlacement::Header(_) | KeyPlacement::Query(_) => json!({"api_key": text}),
+    };
+    let key = Key::from_bytes(members.to_string().as_bytes());
+    let key = key.map_err(|error| CallError::Credential(error.to_string()))?;
+    match key.too_short() {
+        Some(part) => Err(CallError::Credential(format!(
+            "its {part} has fewer than {SHORTEST_SECRET} bytes, so it cannot be masked in answers"
+        ))),
+        None => Ok(key),
+    }
+}

@@ -1,0 +1,81 @@
+//! Advice for the author of a module. The gateway accepts the module without it.
+
+use connector_gateway::{Connector, Operation};
+use serde_json::Value;
+
+use contract::Effect;
+
+/// Names of fields that usually take the next page of a list.
+const PAGE_FIELDS: [&str; 9] =
+    ["cursor", "page", "offset", "start", "page_token", "pageToken", "next_token", "$skiptoken", "$skip"];
+
+/// The notes, a sentence without a full stop each.
+pub(super) fn notes(connector: &Connector) -> Vec<String> {
+    let manifest = connector.manifest();
+    let mut notes = Vec::new();
+    if semver::Version::parse(&manifest.version).is_err() {
+        notes.push(format!("the version `{}` is not one of Semantic Versioning, such as 1.0.0", manifest.version));
+    }
+    if manifest.description.is_empty() {
+        notes.push("the connector has no description".to_owned());
+    }
+    if manifest.imprint.license.is_empty() {
+        notes.push("the imprint has no licence".to_owned());
+    }
+    // One line for each note, with all operations that it is about.
+    let mut by_note: Vec<(String, Vec<&str>)> = Vec::new();
+    for operation in connector.operations() {
+        for note in operation_notes(operation) {
+            match by_note.iter_mut().find(|(known, _)| *known == note) {
+                Some((_, paths)) => paths.push(&operation.manifest.path),
+                None => by_note.push((note, vec![&operation.manifest.path])),
+            }
+        }
+    }
+    notes.extend(by_note.into_iter().map(|(note, paths)| format!("{note}: {}", paths.join(", "))));
+    notes
+}
+
+fn operation_notes(operation: &Operation) -> Vec<String> {
+    let (manifest, schema) = (&operation.manifest, operation.schema.document());
+    let mut notes = Vec::new();
+    if manifest.summary.is_empty() {
+        notes.push("no summary".to_owned());
+    }
+    if manifest.example.is_none() && schema["required"].as_array().is_some_and(|required| !required.is_empty()) {
+        notes.push("no example of the input".to_owned());
+    }
+    if manifest.answer_example.is_none() {
+        notes.push("no example of the answer".to_owned());
+    }
+    if manifest.pagination.is_none()
+        && manifest.effect == Effect::Read
+        && let Some(field) = page_field(schema)
+    {
+        notes.push(format!("takes `{field}`, and does not say how the answer is paged"));
+    }
+    notes
+}
+
+/// The field that seems to take the next page: a member of the body, or of an object in it.
+fn page_field(schema: &Value) -> Option<&str> {
+    let properties = schema["properties"].as_object()?;
+    properties.iter().find_map(|(name, field)| {
+        if PAGE_FIELDS.contains(&name.as_str()) { Some(name.as_str()) } else { page_field(field) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_field_for_the_next_page_is_found_in_the_body_and_in_its_objects() {
+        let found = |properties: Value| page_field(&json!({"properties": properties})).map(str::to_owned);
+        assert_eq!(found(json!({"name": {}, "cursor": {}})).as_deref(), Some("cursor"));
+        assert_eq!(found(json!({"query": {"properties": {"q": {}, "pageToken": {}}}})).as_deref(), Some("pageToken"));
+        assert_eq!(found(json!({"name": {}, "query": {"properties": {"q": {}}}})), None);
+    }
+}

@@ -1,0 +1,101 @@
+//! Connects an account with the author's own credential.
+
+use std::path::Path;
+use std::time::Duration;
+
+use reqwest::Client;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+use super::DevError;
+use super::provider::Provider;
+use crate::module_file::{FileError, read};
+use contract::{AuthScheme, KeyPlacement};
+
+/// The longest time for connecting an account. The gateway may request the account's name from the
+/// upstream.
+const CONNECT: Duration = Duration::from_secs(60);
+
+/// The credential in a file, without the line break at its end.
+pub(super) fn credential(file: &Path) -> Result<SecretString, FileError> {
+    Ok(String::from_utf8_lossy(&read(file)?).trim().into())
+}
+
+/// Connects an account at a running gateway, as a user does.
+pub(super) async fn connect(
+    address: &str,
+    key: &SecretString,
+    connector: &str,
+    scheme: &AuthScheme,
+    credential: &SecretString,
+    provider: Option<&Provider>,
+) -> Result<(), DevError> {
+    let failed = |error: reqwest::Error| DevError::Account(error.without_url().to_string());
+    let client = Client::builder().no_proxy().timeout(CONNECT).build().map_err(failed)?;
+    let text = credential.expose_secret();
+    let body = match (scheme, provider) {
+        (AuthScheme::Oauth2(_), Some(provider)) => json!({"auth_type": "oauth2", "callback_url": provider.page()}),
+        (AuthScheme::ApiKey(scheme), _) => {
+            let credentials = match scheme.placement {
+                KeyPlacement::Basic => {
+                    let (username, password) = text.split_once(':').unwrap_or((text, ""));
+                    json!({"username": username, "password": password})
+                }
+                KeyPlacement::Header(_) | KeyPlacement::Query(_) => json!({"api_key": text}),
+            };
+            json!({"auth_type": "api_key", "credentials": credentials})
+        }
+        _ => {
+            return Err(DevError::Account(
+                "users of this connector need no account; leave the credential out".to_owned(),
+            ));
+        }
+    };
+    let request =
+        client.post(format!("{address}/connectors/{connector}/integrations")).bearer_auth(key.expose_secret());
+    let response =
+        request.header("content-type", "application/json").body(body.to_string()).send().await.map_err(failed)?;
+    let is_success = response.status().is_success();
+    let document: Value = serde_json::from_slice(&response.bytes().await.map_err(failed)?).unwrap_or_default();
+    if !is_success {
+        return Err(DevError::Account(reason(&document)));
+    }
+    if let Some(url) = document["authorization_url"].as_str() {
+        let page = client.get(url).send().await.map_err(failed)?;
+        let is_connected = page.status().is_success();
+        let text = page.text().await.map_err(failed)?;
+        if !is_connected || !text.contains("status=success") {
+            return Err(DevError::Account(text));
+        }
+    }
+    Ok(())
+}
+
+/// The reason in a problem document: each violation of the body with its place, else the detail.
+fn reason(problem: &Value) -> String {
+    let violation = |error: &Value| {
+        let (pointer, detail) = (error["pointer"].as_str()?, error["detail"].as_str()?);
+        Some(if pointer.is_empty() { detail.to_owned() } else { format!("`{pointer}`: {detail}") })
+    };
+    let violations: Vec<String> = problem["errors"].as_array().into_iter().flatten().filter_map(violation).collect();
+    match violations.is_empty() {
+        true => problem["detail"].as_str().unwrap_or("the gateway refused it").to_owned(),
+        false => violations.join(" "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_about_a_refused_credential_has_the_place_of_each_violation() {
+        let problem = json!({"detail": "The body has 2 violations; `errors` names them.", "errors": [
+            {"pointer": "/credentials/password", "detail": "It is empty."},
+            {"pointer": "", "detail": "Too much."},
+        ]});
+        assert_eq!(reason(&problem), "`/credentials/password`: It is empty. Too much.");
+        assert_eq!(reason(&json!({"detail": "The service refused the key."})), "The service refused the key.");
+        assert_eq!(reason(&json!(null)), "the gateway refused it");
+    }
+}

@@ -1,0 +1,181 @@
+//! Builds a project and swaps the module into a gateway, whenever the author saves a source.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use connector_gateway::{AuthorSettings, Config, Connector, Installation};
+use tempfile::TempDir;
+
+use super::arguments::DevArguments;
+use super::watch::Sources;
+use super::{DevError, print_line, temporary_gateway};
+use crate::build;
+use crate::gateway::{AddError, Gateway};
+use crate::project::Project;
+
+/// A module that was built, and the times of its build.
+pub(super) struct Built {
+    module: Vec<u8>,
+    saved: Instant,
+    build: Duration,
+}
+
+/// The first module that the gateway would accept.
+pub(super) struct FirstModule {
+    pub(super) built: Built,
+    pub(super) connector: Connector,
+}
+
+/// A project that is built again whenever its author saves.
+pub(super) struct DevLoop {
+    project: Arc<Project>,
+    sources: Sources,
+    /// The file that modules are built into. The project's own file is for modules that its author
+    /// builds.
+    output: PathBuf,
+    /// The gateway is the temporary one of the command, which accepts whatever the module asks for.
+    is_temporary: bool,
+    /// A version was swapped in.
+    is_live: bool,
+}
+
+impl DevLoop {
+    /// Finds the project, and begins to watch its sources. Modules are built into `folder`.
+    ///
+    /// # Errors
+    /// If there is no project, or it cannot be watched.
+    pub(super) fn open(arguments: &DevArguments, folder: &TempDir) -> Result<Self, DevError> {
+        let project = Arc::new(Project::find(&arguments.folder)?);
+        let sources = Sources::watch(project.folder())
+            .map_err(|source| DevError::Watch { folder: project.folder().to_owned(), source })?;
+        let is_temporary = arguments.gateway.url.is_none();
+        Ok(Self { project, sources, output: folder.path().join("module.wasm"), is_temporary, is_live: false })
+    }
+
+    /// Builds until the registry of the temporary gateway accepts a module.
+    ///
+    /// # Errors
+    /// If the registry does not start, or the settings have an unknown upstream.
+    pub(super) async fn first(&mut self, config: &Config, settings: &AuthorSettings) -> Result<FirstModule, DevError> {
+        let mut saved = Instant::now();
+        loop {
+            if let Some(built) = self.build(saved).await {
+                let registry = temporary_gateway::registry(config).await?;
+                match registry.try_out(&built.module, settings).await {
+                    Ok(connector) => {
+                        check_upstreams(&connector, settings)?;
+                        return Ok(FirstModule { built, connector });
+                    }
+                    Err(refusal) => self.print_failure(&refusal),
+                }
+            }
+            saved = self.saved().await;
+        }
+    }
+
+    /// Swaps each version that the author saves into the gateway.
+    ///
+    /// # Errors
+    /// If hosts cannot be granted.
+    pub(super) async fn follow(&mut self, gateway: &Gateway) -> Result<(), DevError> {
+        loop {
+            let saved = self.saved().await;
+            self.deliver(gateway, saved).await?;
+        }
+    }
+
+    /// Builds the present sources, and swaps the module into the gateway.
+    ///
+    /// # Errors
+    /// If hosts cannot be granted.
+    pub(super) async fn deliver(&mut self, gateway: &Gateway, saved: Instant) -> Result<(), DevError> {
+        match self.build(saved).await {
+            Some(built) => self.add(gateway, built).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until the author saves a source.
+    async fn saved(&mut self) -> Instant {
+        self.sources.changed().await;
+        Instant::now()
+    }
+
+    /// Builds the module. The tools print their messages. `None` if they fail.
+    async fn build(&self, saved: Instant) -> Option<Built> {
+        print_line("Building …");
+        let (project, output) = (Arc::clone(&self.project), self.output.clone());
+        let building = tokio::task::spawn_blocking(move || build::component(&project, &output));
+        let result = match building.await {
+            Ok(result) => result,
+            Err(error) => Err(io::Error::other(error).into()),
+        };
+        match result {
+            Ok(module) => Some(Built { module, saved, build: saved.elapsed() }),
+            Err(error) => {
+                self.print_failure(&error);
+                None
+            }
+        }
+    }
+
+    /// Prints why a version is not live.
+    fn print_failure(&self, reason: &dyn fmt::Display) {
+        let then = if self.is_live { "The previous version stays live." } else { "The next save builds it again." };
+        print_line(format_args!("Not live: {reason}. {then}"));
+    }
+
+    /// Swaps a module into the gateway.
+    ///
+    /// # Errors
+    /// If hosts cannot be granted.
+    pub(super) async fn add(&mut self, gateway: &Gateway, built: Built) -> Result<(), DevError> {
+        let Built { module, saved, build } = built;
+        let began = Instant::now();
+        let installation = Installation { accepts: self.is_temporary, ..Installation::default() };
+        let live = match gateway.add(module, installation).await {
+            Ok(installed) => installed.connector,
+            Err(AddError::AsksForMore(more)) => {
+                more.iter().for_each(|ask| print_line(format_args!("  + {ask}")));
+                print_line(
+                    "The module asks for more than the previous version, which stays live; add it once with `connectors add --accept`.",
+                );
+                return Ok(());
+            }
+            Err(AddError::Other(error)) => {
+                self.print_failure(&error);
+                return Ok(());
+            }
+        };
+        self.is_live = true;
+        let missing = &live.hosts.missing;
+        if self.is_temporary && !missing.is_empty() {
+            gateway.grant(&live.connector, missing).await?;
+        }
+        let seconds = |time: Duration| time.as_secs_f64();
+        print_line(format_args!(
+            "{} {} is live after {:.1} s (build {:.1} s, check and swap {:.1} s)",
+            live.connector,
+            live.version,
+            seconds(saved.elapsed()),
+            seconds(build),
+            seconds(began.elapsed())
+        ));
+        if !self.is_temporary && !missing.is_empty() {
+            print_line(format_args!("  not granted: {}", missing.join(" ")));
+        }
+        Ok(())
+    }
+}
+
+/// Checks the names of replaced upstreams.
+fn check_upstreams(connector: &Connector, settings: &AuthorSettings) -> Result<(), DevError> {
+    let known: Vec<&str> = connector.services().iter().map(|service| service.name.as_str()).collect();
+    match settings.upstreams.keys().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(DevError::Upstream { name: name.clone(), known: known.join(", ") }),
+        None => Ok(()),
+    }
+}

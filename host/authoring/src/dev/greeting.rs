@@ -1,0 +1,48 @@
+//! The lines that tell an author how to call the gateway.
+
+use connector_gateway::Connector;
+use serde_json::{Value, json};
+
+use super::provider::Provider;
+use contract::{AuthScheme, KeyPlacement};
+
+/// The requests to try.
+pub(super) fn text(address: &str, key: &str, connector: &Connector, provider: Option<&Provider>) -> String {
+    let name = connector.name();
+    let curl = |path: &str, body: &Value| {
+        // The end of the quotes, a quoted quote, and the quotes again.
+        let body = body.to_string().replace('\'', r"'\''");
+        format!(
+            "  curl -s {address}/connectors/{name}/{path} \\\n    -H \"Authorization: Bearer {key}\" -H 'Content-Type: \
+             application/json' \\\n    -d '{body}'\n"
+        )
+    };
+    let mut text = format!("\nThe gateway is at {address}, until this command ends. Its API key is {key}\n");
+    match (&connector.manifest().auth, provider) {
+        (AuthScheme::None, _) => {}
+        (AuthScheme::Oauth2(_), Some(provider)) => {
+            let body = json!({"auth_type": "oauth2", "callback_url": provider.page()});
+            text += "\nConnect an account, and open the `authorization_url` of the answer in a browser or with curl -sL:\n\n";
+            text += &curl("integrations", &body);
+        }
+        (AuthScheme::Oauth2(_), None) => {
+            text += "\nUsers need an account. Try it with --oauth, or with a token of yours in --credential-file.\n";
+        }
+        (AuthScheme::ApiKey(scheme), _) => {
+            let credentials = match scheme.placement {
+                KeyPlacement::Basic => json!({"username": "YOUR NAME", "password": "YOUR PASSWORD"}),
+                KeyPlacement::Header(_) | KeyPlacement::Query(_) => json!({"api_key": "YOUR KEY"}),
+            };
+            text += "\nUsers need an account. Connect one, unless --credential-file has done it:\n\n";
+            text += &curl("integrations", &json!({"auth_type": "api_key", "credentials": credentials}));
+        }
+    }
+    let mut operations: Vec<_> = connector.operations().collect();
+    operations.sort_by_key(|operation| operation.manifest.example.is_none());
+    if let Some(operation) = operations.first() {
+        let example = operation.manifest.example.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        text += "\nTry:\n\n";
+        text += &curl(&operation.manifest.path, &example.unwrap_or_else(|| json!({})));
+    }
+    text
+}

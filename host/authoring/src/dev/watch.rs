@@ -1,0 +1,134 @@
+//! Notices that an author saves a source.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::timeout;
+
+/// A build begins when no source has changed for this time. Editors write a file in several steps.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// Folders that tools fill, and the folder of recordings. The name of a hidden folder begins with a
+/// dot.
+const TOOL_FOLDERS: [&str; 6] = ["target", "node_modules", "venv", "dist", "__pycache__", "recordings"];
+
+/// Files that a build writes next to the sources.
+const BUILT: [&str; 2] = ["wasm", "pyc"];
+
+/// The lock file is not watched, because the first build writes it. A later build finds its
+/// changes.
+const LOCK_FILE: &str = "Cargo.lock";
+
+/// The sources of a project.
+pub(super) struct Sources {
+    folder: PathBuf,
+    watcher: RecommendedWatcher,
+    changed: UnboundedReceiver<Vec<PathBuf>>,
+}
+
+impl Sources {
+    /// Begins to watch the folder of a project.
+    pub(super) fn watch(folder: &Path) -> notify::Result<Self> {
+        let (sender, changed) = unbounded_channel();
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            if let Ok(event) = event
+                && !event.kind.is_access()
+            {
+                // This fails only when the command ends.
+                let _ = sender.send(event.paths);
+            }
+        })?;
+        let mut sources = Self { folder: folder.to_owned(), watcher, changed };
+        sources.add(folder)?;
+        Ok(sources)
+    }
+
+    /// Waits until a source has changed, and then until no source changes for [`QUIET`].
+    pub(super) async fn changed(&mut self) {
+        let mut has_changed = false;
+        loop {
+            let next = match has_changed {
+                false => self.changed.recv().await,
+                true => match timeout(QUIET, self.changed.recv()).await {
+                    Ok(next) => next,
+                    Err(_) => return,
+                },
+            };
+            let Some(paths) = next else { return std::future::pending().await };
+            for path in paths {
+                if is_source(&self.folder, &path) {
+                    has_changed = true;
+                    // It may be a new folder. If it was removed already, there is nothing to watch.
+                    let _ = self.add(&path);
+                }
+            }
+        }
+    }
+
+    /// Watches a folder with the folders below it. Does nothing for a file.
+    fn add(&mut self, folder: &Path) -> notify::Result<()> {
+        if !fs::symlink_metadata(folder)?.is_dir() {
+            return Ok(());
+        }
+        self.watcher.watch(folder, RecursiveMode::NonRecursive)?;
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if is_source(&self.folder, &path) {
+                self.add(&path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `true` if a build may depend on the file or folder.
+fn is_source(project: &Path, path: &Path) -> bool {
+    let Ok(inside) = path.strip_prefix(project) else { return false };
+    let is_of_tool = |name: &str| name.starts_with('.') || TOOL_FOLDERS.contains(&name) || name == LOCK_FILE;
+    let is_built = path.extension().and_then(|extension| extension.to_str()).is_some_and(|name| BUILT.contains(&name));
+    !is_built && inside.iter().all(|part| part.to_str().is_some_and(|name| !is_of_tool(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_tools_are_no_sources() {
+        let project = Path::new("/home/ann/.work/words");
+        for source in ["src/lib.rs", "Cargo.toml", "connector.py", "tables/target.rs"] {
+            assert!(is_source(project, &project.join(source)), "{source}");
+        }
+        for other in [
+            "target/x/y.rs",
+            "node_modules/a.js",
+            "recordings/define.json",
+            "venv/b.py",
+            ".git/HEAD",
+            "words.wasm",
+            "Cargo.lock",
+            "a/__pycache__/c",
+        ] {
+            assert!(!is_source(project, &project.join(other)), "{other}");
+        }
+        assert!(!is_source(project, Path::new("/home/ann/.work/other/src/lib.rs")));
+    }
+
+    #[tokio::test]
+    async fn a_saved_file_is_noticed_also_in_a_new_folder() {
+        let project = tempfile::tempdir().unwrap();
+        let folder = project.path().canonicalize().unwrap();
+        fs::create_dir(folder.join("target")).unwrap();
+        let mut sources = Sources::watch(&folder).unwrap();
+        fs::create_dir(folder.join("src")).unwrap();
+        sources.changed().await;
+        fs::write(folder.join("src/lib.rs"), "one").unwrap();
+        sources.changed().await;
+        fs::write(folder.join("target/built"), "one").unwrap();
+        fs::write(folder.join("words.wasm"), "one").unwrap();
+        assert!(timeout(QUIET * 3, sources.changed()).await.is_err());
+    }
+}

@@ -1,0 +1,89 @@
+//! The gateway of the configuration, by its folders and its store.
+
+use std::path::{Path, PathBuf, absolute};
+use std::sync::Arc;
+
+use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
+use connector_gateway::{Actor, ChangeError, Config, Installation, Registry, connectors_record, open_registry};
+
+use super::GatewayError;
+use crate::database;
+
+/// The registry of a gateway that this process does not serve.
+pub(super) struct Local {
+    registry: Arc<Registry>,
+    actor: Actor,
+    modules: PathBuf,
+    data: PathBuf,
+}
+
+impl Local {
+    pub(super) async fn open(config: Config) -> Result<Self, GatewayError> {
+        let store = database::open(&config).await?;
+        let config = Arc::new(config);
+        let registry = open_registry(&config, store).await?;
+        // The command also works if the machine does not know the user or has no name.
+        let unknown = || "unknown".to_owned();
+        let actor = Actor::CommandLine {
+            user: whoami::username().unwrap_or_else(|_| unknown()),
+            host: whoami::hostname().unwrap_or_else(|_| unknown()),
+        };
+        let full = |folder: &Path| absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        Ok(Self { registry, actor, modules: full(&config.modules_dir), data: full(&config.data_dir) })
+    }
+
+    /// The modules folder and the data folder.
+    pub(super) fn folders(&self) -> (&Path, &Path) {
+        (&self.modules, &self.data)
+    }
+
+    pub(super) async fn add(
+        &self,
+        module: Vec<u8>,
+        installation: Installation<'_>,
+    ) -> Result<InstalledRecord, ChangeError> {
+        let installed = self.registry.install(module.into(), installation, &self.actor).await?;
+        Ok(InstalledRecord::from(&*installed))
+    }
+
+    pub(super) async fn list(&self) -> Result<ConnectorsRecord, ChangeError> {
+        self.registry.load_folders().await?;
+        Ok(connectors_record(&self.registry, true))
+    }
+
+    pub(super) async fn remove(&self, id: &str) -> Result<(), ChangeError> {
+        self.registry.remove(id, &self.actor).await
+    }
+
+    pub(super) async fn rollback(&self, id: &str, to: Option<&str>) -> Result<InstalledRecord, ChangeError> {
+        let live = self.registry.rollback(id, to, &self.actor).await?;
+        Ok(InstalledRecord::from(&*live))
+    }
+
+    pub(super) async fn grant(&self, id: &str, hosts: &[String]) -> Result<Vec<GrantRecord>, ChangeError> {
+        let granted = self.registry.grant(id, hosts, &self.actor).await?;
+        Ok(self.registry.hosts_of(&granted).await?.iter().map(GrantRecord::from).collect())
+    }
+
+    pub(super) async fn revoke(&self, id: &str, hosts: &[String]) -> Result<(), ChangeError> {
+        self.registry.revoke(id, hosts, &self.actor).await
+    }
+
+    pub(super) async fn grants(&self, id: Option<&str>) -> Result<Vec<GrantRecord>, ChangeError> {
+        self.registry.load_folders().await?;
+        Ok(self.registry.host_grants(id).await?.iter().map(GrantRecord::from).collect())
+    }
+
+    pub(super) async fn versions(&self, id: &str) -> Result<Vec<VersionRecord>, ChangeError> {
+        self.registry.load_folders().await?;
+        Ok(self.registry.stored_versions(id).await?.iter().map(VersionRecord::from).collect())
+    }
+
+    pub(super) async fn history(&self, id: Option<&str>, limit: u32) -> Result<Vec<ChangeRecord>, ChangeError> {
+        let changes = self.registry.history(id, limit).await?;
+        match id {
+            Some(id) if changes.is_empty() => Err(ChangeError::Unknown(id.to_owned())),
+            _ => Ok(changes.into_iter().map(ChangeRecord::from).collect()),
+        }
+    }
+}

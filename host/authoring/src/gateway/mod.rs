@@ -1,0 +1,227 @@
+//! The gateway that a command changes: the gateway of the configuration, by its folders and its
+//! store, or a running gateway, by its admin routes. Both return the same records, so a command
+//! prints the same for both.
+//!
+//! - here: the choice
+//! - [`local`]: the gateway of the configuration
+//! - [`remote`]: a running gateway
+
+mod local;
+mod remote;
+
+use std::fmt;
+
+use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
+use connector_gateway::{ChangeError, Config, Installation, ServeError};
+use secrecy::SecretString;
+use thiserror::Error;
+use url::Url;
+
+pub use self::remote::{Refusal, RemoteError};
+
+use self::local::Local;
+use self::remote::Remote;
+use crate::module_file::{FileError, read};
+use crate::options::GatewayArguments;
+use crate::output::remark;
+use store::StoreError;
+
+/// A gateway whose connectors are listed and changed.
+pub struct Gateway(Kind);
+
+enum Kind {
+    /// The gateway of the configuration, which need not run.
+    Local(Box<Local>),
+    /// A running gateway.
+    Remote(Remote),
+}
+
+/// Why a gateway was not opened, or did not do what the command requested.
+#[derive(Debug, Error)]
+pub enum GatewayError {
+    /// The store does not open.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The registry of the gateway does not start.
+    #[error(transparent)]
+    Start(#[from] ServeError),
+    /// The change was not made.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
+    /// The running gateway refused, or did not respond.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
+    /// The file with the key cannot be read.
+    #[error(transparent)]
+    KeyFile(#[from] FileError),
+}
+
+/// Why a module was not added.
+pub enum AddError {
+    /// It asks for more than the previous version, a line for each permission.
+    AsksForMore(Vec<String>),
+    /// Any other reason.
+    Other(GatewayError),
+}
+
+impl Gateway {
+    /// The gateway that the arguments name.
+    ///
+    /// # Errors
+    /// If the arguments have no key for a running gateway, or if the store or the registry does not
+    /// open.
+    pub async fn open(arguments: &GatewayArguments, config: Config) -> Result<Self, GatewayError> {
+        let Some(url) = &arguments.url else { return Ok(Self(Kind::Local(Box::new(Local::open(config).await?)))) };
+        let key = match (&arguments.key_file, &arguments.key) {
+            (Some(file), _) => SecretString::from(String::from_utf8_lossy(&read(file)?).trim()),
+            (None, Some(key)) => key.clone(),
+            (None, None) => return Err(RemoteError::NoKey.into()),
+        };
+        Ok(Self(Kind::Remote(Remote::new(url.clone(), key)?)))
+    }
+
+    /// A running gateway.
+    ///
+    /// # Errors
+    /// If the key cannot be sent.
+    pub(crate) fn at(url: Url, key: SecretString) -> Result<Self, GatewayError> {
+        Ok(Self(Kind::Remote(Remote::new(url, key)?)))
+    }
+
+    /// Adds a module.
+    ///
+    /// # Errors
+    /// See [`AddError`].
+    pub async fn add(&self, module: Vec<u8>, installation: Installation<'_>) -> Result<InstalledRecord, AddError> {
+        match &self.0 {
+            Kind::Local(local) => local.add(module, installation).await.map_err(|error| match error {
+                ChangeError::AsksForMore { more, .. } => AddError::AsksForMore(more),
+                error => AddError::Other(error.into()),
+            }),
+            Kind::Remote(remote) => remote.add(module, installation).await.map_err(|error| match error {
+                RemoteError::Problem(problem) if !problem.asks_for.is_empty() => {
+                    AddError::AsksForMore(problem.asks_for)
+                }
+                error => AddError::Other(error.into()),
+            }),
+        }
+    }
+
+    /// Lists the connectors.
+    ///
+    /// # Errors
+    /// See [`GatewayError`].
+    pub async fn list(&self) -> Result<ConnectorsRecord, GatewayError> {
+        match &self.0 {
+            Kind::Local(local) => Ok(local.list().await?),
+            Kind::Remote(remote) => Ok(remote.list().await?),
+        }
+    }
+
+    /// Removes a connector.
+    ///
+    /// # Errors
+    /// See [`GatewayError`].
+    pub async fn remove(&self, id: &str) -> Result<(), GatewayError> {
+        match &self.0 {
+            Kind::Local(local) => Ok(local.remove(id).await?),
+            Kind::Remote(remote) => Ok(remote.remove(id).await?),
+        }
+    }
+
+    /// Brings back a version of a connector.
+    ///
+    /// # Errors
+    /// See [`GatewayError`].
+    pub async fn rollback(&self, id: &str, to: Option<&str>) -> Result<InstalledRecord, GatewayError> {
+        match &self.0 {
+            Kind::Local(local) => Ok(local.rollback(id, to).await?),
+            Kind::Remote(remote) => Ok(remote.rollback(id, to).await?),
+        }
+    }
+
+    /// Grants hosts to a connector, and returns all its hosts.
+    ///
+    /// # Errors
+    /// See [`GatewayError`].
+    pub async fn grant(&self, id: &str, hosts: &[String]) -> Result<Vec<GrantRecord>, GatewayError> {
+        match &self.0 {
+            Kind::Local(local) => Ok(local.grant(id, hosts).await?),
+            Kind::Remote(remote) => Ok(remote.grant(id, hosts).await?),
+        }
+    }
+
+    /// Revokes grants of a connector.
+    ///
+    /// # Errors
+    /// See [`GatewayError`].
+    pub async fn revoke(&self, id: &str, hosts: &[String]) -> Result<(), GatewayError> {
+        match &self.0 {
+            Kind::Local(local) => Ok(local.revoke(id, hosts).await?),
+            Kind::Remote(remote) => Ok(remote.revoke(id, hosts).await?),
+        }
+    }
+
+    /// Lists the hosts of one connector, or of all that need grants.
+    ///
+    /// # Errors
+    /// See [`GatewayError`].
+    pub async fn grants(&self, id: Option<&str>) -> Result<Vec<GrantRecord>, GatewayError> {
+        match &self.0 {
+            Kind::Local(local) => Ok(local.grants(id).await?),
+            Kind::Remote(remote) => Ok(remote.grants(id).await?),
+        }
+    }
+
+    /// Lists the stored versions of a connector.
+    ///
+    /// # Errors
+    /// See [`GatewayError`].
+    pub async fn versions(&self, id: &str) -> Result<Vec<VersionRecord>, GatewayError> {
+        match &self.0 {
+            Kind::Local(local) => Ok(local.versions(id).await?),
+            Kind::Remote(remote) => Ok(remote.versions(id).await?),
+        }
+    }
+
+    /// Lists the last changes of one connector, or of all.
+    ///
+    /// # Errors
+    /// See [`GatewayError`].
+    pub async fn history(&self, id: Option<&str>, limit: u32) -> Result<Vec<ChangeRecord>, GatewayError> {
+        match &self.0 {
+            Kind::Local(local) => Ok(local.history(id, limit).await?),
+            Kind::Remote(remote) => Ok(remote.history(id, limit).await?),
+        }
+    }
+
+    /// Writes the remark about a change. `later` says when a gateway notices a change of its
+    /// folders or its store.
+    pub fn remark(&self, done: &str, later: &str) {
+        match &self.0 {
+            Kind::Local(_) => remark(format_args!("{done} {self}. {later}")),
+            Kind::Remote(_) => remark(format_args!("{done} {self}.")),
+        }
+    }
+
+    /// The options that a further command for the same gateway needs.
+    pub fn options(&self) -> String {
+        match &self.0 {
+            Kind::Local(_) => String::new(),
+            Kind::Remote(remote) => format!(" --url {}", remote.url()),
+        }
+    }
+}
+
+/// The folders or the URL of the gateway, for people.
+impl fmt::Display for Gateway {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Local(local) => {
+                let (modules, data) = local.folders();
+                write!(out, "the modules folder `{}` of the data folder `{}`", modules.display(), data.display())
+            }
+            Kind::Remote(remote) => write!(out, "the gateway at {}", remote.url()),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! A running gateway, by its admin routes.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
+use connector_gateway::{Installation, SIGNATURE};
+use hyper::header::HeaderName;
+use reqwest::{Client, Method, Url};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+/// The longest time for a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// The longest time for a response. A gateway compiles a module before it responds.
+const RESPONSE: Duration = Duration::from_secs(300);
+
+/// The `type` of the problem of a route that the gateway does not have at this address.
+const NOT_FOUND: &str = "urn:connector-gateway:problem:not-found";
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Why a running gateway did not do what the command requested.
+#[derive(Debug, Error)]
+pub enum RemoteError {
+    /// There is no key.
+    #[error(
+        "a key of the gateway with the scope `admin` is missing; set GATEWAY_KEY, or name a file that has it with --key-file"
+    )]
+    NoKey,
+    /// The key cannot be sent.
+    #[error("the key has characters that a header cannot have; give it as `connector-gateway keys create` printed it")]
+    Key,
+    /// The gateway does not respond.
+    #[error("the gateway at {url} does not answer: {reason}")]
+    Unreachable {
+        /// The gateway.
+        url: Url,
+        /// The cause.
+        reason: String,
+    },
+    /// The gateway refused.
+    #[error(transparent)]
+    Problem(Box<Refusal>),
+    /// The response is not one of a gateway.
+    #[error("{url} answered {status}, and not as a Connector Gateway of this version does: {reason}")]
+    NotUnderstood {
+        /// The gateway.
+        url: Url,
+        /// The status.
+        status: u16,
+        /// The cause.
+        reason: String,
+    },
+}
+
+/// A problem document of a running gateway.
+#[derive(Debug, Error)]
+#[error("the gateway at {url} refused: {}", .problem.text(.request_id))]
+pub struct Refusal {
+    url: Url,
+    request_id: String,
+    problem: Problem,
+    /// The permissions that a module asks for and that the previous version does not.
+    pub(super) asks_for: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Problem {
+    #[serde(default)]
+    r#type: String,
+    title: String,
+    #[serde(default)]
+    detail: String,
+    #[serde(default)]
+    asks_for: Vec<String>,
+}
+
+impl Problem {
+    fn text(&self, request_id: &str) -> String {
+        let detail = if self.detail.is_empty() { String::new() } else { format!(": {}", self.detail) };
+        let hint = match self.r#type.as_str() {
+            NOT_FOUND => "; if the gateway has an `admin_listen` address, --url takes that address",
+            _ => "",
+        };
+        format!("{}{detail} (request {request_id}){hint}", self.title)
+    }
+}
+
+#[derive(Deserialize)]
+struct Grants {
+    grants: Vec<GrantRecord>,
+}
+
+#[derive(Deserialize)]
+struct Versions {
+    versions: Vec<VersionRecord>,
+}
+
+#[derive(Deserialize)]
+struct Changes {
+    changes: Vec<ChangeRecord>,
+}
+
+/// A running gateway.
+pub(super) struct Remote {
+    url: Url,
+    key: SecretString,
+    client: Client,
+}
+
+impl Remote {
+    pub(super) fn new(url: Url, key: SecretString) -> Result<Self, RemoteError> {
+        if key.expose_secret().is_empty() || !key.expose_secret().bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(RemoteError::Key);
+        }
+        // A second installation fails and changes nothing.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = Client::builder().connect_timeout(CONNECT).timeout(RESPONSE);
+        // A proxy cannot reach a gateway on this machine.
+        let is_here = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+        let client = if is_here { client.no_proxy() } else { client };
+        let client = client
+            .build()
+            .map_err(|error| RemoteError::Unreachable { url: url.clone(), reason: error_chain(&error) })?;
+        Ok(Self { url, key, client })
+    }
+
+    /// The address of the gateway.
+    pub(super) fn url(&self) -> &str {
+        self.url.as_str().trim_end_matches('/')
+    }
+
+    pub(super) async fn add(
+        &self,
+        module: Vec<u8>,
+        installation: Installation<'_>,
+    ) -> Result<InstalledRecord, RemoteError> {
+        let mut query: Vec<(&str, &str)> = installation.grants.iter().map(|host| ("grant", host.as_str())).collect();
+        query.extend(installation.accepts.then_some(("accept", "true")));
+        query.extend(installation.replaces_shipped.then_some(("replace_shipped", "true")));
+        let signature = installation.signature.map(|signature| STANDARD.encode(signature));
+        self.call(Method::POST, &["admin", "connectors"], &query, Some((module, signature))).await
+    }
+
+    pub(super) async fn list(&self) -> Result<ConnectorsRecord, RemoteError> {
+        self.call(Method::GET, &["connectors"], &[], None).await
+    }
+
+    pub(super) async fn remove(&self, id: &str) -> Result<(), RemoteError> {
+        let _: serde_json::Value = self.call(Method::DELETE, &["admin", "connectors", id], &[], None).await?;
+        Ok(())
+    }
+
+    pub(super) async fn rollback(&self, id: &str, to: Option<&str>) -> Result<InstalledRecord, RemoteError> {
+        let query: Vec<(&str, &str)> = to.map(|to| ("to", to)).into_iter().collect();
+        self.call(Method::POST, &["admin", "connectors", id, "rollback"], &query, None).await
+    }
+
+    pub(super) async fn grant(&self, id: &str, hosts: &[String]) -> Result<Vec<GrantRecord>, RemoteError> {
+        self.change_grants(Method::POST, id, hosts).await
+    }
+
+    pub(super) async fn revoke(&self, id: &str, hosts: &[String]) -> Result<(), RemoteError> {
+        self.change_grants(Method::DELETE, id, hosts).await.map(drop)
+    }
+
+    async fn change_grants(&self, method: Method, id: &str, hosts: &[String]) -> Result<Vec<GrantRecord>, RemoteError> {
+        let query: Vec<(&str, &str)> = hosts.iter().map(|host| ("host", host.as_str())).collect();
+        let Grants { grants } = self.call(method, &["admin", "connectors", id, "grants"], &query, None).await?;
+        Ok(grants)
+    }
+
+    pub(super) async fn grants(&self, id: Option<&str>) -> Result<Vec<GrantRecord>, RemoteError> {
+        let Grants { grants } = match id {
+            Some(id) => self.call(Method::GET, &["admin", "connectors", id, "grants"], &[], None).await?,
+            None => self.call(Method::GET, &["admin", "grants"], &[], None).await?,
+        };
+        Ok(grants)
+    }
+
+    pub(super) async fn versions(&self, id: &str) -> Result<Vec<VersionRecord>, RemoteError> {
+        let Versions { versions } = self.call(Method::GET, &["admin", "connectors", id, "versions"], &[], None).await?;
+        Ok(versions)
+    }
+
+    pub(super) async fn history(&self, id: Option<&str>, limit: u32) -> Result<Vec<ChangeRecord>, RemoteError> {
+        let limit = limit.to_string();
+        let query = [("limit", limit.as_str())];
+        let Changes { changes } = match id {
+            Some(id) => self.call(Method::GET, &["admin", "connectors", id, "history"], &query, None).await?,
+            None => self.call(Method::GET, &["admin", "history"], &query, None).await?,
+        };
+        Ok(changes)
+    }
+
+    /// Sends a request, and reads the record or the problem.
+    async fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, &str)],
+        module: Option<(Vec<u8>, Option<String>)>,
+    ) -> Result<T, RemoteError> {
+        let mut url = self.url.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        let mut request = self.client.request(method, url).bearer_auth(self.key.expose_secret());
+        if let Some((module, signature)) = module {
+            request = request.header("content-type", "application/wasm").body(module);
+            if let Some(signature) = signature {
+                request = request.header(SIGNATURE, signature);
+            }
+        }
+        // The message already has the URL of the gateway.
+        let unreachable = |error: reqwest::Error| RemoteError::Unreachable {
+            url: self.url.clone(),
+            reason: error_chain(&error.without_url()),
+        };
+        let response = request.send().await.map_err(unreachable)?;
+        let status = response.status();
+        let request_id = response.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or("unknown");
+        let request_id = request_id.to_owned();
+        let body = response.bytes().await.map_err(unreachable)?;
+        let not_understood = |error: serde_json::Error| RemoteError::NotUnderstood {
+            url: self.url.clone(),
+            status: status.as_u16(),
+            reason: error.to_string(),
+        };
+        if status.is_success() {
+            return serde_json::from_slice(&body).map_err(not_understood);
+        }
+        let mut problem: Problem = serde_json::from_slice(&body).map_err(not_understood)?;
+        let asks_for = std::mem::take(&mut problem.asks_for);
+        Err(RemoteError::Problem(Box::new(Refusal { url: self.url.clone(), request_id, problem, asks_for })))
+    }
+}
+
+/// An error with its causes. The last cause says most.
+fn error_chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,55 @@
+//! The commands `connectors …` for authors of connectors. Their dependencies are not part of a
+//! gateway that serves.
+//!
+//! # Layout
+//! - [`command`]: the commands, and their start
+//! - [`new`]: `connectors new`
+//! - [`build`]: `connectors build`
+//! - [`check`]: `connectors check`
+//! - [`call`]: `connectors call`
+//! - [`test_command`]: `connectors test`
+//! - [`mod@dev`]: `connectors dev`
+//! - [`push`]: `connectors push`
+//! - [`module_file`]: `connectors pack`, and the files of modules
+//!
+//! Parts of several commands:
+//! - [`options`]: groups of options
+//! - [`project`]: the project of a connector, and the tools that build it
+//! - [`language`]: the languages of projects
+//! - [`provenance`]: the texts in a module about its origin
+//! - [`recordings`]: the requests and responses of one call in a file
+//! - [`scratch_registry`]: a registry to try a module in
+//! - [`module_source`]: the place that a module is read from
+//! - [`oci`]: modules in registries
+//! - [`gateway`]: the gateway that a command changes
+//! - [`database`]: the database of that gateway
+//! - [`output`]: standard output and standard error
+//! - [`shell`]: words for shells
+//!
+//! The crate `cli` has the operators' commands. They use the public items of this crate.
+
+mod build;
+mod call;
+mod check;
+mod command;
+pub mod database;
+mod dev;
+pub mod gateway;
+mod language;
+mod module_file;
+pub mod module_source;
+mod new;
+mod oci;
+pub mod options;
+pub mod output;
+mod project;
+mod provenance;
+mod push;
+mod recordings;
+mod scratch_registry;
+pub mod shell;
+mod test_command;
+
+pub use check::Summary;
+pub use command::{AuthorCommand, AuthorError};
+pub use module_file::{FileError, RefusedModule};

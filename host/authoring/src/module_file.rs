@@ -1,0 +1,71 @@
+//! Files that commands read and write, and modules among them.
+
+use std::fs::{self, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// A file or folder that cannot be read or written.
+#[derive(Debug, Error)]
+#[error("`{}`: {source}", file.display())]
+pub struct FileError {
+    /// The file or folder.
+    pub file: PathBuf,
+    /// The cause.
+    pub source: io::Error,
+}
+
+/// A module that the gateway would refuse, or a core module that cannot be packed.
+#[derive(Debug, Error)]
+#[error("`{module}` is refused: {reason}")]
+pub struct RefusedModule {
+    /// The module.
+    pub module: String,
+    /// The cause, for the author of the connector.
+    pub reason: String,
+}
+
+/// Why there is no component.
+#[derive(Debug, Error)]
+pub enum PackError {
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The core module cannot be packed.
+    #[error(transparent)]
+    Refused(#[from] RefusedModule),
+}
+
+/// Reads a file.
+pub(crate) fn read(file: &Path) -> Result<Vec<u8>, FileError> {
+    fs::read(file).map_err(|source| FileError { file: file.to_owned(), source })
+}
+
+/// The component of a core module.
+pub(crate) fn component_of(file: &Path) -> Result<Vec<u8>, PackError> {
+    let packed = sandbox::pack(&read(file)?);
+    Ok(packed.map_err(|error| RefusedModule { module: file.display().to_string(), reason: format!("{error:#}") })?)
+}
+
+/// Runs `connectors pack`: writes the component of a core module.
+pub(crate) fn pack(file: &Path, output: &Path) -> Result<(), PackError> {
+    Ok(write(output, &component_of(file)?)?)
+}
+
+/// Writes a module, unless the file has it already.
+pub(crate) fn write(output: &Path, component: &[u8]) -> Result<(), FileError> {
+    // An unchanged file is left alone, so that a gateway that watches the folder does not load it
+    // again.
+    if fs::read(output).is_ok_and(|present| present == component) {
+        return Ok(());
+    }
+    let write = |file: &mut fs::File| {
+        // Readable for all: a module is no secret, and the gateway may run as another user than the
+        // builder.
+        file.set_permissions(Permissions::from_mode(0o644))?;
+        file.write_all(component)
+    };
+    files::write_atomically(output, write).map_err(|source| FileError { file: output.to_owned(), source })
+}

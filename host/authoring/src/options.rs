@@ -1,0 +1,110 @@
+//! Groups of options that several commands have.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+
+use clap::Args;
+use connector_gateway::AuthorSettings;
+use secrecy::SecretString;
+use serde_json::Value;
+use url::Url;
+
+/// The options of a list.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct ListArguments {
+    /// Print JSON for programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The gateway that a command is about.
+#[derive(Clone, Debug, Args)]
+pub struct GatewayArguments {
+    /// The URL of a running gateway [default: the folders and the database of the configuration]
+    #[arg(long, value_parser = gateway_url)]
+    pub url: Option<Url>,
+    /// A key of that gateway with the scope `admin`. Other users of this machine can read an
+    /// argument, so better set the environment variable
+    #[arg(long, env = "GATEWAY_KEY", hide_env_values = true, value_parser = secret)]
+    pub key: Option<SecretString>,
+    /// A file with the key, in place of --key
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+}
+
+/// The options for a registry. Without a user name, the credentials are those that `docker login`
+/// has stored.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RegistryArguments {
+    /// The user of the registry [default: the one that `docker login` has stored]
+    #[arg(long, value_name = "NAME", requires = "password_stdin")]
+    pub username: Option<String>,
+    /// Read the user's password from standard input
+    #[arg(long, requires = "username")]
+    pub password_stdin: bool,
+    /// Connect to the registry without TLS. On loopback it is always so
+    #[arg(long)]
+    pub plain_http: bool,
+}
+
+/// The settings of the connector that a gateway's operator would configure.
+#[derive(Clone, Debug, Args)]
+pub struct ConnectorArguments {
+    /// Call this address in place of an upstream's. It may be on this machine. Repeat the option
+    /// for several
+    #[arg(long = "upstream", value_name = "NAME=URL", value_parser = upstream)]
+    pub upstreams: Vec<(String, Url)>,
+    /// Set one of the connector's settings to JSON or text. Repeat the option for several
+    #[arg(long = "setting", value_name = "NAME=VALUE", value_parser = setting)]
+    pub settings: Vec<(String, Value)>,
+}
+
+impl ConnectorArguments {
+    /// The settings of the connector.
+    pub(crate) fn settings(&self) -> AuthorSettings {
+        AuthorSettings {
+            upstreams: self.upstreams.iter().cloned().collect(),
+            settings: self.settings.iter().cloned().collect(),
+        }
+    }
+}
+
+/// The URL of a gateway. It may have a path, if a proxy serves the gateway below one.
+fn gateway_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    url.ok_or_else(|| "it must be an absolute http or https URL, such as https://gateway.example.com".to_owned())
+}
+
+/// Takes a text that is never printed.
+fn secret(text: &str) -> Result<SecretString, Infallible> {
+    Ok(text.into())
+}
+
+fn upstream(text: &str) -> Result<(String, Url), String> {
+    let (name, url) = pair(text, "NAME=URL")?;
+    let url = Url::parse(url).map_err(|error| format!("`{url}` is not a URL: {error}"))?;
+    Ok((name, url))
+}
+
+fn setting(text: &str) -> Result<(String, Value), String> {
+    let (name, value) = pair(text, "NAME=VALUE")?;
+    Ok((name, serde_json::from_str(value).unwrap_or_else(|_| value.into())))
+}
+
+fn pair<'a>(text: &'a str, form: &str) -> Result<(String, &'a str), String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("it has the form {form}"))?;
+    Ok((name.to_owned(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_json_or_text() {
+        assert_eq!(setting("n=7"), Ok(("n".to_owned(), 7.into())));
+        assert_eq!(setting("n=a=b"), Ok(("n".to_owned(), "a=b".into())));
+        assert!(setting("n").is_err());
+        assert!(upstream("api=http://127.0.0.1:1").is_ok() && upstream("api=here").is_err());
+    }
+}

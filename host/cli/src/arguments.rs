@@ -1,0 +1,171 @@
+//! The command line: the groups of commands, and the commands of child processes. `--help` shows
+//! the texts of commands and options.
+
+use std::path::PathBuf;
+
+use authoring::AuthorCommand;
+use clap::{Args, Parser, Subcommand};
+
+use crate::installed::InstalledCommand;
+use crate::keys::KeysCommand;
+use sandbox::child::ChildLimits;
+
+/// Runs third-party connectors in a sandbox and serves them through one REST scheme.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "connector-gateway", version, arg_required_else_help = true, disable_help_subcommand = true)]
+pub struct Arguments {
+    /// The configuration file [default: $GATEWAY_CONFIG, else gateway.toml if it exists]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The command.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Serve until SIGTERM, SIGINT or SIGHUP
+    Serve {
+        /// Begin with an empty database although another one depended on the master key. Without
+        /// it, the gateway does not start, because the database may have been lost
+        #[arg(long)]
+        new_database: bool,
+    },
+    /// Make, list and revoke API keys, and replace the master key
+    #[command(subcommand)]
+    Keys(KeysCommand),
+    /// Add, remove, check and create connectors
+    #[command(subcommand)]
+    Connectors(ConnectorsCommand),
+    /// Print the OpenAPI document of the live connectors
+    Openapi,
+    /// Compile one module. The gateway runs this command in a child process, which it can kill
+    #[command(hide = true)]
+    Compile(CompileArguments),
+    /// Compile and try the schemas of one module. The gateway runs this command as it runs
+    /// `compile`
+    #[command(hide = true)]
+    TrySchemas(TrySchemasArguments),
+}
+
+/// The commands `connectors …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ConnectorsCommand {
+    /// The commands about the connectors of a gateway.
+    #[command(flatten)]
+    Installed(InstalledCommand),
+    /// The commands for authors of connectors.
+    #[command(flatten)]
+    Author(AuthorCommand),
+}
+
+/// The options of `compile`.
+#[derive(Clone, Debug, Args)]
+pub struct CompileArguments {
+    /// The module
+    #[arg(long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// The file to write the compiled module to
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub limits: LimitArguments,
+}
+
+/// The options of `try-schemas`.
+#[derive(Clone, Debug, Args)]
+pub struct TrySchemasArguments {
+    /// The schemas
+    #[arg(long, value_name = "FILE")]
+    pub input: PathBuf,
+    #[command(flatten)]
+    pub limits: LimitArguments,
+}
+
+/// The limits of a child process.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct LimitArguments {
+    /// Memory limit, in MiB
+    #[arg(long)]
+    pub memory_mb: u64,
+    /// Computing time limit, in seconds
+    #[arg(long)]
+    pub cpu_s: u64,
+}
+
+impl From<LimitArguments> for ChildLimits {
+    fn from(limits: LimitArguments) -> Self {
+        Self { memory_mb: limits.memory_mb, cpu_s: limits.cpu_s }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use connector_gateway::Scope;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, clap::Error> {
+        Arguments::try_parse_from(line.split(' '))
+    }
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_configuration_file_may_be_named_before_or_after_the_command() {
+        for line in ["g serve --config a.toml", "g --config a.toml serve", "g keys list --config a.toml"] {
+            assert_eq!(parse(line).unwrap().config, Some("a.toml".into()), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_key_without_scopes_has_operate_and_integrate_but_not_admin() {
+        let Command::Keys(KeysCommand::Create(arguments)) = parse("g keys create --name app").unwrap().command else {
+            unreachable!()
+        };
+        assert_eq!(arguments.scopes, [Scope::Operate, Scope::Integrate]);
+        assert_eq!(arguments.tenant, "default");
+    }
+
+    #[test]
+    fn given_scopes_replace_the_default_ones() {
+        let line = "g keys create --name ci --scope admin --scope operate";
+        let Command::Keys(KeysCommand::Create(arguments)) = parse(line).unwrap().command else { unreachable!() };
+        assert_eq!(arguments.scopes, [Scope::Admin, Scope::Operate]);
+    }
+
+    #[test]
+    fn a_wrong_command_line_exits_with_2_and_suggests_the_nearest_value() {
+        let error = parse("g keys create --name app --scope operat").unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("operate"), "{error}");
+        assert_eq!(parse("g keys create --name").unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
+    fn a_url_that_is_not_one_of_a_gateway_is_refused_with_an_example() {
+        for url in ["127.0.0.1:8080", "localhost:8080", "gateway.example.com", "ftp://gateway.example.com"] {
+            let error = parse(&format!("g connectors list --url {url}")).unwrap_err().to_string();
+            assert!(error.contains("an absolute http or https URL, such as https://gateway.example.com"), "{error}");
+        }
+        assert!(parse("g connectors list --url http://127.0.0.1:8080").is_ok());
+    }
+
+    #[test]
+    fn names_with_line_breaks_are_refused() {
+        assert!(Arguments::try_parse_from(["g", "keys", "create", "--name", "a\nb"]).is_err());
+        assert!(Arguments::try_parse_from(["g", "keys", "create", "--name", ""]).is_err());
+    }
+
+    #[test]
+    fn the_command_of_the_compiling_process_is_hidden() {
+        assert!(!Arguments::command().render_help().to_string().contains("compile"));
+        assert!(parse("g compile --input a --output b --memory-mb 64 --cpu-s 5").is_ok());
+    }
+}

@@ -1,0 +1,154 @@
+//! The commands about the connectors of a gateway: `connectors list`, `add`, `remove`, `grant`,
+//! `revoke`, `grants`, `versions`, `rollback` and `history`. They change the gateway of the
+//! configuration, or a running gateway (`--url`).
+//!
+//! - here: the commands
+//! - [`arguments`]: their options
+//! - `print`: their results
+
+mod arguments;
+mod print;
+
+use std::io::{self, Write};
+
+use authoring::gateway::{AddError, Gateway, GatewayError};
+use authoring::module_source::{self, FetchedModule, SourceError};
+use authoring::output::{Results, print, print_json};
+use authoring::{RefusedModule, Summary, shell};
+use connector_gateway::records::{GrantRecord, GrantStateRecord};
+use connector_gateway::{ChangeError, Config, Installation};
+use serde_json::json;
+use thiserror::Error;
+
+pub(crate) use self::arguments::{AddArguments, InstalledCommand};
+
+use self::print::{missing, print_command_to_grant};
+
+/// Why a command failed. Each message is one line that says what to do.
+#[derive(Debug, Error)]
+pub(crate) enum InstalledError {
+    /// The module was not read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The gateway was not opened, or did not do what the command requested.
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
+    /// The module is refused.
+    #[error(transparent)]
+    Refused(#[from] RefusedModule),
+    /// The module asks for more than the previous version.
+    #[error(
+        "`{module}` asks for more than the previous version, which stays live; if the lines with + are right, run `{command}`"
+    )]
+    NotAccepted {
+        /// The module.
+        module: String,
+        /// The command that accepts it.
+        command: String,
+    },
+    /// The result cannot be written.
+    #[error(transparent)]
+    Output(#[from] io::Error),
+}
+
+/// Runs one command. `program` begins the commands that messages name.
+///
+/// # Errors
+/// See [`InstalledError`].
+pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &str) -> Result<(), InstalledError> {
+    let limit_mb = config.compile.max_module_mb;
+    let gateway = Gateway::open(command.gateway(), config).await?;
+    match command {
+        InstalledCommand::List { list, .. } => {
+            let record = gateway.list().await?;
+            match list.json {
+                true => print::list_json(&record)?,
+                false => print::list(&record)?,
+            }
+        }
+        InstalledCommand::Add(arguments) => add(&gateway, arguments, limit_mb, program).await?,
+        InstalledCommand::Grant { id, hosts, .. } => {
+            let hosts = gateway.grant(id, hosts).await?;
+            for GrantRecord { host, state, .. } in &hosts {
+                match state {
+                    GrantStateRecord::Missing => print(format_args!("  asks for    {host} (not granted)"))?,
+                    GrantStateRecord::Granted | GrantStateRecord::Configured => {
+                        print(format_args!("  reaches     {host}"))?;
+                    }
+                    GrantStateRecord::Unnamed => {}
+                }
+            }
+            print_command_to_grant(program, &gateway, id, missing(&hosts, id))?;
+            gateway.remark("Granted in", "A running gateway notices it within two seconds.");
+        }
+        InstalledCommand::Revoke { id, hosts, .. } => {
+            gateway.revoke(id, hosts).await?;
+            gateway.remark("Revoked in", "A running gateway notices it within two seconds.");
+        }
+        InstalledCommand::Grants { id, list, .. } => {
+            let hosts = gateway.grants(id.as_deref()).await?;
+            match list.json {
+                true => print::grants_json(&hosts)?,
+                false => print::grants(&hosts, program, &gateway)?,
+            }
+        }
+        InstalledCommand::Remove { id, .. } => {
+            gateway.remove(id).await?;
+            let done = format!("Removed `{id}` from");
+            gateway.remark(&done, "A running gateway finishes the calls in progress.");
+        }
+        InstalledCommand::Versions { id, list, .. } => {
+            let versions = gateway.versions(id).await?;
+            match list.json {
+                true => print_json(json!(versions))?,
+                false => print::versions(&versions)?,
+            }
+        }
+        InstalledCommand::Rollback { id, to, .. } => {
+            let live = gateway.rollback(id, to.as_deref()).await?.connector;
+            let done = format!("Brought back `{id}` {} ({}) in", live.version, live.sha256);
+            gateway.remark(&done, "A running gateway swaps it in within a second.");
+        }
+        InstalledCommand::History { id, limit, list, .. } => {
+            let changes = gateway.history(id.as_deref(), *limit).await?;
+            match list.json {
+                true => print_json(json!(changes))?,
+                false => print::history(&changes)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn add(gateway: &Gateway, arguments: &AddArguments, limit_mb: u64, program: &str) -> Result<(), InstalledError> {
+    let AddArguments { module: source, grants, accept, replace_shipped, registry, .. } = arguments;
+    let FetchedModule { module, signature, pulled } = module_source::read(source, registry, limit_mb).await?;
+    let (accepts, replaces_shipped, signature) = (*accept, *replace_shipped, signature.as_deref());
+    let installation = Installation { grants, accepts, replaces_shipped, signature };
+    let installed = gateway.add(module, installation).await.map_err(|error| match error {
+        AddError::AsksForMore(more) => {
+            for ask in &more {
+                if let Err(error) = print(format_args!("  + {ask}")) {
+                    return error.into();
+                }
+            }
+            let grants = grants.iter().map(|host| format!(" --grant {host}")).collect::<String>();
+            let replace = if *replace_shipped { " --replace-shipped" } else { "" };
+            let name = shell::quoted(&pulled.as_ref().map_or_else(|| source.to_string(), ToString::to_string));
+            let command = format!("{program} connectors add {name}{grants}{replace} --accept{}", gateway.options());
+            InstalledError::NotAccepted { module: source.to_string(), command }
+        }
+        AddError::Other(GatewayError::Change(ChangeError::Refused(reason))) => {
+            RefusedModule { module: source.to_string(), reason }.into()
+        }
+        AddError::Other(error) => error.into(),
+    })?;
+    let (id, missing) = (installed.connector.connector.clone(), installed.connector.hosts.missing.clone());
+    write!(Results::new(), "{}", Summary::from(installed))?;
+    if let Some(pulled) = &pulled {
+        print(format_args!("  pulled      {pulled}"))?;
+    }
+    print_command_to_grant(program, gateway, &id, missing)?;
+    gateway.remark("Added to", "A running gateway swaps it in within a second.");
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! The commands `keys …` and their options.
+
+use authoring::options::ListArguments;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use connector_gateway::Scope;
+
+/// The commands `keys …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum KeysCommand {
+    /// Make a key and print it. It cannot be printed again
+    Create(CreateKeyArguments),
+    /// List all keys, without their secret parts
+    List(ListArguments),
+    /// Revoke a key. A running gateway refuses it within two seconds
+    Revoke {
+        /// The key's id, as `keys list` shows it
+        id: String,
+    },
+    /// Replace the master key and seal every secret again, while gateways run. If interrupted, run
+    /// it again
+    RotateMaster {
+        /// Delete the previous master key of a rotation in progress. Use this once every gateway
+        /// has a copy of the new file. On SQLite it happens without this option, because all
+        /// gateways share one file
+        #[arg(long)]
+        finish: bool,
+    },
+}
+
+/// The options of `keys create`.
+#[derive(Clone, Debug, Args)]
+pub struct CreateKeyArguments {
+    /// The purpose of the key, so that you know later which one to revoke
+    #[arg(long, value_parser = label)]
+    pub name: String,
+
+    /// The tenant whose data the key gives access to
+    #[arg(long, default_value = "default", value_parser = label)]
+    pub tenant: String,
+
+    /// The user that the key acts for. It sees only this user's accounts and jobs [default: the
+    /// tenant itself, whose accounts and jobs are separate from the accounts and jobs of its users]
+    #[arg(long, value_parser = label)]
+    pub subject: Option<String>,
+
+    /// A permission of the key, in place of the default ones. Repeat the option for several
+    #[arg(long = "scope", value_name = "SCOPE", value_parser = scope(), default_values = ["operate", "integrate"])]
+    pub scopes: Vec<Scope>,
+}
+
+/// Parses a scope by its name. `--help` lists the scopes.
+fn scope() -> impl TypedValueParser<Value = Scope> {
+    let possible = Scope::ALL.map(|scope| {
+        let help = match scope {
+            Scope::Operate => "call operations, and read and cancel their jobs",
+            Scope::Integrate => "connect and remove users' accounts, and manage webhook secrets",
+            Scope::Admin => "add, remove and roll back connectors, see why one was refused, and read the metrics",
+        };
+        PossibleValue::new(scope.name()).help(help)
+    });
+    PossibleValuesParser::new(possible).try_map(|name| {
+        let found = Scope::ALL.into_iter().find(|scope| scope.name() == name);
+        found.ok_or_else(|| format!("`{name}` is not a scope"))
+    })
+}
+
+/// Accepts a name that fits on one line of a list. Blanks at its ends would be invisible there.
+fn label(text: &str) -> Result<String, String> {
+    const MAX_CHARACTERS: usize = 256;
+    if text.is_empty() || text.trim() != text {
+        return Err("it must not be empty, and must not begin or end with a blank".to_owned());
+    }
+    if text.chars().any(char::is_control) || text.chars().count() > MAX_CHARACTERS {
+        return Err(format!("it must be on one line and have at most {MAX_CHARACTERS} characters"));
+    }
+    Ok(text.to_owned())
+}

@@ -1,0 +1,23 @@
+//! The command line.
+//!
+//! Results go to standard output, so that scripts can read them. Remarks and errors go to standard
+//! error. The exit code is 0 after success, 1 after a failure, and 2 if the command line is wrong.
+//!
+//! # Layout
+//! - [`arguments`]: the command line
+//! - [`mod@run`]: starts the work of a command
+//! - [`keys`]: the commands `keys …`
+//! - [`installed`]: the commands about the connectors of a gateway
+//! - [`table`]: lists for people
+//!
+//! The crate `authoring` has the commands for authors of connectors, and what all commands share.
+//! The crate `connector_gateway` has the gateway that `serve` runs.
+
+mod arguments;
+mod installed;
+mod keys;
+mod run;
+mod table;
+
+pub use arguments::Arguments;
+pub use run::run;

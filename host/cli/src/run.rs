@@ -1,0 +1,93 @@
+//! Starts the work of a command.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use authoring::output::{Remarks, Results, print_json, remark};
+use authoring::{database, shell};
+use connector_gateway::{Config, Extras, description, environment, open_registry, serve, start_logging, try_schemas};
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+
+use crate::arguments::{Arguments, Command, ConnectorsCommand};
+use crate::{installed, keys};
+
+/// Runs the command of the command line.
+pub fn run(arguments: &Arguments) -> ExitCode {
+    // These processes read no configuration and no environment. Only the compiler starts threads.
+    match &arguments.command {
+        Command::Compile(compile) => {
+            return sandbox::compile_child(&compile.input, &compile.output, compile.limits.into());
+        }
+        Command::TrySchemas(trial) => {
+            return sandbox::child::work(trial.limits.into(), || try_schemas(&trial.input));
+        }
+        _ => {}
+    }
+    match with_configuration(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            remark(format_args!("connector-gateway: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type AnyError = Box<dyn std::error::Error>;
+
+fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
+    let mut config = load(arguments.config.as_deref())?;
+    if !matches!(arguments.command, Command::Serve { .. }) {
+        // Commands print their remarks. Their log is only for errors.
+        config.log = Targets::new().with_default(LevelFilter::ERROR);
+        if let Command::Connectors(ConnectorsCommand::Author(command)) = &arguments.command {
+            command.set_log(&mut config);
+        }
+    }
+    start_logging(&config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(dispatch(arguments, config));
+    // A thread that waits for a name server must not delay the exit.
+    runtime.shutdown_background();
+    result
+}
+
+fn load(file: Option<&Path>) -> Result<Config, AnyError> {
+    Ok(Config::load(file, environment())?)
+}
+
+/// The beginning of a further command with the same configuration.
+fn program(arguments: &Arguments) -> String {
+    match &arguments.config {
+        Some(file) => format!("connector-gateway --config {}", shell::quoted(&file.to_string_lossy())),
+        None => "connector-gateway".to_owned(),
+    }
+}
+
+async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError> {
+    match &arguments.command {
+        Command::Serve { new_database } => {
+            let ready = Box::new(connector_gateway::print_welcome);
+            serve(config, Extras { transport: None, new_database: *new_database, ready }).await?;
+        }
+        Command::Keys(command) => {
+            let store = database::open(&config).await?;
+            keys::run(command, &config, &store, &mut Results::new(), &mut Remarks).await?;
+        }
+        Command::Connectors(ConnectorsCommand::Author(command)) => command.run(config, &program(arguments)).await?,
+        Command::Connectors(ConnectorsCommand::Installed(command)) => {
+            installed::run(command, config, &program(arguments)).await?;
+        }
+        Command::Openapi => {
+            let config = Arc::new(config);
+            let store = database::open(&config).await?;
+            let registry = open_registry(&config, store).await?;
+            registry.load_folders().await?;
+            print_json(format_args!("{:#}", description(&config, &registry)))?;
+        }
+        // `run` has handled it, before the configuration was read.
+        Command::Compile(_) | Command::TrySchemas(_) => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! The body of a response, decompressed while it is read from the connection.
+
+use std::error::Error;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+
+use async_compression::tokio::bufread::GzipDecoder;
+use bytes::Bytes;
+use futures_util::{Stream, TryStreamExt};
+use http_body_util::BodyDataStream;
+use hyper::body::{Body, Incoming, SizeHint};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
+use tokio_util::io::{ReaderStream, StreamReader};
+
+/// The size of the pieces of a body that was compressed.
+const PIECE_BYTES: usize = 16 << 10;
+
+/// A body may inflate to this size whatever its ratio is, because short answers of equal lines are
+/// common.
+const FREE_BYTES: u64 = 1 << 20;
+
+/// The largest ratio of a body to its compressed form. Text of services stays below 30.
+const MAX_RATIO: u64 = 100;
+
+/// The bytes that are inflated without a pause for other calls. It takes less than a millisecond.
+const TURN_BYTES: usize = 128 << 10;
+
+/// The reason why a body cannot be read.
+type Broken = Box<dyn Error + Send + Sync>;
+
+/// The body of a response, read on demand.
+pub(super) enum DecodedBody {
+    /// A body that was not compressed.
+    Plain(Incoming),
+    /// A body that was compressed.
+    Gzip(Box<Inflating>),
+    /// An empty body, or the rest of a body that is not read.
+    Empty,
+}
+
+/// A compressed body, while it is inflated.
+pub(super) struct Inflating {
+    pieces: Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send + Sync>>,
+    /// The compressed bytes that have arrived.
+    arrived: Arc<AtomicU64>,
+    /// The bytes that were inflated from them.
+    inflated: u64,
+    /// The bytes that were inflated since the last pause.
+    turn: usize,
+}
+
+/// The body grows too much for an honest one.
+#[derive(Debug, thiserror::Error)]
+#[error("it inflates to more than {MAX_RATIO} times its compressed size, as a decompression bomb does")]
+struct Bomb;
+
+impl DecodedBody {
+    /// The body of a response with these headers. The headers lose those that describe a compressed
+    /// body.
+    pub(super) fn new(body: Incoming, headers: &mut HeaderMap) -> Self {
+        let is_gzip =
+            headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"gzip"));
+        if !is_gzip || is_empty(&body) {
+            return Self::Plain(body);
+        }
+        headers.remove(CONTENT_ENCODING);
+        headers.remove(CONTENT_LENGTH);
+        let arrived = Arc::<AtomicU64>::default();
+        let counter = Arc::clone(&arrived);
+        let count = move |piece: &Bytes| {
+            counter.fetch_add(piece.len() as u64, Ordering::Relaxed);
+        };
+        let compressed = StreamReader::new(BodyDataStream::new(body).map_err(io::Error::other).inspect_ok(count));
+        let mut decoder = GzipDecoder::new(compressed);
+        decoder.multiple_members(true);
+        let pieces = Box::pin(ReaderStream::with_capacity(decoder, PIECE_BYTES));
+        Self::Gzip(Box::new(Inflating { pieces, arrived, inflated: 0, turn: 0 }))
+    }
+
+    /// The next piece; `None` at the end. Trailers are skipped.
+    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        match self {
+            Self::Plain(body) => loop {
+                match ready!(Pin::new(&mut *body).poll_frame(context)) {
+                    Some(Ok(frame)) => {
+                        if let Ok(piece) = frame.into_data() {
+                            return Poll::Ready(Some(Ok(piece)));
+                        }
+                    }
+                    Some(Err(error)) => return Poll::Ready(Some(Err(error.into()))),
+                    None => return Poll::Ready(None),
+                }
+            },
+            Self::Gzip(inflating) => inflating.poll_next(context),
+            Self::Empty => Poll::Ready(None),
+        }
+    }
+
+    /// Returns `true` if the body is known to be empty.
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::Plain(body) => is_empty(body),
+            Self::Gzip(_) => false,
+            Self::Empty => true,
+        }
+    }
+
+    /// The number of bytes to come.
+    pub(super) fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Plain(body) => body.size_hint(),
+            Self::Gzip(_) => SizeHint::default(),
+            Self::Empty => SizeHint::with_exact(0),
+        }
+    }
+}
+
+impl Inflating {
+    /// The next piece; `None` at the end. Lets other tasks run after each [`TURN_BYTES`], because
+    /// the compressed bytes may all be there already.
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        if self.turn >= TURN_BYTES {
+            self.turn = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let polled = self.pieces.as_mut().poll_next(context);
+        match &polled {
+            Poll::Pending => self.turn = 0,
+            Poll::Ready(Some(Ok(piece))) => {
+                self.turn += piece.len();
+                self.inflated += piece.len() as u64;
+                let honest = self.arrived.load(Ordering::Relaxed).saturating_mul(MAX_RATIO);
+                if self.inflated > FREE_BYTES.max(honest) {
+                    return Poll::Ready(Some(Err(Bomb.into())));
+                }
+            }
+            Poll::Ready(_) => {}
+        }
+        polled.map_err(Into::into)
+    }
+}
+
+fn is_empty(body: &Incoming) -> bool {
+    body.is_end_stream() || body.size_hint().exact() == Some(0)
+}

@@ -1,0 +1,94 @@
+//! The second half of an authorization, when the provider returns the user: the `state`
+//! identifies the authorization, and the code is exchanged for tokens.
+
+use secrecy::{ExposeSecret, SecretString};
+
+use super::{AccountSecret, AuthorizationResult, IntegrationError, Integrations};
+use crate::clock;
+use crate::registry::Connector;
+use contract::Oauth2;
+use store::digest::sha256;
+use store::{Authorization, Sealed, StateHash, TakenAuthorization};
+
+/// Why a `state` leads to no authorization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoAuthorization {
+    /// The gateway never issued it, or so long ago that it was forgotten.
+    Unknown,
+    /// It was used before.
+    Used,
+    /// Its ten minutes have passed.
+    Expired,
+    /// It was issued for another connector, whose callback can still use it.
+    OtherConnector,
+}
+
+/// The stored form of a `state`. Looking it up may take a time that depends on the hash. That
+/// does not help an attacker, who cannot control the hash of a chosen state.
+pub(super) fn state_hash(state: &str) -> StateHash {
+    sha256(state.as_bytes())
+}
+
+impl Integrations {
+    /// Takes the authorization that belongs to a `state`. Each can be taken once.
+    ///
+    /// # Errors
+    /// The outer error says that the store failed, the inner one that there is no such
+    /// authorization.
+    pub async fn take_authorization(
+        &self,
+        connector: &str,
+        state: &str,
+    ) -> Result<Result<Authorization, NoAuthorization>, IntegrationError> {
+        Ok(match self.store.take_authorization(connector, &state_hash(state)).await? {
+            TakenAuthorization::Fresh(authorization) => Ok(*authorization),
+            TakenAuthorization::OtherConnector => Err(NoAuthorization::OtherConnector),
+            TakenAuthorization::Used => Err(NoAuthorization::Used),
+            TakenAuthorization::Expired => Err(NoAuthorization::Expired),
+            TakenAuthorization::Unknown => Err(NoAuthorization::Unknown),
+        })
+    }
+
+    /// Exchanges the code for tokens.
+    ///
+    /// # Errors
+    /// The failed result of the authorization.
+    pub async fn exchange_code(
+        &self,
+        authorization: &Authorization,
+        connector: &Connector,
+        scheme: &Oauth2,
+        code: SecretString,
+    ) -> Result<AccountSecret, AuthorizationResult> {
+        let Authorization { holder, user_identifier, redirect_uri, .. } = authorization;
+        let provider = self.provider(connector, scheme);
+        let connector = holder.connector.as_str();
+        let provider = provider.map_err(|error| {
+            tracing::warn!(connector, %error, "an authorization code cannot be exchanged");
+            AuthorizationResult::failed("not_configured")
+        })?;
+        let verifier = match &authorization.verifier {
+            None => None,
+            Some(sealed) => {
+                let context = holder.verifier_context(user_identifier.as_deref());
+                Some(self.unseal_text(&context, sealed).await.map_err(|error| {
+                    tracing::error!(connector, %error, "the PKCE verifier of an authorization cannot be unsealed");
+                    AuthorizationResult::failed("internal_error")
+                })?)
+            }
+        };
+        let since = clock::now();
+        let tokens = provider.exchange(code, verifier, redirect_uri).await.map_err(|error| {
+            tracing::warn!(connector, %error, "an authorization code cannot be exchanged");
+            AuthorizationResult::from(&error)
+        })?;
+        Ok(AccountSecret::OAuth2 { tokens, scopes: provider.scopes().to_vec(), since })
+    }
+
+    async fn unseal_text(&self, context: &[&str], sealed: &Sealed) -> Result<SecretString, IntegrationError> {
+        let bytes = self.vault.unseal(context, sealed).await?;
+        let text = std::str::from_utf8(bytes.expose_secret())
+            .map_err(|_| IntegrationError::Secret("it is not UTF-8".to_owned()))?;
+        Ok(text.into())
+    }
+}

@@ -1,0 +1,153 @@
+//! Parts of a gateway for commands that do not serve: its registry, and calls of an operation by
+//! the connector's author.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use ring::rand::{SecureRandom, SystemRandom};
+use secrecy::SecretBox;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::config::Config;
+use crate::integrations::Integrations;
+use crate::jobs;
+use crate::metrics::Metrics;
+use crate::pipeline::{self, Background, RunAs, Services};
+use crate::problem::{pipeline_problem, unknown_operation};
+use crate::registry::{Connector, Registry};
+use crate::serve::{ServeError, start_registry};
+use crate::telemetry::Trace;
+use crate::webhooks::Events;
+use egress::{Credential, Egress, Transport};
+use memory::MemoryBudget;
+use sandbox::Sandbox;
+use sandbox::progress::ProgressSender;
+use store::Store;
+use store::vault::Vault;
+
+/// The instance that problem documents of [`LocalCalls`] name, in place of a request's id.
+const INSTANCE: &str = "call";
+
+/// Opens the registry of the gateway with this configuration and store. It loads no module yet.
+///
+/// # Errors
+/// If the master key is wrong, the sandbox does not start, or a folder of modules is missing.
+pub async fn open_registry(config: &Arc<Config>, store: Store) -> Result<Arc<Registry>, ServeError> {
+    let vault = Vault::open(&config.master_key_path(), &store).await?;
+    start_registry(config, store, &vault, &Arc::new(Metrics::default()), Events::default())
+}
+
+/// Opens a registry that compiles modules under a random key. No later process can use what it
+/// compiles.
+///
+/// # Errors
+/// If the sandbox does not start, or a folder of modules is missing.
+pub fn open_scratch_registry(config: &Arc<Config>, store: Store) -> Result<Arc<Registry>, ServeError> {
+    let mut key = Box::new([0; 32]);
+    let random = SystemRandom::new().fill(&mut *key);
+    random.map_err(|_| io::Error::other("the operating system gives no random numbers"))?;
+    let sandbox = Sandbox::start(config.sandbox_setup(), &SecretBox::new(key))?;
+    let metrics = Arc::new(Metrics::default());
+    Ok(Arc::new(Registry::new(Arc::clone(config), sandbox, store, metrics, Events::default())?))
+}
+
+/// Runs operations for the author of a connector, with the pipeline and the egress of the gateway
+/// and without a server.
+pub struct LocalCalls {
+    config: Arc<Config>,
+    registry: Arc<Registry>,
+    store: Store,
+    metrics: Arc<Metrics>,
+    integrations: Arc<Integrations>,
+    egress: Egress,
+}
+
+/// The end of a call that has no answer.
+pub struct LocalFailure {
+    /// The problem document that callers of the gateway get.
+    pub problem: Value,
+    /// The report for the author if the connector trapped: the cause, and the last lines that the
+    /// connector wrote.
+    pub trap: Option<String>,
+}
+
+impl LocalCalls {
+    /// Calls of connectors of this registry.
+    ///
+    /// # Errors
+    /// If the HTTP client or the master key cannot be made.
+    pub async fn new(config: &Arc<Config>, registry: Arc<Registry>, store: Store) -> Result<Self, ServeError> {
+        let memory = MemoryBudget::new(config.memory_bytes);
+        let egress = Egress::new(&egress::Settings { memory, ..egress::Settings::default() })?;
+        let vault = Vault::open(&config.master_key_path(), &store).await?;
+        let metrics = Arc::new(Metrics::default());
+        let integrations = Arc::new(Integrations::new(
+            Arc::clone(config),
+            store.clone(),
+            egress.clone(),
+            vault,
+            Arc::clone(&registry),
+            Arc::clone(&metrics),
+            Events::default(),
+        ));
+        Ok(Self { config: Arc::clone(config), registry, store, metrics, integrations, egress })
+    }
+
+    /// Runs an operation and returns the body of its answer. `transport` takes its requests,
+    /// `progress` its reports if it runs in the background.
+    ///
+    /// # Errors
+    /// See [`LocalFailure`].
+    pub async fn call(
+        &self,
+        connector: &Arc<Connector>,
+        operation: &str,
+        input: &[u8],
+        credential: Option<Credential>,
+        transport: Arc<dyn Transport>,
+        progress: ProgressSender,
+    ) -> Result<Bytes, LocalFailure> {
+        let Some(operation) = connector.operation(operation) else {
+            let problem = unknown_operation(connector, operation).document(INSTANCE);
+            return Err(LocalFailure { problem, trap: None });
+        };
+        let egress = self.egress.clone().with_transport(transport);
+        let services = Services {
+            registry: &self.registry,
+            integrations: &self.integrations,
+            egress: &egress,
+            store: &self.store,
+            metrics: &self.metrics,
+        };
+        let jobs = &self.config.jobs;
+        let (timeout, background) = match operation.manifest.background {
+            false => (connector.timeout(), None),
+            true => (jobs.timeout, Some(Background { cpu: jobs.cpu, requests: jobs::MAX_REQUESTS, progress })),
+        };
+        let call = pipeline::Call {
+            connector,
+            operation,
+            run_as: RunAs::Author { credential },
+            body: input,
+            accept: None,
+            range: None,
+            deadline: Instant::now() + timeout,
+            background,
+            trace: Trace::default(),
+        };
+        let answer = async { Ok(pipeline::run(services, &call).await?.body.collect().await?.to_bytes()) };
+        answer.await.map_err(|error: pipeline::Error| {
+            let trap = error.trap().map(|trap| {
+                let mut report = format!("The connector trapped: {}", trap.backtrace);
+                for line in &trap.last_lines {
+                    report.push_str(&format!("\n  it wrote: {}", line.replace("\\n", "\n    ")));
+                }
+                report
+            });
+            LocalFailure { problem: pipeline_problem(error, connector.name()).document(INSTANCE), trap }
+        })
+    }
+}
