@@ -32,8 +32,8 @@ pub(super) fn check(scheme: &Oauth2, set: &Oauth, is_granted: impl Fn(&str) -> b
     Ok(())
 }
 
-/// The hosts that would receive users or secrets and that the operator has not approved. It is not enough
-/// that users authorize at the same site, because only the manifest says so.
+/// The hosts that would receive users or secrets and that the operator has not approved. It is not
+/// enough that users authorize at the same site, because only the manifest says so.
 pub(super) fn missing(scheme: &Oauth2, set: &Oauth, recipients: &Recipients) -> BTreeSet<String> {
     of_manifest(scheme, set).filter(|(_, url)| !recipients.include(url)).map(|(_, url)| host_of(&url)).collect()
 }
@@ -44,8 +44,8 @@ pub(super) fn named(scheme: &Oauth2, set: &Oauth) -> BTreeSet<String> {
     of_manifest(scheme, set).flat_map(forms).collect()
 }
 
-/// The URLs of the manifest that receive users or secrets, by name, without those that the operator has
-/// replaced.
+/// The URLs of the manifest that receive users or secrets, by name, without those that the operator
+/// has replaced.
 fn of_manifest(scheme: &Oauth2, set: &Oauth) -> impl Iterator<Item = (&'static str, Url)> {
     let revocation = scheme.revocation.as_ref().map(|revocation| match revocation {
         Revocation::Form(url) | Revocation::Bearer(url) | Revocation::Delete(url) => url.as_str(),

@@ -70,6 +70,7 @@ mod integrations;
 mod jobs;
 mod keys;
 mod pending_grants;
+mod plain_storage;
 mod pool;
 mod postgres;
 mod process_lock;

@@ -21,7 +21,7 @@ use contract_rules::limit::{STORAGE_KEY_BYTES, STORAGE_KEYS, STORAGE_VALUE_BYTES
 const MAX_TIME_TO_LIVE: Duration = Duration::from_secs(10_000 * 365 * 24 * 3600);
 
 /// The first part of the context with which values are sealed.
-const CONTEXT: &str = "connector_storage";
+pub(crate) const CONTEXT: &str = "connector_storage";
 
 /// The owner of keys. A scope never sees the keys of another scope.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,10 +34,12 @@ pub struct StorageScope {
 }
 
 impl StorageScope {
-    /// The id of the row of a key. The value is sealed for this row, so that it cannot be moved to another one.
-    fn id_of(&self, key: &str) -> String {
+    /// The id of the row of a key. The value is sealed for this row, so that it cannot be moved to
+    /// another one.
+    pub(crate) fn id_of(&self, key: &[u8]) -> String {
         let Self { connector, partition } = self;
-        sha256_hex(format!("{}:{connector}{}:{partition}{key}", connector.len(), partition.len()).as_bytes())
+        let owner = format!("{}:{connector}{}:{partition}", connector.len(), partition.len());
+        sha256_hex(&[owner.as_bytes(), key].concat())
     }
 }
 
@@ -71,7 +73,7 @@ impl Store {
         key: &str,
     ) -> Result<Option<Vec<u8>>, StorageError> {
         check_key(key)?;
-        let id = scope.id_of(key);
+        let id = scope.id_of(key.as_bytes());
         let (scope, key) = (scope.clone(), key.to_owned());
         let stored = self.read(move |connection| {
             let rows = connection.query(
@@ -84,7 +86,7 @@ impl Store {
         });
         match stored.await? {
             None => Ok(None),
-            // It was stored before values were sealed.
+            // A previous gateway stored it, and `seal_plain_values` has not run yet.
             Some((None, plain)) => Ok(Some(plain)),
             Some((Some(key_id), bytes)) => {
                 let value = vault.unseal(&[CONTEXT, &id], &Sealed { key_id, bytes }).await?;
@@ -113,7 +115,7 @@ impl Store {
                 value.len()
             )));
         }
-        let id = scope.id_of(key);
+        let id = scope.id_of(key.as_bytes());
         let sealed = vault.seal(&[CONTEXT, &id], &value).await?;
         let (scope, key) = (scope.clone(), key.to_owned());
         // Connectors may write often, and can fetch again the values that a power loss undoes.

@@ -76,6 +76,17 @@ mod tests {
     }
 
     #[test]
+    fn values_that_connectors_have_stored_survive_the_upgrade_to_sealed_values() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &MIGRATIONS[..8]).unwrap();
+        let rows = "INSERT INTO connector_storage VALUES ('demo', 't', 'a', x'01', NULL), ('demo', 't', 'b', x'02', 5)";
+        connection.execute_batch(rows).unwrap();
+        migrate(&mut connection, MIGRATIONS).unwrap();
+        let kept = "SELECT count(*) FROM connector_storage WHERE id IS NULL AND data_key IS NULL AND value <= x'02'";
+        assert_eq!(connection.query_row(kept, [], |row| row.get(0)), Ok(2));
+    }
+
+    #[test]
     fn only_missing_migrations_are_run() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, &[FIRST]).unwrap();

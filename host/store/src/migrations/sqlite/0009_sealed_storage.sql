@@ -1,5 +1,5 @@
--- Values of connectors' storage are sealed. A value without a data key was stored before this migration. It stays readable until it is
--- set again, deleted or expired. `id` is a hash of connector, integration and key.
+-- Values of connectors' storage are sealed. A value without a data key was stored before this migration. The gateway seals it after its
+-- start; until then it stays readable. `id` is a hash of connector, integration and key, for which the value is sealed.
 ALTER TABLE connector_storage ADD COLUMN id TEXT;
 ALTER TABLE connector_storage ADD COLUMN data_key TEXT REFERENCES data_keys (id);
 CREATE UNIQUE INDEX connector_storage_id ON connector_storage (id);
