@@ -15,7 +15,6 @@ TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p')
 COUNTING = target/profile/$(TRIPLE)/release/connector-gateway
 COUNTS := target/profile/counts
 PROFILE := target/profile/gateway.profdata
-PROFDATA = $(shell rustc --print sysroot)/lib/rustlib/$(TRIPLE)/bin/llvm-profdata
 BY_PROFILE := RUSTFLAGS="-Cprofile-use=$(CURDIR)/$(PROFILE)"
 OPTIMISED = target/$(TRIPLE)/release/connector-gateway
 CORE := target/wasm/wasm32-unknown-unknown/connector
@@ -206,10 +205,10 @@ profile: guests ## Call a gateway that counts how often its code runs, for `make
 	@RUSTFLAGS="-Cprofile-generate=$(CURDIR)/$(COUNTS)" \
 	  cargo build --release --workspace --bin connector-gateway --target $(TRIPLE) --target-dir target/profile
 	@[ $(PROFILE) -nt $(COUNTING) ] || { \
-	  [ -x $(PROFDATA) ] || rustup component add llvm-tools; \
+	  profdata=$$(host/llvm_profdata.sh); \
 	  rm -rf $(COUNTS); \
 	  GATEWAY_BINARY=$(CURDIR)/$(COUNTING) cargo bench --profile dev --workspace --bench figures -- train; \
-	  $(PROFDATA) merge --output $(PROFILE) $(COUNTS)/*.profraw; \
+	  $$profdata merge --output $(PROFILE) $(COUNTS)/*.profraw; \
 	}
 
 dist: profile ## Build the optimised gateway and the connectors into target/dist, a folder that can be moved

@@ -26,6 +26,7 @@ pub(crate) struct Round {
     pub(crate) per_second: f64,
     pub(crate) p50: f64,
     pub(crate) p99: f64,
+    pub(crate) worst: f64,
     pub(crate) cpu: f64,
 }
 
@@ -60,6 +61,7 @@ impl Contestant {
             per_second: calls / round.seconds,
             p50: round.percentile(0.5),
             p99: round.percentile(0.99),
+            worst: round.percentile(1.0),
             cpu: cpu / calls,
         });
         Ok(())

@@ -1,5 +1,4 @@
-//! The thin operation with more and fewer connections than usual, and in gateways with more and
-//! fewer connectors.
+//! The thin operation in gateways with more and with fewer connectors.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,10 +13,6 @@ use crate::table::{Figure, Unit};
 use crate::throughput::CONNECTIONS;
 use crate::{gateway, machine, upstream};
 
-/// Numbers of connections in addition to the usual one.
-const OTHER_CONNECTIONS: [(&str, usize); 3] =
-    [("on 1 connection", 1), ("on 256 connections", 256), ("on 4096 connections", 4096)];
-
 /// Number of connectors in the largest gateway.
 const MANY: usize = 200;
 
@@ -26,7 +21,6 @@ const MAX_WAIT: Duration = Duration::from_secs(180);
 
 /// Measures the section.
 pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
-    machine::raise_descriptors();
     let upstream = upstream::start()?;
     let usual = gateway::start(upstream.address)?;
     let one = gateway::start_alone(upstream.address, |setup| setup)?;
@@ -35,15 +29,14 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
     let memory = |gateway: &Gateway| machine::resident_bytes(gateway.process_id());
     let idle = [memory(&usual)?, memory(&one)?, memory(&many)?];
     runtime.block_on(async {
-        let contestant = async |gateway, name, connections| {
-            Contestant::new(gateway::thin(gateway, "17")?.called(name), connections, gateway.process_id()).await
+        let contestant = async |gateway, name| {
+            Contestant::new(gateway::thin(gateway, "17")?.called(name), CONNECTIONS, gateway.process_id()).await
         };
-        let mut contestants = vec![contestant(&usual, "plain", CONNECTIONS).await?];
-        for (name, connections) in OTHER_CONNECTIONS {
-            contestants.push(contestant(&usual, name, connections).await?);
-        }
-        contestants.push(contestant(&one, "in a gateway with 1 connector", CONNECTIONS).await?);
-        contestants.push(contestant(&many, "in a gateway with 200 connectors", CONNECTIONS).await?);
+        let mut contestants = vec![
+            contestant(&usual, "plain").await?,
+            contestant(&one, "in a gateway with 1 connector").await?,
+            contestant(&many, "in a gateway with 200 connectors").await?,
+        ];
         take_turns(&mut contestants, settings).await?;
         let (plain, others) = contestants.split_first().ok_or("nothing was measured")?;
         let mut figures: Vec<Figure> = others

@@ -69,6 +69,11 @@ impl Target {
         Self { has_one_length: false, ..self }
     }
 
+    /// The text of the request's body.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
     /// The request.
     pub(crate) fn request(&self) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(self.body.clone()));

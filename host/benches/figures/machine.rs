@@ -24,12 +24,19 @@ pub(crate) fn cpu_seconds(pid: u32) -> Outcome<f64> {
     Ok(ticks as f64 / TICKS_PER_SECOND)
 }
 
+/// Enough file descriptors for 10,000 calls, each with a connection to an upstream.
+const DESCRIPTORS: u64 = 65_536;
+
 /// Raises the limit of open file descriptors for this process and its children as far as the system
 /// permits. Returns the limit.
 pub(crate) fn raise_descriptors() -> u64 {
     let limit = getrlimit(Resource::Nofile);
-    // If this fails, the limit stays as it is, and the result says so.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    // Only root may raise the maximum.
+    let enough = limit.maximum.map(|maximum| maximum.max(DESCRIPTORS));
+    if setrlimit(Resource::Nofile, Rlimit { current: enough, maximum: enough }).is_err() {
+        // If this fails, the limit stays as it is, and the result says so.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    }
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 

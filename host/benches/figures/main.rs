@@ -8,7 +8,7 @@
 //!
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
-//! - [`throughput`], [`stages`], [`variants`], [`growth`], [`invocation`], [`shaping`], [`memory`],
+//! - [`throughput`], [`stages`], [`variants`], [`connections`], [`growth`], [`invocation`], [`shaping`], [`memory`],
 //!   [`startup`], [`swap`], [`refresh`]: the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
@@ -22,6 +22,7 @@
 //!   tests' library `support`, which blocks, so a section starts them before it enters the runtime.
 
 mod connection;
+mod connections;
 mod contest;
 mod documents;
 mod gateway;
@@ -59,10 +60,11 @@ use crate::table::Figure;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
-const SECTIONS: [(&str, Section); 10] = [
+const SECTIONS: [(&str, Section); 11] = [
     ("throughput", throughput::measure),
     ("stages", stages::measure),
     ("variants", variants::measure),
+    ("connections", connections::measure),
     ("growth", growth::measure),
     ("invocation", |_, settings| invocation::measure(settings)),
     ("shaping", |_, settings| shaping::measure(settings)),

@@ -33,7 +33,7 @@ pub(crate) fn run(upstream: SocketAddr) -> Outcome<()> {
         let client = reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
-            .pool_max_idle_per_host(512)
+            .pool_max_idle_per_host(usize::MAX)
             .build()?;
         let base: Arc<str> = format!("http://{upstream}").into();
         let server = Arc::new(auto::Builder::new(TokioExecutor::new()));

@@ -10,7 +10,7 @@ use crate::table::{Field, Place, Row};
 const MAX_BYTES: usize = 400;
 
 /// An input that fits the fields. `None` if every such input is long.
-pub(crate) fn of(row: &Row) -> Option<Value> {
+pub(crate) fn for_row(row: &Row) -> Option<Value> {
     let specs: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
     let required = row.fields.iter().filter(|field| !field.spec.optional);
     let members = required.map(|field| Some((field.spec.name.clone(), given(field).or_else(|| value(&field.spec))?)));

@@ -173,7 +173,7 @@ pub fn convert(
         rows,
     };
     let call = table.rows.iter().find_map(example::call);
-    Ok(Converted { title: table.title.clone(), table: text::of(&table), call, first, left_out: left_out.lines })
+    Ok(Converted { title: table.title.clone(), table: text::render(&table), call, first, left_out: left_out.lines })
 }
 
 #[cfg(test)]

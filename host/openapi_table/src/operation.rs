@@ -93,7 +93,7 @@ impl Operation<'_> {
         let has_credential = crate::security::is_protected(document, self.content);
         let mut fields: Vec<Field> = Vec::new();
         let mut names: Vec<(String, String)> = Vec::new();
-        for parameter in parameter::of(document, self.item, self.content) {
+        for parameter in parameter::parameters(document, self.item, self.content) {
             let Some(field) = parameter::field(reader, parameter, self.path, has_credential, &fields)? else {
                 continue;
             };
@@ -123,7 +123,7 @@ impl Operation<'_> {
         }
         let media_types = body::response_media_types(reader, self.content);
         let answers = answers(&media_types);
-        let upstream = servers.of(self.item, self.content)?;
+        let upstream = servers.upstream_for(self.item, self.content)?;
         let mut row = Row {
             name: self.name.clone(),
             documentation: body::operation_documentation(self.content, &self.title()),
@@ -134,7 +134,7 @@ impl Operation<'_> {
             answers,
             example: None,
         };
-        row.example = example::of(&row);
+        row.example = example::for_row(&row);
         Ok(row)
     }
 }

@@ -17,7 +17,11 @@ const CREDENTIALS: [&str; 2] = ["token", "access_token"];
 
 /// The parameters of an operation and of its path. A parameter of the operation replaces the same
 /// one of the path.
-pub(crate) fn of<'a>(document: &'a Document, item: &'a Map<String, Value>, operation: &'a Value) -> Vec<&'a Value> {
+pub(crate) fn parameters<'a>(
+    document: &'a Document,
+    item: &'a Map<String, Value>,
+    operation: &'a Value,
+) -> Vec<&'a Value> {
     let resolved = |parameter| document.resolved(parameter).ok().map(|(parameter, _)| parameter);
     let list = |value: Option<&'a Value>| value.and_then(Value::as_array).into_iter().flatten().filter_map(resolved);
     let own: Vec<&Value> = list(operation.get("parameters")).collect();

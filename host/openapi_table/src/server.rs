@@ -31,7 +31,7 @@ impl Servers {
     }
 
     /// The upstream of an operation. An operation may name another server than the document.
-    pub(crate) fn of(&mut self, item: &Map<String, Value>, operation: &Value) -> Result<String, String> {
+    pub(crate) fn upstream_for(&mut self, item: &Map<String, Value>, operation: &Value) -> Result<String, String> {
         let own = operation.pointer("/servers/0").or_else(|| item.get("servers").and_then(|servers| servers.get(0)));
         let first = self.upstreams.first().map(|first| first.base_url.clone()).unwrap_or_default();
         let Some(url) = own.map(url).filter(|url| *url != first) else {

@@ -11,7 +11,7 @@ use crate::table::{Answers, Field, Place, Row, Table};
 const LINE: usize = 100;
 
 /// The inside of `connector! { … }`.
-pub(crate) fn of(table: &Table) -> String {
+pub(crate) fn render(table: &Table) -> String {
     let mut out = String::new();
     comment(&mut out, 0, &table.documentation);
     let _ = writeln!(out, "connector {} {:?};\n\nauth {};", table.identifier, table.title, table.auth);

@@ -61,10 +61,10 @@ impl Document {
     pub fn parse(text: Bytes) -> Result<Self, serde_json::Error> {
         let value: &RawValue = serde_json::from_slice(&text)?;
         let value = text.slice_ref(value.get().as_bytes());
-        Ok(Self::of(value))
+        Ok(Self::from_text(value))
     }
 
-    fn of(text: Bytes) -> Self {
+    fn from_text(text: Bytes) -> Self {
         Self { text, children: OnceLock::new() }
     }
 
@@ -117,7 +117,7 @@ impl Document {
     }
 
     fn of_child(child: &Child) -> Self {
-        Self::of(child.text.clone())
+        Self::from_text(child.text.clone())
     }
 
     /// The number of bytes to read before the children are known.
@@ -148,7 +148,7 @@ impl Document {
         end: Instant,
     ) -> wasmtime::Result<Option<Document>> {
         let Some(tokens) = pointer.strip_prefix('/') else {
-            return Ok(pointer.is_empty().then(|| Self::of(self.text.clone())));
+            return Ok(pointer.is_empty().then(|| Self::from_text(self.text.clone())));
         };
         let mut found: Option<Document> = None;
         for token in tokens.split('/') {

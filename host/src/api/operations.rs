@@ -40,7 +40,7 @@ pub(super) async fn invoke_operation(call: HttpCall<'_>, caller: AuthorizedCalle
     let operation = find_operation(&connector, arguments.operation)?;
     trace.calls(connector.name(), &operation.manifest.path);
     let mut call_headers = CallHeaders::parse(&head.headers)?;
-    let idempotency_key = IdempotencyKey::of(&head, operation)?;
+    let idempotency_key = IdempotencyKey::from_head(&head, operation)?;
     let limit = connector.timeout();
     call_headers.requested_timeout =
         call_headers.requested_timeout.filter(|timeout| Duration::from_secs(timeout.seconds) < limit);
@@ -97,7 +97,7 @@ impl IdempotencyKey {
     ///
     /// # Errors
     /// The errors of [`idempotency::key_in_headers`].
-    fn of(head: &Parts, operation: &Operation) -> Result<Option<Self>, Problem> {
+    fn from_head(head: &Parts, operation: &Operation) -> Result<Option<Self>, Problem> {
         let key =
             if operation.manifest.effect == Effect::Read { None } else { idempotency::key_in_headers(&head.headers)? };
         Ok(key.map(|key| Self { key: key.to_owned(), path: head.uri.path().to_owned() }))

@@ -1,4 +1,5 @@
-//! The clock of this machine. All code that leases, refreshes or ends something asks it here, so that tests can set it.
+//! The clock of this machine. All code that leases, refreshes or ends something asks it here, so
+//! that tests can set it.
 
 /// The present time.
 #[cfg(not(test))]

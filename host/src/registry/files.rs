@@ -30,11 +30,11 @@ pub(super) struct FileState {
 impl FileState {
     /// Reads the present state of a file.
     pub(super) fn read(path: &Path, origin: Origin) -> io::Result<Self> {
-        Self::of(path, &fs::metadata(path)?, origin)
+        Self::from_metadata(path, &fs::metadata(path)?, origin)
     }
 
     /// The state of a file with this metadata.
-    pub(super) fn of(path: &Path, metadata: &fs::Metadata, origin: Origin) -> io::Result<Self> {
+    pub(super) fn from_metadata(path: &Path, metadata: &fs::Metadata, origin: Origin) -> io::Result<Self> {
         let state =
             |metadata: &fs::Metadata| Ok::<_, io::Error>((metadata.len(), metadata.modified()?, metadata.ino()));
         let (length, modified, inode) = state(metadata)?;

@@ -250,7 +250,7 @@ fn list(folder: &Path, origin: Origin) -> io::Result<HashMap<PathBuf, FileState>
             continue;
         }
         let state = fs::metadata(&path).and_then(|metadata| match metadata.is_file() {
-            true => FileState::of(&path, &metadata, origin),
+            true => FileState::from_metadata(&path, &metadata, origin),
             false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
         });
         match state {

@@ -47,7 +47,7 @@ impl Registry {
             self.forget_refusal(&path);
         }
         self.count(&identifier, outcome);
-        if let Err(error) = self.versions.store(&Record::of(&connector, module)) {
+        if let Err(error) = self.versions.store(&Record::for_connector(&connector, module)) {
             tracing::warn!(connector = identifier, %error, "this version could not be stored, so a rollback to it is not possible");
         }
         tracing::info!(

@@ -85,7 +85,7 @@ pub(super) enum ModuleSource<'a> {
 
 impl<'a> ModuleSource<'a> {
     /// The source of a module of this origin.
-    pub(super) fn of(origin: Origin, signature: Option<&'a str>) -> Self {
+    pub(super) fn from_origin(origin: Origin, signature: Option<&'a str>) -> Self {
         match origin {
             Origin::Shipped => Self::Shipped,
             Origin::Foreign => Self::Foreign(signature),

@@ -69,7 +69,7 @@ impl Registry {
         self.folders.check_identifier(origin, identifier, &sha256_hex(module))?;
         let signature =
             signature_of(path).map_err(|error| Refusal::Temporary(format!("its signature cannot be read: {error}")))?;
-        let source = ModuleSource::of(origin, signature.as_deref());
+        let source = ModuleSource::from_origin(origin, signature.as_deref());
         let candidate = self.load(module, Some(identifier), GrantSource::Stored, source).await?;
         let more = permissions::beyond_accepted(self, &candidate).await?;
         if more.is_empty() {
@@ -110,7 +110,7 @@ impl Registry {
             }
             let module = self.read_module(&version.path).ok()?;
             let signature = signature_of(&version.path).ok()?;
-            let source = ModuleSource::of(version.origin, signature.as_deref());
+            let source = ModuleSource::from_origin(version.origin, signature.as_deref());
             let candidate = self.load(&module, Some(identifier), GrantSource::Stored, source).await.ok()?;
             return Some((candidate, module));
         }

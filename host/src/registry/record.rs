@@ -20,7 +20,7 @@ pub(super) struct Record<'a> {
 
 impl<'a> Record<'a> {
     /// The record of a connector that was made of `module`.
-    pub(super) fn of(connector: &'a Connector, module: &'a [u8]) -> Self {
+    pub(super) fn for_connector(connector: &'a Connector, module: &'a [u8]) -> Self {
         Self {
             identifier: connector.name(),
             origin: connector.origin(),

@@ -95,7 +95,7 @@ impl Registry {
 
     async fn load_version(&self, identifier: &str, version: &Version) -> Result<Connector, ChangeError> {
         let (module, signature) = (self.read_module(&version.path)?, signature_of(&version.path)?);
-        let source = ModuleSource::of(version.origin, signature.as_deref());
+        let source = ModuleSource::from_origin(version.origin, signature.as_deref());
         Ok(self.load(&module, Some(identifier), GrantSource::Stored, source).await?)
     }
 }

@@ -1,7 +1,8 @@
 //! Jobs that several gateways run, and the webhooks that announce their ends.
 //!
-//! Invariants: a job that changes data runs once. Each job ends once, and says the truth: it has failed only if the gateway that ran
-//! it was killed. Each end is announced under one id, with the state that the job has.
+//! Invariants: a job that changes data runs once. Each job ends once, and says the truth: it has
+//! failed only if the gateway that ran it was killed. Each end is announced under one id, with the
+//! state that the job has.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -147,7 +148,8 @@ impl Site {
         format!(r#""{job}, run {runs}""#)
     }
 
-    /// The receiver gets a webhook. Returns `false` if it refuses it, which it does once: the next attempts are too far apart.
+    /// The receiver gets a webhook. Returns `false` if it refuses it, which it does once: the next
+    /// attempts are too far apart.
     fn receive(&self, process: &Process, body: &[u8], webhook_id: &str, refuses: bool) -> bool {
         let body: Value = serde_json::from_slice(body).unwrap();
         let (job, status) = (body["job_id"].as_str().unwrap(), body["status"].as_str().unwrap());
@@ -179,7 +181,8 @@ impl Site {
                     self.world.violated(format_args!("{id} has succeeded, and never ran"));
                 }
                 "succeeded" => {}
-                // A gateway may be killed, or lose the answer, between the taking of the job and its request.
+                // A gateway may be killed, or lose the answer, between the taking of the job and
+                // its request.
                 "failed" if was_killed || (seen.changes_data && seen.runs.is_empty()) => {}
                 status => self.world.violated(format_args!("{id} is {status}, and its gateway lives")),
             }
@@ -196,7 +199,8 @@ struct ToUpstream {
     process: Arc<Process>,
 }
 
-/// Ends the run of a job at the upstream, when the gateway has the answer or no longer waits for it.
+/// Ends the run of a job at the upstream, when the gateway has the answer or no longer waits for
+/// it.
 struct Running<'a> {
     way: &'a ToUpstream,
     job: String,

@@ -1,7 +1,7 @@
 //! Calls with idempotency keys, which callers send again to any gateway until they have the answer.
 //!
-//! Invariants: no write runs twice. A kept answer is the answer of its own call. A call is lost only if the gateway that ran it was
-//! killed, or the answer to its beginning was lost.
+//! Invariants: no write runs twice. A kept answer is the answer of its own call. A call is lost
+//! only if the gateway that ran it was killed, or the answer to its beginning was lost.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -187,7 +187,8 @@ impl Site {
         let longest = if random.permille(300) { 50_000 } else { 3_000 };
         sleep(random.ms(1..longest)).await;
         process.live().await;
-        // A connector may find that it has nothing to do, for example because a rate limit is used up.
+        // A connector may find that it has nothing to do, for example because a rate limit is used
+        // up.
         if random.permille(100) {
             return (None, KeyOutcome::Released);
         }

@@ -1,8 +1,9 @@
 //! Deterministic simulation of everything that leases.
 //!
-//! Several gateways run in one process, on a clock that is only advanced when all of them wait. They share a real SQLite database,
-//! the model of a provider, and the model of an upstream. A seed decides everything that happens: when the database is away, which
-//! of its answers are lost, which gateway is slow, stands still or is killed, and which clock jumps. A schedule that fails prints
+//! Several gateways run in one process, on a clock that is only advanced when all of them wait.
+//! They share a real SQLite database, the model of a provider, and the model of an upstream. A seed
+//! decides everything that happens: when the database is away, which of its answers are lost, which
+//! gateway is slow, stands still or is killed, and which clock jumps. A schedule that fails prints
 //! its seed, and runs again the same.
 //!
 //! # Layout
@@ -11,11 +12,13 @@
 //! - `world`: the database, the log, and the way of a gateway to the database
 //! - `provider`: rotation of refresh tokens, with detection of reuse
 //! - `gateways`: gateways that are killed and start again
-//! - `refreshes`: accounts that several gateways refresh; `background`: jobs and webhooks; `keyed`: calls with idempotency keys
+//! - `refreshes`: accounts that several gateways refresh; `background`: jobs and webhooks; `keyed`:
+//!   calls with idempotency keys
 //!
 //! # Use
-//! `make test` runs some schedules. `SIMULATION_SCHEDULES` sets their number, and `SIMULATION_SEED` runs a single one and prints
-//! what happens in it. `make soak` runs as many as its time allows, and writes their number and seeds to `host/docs/soak.md`.
+//! `make test` runs some schedules. `SIMULATION_SCHEDULES` sets their number, and `SIMULATION_SEED`
+//! runs a single one and prints what happens in it. `make soak` runs as many as its time allows,
+//! and writes their number and seeds to `host/docs/soak.md`.
 
 mod background;
 mod gateways;
@@ -126,7 +129,8 @@ impl Runner {
     }
 }
 
-/// Runs schedules until `next` gives no more seeds. Returns the seeds that failed, with what they violated.
+/// Runs schedules until `next` gives no more seeds. Returns the seeds that failed, with what they
+/// violated.
 fn run_all(next: impl Fn() -> Option<u64> + Sync) -> Vec<(u64, Vec<String>)> {
     let failed = Mutex::new(Vec::new());
     std::thread::scope(|scope| {

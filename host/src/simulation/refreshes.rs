@@ -1,7 +1,7 @@
 //! Accounts that several gateways refresh.
 //!
-//! Invariant: no account is lost, except where the provider's answer was lost on its way, or the gateway that received it was killed
-//! before it could store it and has not started again.
+//! Invariant: no account is lost, except where the provider's answer was lost on its way, or the
+//! gateway that received it was killed before it could store it and has not started again.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,7 +30,8 @@ const SETTLE: Duration = Duration::from_secs(30);
 /// Time in which every refresh ends in the end.
 const END: Duration = Duration::from_secs(80);
 
-/// Time in which new tokens are stored while nothing is wrong, and which a refresh may add to the time of the provider.
+/// Time in which new tokens are stored while nothing is wrong, and which a refresh may add to the
+/// time of the provider.
 const QUICK: Duration = Duration::from_secs(3);
 
 /// Looks at everything, without any fault.
@@ -188,7 +189,8 @@ impl Oracle {
         }
     }
 
-    /// A gateway that starts again has stored what the former process had received, unless another gateway has gone on.
+    /// A gateway that starts again has stored what the former process had received, unless another
+    /// gateway has gone on.
     async fn check_recovered(&self, process: &Process) {
         for (name, id) in &self.accounts {
             let (_, stored) = self.stored(id).await;

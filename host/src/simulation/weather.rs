@@ -1,8 +1,10 @@
-//! The faults of one schedule: when the database is away, which gateway is slow, frozen or killed, and which clock jumps.
+//! The faults of one schedule: when the database is away, which gateway is slow, frozen or killed,
+//! and which clock jumps.
 //!
-//! The faults of one schedule follow each other with a gap, because each has the most that the gateways promise to survive. A
-//! gateway may be without the database alone for less than a lease and the grace time, and the database may be away from all of
-//! them for any time, if they see it again within a few seconds of each other.
+//! The faults of one schedule follow each other with a gap, because each has the most that the
+//! gateways promise to survive. A gateway may be without the database alone for less than a lease
+//! and the grace time, and the database may be away from all of them for any time, if they see it
+//! again within a few seconds of each other.
 
 use std::time::Duration;
 
@@ -15,7 +17,8 @@ pub(crate) enum Fault {
     Outage { kind: Outage, late: Vec<Duration> },
     /// The way from one gateway to the database is bad. Each use may be delayed up to `delay`.
     Slow { gateway: usize, delay: Duration },
-    /// As `Slow`, from the next write of the gateway on, and the gateway may stand still when it is about to send a request.
+    /// As `Slow`, from the next write of the gateway on, and the gateway may stand still when it is
+    /// about to send a request.
     Pinch { gateway: usize, delay: Duration },
     /// Uses of one gateway fail, before or after the database has done them.
     Flaky { gateway: usize },
@@ -62,8 +65,9 @@ pub(crate) struct Weather {
 const GAP: std::ops::Range<u64> = 8_000..25_000;
 
 impl Weather {
-    /// Draws the faults. With `cuts`, a gateway may be without the database for any time, which costs accounts, and
-    /// the clock of the database is never set back: jobs and webhooks that are due later then wait for their time.
+    /// Draws the faults. With `cuts`, a gateway may be without the database for any time, which
+    /// costs accounts, and the clock of the database is never set back: jobs and webhooks that are
+    /// due later then wait for their time.
     pub(crate) fn new(random: &mut Random, gateways: usize, cuts: bool) -> Self {
         let (mut at, mut episodes) = (random.ms(500..8_000), Vec::new());
         let pinches = random.permille(300);
@@ -90,7 +94,8 @@ impl Weather {
                 70..82 => (Fault::Kill { gateway, restart: random.ms(500..25_000) }, Duration::ZERO),
                 82..92 => {
                     let ms = random.within(0..20 * 3_600_000) as i64;
-                    // The sum of all jumps stays below a day, after which kept answers may be forgotten.
+                    // The sum of all jumps stays below a day, after which kept answers may be
+                    // forgotten.
                     (
                         Fault::DatabaseClock(if random.permille(500) || cuts { ms / 4 } else { -(ms / 4) }),
                         Duration::ZERO,
@@ -170,7 +175,8 @@ impl Weather {
     pub(crate) fn is_calm(&self, since: Duration, until: Duration, lookback: Duration) -> bool {
         let over = |episode: &Episode| match &episode.fault {
             Fault::Outage { late, .. } => episode.until + late.iter().max().copied().unwrap_or_default(),
-            // The lease of a gateway that was killed ends later, and another one takes it after the grace time.
+            // The lease of a gateway that was killed ends later, and another one takes it after the
+            // grace time.
             Fault::Kill { restart, .. } => episode.until + (*restart).max(Duration::from_secs(20)),
             Fault::Slow { delay, .. } => episode.until + *delay,
             Fault::Pinch { delay, .. } => episode.until + PINCH + *delay + FREEZE,

@@ -40,7 +40,8 @@ pub(crate) struct World {
     log: Mutex<Log>,
 }
 
-/// After a failure, a lease may stay that nobody could release: it ends by itself, and is taken over after the grace time.
+/// After a failure, a lease may stay that nobody could release: it ends by itself, and is taken
+/// over after the grace time.
 const AFTER_TROUBLE: Duration = Duration::from_secs(17);
 
 #[derive(Default)]
@@ -110,7 +111,8 @@ impl World {
         !trouble && self.weather.is_calm(since, self.now(), lookback)
     }
 
-    /// Returns whether nothing was wrong for this time. Leases may still be there that no gateway could release.
+    /// Returns whether nothing was wrong for this time. Leases may still be there that no gateway
+    /// could release.
     pub(crate) fn has_been_calm(&self, time: Duration) -> bool {
         let since = self.now().saturating_sub(time);
         !self.trouble.lock().is_some_and(|at| at > since) && self.weather.has_been_calm(since, self.now())

@@ -41,7 +41,8 @@ impl Trace {
         request_id: &str,
         headers: &HeaderMap,
     ) -> Self {
-        let parent = TraceContextPropagator::new().extract_with_context(&Context::new(), &CallerHeaders::of(headers));
+        let parent =
+            TraceContextPropagator::new().extract_with_context(&Context::new(), &CallerHeaders::from_headers(headers));
         let method = known(method);
         let span = SpanBuilder::from_name(format!("{method} {route}")).with_kind(SpanKind::Server).with_attributes([
             KeyValue::new("http.request.method", method),
@@ -192,7 +193,7 @@ struct CallerHeaders {
 }
 
 impl CallerHeaders {
-    fn of(headers: &HeaderMap) -> Self {
+    fn from_headers(headers: &HeaderMap) -> Self {
         let mut parents = headers.get_all(TRACEPARENT).iter();
         let traceparent = match (parents.next(), parents.next()) {
             (Some(only), None) => only.to_str().ok().map(str::to_owned),

@@ -1,7 +1,8 @@
-//! A database for deterministic tests of processes that share one. It is SQLite in memory, behind a layer that the test controls:
-//! it delays statements, loses their answers, and sets the clock.
+//! A database for deterministic tests of processes that share one. It is SQLite in memory, behind a
+//! layer that the test controls: it delays statements, loses their answers, and sets the clock.
 //!
-//! Everything runs in the thread of the caller, on the clock of its runtime. The gateway itself never opens such a database.
+//! Everything runs in the thread of the caller, on the clock of its runtime. The gateway itself
+//! never opens such a database.
 
 use std::fmt;
 use std::path::Path;
@@ -26,7 +27,8 @@ pub trait Faults: Send + Sync {
     /// The time until the database begins a use. If it fails, the database does not begin.
     fn before(&self, writes: bool) -> Step;
 
-    /// The time until the process has the answer. If it fails, the database has done what it was told to do.
+    /// The time until the process has the answer. If it fails, the database has done what it was
+    /// told to do.
     fn after(&self, writes: bool) -> Step;
 }
 
@@ -51,7 +53,8 @@ impl SimulatedDatabase {
         Store::new(Backend::Simulated(Simulated { database: self.clone(), faults }))
     }
 
-    /// Runs statements without any delay, for checks of a test. Returns the columns of all rows, as text.
+    /// Runs statements without any delay, for checks of a test. Returns the columns of all rows, as
+    /// text.
     ///
     /// # Errors
     /// If SQLite fails.
@@ -111,7 +114,8 @@ impl fmt::Debug for Simulated {
 }
 
 impl Simulated {
-    /// See [`Store`]'s `read` and `write`. As there, the work is finished even if the caller drops the future.
+    /// See [`Store`]'s `read` and `write`. As there, the work is finished even if the caller drops
+    /// the future.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         writes: bool,

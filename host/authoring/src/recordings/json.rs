@@ -35,15 +35,15 @@ impl Json {
         serde_json::from_slice(text)
     }
 
-    fn of(raw: &RawValue) -> serde_json::Result<Self> {
+    fn from_raw(raw: &RawValue) -> serde_json::Result<Self> {
         let text = raw.get();
         match text.as_bytes().first() {
             Some(b'"') => serde_json::from_str(text).map(Self::Text),
             Some(b'[') => {
-                json_text::elements(text)?.into_iter().map(Self::of).collect::<Result<_, _>>().map(Self::Array)
+                json_text::elements(text)?.into_iter().map(Self::from_raw).collect::<Result<_, _>>().map(Self::Array)
             }
             Some(b'{') => {
-                let member = |(name, value): Member<'_>| Ok((name.into_owned(), Self::of(value)?));
+                let member = |(name, value): Member<'_>| Ok((name.into_owned(), Self::from_raw(value)?));
                 json_text::members(text)?.into_iter().map(member).collect::<Result<_, _>>().map(Self::Object)
             }
             _ => Ok(Self::Plain(text.to_owned())),
@@ -191,7 +191,7 @@ impl Serialize for Json {
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        Self::of(&raw).map_err(D::Error::custom)
+        Self::from_raw(&raw).map_err(D::Error::custom)
     }
 }
 

@@ -152,7 +152,7 @@ impl Registry {
         change: Change<'_>,
     ) -> Result<Committed<Arc<Connector>>, ChangeError> {
         let mut files = self.files.lock().await;
-        let record = Record::of(&candidate.connector, candidate.module);
+        let record = Record::for_connector(&candidate.connector, candidate.module);
         if expected.has_changed(self, &files, record.identifier) || self.took_identifier(&record) {
             return Ok(Committed::Retry);
         }
@@ -210,7 +210,7 @@ impl Registry {
         match remaining {
             Remaining::Present => {}
             Remaining::Previous(candidate) => {
-                if self.took_identifier(&Record::of(&candidate.connector, candidate.module)) {
+                if self.took_identifier(&Record::for_connector(&candidate.connector, candidate.module)) {
                     return Committed::Retry;
                 }
                 self.activate(*candidate);

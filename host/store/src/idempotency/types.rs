@@ -38,8 +38,8 @@ fn joined(parts: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// A key that a call has taken. It names the call itself, because the key may be given back and taken
-/// by another call.
+/// A key that a call has taken. It names the call itself, because the key may be given back and
+/// taken by another call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TakenKey {
     /// The time until which the key is kept, by the clock of the database. It never changes.
