@@ -123,9 +123,15 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     let telemetry = Telemetry::start(&config.telemetry, &egress, &metrics)?;
     let master_key = config.master_key_path();
     let vault = match new_database {
-        true => Vault::open_new(&master_key, &store).await?,
-        false => Vault::open(&master_key, &store).await?,
+        true => Vault::open_new(&master_key, &store).await,
+        false => Vault::open(&master_key, &store).await,
     };
+    if matches!(vault, Err(VaultError::NoDatabase { .. })) {
+        // The operator will put the lost file back. A log with content of the empty database must
+        // not be next to it then.
+        store.checkpoint_at_end().await?;
+    }
+    let vault = vault?;
     let webhooks =
         Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
     let registry = start_registry(&config, store.clone(), &vault, &metrics, webhooks.events())?;

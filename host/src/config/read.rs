@@ -244,6 +244,8 @@ fn read_oauth(section: &mut Section<'_>, oauth: &mut Oauth) {
     section.value("userinfo_url", &mut oauth.userinfo_url, value::optional_endpoint);
     section.value("scopes", &mut oauth.scopes, |given| value::strings(given).map(Some));
     section.value("client_authentication", &mut oauth.client_authentication, value::client_authentication);
+    section
+        .value("revokes_replaced_grants", &mut oauth.revokes_replaced_grants, |given| value::boolean(given).map(Some));
     section.each("authorization_parameters", |name, parameters| {
         if PROTOCOL_PARAMETERS.contains(&name) {
             parameters.refuse(name, "is a parameter that the gateway sets itself; leave it out");

@@ -152,7 +152,7 @@ pub(crate) fn details() -> Details {
 
 /// Stores an integration with [`details`].
 pub(crate) async fn connect(store: &Store, user_identifier: &str) -> Integration {
-    store.connect_integration(&holder(), user_identifier, AuthType::OAuth2, details(), Vec::new()).await.unwrap()
+    store.connect_integration(&holder(), user_identifier, AuthType::OAuth2, details(), Vec::new(), None).await.unwrap()
 }
 
 /// Stores a data key if there is none.

@@ -26,7 +26,7 @@ async fn an_integration_comes_back_as_it_was_connected(site: Site) {
     data_key(store, "dk_1").await;
     let details = Details { secret: Some(sealed("dk_1")), ..details() };
     let connected = store
-        .connect_integration(&holder(), "ann@example.com", AuthType::OAuth2, details.clone(), Vec::new())
+        .connect_integration(&holder(), "ann@example.com", AuthType::OAuth2, details.clone(), Vec::new(), None)
         .await
         .unwrap();
     assert_eq!((&connected.holder, connected.auth_type, connected.selected), (&holder(), AuthType::OAuth2, false));
@@ -43,7 +43,7 @@ async fn connecting_again_overwrites_the_integration_and_keeps_its_id_and_select
     store.select_integration(&holder(), "ann").await.unwrap();
     let changed = Details { status: Status::Revoked, scopes: vec![], reason: None, ..details() };
     let second =
-        store.connect_integration(&holder(), "ann", AuthType::ApiKey, changed.clone(), Vec::new()).await.unwrap();
+        store.connect_integration(&holder(), "ann", AuthType::ApiKey, changed.clone(), Vec::new(), None).await.unwrap();
     assert_eq!((second.id, second.created_at), (first.id, first.created_at));
     assert_eq!((second.auth_type, second.selected, second.version), (AuthType::ApiKey, true, 2));
     assert_eq!(second.details, changed);
@@ -54,7 +54,7 @@ async fn another_account_under_the_same_user_identifier_does_not_see_the_stored_
     let vault = site.vault().await;
     let reconnect = async |id: Option<&str>| {
         let details = Details { account: Account { id: id.map(str::to_owned), ..Account::default() }, ..details() };
-        store.connect_integration(&holder(), "work", AuthType::OAuth2, details, Vec::new()).await.unwrap().id
+        store.connect_integration(&holder(), "work", AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
     };
     let other = connect(store, "home").await.id;
     let id = reconnect(None).await;
@@ -89,12 +89,13 @@ async fn a_user_may_have_a_thousand_integrations_and_connect_them_again(site: Si
     let store = &site.store;
     fill(store, "ann", 999).await;
     let last = connect(store, "last").await;
-    let over = store.connect_integration(&holder(), "over", AuthType::None, details(), Vec::new()).await.unwrap_err();
+    let over =
+        store.connect_integration(&holder(), "over", AuthType::None, details(), Vec::new(), None).await.unwrap_err();
     assert_eq!(over.to_string(), "the holder has 1000 integrations and may not have more");
     assert_eq!(store.integrations_of(&holder()).await.unwrap().len(), 1000);
     connect(store, "u1").await;
     for other in [Holder { subject: "bob".into(), ..holder() }, Holder { connector: "mail".into(), ..holder() }] {
-        store.connect_integration(&other, "over", AuthType::None, details(), Vec::new()).await.unwrap();
+        store.connect_integration(&other, "over", AuthType::None, details(), Vec::new(), None).await.unwrap();
     }
     store.delete_integration(&last.id, last.version, Vec::new()).await.unwrap();
     connect(store, "over").await;
@@ -104,9 +105,9 @@ async fn an_application_may_have_a_hundred_thousand_integrations(site: Site) {
     let store = &site.store;
     fill(store, "", 99_999).await;
     let application = Holder { subject: String::new(), ..holder() };
-    store.connect_integration(&application, "last", AuthType::None, details(), Vec::new()).await.unwrap();
+    store.connect_integration(&application, "last", AuthType::None, details(), Vec::new(), None).await.unwrap();
     let over =
-        store.connect_integration(&application, "over", AuthType::None, details(), Vec::new()).await.unwrap_err();
+        store.connect_integration(&application, "over", AuthType::None, details(), Vec::new(), None).await.unwrap_err();
     assert_eq!(over.to_string(), "the holder has 100000 integrations and may not have more");
 }
 
@@ -122,7 +123,7 @@ async fn a_holder_sees_only_its_own_integrations(site: Site) {
         assert_eq!(store.integration(other, "ann").await.unwrap(), None);
         assert!(store.integrations_of(other).await.unwrap().is_empty());
         assert_eq!(store.select_integration(other, "ann").await.unwrap(), None);
-        store.connect_integration(other, "ann", AuthType::None, details(), Vec::new()).await.unwrap();
+        store.connect_integration(other, "ann", AuthType::None, details(), Vec::new(), None).await.unwrap();
     }
     let connectors: Vec<_> = store
         .integrations_of_subject("acme", "ann", page(10))
@@ -143,7 +144,7 @@ async fn a_list_comes_in_pages_and_can_be_filtered(site: Site) {
     let store = &site.store;
     let connect = async |connector: &str, user: &str, details: Details| {
         let holder = Holder { connector: connector.to_owned(), ..holder() };
-        store.connect_integration(&holder, user, AuthType::OAuth2, details, Vec::new()).await.unwrap();
+        store.connect_integration(&holder, user, AuthType::OAuth2, details, Vec::new(), None).await.unwrap();
     };
     let late = || Details { expires_at: Some(crate::testing::at_second(1)), next_refresh_at: None, ..details() };
     connect("mail", "bob", details()).await;
