@@ -272,8 +272,8 @@ async fn connectors_loaded(registry: &Registry) -> Result<(), ServeError> {
 }
 
 /// Removes what has expired: values of connectors' storage, idempotency keys, and the records of
-/// old webhooks. Seals the values of connectors' storage that a previous gateway left unsealed. Runs
-/// until the task is aborted.
+/// old webhooks. Seals the values of connectors' storage that a previous gateway left unsealed.
+/// Runs until the task is aborted.
 async fn sweep_storage(store: Store, vault: Vault) {
     let mut ticks = tokio::time::interval(STORAGE_SWEEP);
     loop {

@@ -125,8 +125,8 @@ fn text(time: &str, metadata: &Metadata<'_>, fields: &Fields, colours: bool) -> 
 }
 
 /// Appends text without the characters that would move a terminal's cursor or reorder its text.
-/// Line breaks and tabs stay, because a backtrace has them. Further lines are indented, so that they
-/// do not look like lines of the log.
+/// Line breaks and tabs stay, because a backtrace has them. Further lines are indented, so that
+/// they do not look like lines of the log.
 fn push_printable(line: &mut String, text: &str) {
     line.push_str(&paragraph(text));
 }
