@@ -18,9 +18,9 @@ pub fn sentence(fragment: &str) -> String {
     sentence
 }
 
-/// A text that others chose, safe for a terminal and a log: control and format characters are
-/// escaped, so that none moves the cursor, changes colours or reorders what is seen. Line breaks
-/// and tabs stay.
+/// A text that others chose, safe for a terminal and a log. Control and format characters are
+/// escaped, so that no character moves the cursor, changes colours or reorders the text. Line
+/// breaks and tabs stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |character| matches!(character, '\n' | '\t'))
 }

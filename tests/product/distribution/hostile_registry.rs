@@ -112,8 +112,7 @@ fn challenged(head: &str, challenge: &str, then: impl Fn(&str) -> Answer) -> Ans
     }
 }
 
-/// Runs a command with the name and the password of a user. Returns its exit status and its
-/// remarks.
+/// Runs a command with the name and the password of a user. Returns its exit status and remarks.
 fn run_as_user(home: &Home, arguments: &[&str], roots: Option<&NamedTempFile>) -> (Option<i32>, String) {
     let mut command = home.command(&[arguments, &["--username", "alice", "--password-stdin"]].concat());
     if let Some(roots) = roots {

@@ -4,8 +4,7 @@ use serde_json::json;
 use support::home::{file, path};
 use support::{Setup, module};
 
-/// Checks that a text has no character that changes a terminal, and no line that claims a
-/// signature.
+/// Checks that a text neither changes a terminal nor has a line that claims a signature.
 #[track_caller]
 fn assert_harmless(shown: &str) {
     assert!(!shown.contains(['\u{1b}', '\r', '\u{202e}', '\u{7f}']), "{shown:?}");
