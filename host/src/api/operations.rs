@@ -100,7 +100,7 @@ impl IdempotencyKey {
     fn from_head(head: &Parts, operation: &Operation) -> Result<Option<Self>, Problem> {
         let key =
             if operation.manifest.effect == Effect::Read { None } else { idempotency::key_in_headers(&head.headers)? };
-        Ok(key.map(|key| Self { key: key.to_owned(), path: head.uri.path().to_owned() }))
+        Ok(key.map(|key| Self { key: key.to_owned(), path: super::routes::normalized(head.uri.path()).into_owned() }))
     }
 }
 
