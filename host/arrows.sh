@@ -174,9 +174,28 @@ other_opens() {
       !tests && /fs::read\(|fs::read_to_string\(|File::open\(/ { print FILENAME ":" FNR ": read files with `files::read_regular`" }'
 }
 
+# A text that a module, a registry or a service chose could change what a terminal shows. `authoring/src/output.rs` escapes it. Each
+# other file that writes to a stream is here with a reason.
+other_writers() {
+  local allowed='
+host/authoring/src/output.rs     the writers of the commands
+host/src/logging/mod.rs          escapes the text form in lines.rs; JSON has escapes
+host/src/welcome.rs              escapes the greeting, which has examples of modules
+host/sandbox/src/child.rs        the pipe to the process that started this one'
+  find host -path host/benches -prune -o -name '*.rs' ! -name 'tests.rs' ! -path '*/tests/*' ! -path '*/simulation/*' -print | sort |
+    xargs awk -v allowed="$allowed" '
+      BEGIN { count = split(allowed, lines, "\n"); for (line = 1; line <= count; line++) if (split(lines[line], word, " ")) known[word[1]] = 1 }
+      FNR == 1 { tests = 0 }
+      /#\[cfg\(test\)\]/ { tests = 1 }
+      { code = $0; sub("(^|[^:])//.*", "", code) }
+      !tests && !(FILENAME in known) && code ~ /(stdout|stderr)\(\)[ ]*(\.lock|\.write|[,;)]|$)|(^|[^a-z_])e?print(ln)?!|dbg!/ {
+        print FILENAME ":" FNR ": write with `authoring::output`, which escapes, or allow the file in host/arrows.sh"
+      }'
+}
+
 # `grep` fails if it finds nothing, which is good here.
 test_wrong_arrows
-found=$(wrong_arrows host/src; names_in_the_host || true; other_opens)
+found=$(wrong_arrows host/src; names_in_the_host || true; other_opens; other_writers)
 if [ -n "$found" ]; then
   echo "$found" >&2
   exit 1

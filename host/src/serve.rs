@@ -123,9 +123,15 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     let telemetry = Telemetry::start(&config.telemetry, &egress, &metrics)?;
     let master_key = config.master_key_path();
     let vault = match new_database {
-        true => Vault::open_new(&master_key, &store).await?,
-        false => Vault::open(&master_key, &store).await?,
+        true => Vault::open_new(&master_key, &store).await,
+        false => Vault::open(&master_key, &store).await,
     };
+    if matches!(vault, Err(VaultError::NoDatabase { .. })) {
+        // The operator will put the lost file back. A log with content of the empty database must
+        // not be next to it then.
+        store.checkpoint_at_end().await?;
+    }
+    let vault = vault?;
     let webhooks =
         Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
     let registry = start_registry(&config, store.clone(), &vault, &metrics, webhooks.events())?;
@@ -153,7 +159,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         metrics: Arc::clone(&metrics),
         telemetry: telemetry.clone(),
     }));
-    let idempotency = Arc::new(Idempotency::new(store.clone(), vault));
+    let idempotency = Arc::new(Idempotency::new(store.clone(), vault.clone()));
     let gateway = Gateway {
         config: Arc::clone(&config),
         authenticator: Arc::clone(&authenticator),
@@ -212,7 +218,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                         tokio::spawn(Arc::clone(&jobs).work()),
                         tokio::spawn(Arc::clone(&jobs).maintain()),
                         tokio::spawn(webhooks.clone().send()),
-                        tokio::spawn(sweep_storage(store.clone())),
+                        tokio::spawn(sweep_storage(store.clone(), vault.clone())),
                         tokio::spawn(checkpoint(store.clone())),
                     ]);
                     stop_signal.await;
@@ -266,11 +272,19 @@ async fn connectors_loaded(registry: &Registry) -> Result<(), ServeError> {
 }
 
 /// Removes what has expired: values of connectors' storage, idempotency keys, and the records of
-/// old webhooks. Runs until the task is aborted.
-async fn sweep_storage(store: Store) {
+/// old webhooks. Seals the values of connectors' storage that a previous gateway left unsealed.
+/// Runs until the task is aborted.
+async fn sweep_storage(store: Store, vault: Vault) {
     let mut ticks = tokio::time::interval(STORAGE_SWEEP);
     loop {
         ticks.tick().await;
+        match store.seal_plain_values(&vault).await {
+            Ok(0) => {}
+            Ok(values) => {
+                tracing::info!(values, "values of connectors' storage from a previous version are sealed now")
+            }
+            Err(error) => tracing::warn!(%error, "values of connectors' storage could not be sealed"),
+        }
         if let Err(error) = store.storage_sweep().await {
             tracing::warn!(%error, "expired values of connectors' storage could not be removed");
         }

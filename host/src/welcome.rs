@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::config::Config;
 use crate::registry::Registry;
 use contract::AuthScheme;
+use contract::words::printable;
 
 /// A call that works without an account: an operation of a live connector, with the example of its
 /// manifest.
@@ -20,7 +21,7 @@ struct ExampleCall {
 pub fn print(config: &Config, registry: &Registry, first_key: Option<&SecretString>) {
     let greeting = text(config.public_url.as_str(), first_key, example_call(registry).as_ref());
     let mut output = io::stdout();
-    let Err(error) = output.write_all(greeting.as_bytes()).and_then(|()| output.flush()) else { return };
+    let Err(error) = output.write_all(printable(&greeting).as_bytes()).and_then(|()| output.flush()) else { return };
     match first_key {
         Some(_) => tracing::warn!(
             %error,

@@ -1,6 +1,8 @@
 //! The functions that the gateway offers to connectors: storage, settings, JSON documents, parallel
 //! requests.
 
+use std::fs;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
@@ -31,6 +33,24 @@ fn stored_values_are_there_in_later_invocations_and_after_a_restart() {
         storage(&gateway, &json!([["get", "a"], ["set", "a", "three"], ["get", "a"]])),
         json!(["one", true, "three"])
     );
+}
+
+/// Returns `true` if a file below a folder contains these bytes.
+fn is_written(folder: &Path, bytes: &[u8]) -> bool {
+    fs::read_dir(folder).unwrap().map(Result::unwrap).any(|entry| match entry.file_type().unwrap() {
+        kind if kind.is_dir() => is_written(&entry.path(), bytes),
+        kind if kind.is_file() => fs::read(entry.path()).unwrap().windows(bytes.len()).any(|window| window == bytes),
+        _ => false,
+    })
+}
+
+#[test]
+fn a_stored_value_is_not_in_plain_text_in_the_database() {
+    let gateway = gateway(&Upstream::start(), "");
+    let (key, value) = ("the-key-of-a-value", "a-value-of-a-user");
+    assert_eq!(storage(&gateway, &json!([["set", key, value], ["get", key]])), json!([true, value]));
+    assert!(is_written(&gateway.home().data(), key.as_bytes()), "the database has the row");
+    assert!(!is_written(&gateway.home().data(), value.as_bytes()));
 }
 
 #[test]

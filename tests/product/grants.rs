@@ -302,3 +302,28 @@ fn hosts_that_are_granted_with_an_update_are_accepted_and_a_removed_connector_ha
     home.run_ok(&["connectors", "remove", "account"]);
     home.run_ok(&["connectors", "add", path(&two)]);
 }
+
+#[test]
+fn an_update_that_sends_credentials_or_users_elsewhere_waits_for_the_operators_word() {
+    let scheme = |change: Value| {
+        let mut service = json!({"identifier": "account", "auth": "oauth2", "scopes": ["read"]});
+        service.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        module::account(&service)
+    };
+    let gateway = Setup::new().module("account", scheme(json!({}))).start();
+    for (change, words) in [
+        (json!({"scope_parameter": "user_scope"}), "scopes in parameter user_scope"),
+        (json!({"authorization_url": "https://accounts.example/authorize?x=1"}), "authorization at https://accounts"),
+        (json!({"token_url": "https://accounts.example/other"}), "tokens from https://accounts.example/other"),
+        (json!({"pkce": false}), "authorization without PKCE"),
+        (json!({"revokes_replaced_grants": true}), "revocation of replaced tokens"),
+    ] {
+        let upload = gateway.client().request("POST", "/admin/connectors");
+        let update = scheme(change);
+        let problem =
+            upload.header("content-type", "application/wasm").body(update).send().problem(422, "module-refused");
+        let [asked] = problem["asks_for"].as_array().unwrap().as_slice() else { panic!("{problem}") };
+        assert!(asked.as_str().unwrap().contains(words), "{problem}");
+    }
+    assert!(serves(&gateway, &scheme(json!({}))));
+}

@@ -93,3 +93,15 @@ fn the_text_is_valid_for_prometheus() {
         assert!(text.contains(&format!("# HELP gateway_{name} ")), "{name}");
     }
 }
+
+#[test]
+fn a_page_that_lets_its_own_name_lead_to_the_gateway_gets_no_metrics() {
+    let gateway = Setup::new().config("admin_hosts = [\"gateway.internal\"]").start();
+    let status = |path: &str, host: &str| gateway.client().request("GET", path).header("host", host).send().status;
+    for path in ["/metrics", "/admin/grants"] {
+        assert_eq!(status(path, "rebound.example"), 400, "{path}");
+        assert_eq!(status(path, "gateway.internal"), 200, "{path}");
+        assert_eq!(status(path, "localhost:1"), 200, "{path}");
+    }
+    assert_eq!(status("/healthz", "rebound.example"), 200);
+}

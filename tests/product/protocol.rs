@@ -123,6 +123,48 @@ fn an_invalid_request_does_not_harm_other_connections() {
 }
 
 #[test]
+fn a_request_that_breaks_http_gets_a_problem_document() {
+    let gateway = gateway();
+    let get = |path: &str, headers: &str| format!("GET {path} HTTP/1.1\r\nHost: x\r\n{headers}\r\n");
+    let many = "X-Many: 1\r\n".repeat(120);
+    for (request, status) in [
+        ("nonsense\r\n\r\n".to_owned(), 400),
+        (get("/healthz", "a name: 1\r\n"), 400),
+        (get("/healthz", &many), 431),
+        (get(&format!("/{}", "x".repeat(65_600)), ""), 414),
+    ] {
+        // On a new connection, and after an answer.
+        for before in [String::new(), get("/healthz", "")] {
+            let answers = raw(&gateway, &format!("{before}{request}"));
+            let answer = &answers[answers.rfind("HTTP/1.1 ").unwrap()..];
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answers}");
+            assert_eq!(answers.matches(" 200 OK").count(), before.len().min(1), "{answers}");
+            if !before.is_empty() && !answer.contains("problem") {
+                // The library sent both answers in one piece.
+                continue;
+            }
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+            let document: serde_json::Value = serde_json::from_str(body).unwrap();
+            assert_eq!(document["type"], "urn:connector-gateway:problem:bad-request");
+            assert_eq!((&document["status"], &document["owner"]), (&json!(status), &json!("caller")));
+            let id = document["instance"].as_str().unwrap();
+            assert!(head.contains(&format!("x-request-id: {id}")), "{head}");
+            assert!(head.contains(&format!("content-length: {}", body.len())), "{head}");
+        }
+    }
+}
+
+#[test]
+fn what_an_upstream_sends_is_never_taken_for_an_answer_of_the_http_library() {
+    let service = Upstream::start();
+    let body = "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
+    service.reply("/forward", Reply::pieces("application/json", &["[1,", body, body]));
+    let gateway =
+        Setup::new().module("liar", module::liar("version=1.0.0")).upstream("liar", "api", &service.url()).start();
+    assert_eq!(gateway.client().call("liar/forward", json!({})).text(), format!("[1,{body}{body}"));
+}
+
+#[test]
 fn http_1_1_without_exactly_one_host_is_400() {
     let gateway = gateway();
     let health = |version: &str, hosts: &str| {

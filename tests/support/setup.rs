@@ -242,6 +242,7 @@ fn described(provider: &OAuthProvider) -> Value {
         "scope_parameter": dialect.scope_parameter,
         "authorization_parameters": dialect.parameters,
         "pkce": dialect.pkce,
+        "revokes_replaced_grants": !dialect.one_grant_per_account,
         "client_authentication": match dialect.client_authentication {
             ClientAuthentication::Body => "body",
             ClientAuthentication::Basic => "basic",

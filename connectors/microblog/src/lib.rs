@@ -39,6 +39,8 @@ connector! {
             "offline.access",
         ],
         client_authentication: ClientAuthentication::Basic,
+        // X does not document if this would end the other grants of the user.
+        revokes_replaced_grants: false,
         identity: Some(Identity::USERINFO),
         ..OAuth2::STANDARD
     });

@@ -23,13 +23,14 @@ const STANDARD = {
   token_pointer: "",
   default_lifetime_seconds: undefined,
   form_field: undefined,
-  revokes_replaced_grants: false,
+  revokes_replaced_grants: true,
   identity: undefined,
 };
 
 /**
  * Users grant access by OAuth 2.0. `provider` is its name. The other members describe how it
- * differs from the standard: PKCE, client credentials in the form body, spaces between scopes.
+ * differs from the standard: PKCE, client credentials in the form body, spaces between scopes, a new grant for each
+ * authorization.
  */
 export function oauth2(client) {
   only(client, ["provider", ...Object.keys(STANDARD)], "`oauth2`");

@@ -44,7 +44,7 @@ _STANDARD = {
     "authorization_url": "", "token_url": "", "refresh_url": None, "revocation": None, "scopes": [], "scope_separator": " ",
     "scope_parameter": "scope", "authorization_parameters": {}, "token_parameters": {}, "pkce": True,
     "client_authentication": "body", "token_pointer": "", "default_lifetime_seconds": None, "form_field": None,
-    "revokes_replaced_grants": False, "identity": None,
+    "revokes_replaced_grants": True, "identity": None,
 }
 
 
@@ -52,7 +52,7 @@ def oauth2(provider: str, **client: Unpack[OAuth2]) -> dict[str, Any]:
     """Users grant access by OAuth 2.0. `provider` is its name.
 
     The other arguments describe how it differs from the standard: PKCE, client credentials in the
-    form body, spaces between scopes.
+    form body, spaces between scopes, a new grant for each authorization.
     """
     only(client, _STANDARD, "`oauth2`")
     found = {"provider": provider, **_STANDARD, **client}

@@ -67,8 +67,9 @@ pub struct OAuth2 {
     pub default_lifetime_seconds: Option<u32>,
     /// Name of the form field for the access token, for upstreams with `credential form_field`.
     pub form_field: Option<&'static str>,
-    /// `true` if the gateway may revoke a grant that a newer grant of the same account has
-    /// replaced. `false` if the provider would then also end other grants of the user.
+    /// `true` if the gateway revokes a grant that a newer grant of the same account has replaced.
+    /// `false` if the provider would then also end the newer grant, because it has one grant for
+    /// each user and client.
     pub revokes_replaced_grants: bool,
     /// How the gateway finds the identity of a connected account.
     pub identity: Option<Identity>,
@@ -76,7 +77,7 @@ pub struct OAuth2 {
 
 impl OAuth2 {
     /// A provider that follows the standard: PKCE, client credentials in the form body, spaces
-    /// between scopes.
+    /// between scopes, and a new grant for each authorization.
     pub const STANDARD: Self = Self {
         provider: "",
         authorization_url: "",
@@ -93,7 +94,7 @@ impl OAuth2 {
         token_pointer: "",
         default_lifetime_seconds: None,
         form_field: None,
-        revokes_replaced_grants: false,
+        revokes_replaced_grants: true,
         identity: None,
     };
 }

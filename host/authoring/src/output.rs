@@ -3,7 +3,9 @@
 //! `println!` panics if the stream is closed or full, so no command uses it.
 
 use std::fmt;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use contract::words::{json_printable, paragraph, printable};
 
 /// Standard output. If its reader has closed it, as `head` does once it has enough, the rest of the
 /// result is dropped, and the command ends as if it had been written. Every other error says that
@@ -12,12 +14,24 @@ pub type Results = ResultsTo<io::Stdout>;
 
 /// See [`Results`].
 #[derive(Debug)]
-pub struct ResultsTo<W>(W);
+pub struct ResultsTo<W> {
+    out: W,
+    /// `true` if control and format characters are escaped, because the text has parts that others
+    /// chose.
+    escapes: bool,
+}
 
 impl Results {
-    /// Standard output.
+    /// A writer of text. Control and format characters of authors, services and registries are
+    /// escaped.
     pub fn new() -> Self {
-        Self(io::stdout())
+        Self { out: io::stdout(), escapes: true }
+    }
+
+    /// A writer of a service's answer, which stays as it is in a file or a pipe. A terminal gets it
+    /// escaped.
+    pub fn of_service() -> Self {
+        Self { out: io::stdout(), escapes: io::stdout().is_terminal() }
     }
 }
 
@@ -29,11 +43,15 @@ impl Default for Results {
 
 impl<W: Write> Write for ResultsTo<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        unless_closed(self.0.write(bytes), bytes.len())
+        if self.escapes {
+            let written = self.out.write_all(printable(&String::from_utf8_lossy(bytes)).as_bytes());
+            return unless_closed(written.map(|()| bytes.len()), bytes.len());
+        }
+        unless_closed(self.out.write(bytes), bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        unless_closed(self.0.flush(), ())
+        unless_closed(self.out.flush(), ())
     }
 }
 
@@ -48,24 +66,60 @@ fn unless_closed<T>(written: io::Result<T>, dropped: T) -> io::Result<T> {
     }
 }
 
-/// Writes a part of the result and an end of line to standard output.
+/// Writes a part of the result and an end of line to standard output. Further lines of the text are
+/// indented.
 ///
 /// # Errors
 /// As [`Results`].
 pub fn print(text: impl fmt::Display) -> io::Result<()> {
+    write_result(&paragraph(&text.to_string()))
+}
+
+fn write_result(text: &str) -> io::Result<()> {
     let mut results = Results::new();
     writeln!(results, "{text}")?;
     results.flush()
 }
 
-/// Standard error. A remark that cannot be written is dropped, because it cannot be reported
-/// either.
+/// As [`print`], for a JSON document. Control and format characters in its texts become escapes of
+/// JSON, so that the document stays valid.
+///
+/// # Errors
+/// As [`Results`].
+pub fn print_json(document: impl fmt::Display) -> io::Result<()> {
+    write_result(&json_printable(&document.to_string()))
+}
+
+/// The terminal of standard error, for a line of progress that begins with a carriage return. It
+/// gets the text as it is, so the text has no parts that others chose.
+#[derive(Debug)]
+pub struct ProgressLine(());
+
+impl ProgressLine {
+    /// `None` if standard error is no terminal.
+    pub fn open() -> Option<Self> {
+        io::stderr().is_terminal().then_some(Self(()))
+    }
+}
+
+impl Write for ProgressLine {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::stderr().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// Standard error. Control and format characters are escaped. A remark that cannot be written is
+/// dropped, because it cannot be reported either.
 #[derive(Debug)]
 pub struct Remarks;
 
 impl Write for Remarks {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let _ = io::stderr().write_all(bytes);
+        let _ = io::stderr().write_all(printable(&String::from_utf8_lossy(bytes)).as_bytes());
         Ok(bytes.len())
     }
 
@@ -74,10 +128,10 @@ impl Write for Remarks {
     }
 }
 
-/// Writes a remark and an end of line to standard error.
+/// Writes a remark and an end of line to standard error. Further lines of the text are indented.
 pub fn remark(text: impl fmt::Display) {
     // Writing remarks does not fail.
-    let _ = writeln!(Remarks, "{text}");
+    let _ = writeln!(Remarks, "{}", paragraph(&text.to_string()));
 }
 
 #[cfg(test)]
@@ -98,13 +152,23 @@ mod tests {
     }
 
     fn written_to(kind: ErrorKind) -> [Result<(), String>; 2] {
-        let mut results = ResultsTo(Broken(kind));
+        let mut results = ResultsTo { out: Broken(kind), escapes: true };
         [writeln!(results, "a line"), results.flush()].map(|written| written.map_err(|error| error.to_string()))
     }
 
     #[test]
     fn a_result_whose_reader_has_closed_it_is_dropped() {
         assert_eq!(written_to(ErrorKind::BrokenPipe), [Ok(()), Ok(())]);
+    }
+
+    #[test]
+    fn a_result_has_no_control_and_format_characters() {
+        let mut results = ResultsTo { out: Vec::new(), escapes: true };
+        writeln!(results, "scope a\u{1b}[2K\r\u{202e}b").unwrap();
+        assert_eq!(String::from_utf8(results.out).unwrap(), "scope a\\u{1b}[2K\\r\\u{202e}b\n");
+        let mut file = ResultsTo { out: Vec::new(), escapes: false };
+        file.write_all(b"\x1b\xff").unwrap();
+        assert_eq!(file.out, b"\x1b\xff");
     }
 
     #[test]

@@ -8,8 +8,8 @@
 //!
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
-//! - [`throughput`], [`stages`], [`variants`], [`connections`], [`growth`], [`invocation`], [`shaping`], [`memory`],
-//!   [`startup`], [`swap`]: the sections
+//! - [`throughput`], [`stages`], [`variants`], [`connections`], [`growth`], [`invocation`],
+//!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`]: the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
@@ -33,6 +33,7 @@ mod machine;
 mod memory;
 mod nginx;
 mod proxy;
+mod refresh;
 mod role;
 mod settings;
 mod shaping;
@@ -59,7 +60,7 @@ use crate::table::Figure;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
-const SECTIONS: [(&str, Section); 10] = [
+const SECTIONS: [(&str, Section); 11] = [
     ("throughput", throughput::measure),
     ("stages", stages::measure),
     ("variants", variants::measure),
@@ -70,6 +71,7 @@ const SECTIONS: [(&str, Section); 10] = [
     ("memory", memory::measure),
     ("startup", |_, settings| startup::measure(settings)),
     ("swap", swap::measure),
+    ("refresh", refresh::measure),
 ];
 
 fn main() -> ExitCode {

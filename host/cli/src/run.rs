@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use authoring::output::{Remarks, Results, print, remark};
+use authoring::output::{Remarks, Results, print_json, remark};
 use authoring::{database, shell};
 use connector_gateway::{Config, Extras, description, environment, open_registry, serve, start_logging, try_schemas};
 use tracing::level_filters::LevelFilter;
@@ -84,7 +84,7 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
             let store = database::open(&config).await?;
             let registry = open_registry(&config, store).await?;
             registry.load_folders().await?;
-            print(format_args!("{:#}", description(&config, &registry)))?;
+            print_json(format_args!("{:#}", description(&config, &registry)))?;
         }
         // `run` has handled it, before the configuration was read.
         Command::Compile(_) | Command::TrySchemas(_) => {}

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use contract::words::one_line;
+
 /// Rows below a row of headings. Each column is as wide as its widest cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -14,9 +16,9 @@ impl Table {
         Self { rows: vec![headings.map(str::to_owned).to_vec()] }
     }
 
-    /// Adds a row. An empty cell is shown as `-`.
+    /// Adds a row. An empty cell is shown as `-`. Line breaks and control characters are escaped.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        let cells = cells.map(|cell| if cell.is_empty() { "-".to_owned() } else { cell });
+        let cells = cells.map(|cell| if cell.is_empty() { "-".to_owned() } else { one_line(&cell).into_owned() });
         self.rows.push(cells.to_vec());
     }
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use contract_rules::text::is_hidden;
+
 /// Maximum length of a name in a message, in characters.
 const LONGEST_NAME: usize = 64;
 
@@ -14,6 +16,69 @@ pub fn sentence(fragment: &str) -> String {
         sentence.push('.');
     }
     sentence
+}
+
+/// A text that others chose, safe for a terminal and a log. Control and format characters are
+/// escaped, so that no character moves the cursor, changes colours or reorders the text. Line
+/// breaks and tabs stay.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    escaped(text, |character| matches!(character, '\n' | '\t'))
+}
+
+/// As [`printable`], in one line: line breaks and tabs are escaped too.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    escaped(text, |_| false)
+}
+
+/// As [`printable`], in one paragraph: further lines are indented, so that none looks like another
+/// message.
+pub fn paragraph(text: &str) -> String {
+    let mut paragraph = String::with_capacity(text.len());
+    for (number, line) in printable(text).split('\n').enumerate() {
+        match number {
+            0 => {}
+            _ if line.is_empty() || line.starts_with("  ") => paragraph.push('\n'),
+            _ => paragraph.push_str("\n    "),
+        }
+        paragraph.push_str(line);
+    }
+    paragraph
+}
+
+/// A JSON document, safe for a terminal: control and format characters become escapes of JSON,
+/// which mean the same. Line breaks and tabs stay.
+pub fn json_printable(document: &str) -> Cow<'_, str> {
+    let is_escaped = |character: char| is_hidden(character) && !matches!(character, '\n' | '\t');
+    if !document.contains(is_escaped) {
+        return Cow::Borrowed(document);
+    }
+    let mut escaped = String::with_capacity(document.len() + 16);
+    for character in document.chars() {
+        match is_escaped(character) {
+            true => {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    escaped.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            false => escaped.push(character),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let is_escaped = |character: char| is_hidden(character) && !stays(character);
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match is_escaped(character) {
+            true => escaped.extend(character.escape_default()),
+            false => escaped.push(character),
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 /// The most similar candidate, however small the similarity.
@@ -56,6 +121,17 @@ mod tests {
         assert_eq!(sentence("the host is unknown"), "The host is unknown.");
         assert_eq!(sentence("Is it? It is!"), "Is it? It is!");
         assert_eq!(sentence(""), ".");
+    }
+
+    #[test]
+    fn hidden_characters_are_escaped() {
+        let text = "a\u{1b}[2K\r\u{202e}b\n\tö";
+        assert_eq!(printable(text), "a\\u{1b}[2K\\r\\u{202e}b\n\tö");
+        assert_eq!(one_line(text), "a\\u{1b}[2K\\r\\u{202e}b\\n\\tö");
+        assert!(matches!(one_line("seen ½"), Cow::Borrowed("seen ½")));
+        assert_eq!(paragraph("one\ntwo\n\n  three\r"), "one\n    two\n\n  three\\r");
+        let document = "{\n\"a\": \"\u{202e}\u{7f}\u{e0041}é\"}";
+        assert_eq!(json_printable(document), "{\n\"a\": \"\\u202e\\u007f\\udb40\\udc41é\"}");
     }
 
     #[test]

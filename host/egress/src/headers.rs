@@ -98,7 +98,9 @@ mod tests {
     #[test]
     fn headers_of_the_gateway_are_refused_in_any_case_and_named() {
         let names = "Host AUTHORIZATION cookie Content-Length Transfer-Encoding Connection Keep-Alive TE Trailer Upgrade \
-                     Proxy-Authorization proxy-connection Expect Via Forwarded X-Forwarded-For x-forwarded-anything X-Real-IP";
+                     Proxy-Authorization proxy-connection Expect Via Forwarded X-Forwarded-For x-forwarded-anything X-Real-IP \
+                     X-HTTP-Method-Override x_http_method_override X_Forwarded-Host X-Method-Override \
+                     X-HTTP-Method X-Original-URL X-Rewrite-URL";
         for name in names.split_whitespace() {
             let detail = refusal(name, "x");
             assert!(detail.contains(&name.to_lowercase()) && detail.contains("set by the gateway"), "{name}: {detail}");

@@ -44,6 +44,10 @@ pub struct Request {
     /// After a rate limit (429), waits for the requested time and tries again. Otherwise the caller
     /// gets the rate limit.
     pub waits_for_rate_limit: bool,
+    /// Sends each attempt on a new connection, which no other request uses. A peer may close a
+    /// connection between two requests just when the second one arrives, and no one then knows if
+    /// it has processed the second one.
+    pub on_new_connection: bool,
     /// Records what happens to the request. `None` if no one reads it later.
     pub record: Option<Arc<CallRecord>>,
     /// Traces the attempts. `None` if the call is not traced.

@@ -67,6 +67,7 @@ pub(crate) fn request(method: Method, path: &str) -> Request {
         credential: None,
         omit_credential: false,
         waits_for_rate_limit: false,
+        on_new_connection: false,
         record: None,
         trace: None,
         deadline: Instant::now() + Duration::from_secs(20),

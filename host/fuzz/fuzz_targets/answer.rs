@@ -109,6 +109,7 @@ async fn read(egress: &Egress, upstream: &Upstream) {
         deadline: Instant::now() + Duration::from_millis(200),
         limit: LIMIT,
         waits_for_rate_limit: false,
+        on_new_connection: false,
         record: None,
         trace: None,
     };

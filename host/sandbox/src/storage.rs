@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::bindings::gateway::connector::storage::{Error, Host};
 use super::guest::Guest;
 use super::limits::Awaited;
+use store::vault::Vault;
 use store::{StorageError, StorageScope, Store};
 
 /// The part of the store that one invocation uses.
@@ -13,6 +14,8 @@ use store::{StorageError, StorageScope, Store};
 pub struct Scope {
     /// The gateway's store.
     pub store: Store,
+    /// Seals the values.
+    pub vault: Vault,
     /// The identifier of the connector.
     pub connector: Arc<str>,
     /// The tenant or the integration. Each has its own keys.
@@ -40,6 +43,7 @@ fn to_guest(error: StorageError) -> Error {
         StorageError::Invalid(detail) => Error::Invalid(detail),
         StorageError::Full => Error::Full,
         StorageError::Store(error) => Error::Unavailable(error.to_string()),
+        StorageError::Vault(error) => Error::Unavailable(error.to_string()),
     }
 }
 
@@ -50,7 +54,7 @@ impl Host for Guest {
             Err(error) => return Ok(Err(error)),
         };
         let _waiting = self.wait_for(Awaited::Store);
-        Ok(scope.store.storage_get(&scope.key_space(), &key).await.map_err(to_guest))
+        Ok(scope.store.storage_get(&scope.vault, &scope.key_space(), &key).await.map_err(to_guest))
     }
 
     async fn set(
@@ -65,7 +69,7 @@ impl Host for Guest {
         };
         let time_to_live = time_to_live_seconds.map(|seconds| Duration::from_secs(seconds.into()));
         let _waiting = self.wait_for(Awaited::Store);
-        Ok(scope.store.storage_set(&scope.key_space(), &key, value, time_to_live).await.map_err(to_guest))
+        Ok(scope.store.storage_set(&scope.vault, &scope.key_space(), &key, value, time_to_live).await.map_err(to_guest))
     }
 
     async fn delete(&mut self, key: String) -> wasmtime::Result<Result<(), Error>> {

@@ -5,6 +5,7 @@
 //! - [`routes`]: the table of routes
 //! - [`route`]: the types of the table
 //! - [`authorize`]: who may call an endpoint
+//! - [`admin_host`]: the host names by which the routes of the operator may be called
 //!
 //! The handlers, one file for each family of routes:
 //!
@@ -31,6 +32,7 @@
 //! - [`cors`]: calls from pages in a browser
 
 mod admin;
+mod admin_host;
 mod answer;
 mod authorize;
 mod body;

@@ -100,7 +100,7 @@ impl IdempotencyKey {
     fn from_head(head: &Parts, operation: &Operation) -> Result<Option<Self>, Problem> {
         let key =
             if operation.manifest.effect == Effect::Read { None } else { idempotency::key_in_headers(&head.headers)? };
-        Ok(key.map(|key| Self { key: key.to_owned(), path: head.uri.path().to_owned() }))
+        Ok(key.map(|key| Self { key: key.to_owned(), path: super::routes::normalized(head.uri.path()).into_owned() }))
     }
 }
 
@@ -153,16 +153,15 @@ async fn run_operation(
     };
     let submitted = pipeline::submit(gateway.services(), &pipeline_call).await;
     let explain = |error: pipeline::Error| {
-        let trap =
-            error.trap().filter(|_| call_headers.wants_debug && caller.may(Scope::Admin)).map(ToString::to_string);
+        let report = error.report().filter(|_| call_headers.wants_debug && caller.may(Scope::Admin));
         let passed = call_headers.requested_timeout.filter(|_| error.is_late());
         let problem = pipeline_problem(error, connector.name());
         let problem = match passed {
             Some(timeout) => problem.requested_timeout_passed(timeout.seconds, timeout.header()),
             None => problem,
         };
-        match trap {
-            Some(trap) => problem.and(&sentence(&trap)),
+        match report {
+            Some(report) => problem.and(&sentence(&report)),
             None => problem,
         }
     };

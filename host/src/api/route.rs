@@ -112,7 +112,7 @@ pub(super) struct HttpCall<'a> {
 impl Route {
     /// Returns `true` if the route is for the operator, so that it moves to `admin_listen` if that
     /// is set.
-    fn is_for_operators(&self) -> bool {
+    pub(super) fn is_for_operators(&self) -> bool {
         let is_operator = |endpoint: &Endpoint| matches!(endpoint.handler, Handler::Operator(_));
         self.family == Family::Admin || self.methods.iter().any(is_operator)
     }

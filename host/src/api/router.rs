@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
+use super::admin_host;
 use super::authorize::authorize;
 use super::body::RequestBody;
 use super::compression::{self, Encoding};
@@ -49,7 +50,7 @@ pub(super) async fn answer_request(
     let mut body = RequestBody::new(incoming, arrived + gateway.config.caller_timeout, is_held_back);
     // A copy. A part of the request would keep the connection's memory for as long as the call
     // waits.
-    let path: Box<str> = head.uri.path().into();
+    let path = routes::normalized(head.uri.path()).into_owned();
     let has_admin_listener = gateway.config.admin_listen.is_some();
     let found = routes::find_route(&path).filter(|(route, _)| route.is_served_by(listener, has_admin_listener));
     let span = request_span(&request_id, found);
@@ -180,6 +181,12 @@ async fn call_handler(
         let detail = format!("This path takes {allowed}, not {}.", head.method);
         return Err(problem::METHOD_NOT_ALLOWED.with_detail(detail).allow(&allowed));
     };
+    if route.is_for_operators() && !admin_host::is_own(&gateway.config, &head) {
+        return Err(problem::BAD_REQUEST.with_detail(
+            "The routes of the operator are called by a name of the gateway, and `Host` has another one; use its IP address or \
+             the host of `public_url`, or add the name to `admin_hosts` in the configuration.",
+        ));
+    }
     let (scope, handler) = match endpoint.handler {
         Handler::Public(handler) => {
             return handler(HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES }).await;

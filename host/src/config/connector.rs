@@ -80,6 +80,8 @@ pub struct Oauth {
     pub scopes: Option<Vec<String>>,
     /// The way in which the gateway proves itself at the token endpoint.
     pub client_authentication: Option<ClientAuthentication>,
+    /// `true` if a grant that a newer one of the same account has replaced is revoked.
+    pub revokes_replaced_grants: Option<bool>,
     /// Parameters of the authorization request, in addition to the manifest's parameters. A
     /// parameter with the name of a manifest's parameter replaces it, and an empty value removes
     /// it.
@@ -92,13 +94,14 @@ impl Oauth {
         self.authorization_url.is_some() || self.token_url.is_some()
     }
 
-    /// The manifest's scheme with the operator's client authentication and authorization
-    /// parameters. URLs and scopes are unchanged.
+    /// The manifest's scheme with the operator's client authentication, revocation of replaced
+    /// grants and authorization parameters. URLs and scopes are unchanged.
     pub fn adjusted(&self, scheme: &Oauth2) -> Oauth2 {
         let mut scheme = scheme.clone();
         if let Some(client_authentication) = self.client_authentication {
             scheme.client_authentication = client_authentication;
         }
+        scheme.revokes_replaced_grants = self.revokes_replaced_grants.unwrap_or(scheme.revokes_replaced_grants);
         let own = &self.authorization_parameters;
         scheme.authorization_parameters.retain(|(name, _)| !own.contains_key(name));
         let added = own.iter().filter(|(_, value)| !value.is_empty());

@@ -50,6 +50,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     root.value("modules_dir", &mut config.modules_dir, value::path);
     root.value("allowed_callback_origins", &mut config.allowed_callback_origins, value::origins);
     root.value("allowed_origins", &mut config.allowed_origins, value::origins);
+    root.value("admin_hosts", &mut config.admin_hosts, value::host_names);
     let mut max_connections = config.max_connections.unwrap_or_default();
     root.value("max_connections", &mut max_connections, value::integer(0..=10_000_000));
     config.max_connections = Some(max_connections).filter(|&limit| limit > 0);
@@ -243,6 +244,8 @@ fn read_oauth(section: &mut Section<'_>, oauth: &mut Oauth) {
     section.value("userinfo_url", &mut oauth.userinfo_url, value::optional_endpoint);
     section.value("scopes", &mut oauth.scopes, |given| value::strings(given).map(Some));
     section.value("client_authentication", &mut oauth.client_authentication, value::client_authentication);
+    section
+        .value("revokes_replaced_grants", &mut oauth.revokes_replaced_grants, |given| value::boolean(given).map(Some));
     section.each("authorization_parameters", |name, parameters| {
         if PROTOCOL_PARAMETERS.contains(&name) {
             parameters.refuse(name, "is a parameter that the gateway sets itself; leave it out");

@@ -51,6 +51,8 @@ pub struct Config {
     pub allowed_callback_origins: Vec<Origin>,
     /// Origins whose pages may call the gateway from a browser, with JWTs.
     pub allowed_origins: Vec<Origin>,
+    /// Additional host names by which the operator's routes may be called, in lower case.
+    pub admin_hosts: Vec<String>,
     /// Largest number of open connections of callers. `None`: as many as the process has file
     /// descriptors for.
     pub max_connections: Option<usize>,
@@ -191,6 +193,7 @@ impl Default for Config {
             modules_dir: "modules".into(),
             allowed_callback_origins: Vec::new(),
             allowed_origins: Vec::new(),
+            admin_hosts: Vec::new(),
             max_connections: None,
             caller_timeout: Duration::from_secs(30),
             memory_bytes: MemoryBudget::half_of_the_machine(),

@@ -207,6 +207,18 @@ pub(super) fn strings(given: &Given<'_>) -> Result<Vec<String>, Expected> {
         .ok_or_else(|| found("a list of strings, such as [\"one\", \"two\"]", given))
 }
 
+/// Host names without ports, in lower case.
+pub(super) fn host_names(given: &Given<'_>) -> Result<Vec<String>, Expected> {
+    let is_name = |name: &String| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
+    };
+    let names = strings(given)?;
+    match names.iter().all(is_name) {
+        true => Ok(names.iter().map(|name| name.to_ascii_lowercase()).collect()),
+        false => Err("a list of host names without ports, such as [\"gateway.internal\"]".to_owned()),
+    }
+}
+
 /// Hosts such as `files.example.com` and `127.0.0.1:9000`, and wildcards such as `*.example.com`.
 pub(super) fn link_hosts(given: &Given<'_>) -> Result<Vec<String>, Expected> {
     let hosts = strings(given)?;

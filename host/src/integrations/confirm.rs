@@ -18,17 +18,10 @@ use super::exchange::state_hash;
 use super::{AccountSecret, IntegrationError, Integrations};
 use crate::clock;
 use crate::oauth::Tokens;
-use contract::AuthScheme;
-use store::{Account, FoundGrant, Holder, Integration, PendingGrant};
+use store::{Account, FoundGrant, Holder, Integration, PendingGrant, Sealed};
 
 /// Time that the caller has to confirm a grant.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
-
-/// Time after which an expired grant is deleted even if the provider has not revoked it.
-const REVOCATION: Duration = Duration::from_secs(24 * 3600);
-
-/// Number of expired grants that are revoked in one round.
-const BATCH: u32 = 50;
 
 /// Why a grant is not confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,13 +63,11 @@ impl Integrations {
         secret: &AccountSecret,
     ) -> Result<SecretString, IntegrationError> {
         let completion = random_state()?;
-        let grant = to_bytes(account, secret)?;
-        let sealed = self.vault.seal(&holder.grant_context(user_identifier), grant.expose_secret()).await?;
         let grant = PendingGrant {
             hash: state_hash(&completion),
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
-            sealed,
+            sealed: self.seal_grant(holder, user_identifier, account, secret).await?,
             expires_at: clock::now() + LIFETIME,
         };
         self.store.save_grant(grant).await?;
@@ -107,49 +98,33 @@ impl Integrations {
         let details = secret.details(account, sealed);
         let previous = self.store.integration(holder, user_identifier).await?;
         let event = self.event_deliveries(holder, user_identifier, Change::Connected).await?;
-        match self.store.confirm_grant(grant, secret.auth_type(), details, event).await? {
+        let replaced = self.grant_of_previous(previous.as_ref(), &secret).await;
+        match self.store.confirm_grant(grant, secret.auth_type(), details, event, replaced.clone()).await? {
             None => Ok(Err(NotConfirmed::Unknown)),
             Some(integration) => {
-                self.note_connected(previous, &integration).await;
+                self.note_connected(replaced, &integration).await;
                 Ok(Ok(integration))
             }
         }
     }
 
-    /// Revokes and deletes the grants that were not confirmed in time.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub(super) async fn revoke_expired_grants(&self) -> Result<(), IntegrationError> {
-        for grant in self.store.expired_grants(BATCH).await? {
-            let PendingGrant { holder, user_identifier, .. } = &grant;
-            let revoked = self.revoke_grant(&grant).await;
-            let is_old = grant.expires_at.elapsed().is_ok_and(|age| age > REVOCATION);
-            if revoked.is_ok() || is_old {
-                self.store.delete_grant(&grant.hash).await?;
-            }
-            tracing::info!(
-                tenant = holder.tenant,
-                connector = holder.connector,
-                user_identifier,
-                error = revoked.err(),
-                "a grant was not confirmed in time and is revoked"
-            );
-        }
-        Ok(())
-    }
-
-    async fn revoke_grant(&self, grant: &PendingGrant) -> Result<(), String> {
-        let connector = self.registry.get(&grant.holder.connector).ok_or("the connector is not installed")?;
-        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(()) };
-        let provider = self.provider(&connector, scheme).map_err(|error| error.to_string())?;
-        let (_, secret) = self.unseal_grant(grant).await.map_err(|error| error.to_string())?;
-        let AccountSecret::OAuth2 { tokens, .. } = secret else { return Ok(()) };
-        provider.revoke(&tokens).await.map(drop).map_err(|error| error.to_string())
+    /// Seals account and tokens of a grant.
+    pub(super) async fn seal_grant(
+        &self,
+        holder: &Holder,
+        user_identifier: &str,
+        account: Account,
+        secret: &AccountSecret,
+    ) -> Result<Sealed, IntegrationError> {
+        let grant = to_bytes(account, secret)?;
+        Ok(self.vault.seal(&holder.grant_context(user_identifier), grant.expose_secret()).await?)
     }
 
     /// Unseals a grant.
-    async fn unseal_grant(&self, grant: &PendingGrant) -> Result<(Account, AccountSecret), IntegrationError> {
+    pub(super) async fn unseal_grant(
+        &self,
+        grant: &PendingGrant,
+    ) -> Result<(Account, AccountSecret), IntegrationError> {
         let context = grant.holder.grant_context(&grant.user_identifier);
         let bytes = self.vault.unseal(&context, &grant.sealed).await?;
         from_bytes(bytes.expose_secret())

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 
 use super::events::Change;
 use super::{AccountSecret, IntegrationError, Integrations};
-use store::{Account, Holder, Integration};
+use store::{Account, Holder, Integration, PendingGrant};
 
 /// The identifier of an integration if neither the caller nor the service names the account.
 const UNNAMED: &str = "default";
@@ -36,20 +36,35 @@ impl Integrations {
         let details = secret.details(account, sealed);
         let previous = self.store.integration(holder, &user_identifier).await?;
         let event = self.event_deliveries(holder, &user_identifier, Change::Connected).await?;
-        let integration =
-            self.store.connect_integration(holder, &user_identifier, secret.auth_type(), details, event).await?;
-        self.note_connected(previous, &integration).await;
+        let replaced = self.grant_of_previous(previous.as_ref(), secret).await;
+        let integration = self
+            .store
+            .connect_integration(holder, &user_identifier, secret.auth_type(), details, event, replaced.clone())
+            .await?;
+        self.note_connected(replaced, &integration).await;
         Ok(integration)
     }
 
+    /// The grant that the transaction replaces, to be revoked after it.
+    pub(super) async fn grant_of_previous(
+        &self,
+        previous: Option<&Integration>,
+        secret: &AccountSecret,
+    ) -> Option<PendingGrant> {
+        match previous {
+            Some(previous) => self.replaced_grant(previous, secret).await,
+            None => None,
+        }
+    }
+
     /// Runs the steps after the transaction: wakes the sender of events, updates the cache, and
-    /// revokes the tokens of the `previous` row.
-    pub(super) async fn note_connected(self: &Arc<Self>, previous: Option<Integration>, integration: &Integration) {
+    /// revokes the `replaced` grant.
+    pub(super) async fn note_connected(self: &Arc<Self>, replaced: Option<PendingGrant>, integration: &Integration) {
         let Integration { id, holder, user_identifier, .. } = integration;
         self.events.stored();
         self.cache.changed(holder, user_identifier).await;
-        if let Some(previous) = previous {
-            self.revoke_replaced(previous);
+        if let Some(replaced) = replaced {
+            self.revoke_soon(replaced);
         }
         tracing::info!(
             integration = id,

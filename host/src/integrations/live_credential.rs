@@ -1,6 +1,7 @@
 //! The credential of one operation, and its refresh when the service refuses it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -36,6 +37,9 @@ pub struct LiveCredential {
     refreshed: tokio::sync::Mutex<bool>,
     /// Why the last refresh gave no credential. The answer to the caller explains it.
     access_error: Mutex<Option<AccessError>>,
+    /// `true` while the operation waits for a refresh, and after that wait has reached the
+    /// deadline.
+    is_waiting: AtomicBool,
 }
 
 impl Integrations {
@@ -182,6 +186,7 @@ impl LiveCredential {
             current: Mutex::new((integration, credential)),
             refreshed: tokio::sync::Mutex::new(false),
             access_error: Mutex::new(None),
+            is_waiting: AtomicBool::new(false),
         }
     }
 
@@ -193,6 +198,12 @@ impl LiveCredential {
     /// Takes the error that explains why a refused credential was not replaced, if there is one.
     pub fn take_access_error(&self) -> Option<AccessError> {
         self.access_error.lock().take()
+    }
+
+    /// Returns `true` if the refresh of a refused credential did not end before the deadline, so that
+    /// no one knows if the user has to act.
+    pub fn refresh_has_not_ended(&self) -> bool {
+        self.is_waiting.load(Ordering::Relaxed)
     }
 
     /// Returns whether the user authorized by OAuth 2, so that a refused credential means that the
@@ -216,7 +227,11 @@ impl LiveCredential {
         if std::mem::replace(&mut *refreshed, true) {
             return None;
         }
-        match self.integrations.replacement(&row.integration, refused, &self.connector.manifest().auth).await {
+        self.is_waiting.store(true, Ordering::Relaxed);
+        let replacement =
+            self.integrations.replacement(&row.integration, refused, &self.connector.manifest().auth).await;
+        self.is_waiting.store(false, Ordering::Relaxed);
+        match replacement {
             Ok(Some(replacement)) => {
                 let credential = replacement.1.clone();
                 *self.current.lock() = replacement;

@@ -159,6 +159,11 @@ impl Integrations {
         }
     }
 
+    /// Seals what belongs to accounts.
+    pub fn vault(&self) -> &Vault {
+        &self.vault
+    }
+
     /// Starts a task in the current span. It runs to its end even if the caller disconnects, for
     /// example after an authorization code was used. Dropping the handle does not stop it.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {

@@ -11,8 +11,6 @@ use contract::{AuthScheme, Oauth2};
 pub(super) struct Issuer {
     pub(super) auth: AuthScheme,
     pub(super) provider: Provider,
-    /// See `Oauth2::revokes_replaced_grants`.
-    pub(super) revokes_replaced_grants: bool,
 }
 
 impl Integrations {
@@ -33,8 +31,7 @@ impl Integrations {
             return Err("The connector no longer uses OAuth 2.".to_owned());
         };
         let provider = self.provider(&connector, scheme).map_err(|error| format!("{error}."))?;
-        let revokes_replaced_grants = scheme.revokes_replaced_grants;
-        Ok(Issuer { auth, provider, revokes_replaced_grants })
+        Ok(Issuer { auth, provider })
     }
 
     /// The provider that a connector's scheme describes.

@@ -1,87 +1,162 @@
-//! Revokes tokens that newer tokens have replaced, and tokens that the gateway does not keep.
+//! Revokes grants that the gateway no longer uses: those that a newer grant of the same account has
+//! replaced, those that the caller did not confirm in time, and those that the gateway does not
+//! keep.
 //!
-//! It applies only to providers whose revocation ends no other access (`revokes-replaced-grants`
-//! in the manifest). Other providers would also end the new grant, or further connections of the
-//! same user.
+//! A replaced grant is stored among the pending grants, in the transaction that replaces it. It is
+//! revoked in the background, and deleted from the store once the provider has revoked it. So a
+//! provider that fails delays no user, and the revocation is tried again, also by another process.
+//!
+//! A replaced grant is revoked only if this ends no other access (`revokes-replaced-grants` in the
+//! manifest, or the same key of the operator). Some providers have one grant for each user and
+//! client. They would also end the new grant.
 
+use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use secrecy::ExposeSecret;
+use thiserror::Error;
+use tokio::time::sleep;
 
+use super::begin::random_state;
+use super::exchange::state_hash;
 use super::{AccountSecret, IntegrationError, Integrations};
-use crate::oauth::{Provider, Tokens};
+use crate::clock;
+use crate::oauth::{NotConfigured, Provider, TokenError, Tokens};
 use contract::AuthScheme;
-use store::{AuthType, Holder, Integration, Status};
+use store::{AuthType, Holder, Integration, PendingGrant};
+
+/// Time between two rounds. A failed revocation is repeated at this interval.
+const BETWEEN_ROUNDS: Duration = Duration::from_secs(20);
+
+/// Time after which a grant is deleted even if the provider has not revoked it.
+const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
+
+/// Maximum number of grants that are revoked in one round.
+const BATCH: u32 = 1000;
+
+/// Why a grant is not revoked.
+#[derive(Debug, Error)]
+enum NotRevoked {
+    #[error("the connector is not installed")]
+    NoConnector,
+    #[error(transparent)]
+    NotConfigured(#[from] NotConfigured),
+    #[error(transparent)]
+    Provider(#[from] TokenError),
+    #[error(transparent)]
+    Gateway(#[from] IntegrationError),
+}
+
+impl NotRevoked {
+    /// Returns `true` if other grants of the same connector would fail in the same way now.
+    fn concerns_all(&self) -> bool {
+        match self {
+            Self::NoConnector | Self::NotConfigured(_) => true,
+            Self::Provider(error) => {
+                matches!(error, TokenError::Unavailable { .. } | TokenError::Misconfigured { .. })
+            }
+            Self::Gateway(_) => false,
+        }
+    }
+}
 
 impl Integrations {
-    /// Revokes the tokens of an integration as it was before the user connected the account again.
-    /// Runs in the background.
-    pub(super) fn revoke_replaced(self: &Arc<Self>, previous: Integration) {
-        if previous.auth_type != AuthType::OAuth2 || previous.details.status != Status::Active {
-            return;
-        }
-        let this = Arc::clone(self);
-        self.spawn(async move {
-            let tokens = match this.provider_of_replaced(&previous) {
-                Some((provider, scheme)) => {
-                    this.account_secret(&previous, &scheme).await.map(|secret| Some((provider, secret)))
-                }
-                None => Ok(None),
-            };
-            match tokens {
-                Ok(Some((provider, AccountSecret::OAuth2 { tokens, .. }))) => {
-                    this.revoke_unless_in_use(&provider, &previous, &tokens).await;
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    let Integration { id, holder, user_identifier, .. } = &previous;
-                    let Holder { tenant, connector, .. } = holder;
-                    tracing::warn!(
-                        integration = id,
-                        tenant,
-                        connector,
-                        user_identifier,
-                        %error,
-                        "the replaced tokens cannot be read to revoke them"
-                    );
-                }
+    /// Revokes grants in rounds, until it is dropped.
+    pub(super) async fn revoke_in_rounds(self: &Arc<Self>) {
+        loop {
+            sleep(BETWEEN_ROUNDS).await;
+            if let Err(error) = self.revoke_expired_grants().await {
+                tracing::debug!(%error, "grants are not revoked, because the store fails");
             }
-        });
+        }
     }
 
-    /// Revokes tokens that an integration does not have any more. Some providers give the same
-    /// token to all grants of a user. A token that is still in use is not revoked.
-    pub(super) async fn revoke_unless_in_use(&self, provider: &Provider, previous: &Integration, tokens: &Tokens) {
-        let result = async {
-            match self.tokens_of(&previous.id).await.map_err(|error| error.to_string())? {
-                Some(current) if share_a_token(&current, tokens) => Ok(()),
-                _ => provider.revoke(tokens).await.map(drop).map_err(|error| error.to_string()),
+    /// Revokes and deletes the grants whose time is over.
+    async fn revoke_expired_grants(&self) -> Result<(), IntegrationError> {
+        let mut failing = HashSet::new();
+        for grant in self.store.expired_grants(BATCH).await? {
+            let connector = &grant.holder.connector;
+            let is_old = grant.expires_at.elapsed().is_ok_and(|age| age > MAX_AGE);
+            if !is_old && failing.contains(connector) {
+                continue;
             }
+            let revoked = self.revoke_and_forget(&grant).await;
+            if revoked.is_err() && is_old {
+                self.store.delete_grant(&grant.hash).await?;
+            }
+            if revoked.is_err_and(|error| error.concerns_all()) {
+                failing.insert(connector.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// The grant of an integration that `new` tokens are about to replace, for the transaction that
+    /// replaces it. `None` if the grant is not to be revoked.
+    ///
+    /// A failure is logged and is no error: the user is connecting an account.
+    pub(super) async fn replaced_grant(&self, previous: &Integration, new: &AccountSecret) -> Option<PendingGrant> {
+        let (AuthType::OAuth2, AccountSecret::OAuth2 { tokens: new, .. }) = (previous.auth_type, new) else {
+            return None;
         };
-        if let Err(error) = result.await {
-            let Integration { id, holder, user_identifier, .. } = previous;
+        let scheme = self.scheme_of_replaced(&previous.holder)?;
+        let Integration { id, holder, user_identifier, details, updated_at, .. } = previous;
+        let grant = async {
+            let secret = self.account_secret(previous, &scheme).await?;
+            let AccountSecret::OAuth2 { mut tokens, scopes, since } = secret else { return Ok(None) };
+            if share_a_token(&tokens, new) {
+                return Ok(None);
+            }
+            tokens.expires_in = details.expires_at.map(|at| at.duration_since(*updated_at).unwrap_or_default());
+            let secret = AccountSecret::OAuth2 { tokens, scopes, since };
+            self.unused_grant(holder, user_identifier, &secret).await.map(Some)
+        };
+        grant.await.unwrap_or_else(|error: IntegrationError| {
             let Holder { tenant, connector, .. } = holder;
             tracing::warn!(
                 integration = id,
                 tenant,
                 connector,
                 user_identifier,
-                error,
-                "the replaced tokens are not revoked"
+                %error,
+                "the replaced tokens cannot be read to revoke them"
             );
-        }
+            None
+        })
+    }
+
+    /// Revokes a stored grant in the background. If that fails, a later round tries again.
+    pub(super) fn revoke_soon(self: &Arc<Self>, grant: PendingGrant) {
+        let this = Arc::clone(self);
+        self.spawn(async move {
+            // The failure is logged there.
+            let _ = this.revoke_and_forget(&grant).await;
+        });
+    }
+
+    /// Revokes tokens of a refresh that came too late: the user has connected the account again in
+    /// the meantime.
+    pub(super) async fn revoke_late(
+        &self,
+        integration: &Integration,
+        tokens: &Tokens,
+        since: SystemTime,
+    ) -> Result<(), IntegrationError> {
+        let secret = AccountSecret::OAuth2 { tokens: tokens.clone(), scopes: Vec::new(), since };
+        let grant = self.unused_grant(&integration.holder, &integration.user_identifier, &secret).await?;
+        self.store.save_grant(grant.clone()).await?;
+        // The failure is logged there, and a later round tries again.
+        let _ = self.revoke_and_forget(&grant).await;
+        Ok(())
     }
 
     /// Revokes tokens that the gateway does not keep.
     pub(super) async fn revoke_unused(&self, holder: &Holder, secret: &AccountSecret) {
         let AccountSecret::OAuth2 { tokens, .. } = secret else { return };
-        let Some(connector) = self.registry.get(&holder.connector) else { return };
-        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return };
         // Other providers might also end the access that the user has given before.
-        if !scheme.revokes_replaced_grants {
-            return;
-        }
-        if let Ok(provider) = self.provider(&connector, scheme)
+        if let Ok(provider) = self.provider_of_grant(&holder.connector)
+            && provider.revokes_replaced_grants()
             && let Err(error) = provider.revoke(tokens).await
         {
             let Holder { tenant, connector, .. } = holder;
@@ -89,18 +164,86 @@ impl Integrations {
         }
     }
 
-    /// The provider and the auth scheme of an integration, if the manifest allows the revocation
-    /// of replaced tokens.
-    fn provider_of_replaced(&self, previous: &Integration) -> Option<(Provider, AuthScheme)> {
-        let connector = self.registry.get(&previous.holder.connector)?;
-        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return None };
-        let provider = self.provider(&connector, scheme).ok()?;
-        scheme.revokes_replaced_grants.then(|| (provider, connector.manifest().auth.clone()))
+    /// Revokes a stored grant, and then deletes it from the store.
+    async fn revoke_and_forget(&self, grant: &PendingGrant) -> Result<(), NotRevoked> {
+        let revoked = async {
+            self.revoke_grant(grant).await?;
+            self.store.delete_grant(&grant.hash).await.map_err(IntegrationError::from)?;
+            Ok::<_, NotRevoked>(())
+        };
+        let revoked = revoked.await;
+        let PendingGrant { holder: Holder { tenant, connector, .. }, user_identifier, .. } = grant;
+        match &revoked {
+            Ok(()) => tracing::info!(tenant, connector, user_identifier, "a grant that is not used was revoked"),
+            Err(error) => tracing::warn!(
+                tenant,
+                connector,
+                user_identifier,
+                %error,
+                "a grant that is not used is not revoked yet; the gateway tries again for a day"
+            ),
+        }
+        revoked
     }
 
-    /// The tokens that an integration has now, or `None` if it was removed or has no tokens.
-    async fn tokens_of(&self, id: &str) -> Result<Option<Tokens>, IntegrationError> {
-        let Some(row) = self.store.integration_by_id(id).await? else { return Ok(None) };
+    /// Revokes a stored grant. Some providers give the same token to all grants of a user. A token
+    /// that is still in use is not revoked.
+    async fn revoke_grant(&self, grant: &PendingGrant) -> Result<(), NotRevoked> {
+        let provider = self.provider_of_grant(&grant.holder.connector)?;
+        let (_, secret) = self.unseal_grant(grant).await?;
+        let AccountSecret::OAuth2 { mut tokens, since, .. } = secret else { return Ok(()) };
+        let current = self.current_tokens(&grant.holder, &grant.user_identifier).await?;
+        if current.is_some_and(|current| share_a_token(&current, &tokens)) {
+            return Ok(());
+        }
+        let has_expired = tokens.expires_in.is_some_and(|lifetime| since + lifetime <= clock::now());
+        if has_expired
+            && provider.revokes_by_access_token()
+            && let Some(refresh_token) = &tokens.refresh_token
+        {
+            tokens = match provider.refresh(refresh_token).await {
+                Ok(tokens) => tokens,
+                Err(TokenError::Refused { .. }) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            };
+        }
+        provider.revoke(&tokens).await?;
+        Ok(())
+    }
+
+    /// The provider of a connector's grants.
+    fn provider_of_grant(&self, connector: &str) -> Result<Provider, NotRevoked> {
+        let connector = self.registry.get(connector).ok_or(NotRevoked::NoConnector)?;
+        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Err(NotRevoked::NoConnector) };
+        Ok(self.provider(&connector, scheme)?)
+    }
+
+    /// The auth scheme of a holder's connector, if replaced grants are revoked.
+    fn scheme_of_replaced(&self, holder: &Holder) -> Option<AuthScheme> {
+        let provider = self.provider_of_grant(&holder.connector).ok()?;
+        let connector = self.registry.get(&holder.connector)?;
+        (provider.revokes_replaced_grants() && provider.offers_revocation()).then(|| connector.manifest().auth.clone())
+    }
+
+    /// A grant that no one can confirm. If the process is killed, a round revokes it.
+    async fn unused_grant(
+        &self,
+        holder: &Holder,
+        user_identifier: &str,
+        secret: &AccountSecret,
+    ) -> Result<PendingGrant, IntegrationError> {
+        Ok(PendingGrant {
+            hash: state_hash(&random_state()?),
+            holder: holder.clone(),
+            user_identifier: user_identifier.to_owned(),
+            sealed: self.seal_grant(holder, user_identifier, store::Account::default(), secret).await?,
+            expires_at: clock::now() + BETWEEN_ROUNDS,
+        })
+    }
+
+    /// The tokens that an account has now, or `None` if it was removed or has no tokens.
+    async fn current_tokens(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Tokens>, IntegrationError> {
+        let Some(row) = self.store.integration(holder, user_identifier).await? else { return Ok(None) };
         let Some(secret) = self.secret_bytes(&row).await? else { return Ok(None) };
         Ok(Tokens::from_bytes(secret.expose_secret()).ok())
     }

@@ -25,7 +25,7 @@ impl Integrations {
         let scheme = Oauth2 { provider: CONNECTOR.to_owned(), ..oauth::tests::scheme() };
         let provider =
             Provider::new(connector, &scheme, &self.config, &Recipients::OfManifest, self.egress.clone()).unwrap();
-        Some(Issuer { auth: AuthScheme::Oauth2(scheme), provider, revokes_replaced_grants: false })
+        Some(Issuer { auth: AuthScheme::Oauth2(scheme), provider })
     }
 
     /// Refreshes, as a call does whose credential was refused. Returns `false` if the store failed.
@@ -47,7 +47,7 @@ pub(crate) async fn connect(store: &Store, vault: &Vault, name: &str, refresh_to
     let sealed = vault.seal(&context, tokens.to_bytes().expose_secret()).await.unwrap();
     let secret = AccountSecret::OAuth2 { tokens, scopes: Vec::new(), since: clock::now() };
     let details = secret.details(Account::default(), Some(sealed));
-    store.connect_integration(&holder, name, AuthType::OAuth2, details, Vec::new()).await.unwrap().id
+    store.connect_integration(&holder, name, AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
 }
 
 /// The refresh token that is stored for an account.

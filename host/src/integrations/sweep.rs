@@ -1,5 +1,5 @@
 //! The background task that refreshes credentials ahead of time, so that no call has to wait for a
-//! refresh. It also marks expired integrations, and revokes grants that were not confirmed.
+//! refresh. It also marks expired integrations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream;
 use ring::rand::{SecureRandom, SystemRandom};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::events::Change;
 use super::freshness::Freshness;
@@ -19,10 +19,6 @@ use store::{Details, Status};
 /// Time between two searches for credentials that are due.
 const TICK: Duration = Duration::from_secs(2);
 
-/// Time between two searches for grants that were not confirmed in time. A failed revocation is
-/// repeated at this interval.
-const BETWEEN_LOOKS_AT_GRANTS: Duration = Duration::from_secs(20);
-
 /// Concurrent refreshes of the sweep. This many refresh a thousand accounts in a minute at a slow
 /// provider, and are too few to look like an attack.
 const PARALLEL: usize = 16;
@@ -31,22 +27,22 @@ const PARALLEL: usize = 16;
 const BATCH: u32 = 256;
 
 impl Integrations {
-    /// Refreshes credentials that are due. Runs until it is dropped.
+    /// Refreshes credentials that are due, and revokes grants that are not used. Runs until it is
+    /// dropped.
     pub async fn sweep(self: Arc<Self>) {
+        // A provider that does not answer a revocation must not delay the refreshes.
+        tokio::join!(self.refresh_ahead(), self.revoke_in_rounds());
+    }
+
+    async fn refresh_ahead(self: &Arc<Self>) {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut is_failing = false;
-        let mut last_look_at_grants = Instant::now();
         loop {
             ticks.tick().await;
             self.cache.forget_idle();
             self.refresh_limit.forget_idle();
-            let mut swept = self.refresh_due().await.and(self.mark_expired().await);
-            if last_look_at_grants.elapsed() >= BETWEEN_LOOKS_AT_GRANTS {
-                last_look_at_grants = Instant::now();
-                swept = swept.and(self.revoke_expired_grants().await);
-            }
-            match swept {
+            match self.refresh_due().await.and(self.mark_expired().await) {
                 Ok(()) => is_failing = false,
                 Err(error) if !is_failing => {
                     is_failing = true;

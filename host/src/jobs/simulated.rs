@@ -52,6 +52,7 @@ impl Jobs {
             credential: None,
             omit_credential: true,
             waits_for_rate_limit: false,
+            on_new_connection: false,
             record: None,
             trace: None,
             deadline: Instant::now() + Duration::from_secs(600),

@@ -15,6 +15,7 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::fields::{Fields, Recorded};
+use contract::words::{json_printable, one_line, paragraph};
 
 /// The form of a line.
 #[derive(Clone, Copy)]
@@ -97,7 +98,7 @@ fn json(time: &str, metadata: &Metadata<'_>, fields: Fields) -> String {
         line.insert(name.to_owned(), value);
     }
     line.insert("target".to_owned(), metadata.target().into());
-    format!("{}\n", Value::Object(line))
+    format!("{}\n", json_printable(&Value::Object(line).to_string()))
 }
 
 fn text(time: &str, metadata: &Metadata<'_>, fields: &Fields, colours: bool) -> String {
@@ -114,7 +115,7 @@ fn text(time: &str, metadata: &Metadata<'_>, fields: &Fields, colours: bool) -> 
         line.push('=');
         match value {
             // Formatting into a `String` cannot fail.
-            Recorded::Text(text) => drop(write!(line, "{text:?}")),
+            Recorded::Text(text) => line.push_str(&one_line(&format!("{text:?}"))),
             Recorded::Plain(value) => drop(write!(line, "{value}")),
             Recorded::Formatted(text) => push_printable(&mut line, text),
         }
@@ -123,16 +124,11 @@ fn text(time: &str, metadata: &Metadata<'_>, fields: &Fields, colours: bool) -> 
     line
 }
 
-/// Appends text without the control characters that would move a terminal's cursor. Line breaks and
-/// tabs stay, because a backtrace has them.
+/// Appends text without the characters that would move a terminal's cursor or reorder its text.
+/// Line breaks and tabs stay, because a backtrace has them. Further lines are indented, so that
+/// they do not look like lines of the log.
 fn push_printable(line: &mut String, text: &str) {
-    for character in text.chars() {
-        if character.is_control() && !matches!(character, '\n' | '\t') {
-            line.extend(character.escape_default());
-        } else {
-            line.push(character);
-        }
-    }
+    line.push_str(&paragraph(text));
 }
 
 /// The colour of a level as terminals number it.

@@ -88,6 +88,7 @@ impl Endpoint {
             credential,
             omit_credential: false,
             waits_for_rate_limit: false,
+            on_new_connection: true,
             record: None,
             trace: None,
             deadline: Instant::now() + CALL_TIMEOUT,

@@ -181,6 +181,17 @@ impl Provider {
         Ok(Tokens { refresh_token: tokens.refresh_token.or_else(|| Some(refresh_token.clone())), ..tokens })
     }
 
+    /// Returns `true` if a grant that a newer one has replaced may be revoked, because this ends no
+    /// other access.
+    pub fn revokes_replaced_grants(&self) -> bool {
+        self.scheme.revokes_replaced_grants
+    }
+
+    /// Returns `true` if [`Provider::revoke`] calls the provider.
+    pub fn offers_revocation(&self) -> bool {
+        self.revoker.is_some()
+    }
+
     /// Returns whether [`Provider::revoke`] needs an access token that has not expired.
     pub fn revokes_by_access_token(&self) -> bool {
         self.revoker.as_ref().is_some_and(Revoker::needs_access_token)

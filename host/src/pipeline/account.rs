@@ -8,7 +8,7 @@ use super::{AUTHOR, Call, Error, RunAs, Services, UpstreamError};
 use crate::integrations::{ChosenIntegration, LiveCredential};
 use contract::AuthScheme;
 use sandbox::http::CredentialSource;
-use store::Holder;
+use store::{Holder, Store};
 
 /// The account of a call before its credential is ready.
 pub(super) enum ChosenAccount {
@@ -90,14 +90,19 @@ impl ChosenAccount {
             Self::Integration(chosen) => chosen,
         };
         let live = services.integrations.live_credential(call.connector, chosen);
-        let live = timeout_at(call.deadline, live).await.map_err(|_| match services.store.is_stalled() {
-            true => Error::StoreTimedOut,
-            false => Error::RefreshTimedOut,
-        });
+        let live = timeout_at(call.deadline, live).await.map_err(|_| refresh_timed_out(services.store));
         let live = Arc::new(live??);
         let credentials: Arc<dyn CredentialSource> = Arc::<LiveCredential>::clone(&live);
         let partition = live.integration_id().into();
         Ok(Account { credentials: Some(credentials), partition: Some(partition), live: Some(live) })
+    }
+}
+
+/// The error of a refresh that did not end before the deadline of the call.
+fn refresh_timed_out(store: &Store) -> Error {
+    match store.is_stalled() {
+        true => Error::StoreTimedOut,
+        false => Error::RefreshTimedOut,
     }
 }
 
@@ -112,17 +117,19 @@ impl Account {
 
     /// The reason why a refused credential was not replaced, if there is one, in place of the
     /// upstream's error.
-    pub(super) fn explain(&self, error: Error) -> Error {
-        match self.live.as_ref().and_then(|live| live.take_access_error()) {
+    pub(super) fn explain(&self, services: Services<'_>, error: Error) -> Error {
+        let Some(live) = &self.live else { return error };
+        match live.take_access_error() {
             Some(reason) => Error::Access(reason),
+            None if live.refresh_has_not_ended() => refresh_timed_out(services.store),
             None => error,
         }
     }
 
     /// As [`Account::explain`], for the response to a request with the credential, or for a fault
     /// of the connector. A 401 means the credential, so the user must authorize again.
-    pub(super) fn explain_refusal(&self, error: Error) -> Error {
-        match (self.explain(error), &self.live) {
+    pub(super) fn explain_refusal(&self, services: Services<'_>, error: Error) -> Error {
+        match (self.explain(services, error), &self.live) {
             (Error::Upstream(upstream), Some(live)) if upstream.status == 401 && live.is_oauth2() => {
                 Error::Access(live.refused(upstream.detail))
             }

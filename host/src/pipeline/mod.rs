@@ -277,15 +277,15 @@ async fn invoke_and_answer<'s>(
             });
             let answer = answer::of_response(response, &form, permit).await;
             let mut answer = answer.map_err(|error| match carried_credential {
-                true => account.explain_refusal(error),
-                false => account.explain(error),
+                true => account.explain_refusal(services, error),
+                false => account.explain(services, error),
             })?;
             answer.headers.extend(upstream_headers);
             Ok(answer)
         }
         Ok(Outcome::Reply(json)) => answer::of_reply(json, &form, permit).await,
         Ok(Outcome::File(file)) => Box::pin(answer::of_reply_file(file, &form, permit)).await,
-        Err(fault) => Err(account.explain_refusal(fault.into())),
+        Err(fault) => Err(account.explain_refusal(services, fault.into())),
     }
 }
 
@@ -373,6 +373,7 @@ async fn invoke_once<'s>(
         outbound: traced.clone(),
         storage: account.partition.as_ref().filter(|_| may_store).map(|partition| storage::Scope {
             store: services.store.clone(),
+            vault: services.integrations.vault().clone(),
             connector: Arc::clone(connector.name()),
             partition: Arc::clone(partition),
         }),

@@ -48,6 +48,29 @@ pub struct Problem {
     members: Map<String, Value>,
 }
 
+/// The members that only the gateway sets, in addition to those that every problem has.
+const OWN_MEMBERS: [&str; 16] = [
+    "action",
+    "asks_for",
+    "connector",
+    "errors",
+    "failing",
+    "limit",
+    "missing",
+    "missing_hosts",
+    "outcome",
+    "redirect_uri",
+    "retry_after",
+    "scope",
+    "truncated",
+    "upstream",
+    "user_identifier",
+    "variables",
+];
+
+/// The members that a connector may set too.
+const SHARED_MEMBERS: [&str; 1] = ["candidates"];
+
 impl Problem {
     /// Sets another status than the kind's.
     pub fn status(mut self, status: StatusCode) -> Self {
@@ -97,15 +120,20 @@ impl Problem {
         self
     }
 
-    /// Adds a member.
+    /// Adds a member of the gateway. Its name is in [`OWN_MEMBERS`] or [`SHARED_MEMBERS`].
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        debug_assert!(
+            OWN_MEMBERS.contains(&name) || SHARED_MEMBERS.contains(&name),
+            "`{name}` is in no list of members"
+        );
         self.members.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Adds members that a connector gives.
+    /// Adds members that a connector gives. Members of the gateway are left out, because callers act
+    /// on them.
     pub fn with_all(mut self, members: Map<String, Value>) -> Self {
-        self.members.extend(members);
+        self.members.extend(members.into_iter().filter(|(name, _)| !OWN_MEMBERS.contains(&name.as_str())));
         self
     }
 
@@ -187,5 +215,17 @@ mod tests {
         assert!(UPSTREAM_RATE_LIMITED.with_detail("…").did_nothing());
         assert!(!UPSTREAM_REJECTED.with_detail("…").did_nothing());
         assert!(!UPSTREAM_FAILED.with_detail("…").of_unknown_outcome().did_nothing());
+    }
+
+    #[test]
+    fn a_connector_sets_no_member_of_the_gateway() {
+        let mut given = Map::new();
+        for name in OWN_MEMBERS.into_iter().chain(["status", "candidates", "hint"]) {
+            given.insert(name.to_owned(), "given".into());
+        }
+        let document = RESOURCE_CONFLICT.with_detail("x").with_all(given).document("1");
+        assert!(OWN_MEMBERS.iter().all(|name| document.get(name).is_none()), "{document}");
+        assert_eq!((document["candidates"].as_str(), document["hint"].as_str()), (Some("given"), Some("given")));
+        assert_eq!(document["status"], 409);
     }
 }

@@ -27,7 +27,6 @@ impl Registry {
         let started = Instant::now();
         // A shipped connector may bring the name of a provider that a foreign connector already has
         // as identifier.
-        let replaced = self.get(&identifier);
         let misnamed = provider_names::provider_of(&connector)
             .and_then(|provider| self.get(provider))
             .filter(|other| !other.is_shipped());
@@ -61,17 +60,7 @@ impl Registry {
             us = started.elapsed().as_micros() as u64,
             "connector {outcome}"
         );
-        if let Some(replaced) = replaced.filter(|replaced| replaced.digest() != connector.digest()) {
-            self.events.notify(
-                EventKind::ConnectorSwapped,
-                json!({
-                    "connector": identifier,
-                    "version": connector.manifest().version,
-                    "sha256": connector.digest(),
-                    "replaced": {"version": replaced.manifest().version, "sha256": replaced.digest()},
-                }),
-            );
-        }
+        self.events.swapped(&identifier, connector.digest());
         connector
     }
 

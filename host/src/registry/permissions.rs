@@ -7,62 +7,197 @@
 
 use std::collections::BTreeSet;
 
+use url::{Url, form_urlencoded};
+
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
 use super::{Connector, Refusal, Registry};
-use contract::{AuthScheme, Effect};
+use contract::{
+    ApiKey, AuthScheme, ClientAuthentication, CredentialUse, Effect, Identity, KeyHeader, KeyPlacement, Manifest,
+    Oauth2, Operation, Revocation, Upstream,
+};
 
-/// The permissions that a version requests.
-#[derive(Default)]
+/// The permissions that a version requests: everything in its manifest that decides where
+/// credentials and users go, and what may be lost.
+///
+/// The records of the manifest are taken apart without `..`, so that a new member does not compile
+/// until it is compared or left out here. A member is left out only if it has no part in this.
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Permissions {
     hosts: BTreeSet<String>,
-    credentials: BTreeSet<String>,
-    scopes: BTreeSet<String>,
-    destructive: BTreeSet<String>,
+    /// A line for each other permission.
+    others: BTreeSet<String>,
 }
 
 impl Permissions {
-    fn of(connector: &Connector) -> Self {
-        let carrying = connector.services().iter().filter(|service| service.credential.is_some());
-        let credentials = carrying.map(|service| match &service.host {
-            Some(host) => format!("{} ({host})", service.name),
-            None => service.name.clone(),
-        });
-        let scopes = match &connector.manifest().auth {
-            AuthScheme::Oauth2(scheme) => scheme.scopes.iter().cloned().collect(),
-            AuthScheme::ApiKey(_) | AuthScheme::None => BTreeSet::new(),
-        };
-        let destructive = connector.operations().map(|operation| &operation.manifest);
-        let destructive = destructive.filter(|operation| operation.effect == Effect::Destructive);
-        Self {
-            hosts: connector.named_hosts().clone(),
-            credentials: credentials.collect(),
-            scopes,
-            destructive: destructive.map(|operation| operation.path.clone()).collect(),
-        }
+    fn requested_by(connector: &Connector) -> Self {
+        let operations = connector.operations().map(|operation| &operation.manifest);
+        Self { hosts: connector.named_hosts().clone(), others: others(connector.manifest(), operations) }
     }
 
     /// The permissions that are not among the previous ones, a line for each. Hosts that are
     /// granted already are left out.
     fn beyond(&self, previous: &Self, granted: &[String]) -> Vec<String> {
-        let more = |what: &str, requested: &BTreeSet<String>, previous: &BTreeSet<String>| -> Vec<String> {
-            requested.difference(previous).map(|name| format!("{what} {name}")).collect()
-        };
-        let hosts = self.hosts.iter().filter(|host| !granted.contains(host)).cloned().collect();
-        [
-            more("host", &hosts, &previous.hosts),
-            more("the user's credential for upstream", &self.credentials, &previous.credentials),
-            more("scope", &self.scopes, &previous.scopes),
-            more("destructive operation", &self.destructive, &previous.destructive),
-        ]
-        .concat()
+        let hosts = self.hosts.difference(&previous.hosts).filter(|host| !granted.contains(host));
+        let hosts = hosts.map(|host| format!("host {host}"));
+        hosts.chain(self.others.difference(&previous.others).cloned()).collect()
+    }
+}
+
+/// The permissions of a manifest, except hosts.
+fn others<'a>(manifest: &Manifest, operations: impl Iterator<Item = &'a Operation>) -> BTreeSet<String> {
+    // The operations of a connector are not in its manifest. The rest is shown, or limits the
+    // connector.
+    let Manifest {
+        auth,
+        upstreams,
+        identifier: _,
+        version: _,
+        title: _,
+        description: _,
+        imprint: _,
+        rate_limits: _,
+        settings: _,
+        operations: _,
+    } = manifest;
+    let mut lines = BTreeSet::new();
+    of_auth(auth, &mut lines);
+    for upstream in upstreams {
+        of_upstream(upstream, auth, &mut lines);
+    }
+    lines.extend(operations.filter_map(of_operation));
+    lines
+}
+
+fn of_auth(auth: &AuthScheme, lines: &mut BTreeSet<String>) {
+    match auth {
+        AuthScheme::None => {}
+        AuthScheme::Oauth2(scheme) => of_oauth2(scheme, lines),
+        AuthScheme::ApiKey(ApiKey { placement, form_field, check }) => {
+            lines.insert(match placement {
+                KeyPlacement::Header(KeyHeader { name, prefix }) => {
+                    format!("the user's key in header {name} `{prefix}`")
+                }
+                KeyPlacement::Query(name) => format!("the user's key in query parameter {name}"),
+                KeyPlacement::Basic => "the user's name and password".to_owned(),
+            });
+            lines.extend(form_field.iter().map(|name| format!("the user's key in form field {name}")));
+            lines.extend(check.iter().map(|operation| format!("test of keys by operation {operation}")));
+        }
+    }
+}
+
+fn of_oauth2(scheme: &Oauth2, lines: &mut BTreeSet<String>) {
+    let Oauth2 {
+        provider,
+        authorization_url,
+        token_url,
+        refresh_url,
+        revocation,
+        scopes,
+        scope_separator,
+        scope_parameter,
+        authorization_parameters,
+        token_parameters,
+        pkce,
+        client_authentication,
+        token_pointer,
+        default_lifetime_seconds,
+        form_field,
+        revokes_replaced_grants,
+        identity,
+    } = scheme;
+    lines.insert(format!("client credentials of provider {provider}"));
+    lines.insert(format!("authorization at {authorization_url}"));
+    lines.insert(format!("tokens from {token_url}"));
+    lines.extend(refresh_url.iter().map(|url| format!("refreshed tokens from {url}")));
+    lines.extend(revocation.iter().map(|revocation| match revocation {
+        Revocation::Form(url) => format!("revocation with a form at {url}"),
+        Revocation::Bearer(url) => format!("revocation with the access token at {url}"),
+        Revocation::Delete(url) => format!("revocation with the client secret at {url}"),
+    }));
+    lines.extend(scopes.iter().map(|scope| format!("scope {scope}")));
+    lines.insert(format!("scopes in parameter {scope_parameter}, separated by `{scope_separator}`"));
+    // A list is one permission, because a parameter that is left out can request more too.
+    lines.insert(format!("authorization parameters {}", parameters(authorization_parameters)));
+    lines.insert(format!("token parameters {}", parameters(token_parameters)));
+    if !pkce {
+        lines.insert("authorization without PKCE".to_owned());
+    }
+    lines.insert(match client_authentication {
+        ClientAuthentication::Body => "client secret in the form".to_owned(),
+        ClientAuthentication::Basic => "client secret in the header".to_owned(),
+    });
+    lines.insert(format!("access token at `{token_pointer}`"));
+    let lifetime = default_lifetime_seconds.map_or("unlimited".to_owned(), |seconds| format!("{seconds} s"));
+    lines.insert(format!("lifetime of tokens {lifetime}"));
+    lines.extend(form_field.iter().map(|name| format!("the user's token in form field {name}")));
+    if *revokes_replaced_grants {
+        lines.insert("revocation of replaced tokens".to_owned());
+    }
+    lines.extend(identity.iter().map(|Identity { operation, id, email, name }| {
+        let [email, name] = [email, name].map(|pointer| pointer.as_deref().unwrap_or("-"));
+        format!("identity of accounts from operation {operation}: `{id}`, `{email}`, `{name}`")
+    }));
+}
+
+/// The list in the form of a query, in which no two lists are the same text.
+fn parameters(list: &[(String, String)]) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    match list {
+        [] => "none".to_owned(),
+        list => query.extend_pairs(list).finish(),
+    }
+}
+
+fn of_upstream(upstream: &Upstream, auth: &AuthScheme, lines: &mut BTreeSet<String>) {
+    // Link hosts are hosts that the operator grants, and carry no credential. Pacing only delays.
+    let Upstream { name, base_url, credential, link_hosts: _, pacing: _ } = upstream;
+    lines.insert(format!("requests to upstream {name} at {}", normal(base_url)));
+    let form = match (auth, credential) {
+        (AuthScheme::None, _) | (_, CredentialUse::None) => return,
+        (_, CredentialUse::Standard) => "",
+        (_, CredentialUse::FormField) => ", in a form field",
+    };
+    lines.insert(format!("the user's credential for upstream {name}{form}"));
+}
+
+/// A base URL in one form, so that another spelling of it is not another permission.
+fn normal(base_url: &str) -> String {
+    match Url::parse(base_url) {
+        Ok(url) => url.as_str().trim_end_matches('/').to_owned(),
+        Err(_) => base_url.to_owned(),
+    }
+}
+
+fn of_operation(operation: &Operation) -> Option<String> {
+    // The rest says how an operation is called and documented.
+    let Operation {
+        path,
+        effect,
+        summary: _,
+        description: _,
+        input_schema: _,
+        example: _,
+        envelope: _,
+        answer: _,
+        answer_schema: _,
+        answer_example: _,
+        pagination: _,
+        background: _,
+        immediate: _,
+        rate_limit: _,
+    } = operation;
+    match effect {
+        Effect::Destructive => Some(format!("destructive operation {path}")),
+        Effect::Read | Effect::Write => None,
     }
 }
 
 impl Connector {
     /// The permissions that this version requests and the previous one does not, a line for each.
     pub fn permissions_beyond(&self, previous: &Self) -> Vec<String> {
-        Permissions::of(self).beyond(&Permissions::of(previous), self.operator_grants())
+        Permissions::requested_by(self).beyond(&Permissions::requested_by(previous), self.operator_grants())
     }
 }
 
@@ -77,46 +212,21 @@ pub(super) async fn beyond_accepted(registry: &Registry, candidate: &Connector) 
     let accepted = registry.folders.accepted(identifier).filter(|accepted| accepted != candidate.digest());
     let Some(accepted) = accepted.filter(|_| !candidate.is_shipped()) else { return Ok(Vec::new()) };
     let previous = match registry.get(identifier).filter(|live| live.digest() == accepted) {
-        Some(live) => Permissions::of(&live),
+        Some(live) => Permissions::requested_by(&live),
         None => match registry.read_module(&registry.versions.file(identifier, Origin::Foreign, &accepted)) {
             Err(_) => Permissions::default(),
             Ok(module) => {
                 let source = ModuleSource::Inspected;
                 match registry.load(&module, Some(identifier), GrantSource::Stored, source).await {
-                    Ok(previous) => Permissions::of(&previous),
+                    Ok(previous) => Permissions::requested_by(&previous),
                     Err(refusal) if refusal.is_temporary() => return Err(refusal),
                     Err(_) => Permissions::default(),
                 }
             }
         },
     };
-    Ok(Permissions::of(candidate).beyond(&previous, candidate.operator_grants()))
+    Ok(Permissions::requested_by(candidate).beyond(&previous, candidate.operator_grants()))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn permissions(host: &str, credential: &str, scope: &str, destructive: &str) -> Permissions {
-        let set = |names: &str| names.split_whitespace().map(str::to_owned).collect();
-        Permissions {
-            hosts: set(host),
-            credentials: set(credential),
-            scopes: set(scope),
-            destructive: set(destructive),
-        }
-    }
-
-    #[test]
-    fn an_update_is_compared_in_hosts_credentials_scopes_and_destructive_operations() {
-        let previous = permissions("a.example", "api", "read", "purge");
-        let update = permissions("a.example b.example c.example", "api form", "read write", "purge erase");
-        let granted = ["c.example".to_owned()];
-        assert_eq!(
-            update.beyond(&previous, &granted),
-            ["host b.example", "the user's credential for upstream form", "scope write", "destructive operation erase"]
-        );
-        assert!(previous.beyond(&update, &[]).is_empty());
-        assert!(update.beyond(&update, &[]).is_empty());
-    }
-}
+mod tests;

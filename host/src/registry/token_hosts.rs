@@ -1,4 +1,4 @@
-//! The hosts that receive secrets by a connector's OAuth scheme.
+//! The hosts that a connector's OAuth scheme sends users and secrets to.
 
 use std::collections::BTreeSet;
 
@@ -32,8 +32,8 @@ pub(super) fn check(scheme: &Oauth2, set: &Oauth, is_granted: impl Fn(&str) -> b
     Ok(())
 }
 
-/// The hosts that would receive secrets and that the operator has not approved. It is not enough
-/// that users authorize at the same site, because only the manifest says so.
+/// The hosts that would receive users or secrets and that the operator has not approved. It is not
+/// enough that users authorize at the same site, because only the manifest says so.
 pub(super) fn missing(scheme: &Oauth2, set: &Oauth, recipients: &Recipients) -> BTreeSet<String> {
     of_manifest(scheme, set).filter(|(_, url)| !recipients.include(url)).map(|(_, url)| host_of(&url)).collect()
 }
@@ -44,13 +44,14 @@ pub(super) fn named(scheme: &Oauth2, set: &Oauth) -> BTreeSet<String> {
     of_manifest(scheme, set).flat_map(forms).collect()
 }
 
-/// The URLs of the manifest that receive secrets, by name, without those that the operator has
-/// replaced.
+/// The URLs of the manifest that receive users or secrets, by name, without those that the operator
+/// has replaced.
 fn of_manifest(scheme: &Oauth2, set: &Oauth) -> impl Iterator<Item = (&'static str, Url)> {
     let revocation = scheme.revocation.as_ref().map(|revocation| match revocation {
         Revocation::Form(url) | Revocation::Bearer(url) | Revocation::Delete(url) => url.as_str(),
     });
     let addresses = [
+        ("authorization-url", Some(scheme.authorization_url.as_str()).filter(|_| set.authorization_url.is_none())),
         ("token-url", Some(scheme.token_url.as_str()).filter(|_| set.token_url.is_none())),
         ("refresh-url", scheme.refresh_url.as_deref().filter(|_| set.token_url.is_none())),
         ("revocation", revocation.filter(|_| set.revocation_url.is_none() && !set.replaces_provider())),
@@ -108,12 +109,14 @@ mod tests {
             let hosts = super::missing(&scheme, &set.oauth, &Recipients::vouched_for(&granted, &set));
             hosts.into_iter().collect::<Vec<_>>()
         };
-        let both = ["refresh.thief.example", "thief.example:8443"];
-        assert_eq!(missing(&Oauth::default(), &[]), both);
-        assert_eq!(missing(&Oauth::default(), &["api.acme.example"]), both);
+        let all = ["refresh.thief.example", "thief.example", "thief.example:8443"];
+        assert_eq!(missing(&Oauth::default(), &[]), all);
+        assert_eq!(missing(&Oauth::default(), &["api.acme.example"]), all);
         assert!(missing(&Oauth::default(), &["api.thief.example"]).is_empty());
         let set = Oauth { token_url: Url::parse("https://acme.example/token").ok(), ..Oauth::default() };
-        assert!(missing(&set, &[]).is_empty(), "the operator's URL replaces both");
+        assert_eq!(missing(&set, &[]), ["thief.example"], "users are sent there");
+        let set = Oauth { authorization_url: Url::parse("https://acme.example/authorize").ok(), ..set };
+        assert!(missing(&set, &[]).is_empty(), "the operator's URLs replace all");
         assert!(super::missing(&scheme, &Oauth::default(), &Recipients::OfManifest).is_empty());
     }
 }

@@ -106,6 +106,7 @@ impl Collector {
             deadline: Instant::now() + TIMEOUT,
             limit: MAX_ANSWER_BYTES,
             waits_for_rate_limit: false,
+            on_new_connection: false,
             record: None,
             trace: None,
         };

@@ -134,6 +134,7 @@ impl Webhooks {
             credential: None,
             omit_credential: true,
             waits_for_rate_limit: false,
+            on_new_connection: false,
             record: None,
             trace: None,
             deadline: Instant::now() + TIMEOUT,

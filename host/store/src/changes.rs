@@ -56,6 +56,40 @@ pub struct Change {
     pub detail: String,
 }
 
+/// A change that replaced one version of a connector by another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swap {
+    /// Time of the change.
+    pub at: SystemTime,
+    /// The number of the change, which no other change has.
+    pub number: i64,
+    /// See [`NewChange::version`].
+    pub version: String,
+    /// [`NewChange::version`] and [`NewChange::digest`] of the replaced module.
+    pub replaced: (String, String),
+}
+
+/// The columns of the history that a swap is read from.
+struct State {
+    number: i64,
+    at: SystemTime,
+    version: String,
+    digest: String,
+    installed: bool,
+}
+
+impl FromRow for State {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            number: row.read()?,
+            at: row.read()?,
+            version: row.read()?,
+            digest: row.read()?,
+            installed: row.read()?,
+        })
+    }
+}
+
 impl FromRow for Change {
     fn from_row(row: &mut Row) -> Result<Self, StoreError> {
         Ok(Self {
@@ -99,6 +133,24 @@ impl Store {
         .await
     }
 
+    /// The last change by which the module with this digest replaced another one. `None` if the
+    /// connector had no other module before.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn last_swap(&self, connector: &str, digest: &str) -> Result<Option<Swap>, StoreError> {
+        let (connector, digest) = (connector.to_owned(), digest.to_owned());
+        self.read(move |connection| {
+            let states = connection.all(
+                "SELECT number, changed_at, version, digest, installed FROM connector_changes WHERE connector = $1 \
+                 ORDER BY number DESC LIMIT $2",
+                values![&connector, MAX_CHANGES],
+            )?;
+            Ok(last_swap(states, &digest))
+        })
+        .await
+    }
+
     /// The last changes of one connector, or of all of them. The newest is first.
     ///
     /// # Errors
@@ -115,6 +167,25 @@ impl Store {
         })
         .await
     }
+}
+
+/// The change by which the module with this digest replaced another one, from the states of its
+/// connector. The newest is first.
+fn last_swap(states: Vec<State>, digest: &str) -> Option<Swap> {
+    let mut swap: Option<State> = None;
+    for state in states.into_iter().skip_while(|state| !state.installed || state.digest != digest) {
+        if !state.installed {
+            // The connector was removed and added again.
+            return None;
+        }
+        if state.digest == digest {
+            swap = Some(state);
+        } else if !state.digest.is_empty() {
+            let replaced = (state.version, state.digest);
+            return swap.map(|State { at, number, version, .. }| Swap { at, number, version, replaced });
+        }
+    }
+    None
 }
 
 /// Returns `true` if the history already ends with the state after this change.
@@ -149,6 +220,7 @@ mod tests {
         changes_are_kept_with_their_actors_and_the_newest_is_first,
         a_change_that_several_processes_notice_is_noted_once,
         the_oldest_changes_are_forgotten,
+        the_swap_to_a_version_is_the_first_change_after_another_version,
     );
 
     fn change(connector: &str, digest: &str, installed: bool) -> NewChange {
@@ -194,6 +266,27 @@ mod tests {
         store.note_change(change("one", "", false)).await.unwrap();
         store.note_noticed_change(change("one", "bb", false)).await.unwrap();
         assert_eq!(store.changes(Some("one"), 10).await.unwrap().len(), 5);
+    }
+
+    async fn the_swap_to_a_version_is_the_first_change_after_another_version(site: Site) {
+        let store = &site.store;
+        let swap = async |digest: &str| store.last_swap("one", digest).await.unwrap();
+        let replaced = async |digest: &str| swap(digest).await.map(|swap| swap.replaced.1);
+        store.note_change(change("one", "aa", true)).await.unwrap();
+        assert_eq!(swap("aa").await, None, "a new connector replaces no other");
+        store.note_change(change("one", "bb", true)).await.unwrap();
+        let first = swap("bb").await.unwrap();
+        assert_eq!(first.replaced, ("1.0.0".to_owned(), "aa".to_owned()));
+        // Grants, or the same module once more.
+        store.note_change(change("one", "bb", true)).await.unwrap();
+        assert_eq!(swap("bb").await, Some(first.clone()));
+        store.note_change(change("one", "aa", true)).await.unwrap();
+        assert_eq!((replaced("aa").await.as_deref(), swap("bb").await), (Some("bb"), Some(first.clone())));
+        store.note_change(change("one", "bb", true)).await.unwrap();
+        assert!(swap("bb").await.unwrap().number > first.number, "it is a swap again");
+        store.note_change(change("one", "bb", false)).await.unwrap();
+        store.note_change(change("one", "aa", true)).await.unwrap();
+        assert_eq!(swap("aa").await, None, "it was removed before");
     }
 
     async fn the_oldest_changes_are_forgotten(site: Site) {

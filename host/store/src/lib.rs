@@ -70,6 +70,7 @@ mod integrations;
 mod jobs;
 mod keys;
 mod pending_grants;
+mod plain_storage;
 mod pool;
 mod postgres;
 mod process_lock;
@@ -95,7 +96,7 @@ use std::sync::Arc;
 use secrecy::SecretString;
 
 pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
-pub use self::changes::{Change, NewChange};
+pub use self::changes::{Change, NewChange, Swap};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
 pub use self::grants::GrantChange;

@@ -4,17 +4,24 @@
 
 use std::time::Duration;
 
+use secrecy::ExposeSecret;
 use thiserror::Error;
 
 use crate::connection::{Connection, Durability};
+use crate::data_keys::Sealed;
+use crate::digest::sha256_hex;
 use crate::time::millis;
 use crate::value::values;
+use crate::vault::{Vault, VaultError};
 use crate::{Store, StoreError};
 use contract_rules::limit::{STORAGE_KEY_BYTES, STORAGE_KEYS, STORAGE_VALUE_BYTES};
 
 /// A value with a longer time to live never expires. The limit keeps the sum with the current time
 /// in range.
 const MAX_TIME_TO_LIVE: Duration = Duration::from_secs(10_000 * 365 * 24 * 3600);
+
+/// The first part of the context with which values are sealed.
+pub(crate) const CONTEXT: &str = "connector_storage";
 
 /// The owner of keys. A scope never sees the keys of another scope.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +31,16 @@ pub struct StorageScope {
     /// Separates the values of one account from those of others: the id of the integration, or the
     /// tenant if the connector needs no account.
     pub partition: String,
+}
+
+impl StorageScope {
+    /// The id of the row of a key. The value is sealed for this row, so that it cannot be moved to
+    /// another one.
+    pub(crate) fn id_of(&self, key: &[u8]) -> String {
+        let Self { connector, partition } = self;
+        let owner = format!("{}:{connector}{}:{partition}", connector.len(), partition.len());
+        sha256_hex(&[owner.as_bytes(), key].concat())
+    }
 }
 
 /// The reason for which a value was not read or written.
@@ -38,34 +55,54 @@ pub enum StorageError {
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The value was not sealed or unsealed.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
 }
 
 impl Store {
     /// Returns the value of a key, or `None` if it was never set, was deleted or has expired.
     ///
     /// # Errors
-    /// Fails with [`StorageError::Invalid`] if the key breaks a limit, or if the database does not
-    /// answer.
-    pub async fn storage_get(&self, scope: &StorageScope, key: &str) -> Result<Option<Vec<u8>>, StorageError> {
+    /// Fails with [`StorageError::Invalid`] if the key breaks a limit. Fails too if the value cannot
+    /// be read or unsealed.
+    pub async fn storage_get(
+        &self,
+        vault: &Vault,
+        scope: &StorageScope,
+        key: &str,
+    ) -> Result<Option<Vec<u8>>, StorageError> {
         check_key(key)?;
+        let id = scope.id_of(key.as_bytes());
         let (scope, key) = (scope.clone(), key.to_owned());
-        let value = self.read(move |connection| {
-            connection.optional(
-                "SELECT value FROM connector_storage
+        let stored = self.read(move |connection| {
+            let rows = connection.query(
+                "SELECT data_key, value FROM connector_storage
                  WHERE connector = $1 AND integration = $2 AND key = $3 AND (expires_at IS NULL OR expires_at > now_ms())",
                 values![&scope.connector, &scope.partition, &key],
-            )
+            )?;
+            let Some(mut row) = rows.into_iter().next() else { return Ok(None) };
+            Ok(Some((row.read::<Option<String>>()?, row.read::<Vec<u8>>()?)))
         });
-        Ok(value.await?)
+        match stored.await? {
+            None => Ok(None),
+            // A previous gateway stored it, and `seal_plain_values` has not run yet.
+            Some((None, plain)) => Ok(Some(plain)),
+            Some((Some(key_id), bytes)) => {
+                let value = vault.unseal(&[CONTEXT, &id], &Sealed { key_id, bytes }).await?;
+                Ok(Some(value.expose_secret().to_vec()))
+            }
+        }
     }
 
-    /// Sets the value of a key. With `time_to_live` the value expires after that time.
+    /// Seals and sets the value of a key. With `time_to_live` the value expires after that time.
     ///
     /// # Errors
     /// Fails if a limit is broken, or if the database does not answer. The previous value then
     /// stays.
     pub async fn storage_set(
         &self,
+        vault: &Vault,
         scope: &StorageScope,
         key: &str,
         value: Vec<u8>,
@@ -78,10 +115,14 @@ impl Store {
                 value.len()
             )));
         }
+        let id = scope.id_of(key.as_bytes());
+        let sealed = vault.seal(&[CONTEXT, &id], &value).await?;
         let (scope, key) = (scope.clone(), key.to_owned());
         // Connectors may write often, and can fetch again the values that a power loss undoes.
         let is_set = self
-            .write(Durability::ProcessKill, move |connection| set_value(connection, &scope, &key, &value, time_to_live))
+            .write(Durability::ProcessKill, move |connection| {
+                set_value(connection, &scope, &key, (&id, &sealed), time_to_live)
+            })
             .await?;
         if is_set { Ok(()) } else { Err(StorageError::Full) }
     }
@@ -142,7 +183,7 @@ fn set_value(
     connection: &mut dyn Connection,
     scope: &StorageScope,
     key: &str,
-    value: &[u8],
+    (id, sealed): (&str, &Sealed),
     time_to_live: Option<Duration>,
 ) -> Result<bool, StoreError> {
     let StorageScope { connector, partition } = scope;
@@ -161,10 +202,11 @@ fn set_value(
     }
     let life = time_to_live.filter(|life| *life < MAX_TIME_TO_LIVE).map(millis);
     connection.execute(
-        "INSERT INTO connector_storage (connector, integration, key, value, expires_at)
-         VALUES ($1, $2, $3, $4, now_ms() + $5)
-         ON CONFLICT (connector, integration, key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at",
-        values![connector, partition, key, value, life],
+        "INSERT INTO connector_storage (connector, integration, key, value, expires_at, id, data_key)
+         VALUES ($1, $2, $3, $4, now_ms() + $5, $6, $7)
+         ON CONFLICT (connector, integration, key) DO UPDATE
+         SET value = excluded.value, expires_at = excluded.expires_at, id = excluded.id, data_key = excluded.data_key",
+        values![connector, partition, key, &sealed.bytes, life, id, &sealed.key_id],
     )?;
     Ok(true)
 }
@@ -176,6 +218,7 @@ mod tests {
 
     on_every_database!(
         a_scope_sees_only_its_own_values,
+        a_value_is_sealed_for_its_row_and_an_older_plain_value_stays_readable,
         deleting_a_missing_key_is_no_error,
         keys_and_values_over_the_limits_are_refused,
         a_full_scope_accepts_new_values_for_its_keys_but_no_new_key_until_one_expires,
@@ -189,17 +232,43 @@ mod tests {
     }
 
     async fn a_scope_sees_only_its_own_values(site: Site) {
-        let store = &site.store;
+        let (store, vault) = (&site.store, site.vault().await);
         let scopes = [scope("a", ""), scope("b", ""), scope("a", "1"), scope("a", "2")];
         for (number, scope) in (0..).zip(&scopes) {
-            store.storage_set(scope, "key", vec![number], None).await.unwrap();
+            store.storage_set(&vault, scope, "key", vec![number], None).await.unwrap();
         }
         store.storage_delete(&scopes[3], "key").await.unwrap();
         let mut found = Vec::new();
         for scope in &scopes {
-            found.push(store.storage_get(scope, "key").await.unwrap());
+            found.push(store.storage_get(&vault, scope, "key").await.unwrap());
         }
         assert_eq!(found, [Some(vec![0]), Some(vec![1]), Some(vec![2]), None]);
+    }
+
+    async fn a_value_is_sealed_for_its_row_and_an_older_plain_value_stays_readable(site: Site) {
+        let (store, vault) = (&site.store, site.vault().await);
+        let at = scope("a", "1");
+        store.storage_set(&vault, &at, "key", b"private".to_vec(), None).await.unwrap();
+        let bytes = store.read(|connection| connection.one::<Vec<u8>>("SELECT value FROM connector_storage", &[]));
+        assert!(!bytes.await.unwrap().windows(7).any(|window| window == b"private"));
+        site.execute("UPDATE connector_storage SET integration = '2'").await;
+        let moved = store.storage_get(&vault, &scope("a", "2"), "key").await;
+        assert!(matches!(moved, Err(StorageError::Vault(_))), "{moved:?}");
+        let plain = store.write(Durability::ProcessKill, |connection| {
+            connection.execute(
+                "UPDATE connector_storage SET integration = '1', id = NULL, data_key = NULL, value = $1",
+                values![&b"older".to_vec()],
+            )
+        });
+        plain.await.unwrap();
+        assert_eq!(store.storage_get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"older"[..]));
+        store.storage_set(&vault, &at, "key", b"newer".to_vec(), None).await.unwrap();
+        assert_eq!(store.storage_get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"newer"[..]));
+        let plain: u64 = store
+            .read(|connection| connection.one("SELECT count(*) FROM connector_storage WHERE data_key IS NULL", &[]))
+            .await
+            .unwrap();
+        assert_eq!(plain, 0);
     }
 
     async fn deleting_a_missing_key_is_no_error(site: Site) {
@@ -208,71 +277,73 @@ mod tests {
     }
 
     async fn keys_and_values_over_the_limits_are_refused(site: Site) {
-        let store = &site.store;
+        let (store, vault) = (&site.store, site.vault().await);
         let scope = scope("a", "");
         let set = |key: String, length: usize| {
-            store.storage_set(&scope, Box::leak(key.into_boxed_str()), vec![0; length], None)
+            store.storage_set(&vault, &scope, Box::leak(key.into_boxed_str()), vec![0; length], None)
         };
         set("k".repeat(256), STORAGE_VALUE_BYTES).await.unwrap();
         let message = set("k".repeat(257), 1).await.unwrap_err().to_string();
         assert_eq!(message, "the key has 257 bytes and must have 1 to 256");
         let message = set("k".into(), STORAGE_VALUE_BYTES + 1).await.unwrap_err().to_string();
         assert_eq!(message, "the value has 65537 bytes and may have at most 65536");
-        assert!(matches!(store.storage_get(&scope, "").await, Err(StorageError::Invalid(_))));
+        assert!(matches!(store.storage_get(&vault, &scope, "").await, Err(StorageError::Invalid(_))));
     }
 
     async fn a_full_scope_accepts_new_values_for_its_keys_but_no_new_key_until_one_expires(site: Site) {
-        let store = &site.store;
+        let (store, vault) = (&site.store, site.vault().await);
         let full = scope("a", "");
         let filling = store.write(Durability::ProcessKill, {
             let full = full.clone();
+            let sealed = vault.seal(&[CONTEXT], b"").await.unwrap();
             move |connection| {
                 for number in 1..STORAGE_KEYS {
-                    set_value(connection, &full, &number.to_string(), b"", None)?;
+                    let key = number.to_string();
+                    set_value(connection, &full, &key, (&key, &sealed), None)?;
                 }
-                set_value(connection, &full, "short-lived", b"", Some(Duration::from_secs(3600)))
+                set_value(connection, &full, "short-lived", ("short-lived", &sealed), Some(Duration::from_secs(3600)))
             }
         });
         assert!(filling.await.unwrap());
-        assert!(matches!(store.storage_set(&full, "new", vec![], None).await, Err(StorageError::Full)));
-        store.storage_set(&full, "1", vec![1], None).await.unwrap();
-        store.storage_set(&scope("b", ""), "new", vec![], None).await.unwrap();
+        assert!(matches!(store.storage_set(&vault, &full, "new", vec![], None).await, Err(StorageError::Full)));
+        store.storage_set(&vault, &full, "1", vec![1], None).await.unwrap();
+        store.storage_set(&vault, &scope("b", ""), "new", vec![], None).await.unwrap();
         site.execute("UPDATE connector_storage SET expires_at = expires_at - 3600000").await;
-        store.storage_set(&full, "new", vec![], None).await.unwrap();
+        store.storage_set(&vault, &full, "new", vec![], None).await.unwrap();
     }
 
     async fn a_value_expires_after_its_time_and_a_new_value_has_its_own_time(site: Site) {
-        let store = &site.store;
+        let (store, vault) = (&site.store, site.vault().await);
         let at = scope("a", "");
         let life = Some(Duration::from_secs(3600));
-        store.storage_set(&at, "key", b"old".to_vec(), life).await.unwrap();
-        store.storage_set(&at, "other", vec![], life).await.unwrap();
-        assert_eq!(store.storage_get(&at, "key").await.unwrap().as_deref(), Some(&b"old"[..]));
+        store.storage_set(&vault, &at, "key", b"old".to_vec(), life).await.unwrap();
+        store.storage_set(&vault, &at, "other", vec![], life).await.unwrap();
+        assert_eq!(store.storage_get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"old"[..]));
         site.execute("UPDATE connector_storage SET expires_at = expires_at - 3600000").await;
-        assert_eq!(store.storage_get(&at, "key").await.unwrap(), None);
+        assert_eq!(store.storage_get(&vault, &at, "key").await.unwrap(), None);
         assert_eq!(store.storage_sweep().await.unwrap(), 2);
-        store.storage_set(&at, "key", b"new".to_vec(), life).await.unwrap();
-        assert_eq!(store.storage_get(&at, "key").await.unwrap().as_deref(), Some(&b"new"[..]));
+        store.storage_set(&vault, &at, "key", b"new".to_vec(), life).await.unwrap();
+        assert_eq!(store.storage_get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"new"[..]));
         // A value without a time to live replaces one that had one.
-        store.storage_set(&at, "key", b"kept".to_vec(), None).await.unwrap();
+        store.storage_set(&vault, &at, "key", b"kept".to_vec(), None).await.unwrap();
         site.execute("UPDATE connector_storage SET expires_at = expires_at - 3600000").await;
-        assert_eq!(store.storage_get(&at, "key").await.unwrap().as_deref(), Some(&b"kept"[..]));
+        assert_eq!(store.storage_get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"kept"[..]));
     }
 
     async fn a_key_may_be_any_text(site: Site) {
-        let store = &site.store;
+        let (store, vault) = (&site.store, site.vault().await);
         let at = scope("a", "");
         for (number, key) in (0..).zip(["\0", "\0\0", "é", "'", "%"]) {
-            store.storage_set(&at, key, vec![number], None).await.unwrap();
+            store.storage_set(&vault, &at, key, vec![number], None).await.unwrap();
         }
-        assert_eq!(store.storage_get(&at, "\0").await.unwrap(), Some(vec![0]));
-        assert_eq!(store.storage_get(&at, "%").await.unwrap(), Some(vec![4]));
+        assert_eq!(store.storage_get(&vault, &at, "\0").await.unwrap(), Some(vec![0]));
+        assert_eq!(store.storage_get(&vault, &at, "%").await.unwrap(), Some(vec![4]));
     }
 
     async fn a_value_with_the_longest_time_to_live_never_expires(site: Site) {
-        let store = &site.store;
+        let (store, vault) = (&site.store, site.vault().await);
         let at = scope("a", "");
-        store.storage_set(&at, "key", vec![1], Some(Duration::MAX)).await.unwrap();
-        assert!(store.storage_get(&at, "key").await.unwrap().is_some());
+        store.storage_set(&vault, &at, "key", vec![1], Some(Duration::MAX)).await.unwrap();
+        assert!(store.storage_get(&vault, &at, "key").await.unwrap().is_some());
     }
 }

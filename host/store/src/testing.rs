@@ -57,6 +57,11 @@ impl Site {
         Self { store: Store::connect(&settings).await.unwrap(), settings, _folder: folder, schema }
     }
 
+    /// A vault with a master key in the data directory.
+    pub(crate) async fn vault(&self) -> crate::vault::Vault {
+        crate::vault::Vault::open_new(&self.settings.data_dir.join("master.key"), &self.store).await.unwrap()
+    }
+
     /// Opens the database once more, as another process does.
     pub(crate) async fn open_again(&self) -> Store {
         Store::connect(&self.settings).await.unwrap()
@@ -147,7 +152,7 @@ pub(crate) fn details() -> Details {
 
 /// Stores an integration with [`details`].
 pub(crate) async fn connect(store: &Store, user_identifier: &str) -> Integration {
-    store.connect_integration(&holder(), user_identifier, AuthType::OAuth2, details(), Vec::new()).await.unwrap()
+    store.connect_integration(&holder(), user_identifier, AuthType::OAuth2, details(), Vec::new(), None).await.unwrap()
 }
 
 /// Stores a data key if there is none.

@@ -5,6 +5,7 @@
 mod code_hosting;
 mod dex_market_data;
 mod hr_platform;
+mod memory;
 mod microblog;
 mod office_calendar;
 mod office_drive;

@@ -1,5 +1,6 @@
 //! Modules travel through a registry, signed by their authors.
 
+mod hostile_registry;
 mod page;
 mod registry;
 mod trust;

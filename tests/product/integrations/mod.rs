@@ -3,6 +3,7 @@
 
 mod callback;
 mod clients;
+mod closing;
 mod consent;
 mod crash;
 mod full_disk;

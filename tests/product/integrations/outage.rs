@@ -158,6 +158,34 @@ fn a_gateway_that_was_killed_during_a_refresh_does_not_wait_for_its_own_lease() 
 }
 
 #[test]
+fn a_database_that_does_not_respond_is_not_taken_for_a_service_or_a_user() {
+    let (store, provider) = (Store::postgres(), OAuthProvider::start(Dialect::strict()));
+    let (proxy, config) = store.database().behind_proxy();
+    let setup = Setup::new().general(&config).account("account", &provider).config("limits.timeout_s = 3");
+    let gateway = started(setup, &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    assert_eq!(who(&client).ok(), me("ada"));
+    // The call needs a refresh, and the refresh needs the database.
+    provider.expire();
+    proxy.hold();
+    for _ in 0..2 {
+        who(&client).problem(503, "store-unavailable");
+    }
+    proxy.restore();
+    let answer = support::wait_for("a call that succeeds", || {
+        let answer = who(&client);
+        if answer.status != 200 {
+            answer.problem(503, "store-unavailable");
+            return None;
+        }
+        Some(answer)
+    });
+    assert_eq!(answer.ok(), me("ada"));
+    assert_eq!(provider.reuses(), 0);
+}
+
+#[test]
 fn a_gateway_without_its_database_says_so_and_logs_it_once_a_second() {
     const CALLS: usize = 200;
     let provider = OAuthProvider::start(Dialect::strict());

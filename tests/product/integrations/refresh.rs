@@ -316,3 +316,19 @@ fn an_account_that_cannot_be_refreshed_delays_no_other() {
     who_as(&client, "ada").problem(424, "reauthorization-required");
     assert_eq!(who_as(&client, "bob").ok(), me("bob"));
 }
+
+#[test]
+fn a_refresh_that_does_not_end_in_time_is_no_reason_to_authorize_again() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let setup = Setup::new().account("account", &provider).config("limits.timeout_s = 2");
+    let gateway = started(setup, &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    let gate = Gate::default();
+    provider.hold_tokens(&gate);
+    provider.expire();
+    who(&client).problem(504, "upstream-timed-out");
+    gate.open();
+    support::wait_for("the refresh", || (who(&client).status == 200).then_some(()));
+    assert_eq!(provider.count(Endpoint::Refresh), 1);
+}

@@ -81,6 +81,30 @@ fn tokens_go_to_no_host_that_only_the_manifest_names() {
 }
 
 #[test]
+fn users_are_sent_to_no_site_that_only_the_manifest_names() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let (url, host) = elsewhere(&provider);
+    // The operator has set all addresses except the one that users open.
+    let own = provider.url();
+    let gateway = setup(&provider)
+        .config(&format!(
+            "[connectors.account]\noauth.token_url = \"{own}/token\"\noauth.revocation_url = \"{own}/revoke\""
+        ))
+        .module("account", authorizing_at(&url))
+        .start();
+    let client = gateway.client();
+    let problem = client.post("/connectors/account/integrations", init()).problem(503, "integration-not-configured");
+    assert_eq!((&problem["owner"], &problem["missing_hosts"]), (&json!("operator"), &json!([host])));
+    gateway.home().run_ok(&["connectors", "grant", "account", &host]);
+    support::wait_for("the grant", || {
+        let missing = gateway.connector("account").unwrap()["hosts"]["missing"].clone();
+        (!missing.as_array().unwrap().contains(&json!(host))).then_some(())
+    });
+    let gateway = registered(gateway, &provider);
+    connect(&gateway.client(), "account", "ada");
+}
+
+#[test]
 fn the_next_version_of_a_connector_takes_no_tokens_to_another_host() {
     let (provider, thief) = (OAuthProvider::start(Dialect::strict()), OAuthProvider::start(Dialect::strict()));
     let gateway = registered(setup(&provider).module("account", authorizing_at(&provider.url())).start(), &provider);

@@ -137,6 +137,64 @@ fn a_start_without_the_master_key_does_not_create_another(store: &Store) {
     assert_eq!(who(&gateway.client()).ok(), me("ada"));
 }
 
+#[test]
+fn a_lost_database_next_to_its_master_key_stops_the_start_unless_the_operator_begins_a_new_one() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let mut gateway = gateway(&Store::Sqlite, &provider);
+    connect(&gateway.client(), "account", "ada");
+    gateway.stop();
+    let database = gateway.home().data().join("gateway.db");
+    let whole = fs::read(&database).unwrap();
+    // Removed, half copied, and without the log that had the content.
+    for left in [None, Some(&whole[..whole.len() / 2]), Some(&[][..])] {
+        match left {
+            None => fs::remove_file(&database).unwrap(),
+            Some(bytes) => fs::write(&database, bytes).unwrap(),
+        }
+        let finished = gateway.home().run(&["serve"]);
+        let log = fs::metadata(database.with_extension("db-wal")).map_or(0, |log| log.len());
+        assert_eq!(log, 0, "no log of the empty database is left next to the file that is put back");
+        assert_ne!(finished.code, Some(0), "{:?}", left.map(<[u8]>::len));
+        if left.is_none_or(<[u8]>::is_empty) {
+            assert!(finished.stderr.contains("--new-database"), "{}", finished.stderr);
+        }
+    }
+    fs::write(&database, whole).unwrap();
+    let mut gateway = gateway.start_again();
+    assert_eq!(who(&gateway.client()).ok(), me("ada"));
+
+    gateway.stop();
+    fs::remove_file(&database).unwrap();
+    let mut begun = Process::start(&mut gateway.home().command(&["serve", "--new-database"]));
+    begun.wait_for_line("Connector Gateway is at ");
+    begun.ask_to_end();
+    assert!(begun.wait().success(), "{:?}", begun.lines());
+    assert!(database.exists());
+    assert!(gateway.home().run_ok(&["keys", "list"]).lines().count() <= 2);
+}
+
+#[test]
+fn a_copy_of_the_database_file_alone_is_whole_while_the_gateway_serves() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(&Store::Sqlite, &provider);
+    connect(&gateway.client(), "account", "ada");
+    let database = gateway.home().data().join("gateway.db");
+    // The log is moved into the file every few seconds.
+    let copy = support::wait_for("a copy with the account", || {
+        let copy = fs::read(&database).unwrap();
+        contains(&copy, email("ada").as_bytes()).then_some(copy)
+    });
+    gateway.kill();
+    let mut gateway = gateway;
+    gateway.wait();
+    for end in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(gateway.home().data().join(format!("gateway.db{end}")));
+    }
+    fs::write(&database, copy).unwrap();
+    let gateway = gateway.start_again();
+    assert_eq!(who(&gateway.client()).ok(), me("ada"));
+}
+
 fn the_master_key_is_rotated_under_load(store: &Store) {
     const ACCOUNTS: usize = 12;
     let provider = OAuthProvider::start(Dialect::strict());

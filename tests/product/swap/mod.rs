@@ -1,5 +1,6 @@
 //! A connector is swapped while it serves, without an effect on callers.
 
+mod entries;
 mod files;
 mod shipped;
 

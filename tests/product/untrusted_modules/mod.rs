@@ -3,6 +3,7 @@
 
 mod resource_limits;
 mod slow_compilation;
+mod terminal;
 mod unusual_files;
 
 use serde_json::json;

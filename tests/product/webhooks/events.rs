@@ -130,6 +130,31 @@ fn the_operator_is_told_of_connectors_that_are_swapped_and_refused() {
 }
 
 #[test]
+fn the_event_of_a_swap_is_not_lost_if_the_gateway_is_killed_right_after_it_and_is_sent_once() {
+    let store = Store::postgres();
+    let mut world = world(&store, Dialect::strict());
+    let (first, second) = (module::liar("version=1.0.0"), module::liar("version=2.0.0"));
+    world.gateway.home().put("liar", &first);
+    world.gateway.wait_for_version("liar", "1.0.0");
+    world.gateway.home().put("liar", &second);
+    let swapped = world.event("connector.swapped");
+    let swaps = |world: &World| world.types().iter().filter(|kind| *kind == "connector.swapped").count();
+    world.gateway = world.gateway.start_again();
+    assert_eq!(swaps(&world), 1, "a start sends no second event");
+    // As if the gateway had been killed before it stored the event.
+    world.gateway.kill();
+    world.gateway.wait();
+    store.database().sql("DELETE FROM webhook_deliveries");
+    world.receiver.take_seen();
+    world.gateway = world.gateway.start_again();
+    assert_eq!(world.event("connector.swapped"), swapped);
+    // An event of something else shows that no second one is on its way.
+    world.gateway.home().put("liar", b"nonsense");
+    world.event("connector.refused");
+    assert_eq!(swaps(&world), 1);
+}
+
+#[test]
 fn the_description_has_every_event() {
     let world = world(&Store::Sqlite, Dialect::strict());
     let document = inlined(world.client.get("/openapi.json").ok());

@@ -81,6 +81,9 @@ pub struct Dialect {
     pub json_on_demand: bool,
     /// The way in which a client revokes a grant; `None` if it cannot.
     pub revocation: Option<Revocation>,
+    /// `true` if revoking a token ends every grant of the account, as at providers that have one
+    /// grant for each user and client.
+    pub one_grant_per_account: bool,
 }
 
 impl Dialect {
@@ -114,13 +117,15 @@ impl Dialect {
             errors: Errors::Standard,
             json_on_demand: false,
             revocation: Some(Revocation::Form),
+            one_grant_per_account: false,
         }
     }
 
     /// Like Google: refresh tokens need two parameters of the authorization request, and stay
-    /// valid.
+    /// valid. Revoking one token ends all grants of the account.
     pub fn google() -> Self {
         Self {
+            one_grant_per_account: true,
             parameters: &[("access_type", "offline"), ("prompt", "consent")],
             rotation: Rotation::Keeps,
             ..Self::strict()

@@ -258,6 +258,8 @@ fn revoke_by_form(shared: &Shared, seen: &Seen) -> Reply {
 
 fn revoke_by_bearer(shared: &Shared, seen: &Seen) -> Reply {
     let token = seen.header("authorization").strip_prefix("Bearer ").ok_or("not_authed");
+    // A token that has expired authenticates nothing.
+    let token = token.and_then(|token| shared.grants().owner(token).map(|_| token).map_err(|_| "token_expired"));
     revoked(shared, token, Reply::json(json!({"ok": true, "revoked": true})))
 }
 
@@ -281,7 +283,7 @@ fn revoked(shared: &Shared, token: Result<&str, &str>, done: Reply) -> Reply {
     shared.note(Endpoint::Revoke, token.err());
     match token {
         Ok(token) => {
-            shared.grants().revoke(token);
+            shared.grants().revoke(token, shared.dialect.one_grant_per_account);
             done
         }
         Err(error) => Reply::json(json!({"ok": false, "error": error})).status(400),

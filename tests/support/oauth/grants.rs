@@ -175,11 +175,14 @@ impl Grants {
         }
     }
 
-    /// Revokes the grant of a token of either kind. An unknown or expired token is no error (RFC
-    /// 7009).
-    pub(super) fn revoke(&mut self, token: &str) {
-        if let Some(token) = self.access.get(token).or_else(|| self.refresh.get(token)) {
-            self.granted[token.grant].alive = false;
+    /// Revokes the grant of a token of either kind, and with `of_account` all grants of its account.
+    /// An unknown or expired token is no error (RFC 7009).
+    pub(super) fn revoke(&mut self, token: &str, of_account: bool) {
+        let Some(token) = self.access.get(token).or_else(|| self.refresh.get(token)) else { return };
+        let account = self.granted[token.grant].account.clone();
+        self.granted[token.grant].alive = false;
+        for grant in self.granted.iter_mut().filter(|grant| of_account && grant.account == account) {
+            grant.alive = false;
         }
     }
 

@@ -3,8 +3,9 @@
 use crate::{Broken, ensure};
 
 /// Headers that the gateway or HTTP itself sets, in lower case. They decide where a request ends,
-/// which server it reaches, and which user it belongs to.
-const RESERVED: [&str; 16] = [
+/// which server it reaches, and which user it belongs to. Some services take the method or the URL
+/// of a request from such a header, so that it would do something else than the gateway checked.
+const RESERVED: [&str; 21] = [
     "authorization",
     "connection",
     "content-length",
@@ -20,7 +21,12 @@ const RESERVED: [&str; 16] = [
     "transfer-encoding",
     "upgrade",
     "via",
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-original-url",
     "x-real-ip",
+    "x-rewrite-url",
 ];
 
 /// Prefixes of headers that proxies use.
@@ -30,12 +36,16 @@ const RESERVED_PREFIXES: [&str; 2] = ["proxy-", "x-forwarded-"];
 const ABOUT_BODIES: [&str; 3] = ["accept-encoding", "content-encoding", "content-type"];
 
 /// Returns `true` if the gateway sets a header, so that a connector cannot. The case of the name
-/// does not matter.
+/// does not matter, and `_` is the same as `-`, because some servers take both for one name.
 #[must_use]
 pub fn is_reserved(name: &str) -> bool {
-    let same = |known: &&str| name.eq_ignore_ascii_case(known);
-    let begins = |prefix: &&str| name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
-    RESERVED.iter().any(same) || RESERVED_PREFIXES.iter().any(begins)
+    let same = |byte: u8, known: u8| byte.eq_ignore_ascii_case(&known) || (byte == b'_' && known == b'-');
+    let begins = |prefix: &str| {
+        let start = name.as_bytes().get(..prefix.len());
+        start.is_some_and(|start| start.iter().zip(prefix.bytes()).all(|(byte, known)| same(*byte, known)))
+    };
+    RESERVED.iter().any(|known| known.len() == name.len() && begins(known))
+        || RESERVED_PREFIXES.iter().any(|prefix| begins(prefix))
 }
 
 /// The name of a header in a connector's request.

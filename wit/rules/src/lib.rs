@@ -12,6 +12,7 @@
 //! - [`mod@pointer`]: JSON Pointers.
 //! - [`schema`]: JSON Schemas made from fields, the values that a field accepts, and the rules for
 //!   schemas of a manifest.
+//! - [`text`]: characters that texts must not have.
 //! - [`manifest`]: all rules of a manifest together.
 //!
 //! Most functions check the form of one text. They return `Ok(())`, or [`Broken`] with the rule in
@@ -24,11 +25,13 @@ use std::fmt;
 pub mod address;
 pub mod header;
 pub mod limit;
+pub mod link;
 pub mod manifest;
 pub mod name;
 pub mod path;
 pub mod pointer;
 pub mod schema;
+pub mod text;
 
 /// A rule that a value breaks. The text is a sentence without a full stop, addressed to the author
 /// of the connector.

@@ -22,6 +22,7 @@ pub fn check(path: &str) -> Result<(), Broken> {
         return Err(format!("a path does not hold {what}; percent-encode it").into());
     }
     let (path, _) = path.split_once('?').unwrap_or((path, ""));
+    ensure(!has_control_character(path), "a path does not hold a control character, in any encoding")?;
     ensure(!has_dot_segment(path), "a path has no segments `.` or `..`, in any encoding")
 }
 
@@ -52,6 +53,20 @@ pub fn has_dot_segment(path: &str) -> bool {
         }
     }
     !other && (dots == 1 || dots == 2)
+}
+
+/// Returns `true` if a path without its query has a control character, percent-encoded any number
+/// of times. Some servers end the path or the line there.
+#[must_use]
+pub fn has_control_character(path: &str) -> bool {
+    let mut rest = path.as_bytes();
+    while let Some((byte, after)) = decode(rest) {
+        rest = after;
+        if byte.is_ascii_control() {
+            return true;
+        }
+    }
+    false
 }
 
 /// The first byte with percent-encoding undone, and the bytes behind it. `None` at the end.
@@ -125,6 +140,16 @@ mod tests {
         ];
         for path in paths {
             assert!(check(path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn control_characters_are_refused_in_every_encoding() {
+        for path in ["/a%00", "/a%0d%0aHost:x", "/%0A", "/a%7F", "/a%2500", "/a%25250a", "/%1b/b?c"] {
+            assert!(check(path).unwrap_err().to_string().contains("control character"), "{path}");
+        }
+        for path in ["/a%20b", "/%7E", "/a?b=%0A%00"] {
+            assert_eq!(check(path), Ok(()), "{path}");
         }
     }
 

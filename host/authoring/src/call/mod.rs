@@ -29,6 +29,8 @@ pub(crate) use self::error::CallError;
 pub(crate) use self::local_call::{LocalCall, Outcome};
 pub(crate) use self::replay::{Replayed, read_recording, replay_to_end, write_recording};
 
+use contract::words::json_printable;
+
 use crate::module_file::FileError;
 use crate::output::{Results, remark};
 use crate::project::Project;
@@ -76,17 +78,17 @@ pub(crate) async fn run(arguments: &CallArguments, config: &Config) -> Result<()
             differences.iter().for_each(remark);
             return Err(CallError::Differs(file.clone()));
         }
-        return print(&outcome, &mut Results::new());
+        return print(&outcome, &mut Results::of_service());
     }
     let credential = arguments.credential.read(&local.connector().manifest().auth)?;
     let Some(file) = &arguments.record else {
         let outcome = local.run(called, &input, credential, watched(None)).await;
-        return print(&outcome, &mut Results::new());
+        return print(&outcome, &mut Results::of_service());
     };
     let recorded_input = recordable(&input)?;
     let recorder = Arc::new(Recorder::new(&arguments.headers));
     let outcome = local.run(called, &input, credential, watched(Some(Arc::<Recorder>::clone(&recorder)))).await;
-    let printed = print(&outcome, &mut Results::new());
+    let printed = print(&outcome, &mut Results::of_service());
     let end = outcome.end().map_err(|reason| CallError::NotRecorded { file: file.clone(), reason })?;
     let settings = settings.settings.iter().map(|(name, value)| (name.clone(), Json::from(value))).collect();
     let recording = recorder
@@ -150,13 +152,13 @@ fn recordable(input: &[u8]) -> Result<Json, CallError> {
 fn print(outcome: &Outcome, out: &mut impl Write) -> Result<(), CallError> {
     match outcome {
         Outcome::Problem(problem) => {
-            writeln!(out, "{problem:#}")?;
+            writeln!(out, "{}", json_printable(&format!("{problem:#}")))?;
             let detail = problem.get("detail").and_then(Value::as_str).unwrap_or_default();
             Err(CallError::Failed(detail.to_owned()))
         }
         Outcome::Answer(body) => {
             match Json::parse(body) {
-                Ok(json) => writeln!(out, "{json}")?,
+                Ok(json) => writeln!(out, "{}", json_printable(&json.to_string()))?,
                 Err(_) => out.write_all(body)?,
             }
             Ok(out.flush()?)

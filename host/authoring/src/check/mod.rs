@@ -27,7 +27,7 @@ use self::summary::Module;
 use crate::module_file::{FileError, RefusedModule, read};
 use crate::module_source::{self, FetchedModule, ModuleSource, SourceError};
 use crate::options::{ListArguments, RegistryArguments};
-use crate::output::{Results, print};
+use crate::output::{Results, print_json};
 use crate::scratch_registry::{ScratchError, ScratchRegistry};
 use crate::shell;
 use sandbox::provenance::Provenance;
@@ -72,7 +72,7 @@ pub(crate) async fn run(arguments: &CheckArguments, config: &Config, program: &s
     let fetched = module_source::read(source, registry, config.compile.max_module_mb).await?;
     let report = check(source, &fetched, config, program).await?;
     match list.json {
-        true => print(format_args!("{:#}", json!(report)))?,
+        true => print_json(format_args!("{:#}", json!(report)))?,
         false => write!(Results::new(), "{report}")?,
     }
     Ok(())

@@ -38,6 +38,7 @@ pub(crate) use self::error::DevError;
 use self::dev_loop::{DevLoop, FirstModule};
 use self::provider::{Grant, Provider};
 use crate::gateway::Gateway;
+use crate::output::Results;
 use contract::AuthScheme;
 use egress::{Outline, Watcher};
 
@@ -156,7 +157,7 @@ async fn provider(
 
 /// Writes a line to standard output. It is dropped if standard output is closed.
 fn print_line(line: impl fmt::Display) {
-    let _ = writeln!(io::stdout(), "{line}");
+    let _ = writeln!(Results::new(), "{line}");
 }
 
 #[cfg(test)]

@@ -7,12 +7,15 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use oci_client::manifest::{OCI_IMAGE_MEDIA_TYPE, OciDescriptor, OciImageManifest};
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::check::Report;
 use sandbox::provenance::{Interfaces, Provenance};
 use store::digest::sha256_hex;
+
+/// The media type of a manifest.
+pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
 /// The media type of a module.
 pub(super) const LAYER: &str = "application/wasm";
@@ -51,7 +54,7 @@ impl Artifact {
         let config = serde_json::to_vec(&config)?;
         let manifest = json!({
             "schemaVersion": 2,
-            "mediaType": OCI_IMAGE_MEDIA_TYPE,
+            "mediaType": MANIFEST,
             "config": {"mediaType": CONFIG, "digest": digest(&config), "size": config.len()},
             "layers": [{
                 "mediaType": LAYER,
@@ -86,29 +89,55 @@ fn annotations(module: &[u8], report: &Report) -> BTreeMap<&'static str, String>
     known.into_iter().filter_map(|(name, text)| Some((name, text.filter(|text| !text.is_empty())?))).collect()
 }
 
-/// The module in an artifact that was pulled, and the text of its signature.
+/// The parts of a manifest that lead to the module.
+#[derive(Deserialize)]
+struct ManifestDocument {
+    config: Descriptor,
+    layers: Vec<Descriptor>,
+}
+
+/// The name of a blob.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Descriptor {
+    media_type: String,
+    pub(super) digest: String,
+    pub(super) size: u64,
+    #[serde(default)]
+    annotations: Option<BTreeMap<String, String>>,
+}
+
+/// The module in an artifact that was pulled, and the text of its signature. URLs of other servers
+/// in the manifest are ignored: the module is fetched only from the registry that the user named.
 ///
 /// # Errors
 /// A sentence without a full stop that says why the artifact has no module.
-pub(super) fn layer(manifest: OciImageManifest) -> Result<(OciDescriptor, Option<String>), String> {
-    if manifest.config.media_type != CONFIG {
-        return Err(format!(
-            "it is not a WebAssembly artifact: its config is of type {:?}",
-            manifest.config.media_type
-        ));
+pub(super) fn layer(manifest: &[u8]) -> Result<(Descriptor, Option<String>), String> {
+    let ManifestDocument { config, layers } = serde_json::from_slice(manifest)
+        .map_err(|error| format!("it is not a WebAssembly artifact: its manifest is not understood: {error}"))?;
+    if config.media_type != CONFIG {
+        return Err(format!("it is not a WebAssembly artifact: its config is of type {:?}", config.media_type));
     }
-    let Ok([mut layer]) = <[OciDescriptor; 1]>::try_from(manifest.layers) else {
+    let Ok([mut layer]) = <[Descriptor; 1]>::try_from(layers) else {
         return Err("it does not have exactly one layer".to_owned());
     };
     if layer.media_type != LAYER {
         return Err(format!("its layer is of type {:?}, not {LAYER}", layer.media_type));
     }
-    // The layer is fetched only from the registry that the user named.
-    layer.urls = None;
+    if !is_digest(&layer.digest) {
+        return Err(format!("its layer has the digest {:?}, not one of sha256", layer.digest));
+    }
     let signature = layer.annotations.take().and_then(|mut annotations| annotations.remove(SIGNATURE));
     Ok((layer, signature))
 }
 
+/// Returns `true` for a digest as [`digest`] makes it.
+pub(super) fn is_digest(text: &str) -> bool {
+    let hexadecimal = text.strip_prefix("sha256:").unwrap_or_default();
+    hexadecimal.len() == 64 && hexadecimal.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The digest of bytes, with its algorithm.
 pub(super) fn digest(bytes: &[u8]) -> String {
     format!("sha256:{}", sha256_hex(bytes))
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use oci_client::secrets::RegistryAuth;
+use secrecy::SecretString;
 use serde::Deserialize;
 use std::collections::HashMap;
 
@@ -17,6 +17,19 @@ use crate::options::RegistryArguments;
 
 /// A helper stores a token of an identity provider under this name.
 const IDENTITY_TOKEN: &str = "<token>";
+
+/// The user of a registry.
+#[derive(Debug)]
+pub(super) struct Credentials {
+    pub(super) username: String,
+    pub(super) password: SecretString,
+}
+
+impl Credentials {
+    fn new(username: &str, password: &str) -> Self {
+        Self { username: username.to_owned(), password: password.into() }
+    }
+}
 
 /// The part of Docker's configuration about credentials.
 #[derive(Default, Deserialize)]
@@ -41,21 +54,21 @@ struct HelperOutput {
     secret: String,
 }
 
-/// Finds the credentials of a registry.
+/// Finds the credentials of a registry. `None` if there are none.
 ///
 /// # Errors
 /// If standard input or the file of Docker cannot be read, or if the credentials have a form that
 /// is not supported.
-pub(super) fn find(registry: &str, arguments: &RegistryArguments) -> Result<RegistryAuth, RegistryError> {
+pub(super) fn find(registry: &str, arguments: &RegistryArguments) -> Result<Option<Credentials>, RegistryError> {
     if let Some(username) = &arguments.username {
         let mut password = String::new();
         io::stdin().read_to_string(&mut password).map_err(|error| wrong(format!("standard input: {error}")))?;
-        return Ok(RegistryAuth::Basic(username.clone(), password.trim_end_matches(['\r', '\n']).to_owned()));
+        return Ok(Some(Credentials::new(username, password.trim_end_matches(['\r', '\n']))));
     }
-    let Some(file) = docker_config() else { return Ok(RegistryAuth::Anonymous) };
+    let Some(file) = docker_config() else { return Ok(None) };
     let text = match fs::read(&file) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(RegistryAuth::Anonymous),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(wrong(format!("`{}`: {error}", file.display()))),
     };
     // A message of the parser could quote a secret.
@@ -70,17 +83,17 @@ fn docker_config() -> Option<PathBuf> {
     Some(folder.join("config.json"))
 }
 
-fn stored(config: &DockerConfig, registry: &str, file: &Path) -> Result<RegistryAuth, RegistryError> {
+fn stored(config: &DockerConfig, registry: &str, file: &Path) -> Result<Option<Credentials>, RegistryError> {
     if let Some(helper) = config.cred_helpers.get(registry).or(config.creds_store.as_ref()) {
         return run_helper(helper, registry);
     }
     let entry = config.auths.iter().find(|(key, _)| host(key) == registry);
     let Some(auth) = entry.and_then(|(_, stored)| stored.auth.as_deref()).filter(|auth| !auth.is_empty()) else {
-        return Ok(RegistryAuth::Anonymous);
+        return Ok(None);
     };
     let decoded = STANDARD.decode(auth).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     match decoded.as_deref().and_then(|text| text.split_once(':')) {
-        Some((username, password)) => Ok(RegistryAuth::Basic(username.to_owned(), password.to_owned())),
+        Some((username, password)) => Ok(Some(Credentials::new(username, password))),
         None => Err(wrong(format!("the entry of `{registry}` in `{}` has no user name and password", file.display()))),
     }
 }
@@ -92,7 +105,7 @@ fn host(key: &str) -> &str {
 }
 
 /// Runs a credential helper, such as the one of a keychain. It fails if it knows no credentials.
-fn run_helper(helper: &str, registry: &str) -> Result<RegistryAuth, RegistryError> {
+fn run_helper(helper: &str, registry: &str) -> Result<Option<Credentials>, RegistryError> {
     let program = format!("docker-credential-{helper}");
     let failed = |error: io::Error| wrong(format!("`{program}` cannot be started: {error}"));
     let mut command = Command::new(&program);
@@ -103,13 +116,13 @@ fn run_helper(helper: &str, registry: &str) -> Result<RegistryAuth, RegistryErro
     }
     let finished = child.wait_with_output().map_err(failed)?;
     if !finished.status.success() {
-        return Ok(RegistryAuth::Anonymous);
+        return Ok(None);
     }
     match serde_json::from_slice(&finished.stdout) {
         Ok(HelperOutput { username, .. }) if username == IDENTITY_TOKEN => {
             Err(wrong(format!("`{program}` has an identity token for `{registry}`, which is not supported")))
         }
-        Ok(HelperOutput { username, secret }) => Ok(RegistryAuth::Basic(username, secret)),
+        Ok(HelperOutput { username, secret }) => Ok(Some(Credentials::new(&username, &secret))),
         Err(_) => Err(wrong(format!("the output of `{program}` is not understood"))),
     }
 }
@@ -120,20 +133,22 @@ fn wrong(reason: String) -> RegistryError {
 
 #[cfg(test)]
 mod tests {
+    use secrecy::ExposeSecret;
+
     use super::*;
 
-    fn find(config: &serde_json::Value, registry: &str) -> Result<RegistryAuth, RegistryError> {
+    fn find(config: &serde_json::Value, registry: &str) -> Result<Option<Credentials>, RegistryError> {
         stored(&serde_json::from_value(config.clone()).unwrap(), registry, Path::new("config.json"))
     }
 
     #[test]
     fn the_entry_of_the_registry_is_found_in_each_form_of_its_key() {
         let auth = STANDARD.encode("user:pass:word");
-        let basic = RegistryAuth::Basic("user".to_owned(), "pass:word".to_owned());
         for key in ["a.example:5000", "https://a.example:5000", "https://a.example:5000/v1/"] {
             let config = serde_json::json!({"auths": {key: {"auth": auth}}});
-            assert!(find(&config, "a.example:5000").unwrap() == basic, "{key}");
-            assert!(find(&config, "a.example").unwrap() == RegistryAuth::Anonymous);
+            let Credentials { username, password } = find(&config, "a.example:5000").unwrap().unwrap();
+            assert_eq!((username.as_str(), password.expose_secret()), ("user", "pass:word"), "{key}");
+            assert!(find(&config, "a.example").unwrap().is_none());
         }
     }
 

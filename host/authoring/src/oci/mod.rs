@@ -4,32 +4,26 @@
 //! - here: push and pull
 //! - [`mod@reference`]: names of modules
 //! - [`artifact`]: the layout of a module in a registry
+//! - [`client`]: the requests, with limits for all that a registry sends
+//! - [`login`]: names, passwords and tokens
 //! - [`credentials`]: the user's credentials for a registry
 
 mod artifact;
+mod client;
 mod credentials;
+mod login;
 mod reference;
 
-use std::time::Duration;
-
-use bytes::Bytes;
-use futures_util::TryStreamExt;
-use oci_client::client::{Client, ClientConfig, ClientProtocol};
-use oci_client::errors::{OciDistributionError, OciErrorCode};
-use oci_client::manifest::OCI_IMAGE_MEDIA_TYPE;
-use oci_client::secrets::RegistryAuth;
-use oci_client::{Reference, RegistryOperation};
-use reqwest::header::HeaderValue;
+use contract::words::one_line;
 use thiserror::Error;
 
 pub(crate) use self::artifact::Artifact;
 pub(crate) use self::reference::ModuleReference;
 pub(crate) use self::reference::{SCHEME, Version};
 
+use self::client::{Client, ClientError};
+use self::login::Access;
 use crate::options::RegistryArguments;
-
-/// The longest time until a connection is made, and between two pieces of a response.
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Why a module was not pushed or pulled.
 #[derive(Debug, Error)]
@@ -92,30 +86,26 @@ pub(crate) async fn pull(
     arguments: &RegistryArguments,
     limit_mb: u64,
 ) -> Result<Pulled, RegistryError> {
-    let no_version = || RegistryError::NoVersion(reference.to_string());
-    let library = reference.to_library().ok_or_else(no_version)?;
-    let (client, auth) = connect(reference, arguments)?;
-    let failed = |error: OciDistributionError| failed(reference, reason(&error));
-    let unusable = |reason: String| self::failed(reference, reason);
-    let (manifest, digest) = client.pull_image_manifest(&library, &auth).await.map_err(failed)?;
-    let (layer, signature) = artifact::layer(manifest).map_err(unusable)?;
+    let version = version_of(reference)?;
+    let unusable = |reason: &str| failed(reference, reason);
+    let client_failed = |error: ClientError| failed(reference, &reason(error));
+    let client = connect(reference, Access::Pull, arguments).await?;
+    let manifest = client.manifest(version).await.map_err(client_failed)?;
+    let manifest = manifest.ok_or_else(|| client_failed(ClientError::Missing))?;
+    if matches!(reference.version(), Some(Version::Digest(digest)) if *digest != manifest.digest) {
+        return Err(unusable("the registry sent another manifest than the one with this digest"));
+    }
+    let (layer, signature) = artifact::layer(&manifest.bytes).map_err(|reason| unusable(&reason))?;
     let limit = limit_mb << 20;
-    let too_large = || unusable(format!("it is over the limit of {limit_mb} MB (`compile.max_module_mb`)"));
-    if u64::try_from(layer.size).is_ok_and(|size| size > limit) {
+    let too_large = || unusable(&format!("it is over the limit of {limit_mb} MB (`compile.max_module_mb`)"));
+    if layer.size > limit {
         return Err(too_large());
     }
-    let mut stream = client.pull_blob_stream(&library, &layer).await.map_err(failed)?.stream;
-    let mut module = Vec::new();
-    while let Some(piece) = stream.try_next().await.map_err(|error| unusable(printable(&error.to_string())))? {
-        if (module.len() + piece.len()) as u64 > limit {
-            return Err(too_large());
-        }
-        module.extend_from_slice(&piece);
-    }
+    let module = client.blob(&layer.digest, limit).await.map_err(client_failed)?.ok_or_else(too_large)?;
     if artifact::digest(&module) != layer.digest {
-        return Err(unusable("the registry sent another module than the manifest names by its digest".to_owned()));
+        return Err(unusable("the registry sent another module than the manifest names by its digest"));
     }
-    Ok(Pulled { module, signature, reference: reference.at_version(Version::Digest(digest)) })
+    Ok(Pulled { module, signature, reference: reference.at_version(Version::Digest(manifest.digest)) })
 }
 
 /// Pushes a module. If the registry already has another module under this version, it is replaced
@@ -129,101 +119,60 @@ pub(crate) async fn push(
     replace: bool,
     arguments: &RegistryArguments,
 ) -> Result<Pushed, RegistryError> {
-    let no_version = || RegistryError::NoVersion(reference.to_string());
-    let library = reference.to_library().ok_or_else(no_version)?;
-    let (client, auth) = connect(reference, arguments)?;
-    let failed = |error: OciDistributionError| failed(reference, reason(&error));
+    let version = version_of(reference)?;
+    let client_failed = |error: ClientError| failed(reference, &reason(error));
+    let client = connect(reference, Access::Push, arguments).await?;
     let digest = artifact.digest();
     let name = reference.at_version(Version::Digest(digest.clone()));
-    match client.fetch_manifest_digest(&library, &auth).await {
-        Ok(present) if present == digest => return Ok(Pushed { reference: name, is_new: false }),
-        Ok(present) if !replace => return Err(RegistryError::Taken { reference: reference.to_string(), present }),
-        Ok(_) => {}
-        Err(error) if is_missing(&error) => {}
-        Err(error) => return Err(failed(error)),
+    match client.manifest(version).await.map_err(client_failed)? {
+        Some(present) if present.digest == digest => return Ok(Pushed { reference: name, is_new: false }),
+        Some(present) if !replace => {
+            return Err(RegistryError::Taken { reference: reference.to_string(), present: present.digest });
+        }
+        _ => {}
     }
-    // A token for pulling does not permit to push.
-    client.auth(&library, &auth, RegistryOperation::Push).await.map_err(failed)?;
     for blob in [&artifact.module, &artifact.config] {
-        push_blob(&client, &library, blob).await.map_err(failed)?;
+        client.push_blob(blob).await.map_err(client_failed)?;
     }
-    let content_type = HeaderValue::from_static(OCI_IMAGE_MEDIA_TYPE);
-    client.push_manifest_raw(&library, artifact.manifest.clone(), content_type).await.map_err(failed)?;
+    client.push_manifest(version, &artifact.manifest).await.map_err(client_failed)?;
     Ok(Pushed { reference: name, is_new: true })
 }
 
-async fn push_blob(client: &Client, library: &Reference, blob: &Bytes) -> Result<(), OciDistributionError> {
-    let digest = artifact::digest(blob);
-    if !client.blob_exists(library, &digest).await? {
-        client.push_blob(library, blob.clone(), &digest).await?;
-    }
-    Ok(())
-}
-
-fn connect(
+async fn connect(
     reference: &ModuleReference,
+    access: Access,
     arguments: &RegistryArguments,
-) -> Result<(Client, RegistryAuth), RegistryError> {
-    let auth = credentials::find(reference.registry(), arguments)?;
-    // This fails if the process already has a provider, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+) -> Result<Client, RegistryError> {
+    let credentials = credentials::find(reference.registry(), arguments)?;
     let is_plain = arguments.plain_http || reference.is_on_loopback();
-    let config = ClientConfig {
-        protocol: if is_plain { ClientProtocol::Http } else { ClientProtocol::Https },
-        // An index of several platforms is not a module.
-        platform_resolver: None,
-        read_timeout: Some(TIMEOUT),
-        connect_timeout: Some(TIMEOUT),
-        user_agent: concat!("connector-gateway/", env!("CARGO_PKG_VERSION")),
-        ..ClientConfig::default()
-    };
-    let client = Client::try_from(config).map_err(|error| failed(reference, reason(&error)))?;
-    Ok((client, auth))
+    let registry = reference.registry_url(if is_plain { "http" } else { "https" });
+    let registry = registry.map_err(|reason| failed(reference, &reason))?;
+    let client = Client::connect(registry, reference.repository(), access, credentials.as_ref()).await;
+    client.map_err(|error| failed(reference, &reason(error)))
 }
 
-fn failed(reference: &ModuleReference, reason: String) -> RegistryError {
-    RegistryError::Failed { reference: reference.to_string(), reason }
-}
-
-/// `true` if the registry has no such module.
-fn is_missing(error: &OciDistributionError) -> bool {
-    match error {
-        OciDistributionError::ImageManifestNotFoundError(_) | OciDistributionError::ServerError { code: 404, .. } => {
-            true
-        }
-        OciDistributionError::RegistryError { envelope, .. } => envelope.errors.iter().any(|error| {
-            matches!(error.code, OciErrorCode::ManifestUnknown | OciErrorCode::NameUnknown | OciErrorCode::NotFound)
-        }),
-        _ => false,
+fn version_of(reference: &ModuleReference) -> Result<&str, RegistryError> {
+    match reference.version() {
+        Some(Version::Tag(version) | Version::Digest(version)) => Ok(version),
+        None => Err(RegistryError::NoVersion(reference.to_string())),
     }
 }
 
-/// The cause of an error, on one line.
-fn reason(error: &OciDistributionError) -> String {
+fn failed(reference: &ModuleReference, reason: &str) -> RegistryError {
+    const MAX_CHARACTERS: usize = 500;
+    let reason: String = reason.chars().take(MAX_CHARACTERS).collect();
+    RegistryError::Failed { reference: reference.to_string(), reason: one_line(&reason).into_owned() }
+}
+
+/// The cause of an error.
+fn reason(error: ClientError) -> String {
     match error {
-        OciDistributionError::UnauthorizedError { .. } | OciDistributionError::AuthenticationFailure(_) => {
+        ClientError::Refused => {
             "the registry refuses these credentials, or requires some; log in with `docker login`, or name them with \
              --username and --password-stdin"
                 .to_owned()
         }
-        error if is_missing(error) => "the registry has no such module".to_owned(),
-        error => {
-            let mut text = error.to_string();
-            let mut cause = std::error::Error::source(error);
-            while let Some(inner) = cause {
-                let inner_text = inner.to_string();
-                if !text.contains(&inner_text) {
-                    text.push_str(&format!(": {inner_text}"));
-                }
-                cause = inner.source();
-            }
-            printable(&text)
-        }
+        ClientError::Missing => "the registry has no such module".to_owned(),
+        ClientError::Other(reason) => reason,
     }
-}
-
-/// A text of a registry, without characters that change a terminal.
-fn printable(text: &str) -> String {
-    const MAX_CHARACTERS: usize = 500;
-    text.chars().take(MAX_CHARACTERS).map(|character| if character.is_control() { ' ' } else { character }).collect()
 }

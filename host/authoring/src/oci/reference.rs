@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use oci_client::Reference;
+use oci_spec::distribution::Reference;
 use url::Url;
 
 /// Begins the name of a module in a registry.
@@ -53,13 +53,15 @@ impl ModuleReference {
         }
     }
 
-    /// The form of the library. `None` without a version.
-    pub(super) fn to_library(&self) -> Option<Reference> {
-        let (registry, repository) = (self.registry.clone(), self.repository.clone());
-        Some(match self.version.clone()? {
-            Version::Tag(tag) => Reference::with_tag(registry, repository, tag),
-            Version::Digest(digest) => Reference::with_digest(registry, repository, digest),
-        })
+    pub(super) fn repository(&self) -> &str {
+        &self.repository
+    }
+
+    /// The URL of the registry, with the path that begins its routes.
+    pub(super) fn registry_url(&self, scheme: &str) -> Result<Url, String> {
+        // The registry of Docker has another host than its name.
+        let host = if self.registry == "docker.io" { "index.docker.io" } else { &self.registry };
+        Url::parse(&format!("{scheme}://{host}/v2/")).map_err(|error| error.to_string())
     }
 }
 

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 
 use authoring::gateway::{AddError, Gateway, GatewayError};
 use authoring::module_source::{self, FetchedModule, SourceError};
-use authoring::output::{Results, print};
+use authoring::output::{Results, print, print_json};
 use authoring::{RefusedModule, Summary, shell};
 use connector_gateway::records::{GrantRecord, GrantStateRecord};
 use connector_gateway::{ChangeError, Config, Installation};
@@ -100,7 +100,7 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
         InstalledCommand::Versions { id, list, .. } => {
             let versions = gateway.versions(id).await?;
             match list.json {
-                true => print(json!(versions))?,
+                true => print_json(json!(versions))?,
                 false => print::versions(&versions)?,
             }
         }
@@ -112,7 +112,7 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
         InstalledCommand::History { id, limit, list, .. } => {
             let changes = gateway.history(id.as_deref(), *limit).await?;
             match list.json {
-                true => print(json!(changes))?,
+                true => print_json(json!(changes))?,
                 false => print::history(&changes)?,
             }
         }

@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use authoring::gateway::Gateway;
-use authoring::output::{Results, print};
+use authoring::output::{Results, print, print_json};
 use connector_gateway::GRANT_COMMAND;
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, GrantStateRecord, VersionRecord};
+use contract::words::one_line;
 use serde_json::json;
 
 use crate::table::Table;
@@ -45,7 +46,7 @@ pub(super) fn list_json(record: &ConnectorsRecord) -> io::Result<()> {
         })
     });
     let refused = record.refused.iter().map(|refused| json!({"file": refused.file, "reason": refused.reason}));
-    print(json!({"connectors": connectors.collect::<Vec<_>>(), "refused": refused.collect::<Vec<_>>()}))
+    print_json(json!({"connectors": connectors.collect::<Vec<_>>(), "refused": refused.collect::<Vec<_>>()}))
 }
 
 pub(super) fn list(record: &ConnectorsRecord) -> io::Result<()> {
@@ -62,7 +63,7 @@ pub(super) fn list(record: &ConnectorsRecord) -> io::Result<()> {
     }
     write!(Results::new(), "{table}")?;
     for refused in &record.refused {
-        print(format_args!("refused: {}: {}", refused.file, refused.reason))?;
+        print(format_args!("refused: {}: {}", one_line(&refused.file), one_line(&refused.reason)))?;
     }
     Ok(())
 }
@@ -79,7 +80,7 @@ fn state(grant: &GrantRecord) -> &'static str {
 
 pub(super) fn grants_json(hosts: &[GrantRecord]) -> io::Result<()> {
     let row = |grant: &GrantRecord| json!({"connector": grant.connector, "host": grant.host, "state": state(grant)});
-    print(json!(hosts.iter().map(row).collect::<Vec<_>>()))
+    print_json(json!(hosts.iter().map(row).collect::<Vec<_>>()))
 }
 
 pub(super) fn grants(hosts: &[GrantRecord], program: &str, gateway: &Gateway) -> io::Result<()> {

@@ -10,11 +10,13 @@ mod arguments;
 mod error;
 mod rotate;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::time::{Duration, SystemTime};
 
 use authoring::options::ListArguments;
+use authoring::output::ProgressLine;
 use connector_gateway::{Config, make_key};
+use contract::words::json_printable;
 use humantime::{format_duration, format_rfc3339_seconds};
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -41,7 +43,7 @@ pub(crate) async fn run(
         KeysCommand::List(arguments) => list(*arguments, store, output, remarks).await,
         KeysCommand::Revoke { id } => revoke(id, store, remarks).await,
         KeysCommand::RotateMaster { finish } => {
-            rotate::run(*finish, config, store, remarks, io::stderr().is_terminal()).await
+            rotate::run(*finish, config, store, remarks, ProgressLine::open()).await
         }
     }
 }
@@ -77,7 +79,7 @@ async fn list(
     let keys = store.keys().await?;
     if arguments.json {
         let keys: Vec<_> = keys.iter().map(as_json).collect();
-        writeln!(output, "{:#}", serde_json::Value::from(keys))?;
+        writeln!(output, "{}", json_printable(&format!("{:#}", serde_json::Value::from(keys))))?;
         return Ok(());
     }
     if keys.is_empty() {

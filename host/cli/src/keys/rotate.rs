@@ -24,7 +24,7 @@ pub(crate) async fn run(
     config: &Config,
     store: &Store,
     remarks: &mut (impl Write + Send),
-    is_terminal: bool,
+    progress: Option<impl Write + Send>,
 ) -> Result<(), KeysError> {
     let end = match (finish, &config.database_url) {
         (true, _) => RotationEnd::ForgetPreviousOfUnfinished,
@@ -32,7 +32,7 @@ pub(crate) async fn run(
         (false, None) => RotationEnd::ForgetPrevious,
         (false, Some(_)) => RotationEnd::KeepPrevious,
     };
-    let mut display = Display { remarks, is_terminal, shown: None };
+    let mut display = Display { remarks, terminal: progress, shown: None };
     let outcome = vault::rotate(&config.master_key_path(), store, end, &mut |progress| display.show(progress)).await?;
     let Some(outcome) = outcome else {
         writeln!(
@@ -77,22 +77,23 @@ fn conclude(outcome: &RotationReport, config: &Config, remarks: &mut impl Write)
 }
 
 /// The display of the progress.
-struct Display<'a, W> {
+struct Display<'a, W, T> {
     remarks: &'a mut W,
-    is_terminal: bool,
+    /// Shows a bar in one line. `None` if no terminal shows it.
+    terminal: Option<T>,
     /// The step that was shown last, so that no line is repeated.
     shown: Option<u64>,
 }
 
-impl<W: Write> Display<'_, W> {
+impl<W: Write, T: Write> Display<'_, W, T> {
     /// Shows the progress. A failed write is ignored, because the rotation is more important.
     fn show(&mut self, RotationProgress { done, total }: RotationProgress) {
-        let steps = if self.is_terminal { BAR } else { LINES };
+        let steps = if self.terminal.is_some() { BAR } else { LINES };
         let step = (done * steps).checked_div(total).unwrap_or(steps);
-        if self.is_terminal {
+        if let Some(terminal) = &mut self.terminal {
             let bar: String = (0..BAR).map(|position| if position < step { '#' } else { '.' }).collect();
-            let _ = write!(self.remarks, "\rsealing again [{bar}] {done} of {total}");
-            let _ = self.remarks.flush();
+            let _ = write!(terminal, "\rsealing again [{bar}] {done} of {total}");
+            let _ = terminal.flush();
         } else if self.shown != Some(step) {
             let _ = writeln!(self.remarks, "sealing again: {done} of {total}");
         }
@@ -100,7 +101,7 @@ impl<W: Write> Display<'_, W> {
     }
 
     fn end(self) -> io::Result<()> {
-        if self.is_terminal { writeln!(self.remarks) } else { Ok(()) }
+        self.terminal.map_or(Ok(()), |mut terminal| writeln!(terminal))
     }
 }
 
@@ -109,13 +110,14 @@ mod tests {
     use super::*;
 
     fn shown(is_terminal: bool, progress: &[(u64, u64)]) -> String {
-        let mut remarks = Vec::new();
-        let mut display = Display { remarks: &mut remarks, is_terminal, shown: None };
+        let (mut remarks, mut terminal) = (Vec::new(), Vec::new());
+        let mut display =
+            Display { remarks: &mut remarks, terminal: is_terminal.then_some(&mut terminal), shown: None };
         for &(done, total) in progress {
             display.show(RotationProgress { done, total });
         }
         display.end().unwrap();
-        String::from_utf8(remarks).unwrap()
+        String::from_utf8(if is_terminal { terminal } else { remarks }).unwrap()
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::credential::Credential;
 use super::error::EgressError;
 use super::upstream::Upstream;
 use contract_rules::limit::PATH_BYTES;
+use contract_rules::path::has_control_character;
 
 /// An address from a response of an upstream. Only [`Upstream::link`] makes one, so a connector
 /// cannot make one up.
@@ -90,8 +91,8 @@ impl Upstream {
 /// An address from a response, as an absolute URL without fragment.
 ///
 /// # Errors
-/// A phrase for an address that is not an http or https URL, has a user, or is http although `http`
-/// is not allowed.
+/// A phrase for an address that is not an http or https URL, has a user or an encoded control
+/// character in its path, or is http although `http` is not allowed.
 pub(super) fn resolve(base: &Url, address: &str, http: bool) -> Result<Url, &'static str> {
     let mut url = base.join(address).map_err(|_| "something that is not a URL")?;
     match url.scheme() {
@@ -102,6 +103,9 @@ pub(super) fn resolve(base: &Url, address: &str, http: bool) -> Result<Url, &'st
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err("a URL with a user in it");
+    }
+    if has_control_character(url.path()) {
+        return Err("a URL with a control character in its path");
     }
     url.set_fragment(None);
     Ok(url)

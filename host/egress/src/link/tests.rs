@@ -80,6 +80,8 @@ fn a_text_that_is_not_an_https_url_is_no_link() {
         "javascript:0",
         "https://",
         "https://user:pass@api.example.com/",
+        "https://api.example.com/a%0d%0aHost:x",
+        "/a%2500",
     ] {
         assert!(matches!(decide(address), Err(EgressError::BadResponse { .. })), "{address}");
     }

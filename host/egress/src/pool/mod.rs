@@ -58,11 +58,20 @@ impl Pool {
     }
 
     /// Sends a request, whose address is the [path](Location::path) of the location. Uses an idle
-    /// connection if there is one.
+    /// connection if there is one, unless the request needs a new connection.
     ///
     /// # Errors
     /// See [`Failure`].
-    pub(super) async fn send(&self, location: &Location, mut request: Outgoing) -> Result<Response<Incoming>, Failure> {
+    pub(super) async fn send(
+        &self,
+        location: &Location,
+        mut request: Outgoing,
+        on_new_connection: bool,
+    ) -> Result<Response<Incoming>, Failure> {
+        if on_new_connection {
+            // Boxed, because most requests do not need this future.
+            return Box::pin(self.send_alone(location, request)).await;
+        }
         loop {
             let (mut connection, is_used) = match self.idle.take_idle(location.origin()) {
                 Some(connection) => (connection, true),
@@ -87,6 +96,16 @@ impl Pool {
                 None => return Err(Failure::Broken(error.into_error())),
             };
         }
+    }
+
+    /// Sends a request on a new connection, which ends with the response.
+    async fn send_alone(&self, location: &Location, request: Outgoing) -> Result<Response<Incoming>, Failure> {
+        let address = location.uri().map_err(|error| Failure::NotConnected(error.into()))?;
+        let mut connection = Connection::make(self.connector.clone(), address).await.map_err(Failure::NotConnected)?;
+        connection.exchange(request).await.map_err(|mut error| match error.take_message() {
+            Some(_) => Failure::NotSent(error.into_error()),
+            None => Failure::Broken(error.into_error()),
+        })
     }
 
     /// Makes a connection, or takes one that becomes free earlier. The flag says whether the

@@ -116,6 +116,33 @@ async fn a_write_that_may_have_arrived_is_not_sent_again() {
 }
 
 #[tokio::test]
+async fn a_request_on_a_new_connection_uses_none_that_the_upstream_may_close() {
+    let body = vec![b'x'; 1 << 20];
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+    let answer = Arc::new([head.as_bytes(), &body].concat());
+    let (address, connections) = counted(move |mut stream| {
+        let answer = Arc::clone(&answer);
+        async move {
+            read(&mut stream).await;
+            stream.write_all(&answer).await.unwrap();
+            // Closes as the next request arrives.
+            read(&mut stream).await;
+        }
+    })
+    .await;
+    let (egress, upstream) = (egress(), upstream(&format!("http://{address}"), &[]));
+    let limit = 2 << 20;
+    let once = Request { on_new_connection: true, limit, ..request(Method::POST, "/") };
+    for count in 1..=5 {
+        let response = egress.send(&upstream, &once).await.unwrap();
+        assert_eq!(response.body.collect(limit).await.unwrap(), body, "the whole body arrives");
+        assert_eq!(connections.load(Ordering::SeqCst), count);
+    }
+    fetch(&egress, &upstream, &Request { limit, ..get("/") }).await.unwrap();
+    assert_eq!(connections.load(Ordering::SeqCst), 6, "their connections are not kept for other requests");
+}
+
+#[tokio::test]
 async fn a_connection_whose_body_is_not_read_takes_no_other_request() {
     let (address, connections) = counted(|mut stream| async move {
         while read(&mut stream).await {

@@ -98,7 +98,8 @@ impl Egress {
             let write = request.record.as_ref().filter(|_| !retry::is_safe(&hop.method));
             write.inspect(|record| record.write_begins());
             let mut watch = upstream.observer.as_ref().map(|observer| Watch::start(observer, retries));
-            let result = self.pool(upstream.allow_private).send(&hop.location, outgoing).await;
+            let result =
+                self.pool(upstream.allow_private).send(&hop.location, outgoing, request.on_new_connection).await;
             if let (Some(watch), Ok(response)) = (&mut watch, &result) {
                 watch.status = Some(response.status().as_u16());
             }

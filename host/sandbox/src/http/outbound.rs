@@ -220,6 +220,7 @@ impl Outbound {
             deadline: route.deadline,
             limit,
             waits_for_rate_limit: self.waits_for_rate_limits,
+            on_new_connection: false,
             record: Some(Arc::clone(&self.record)),
             trace: self.trace.clone(),
         })

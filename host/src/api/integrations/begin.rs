@@ -38,7 +38,8 @@ pub(in crate::api) async fn begin_integration(
     let Some(key) = idempotency::key_in_headers(&head.headers)? else {
         return begin_now(gateway, &connector, &caller, &body, arrived).await;
     };
-    let request: [&[u8]; 3] = [b"POST", head.uri.path().as_bytes(), &body];
+    let path = crate::api::routes::normalized(head.uri.path());
+    let request: [&[u8]; 3] = [b"POST", path.as_bytes(), &body];
     let running = {
         let (gateway, caller, body) = (Arc::clone(gateway), caller.clone(), body.clone());
         async move { begin_now(&gateway, &connector, &caller, &body, arrived).await }

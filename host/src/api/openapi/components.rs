@@ -26,7 +26,7 @@ pub(super) fn parameters() -> Value {
         ),
         "Debug": header(
             "X-Debug", text(),
-            "`1` with a key of the scope `admin`: if the connector traps, the problem's `detail` has the cause and the last lines of its log.",
+            "`1` with a key of the scope `admin`: if the connector traps or fails by a defect, the problem's `detail` has the cause, and the last lines of its log.",
         ),
         "IdempotencyKey": header(
             "Idempotency-Key", json!({

@@ -27,8 +27,8 @@ const PAGES: &str = "## Pages\n\nOperations with further pages have the extensio
 
 const ERRORS: &str = "## Errors\n\nErrors are problem documents (RFC 9457). `type` never changes its meaning. `detail` says what to do, \
     `owner` who can do it, and `retryable` if repeating the call is safe and may succeed; wait for `Retry-After` first. A status of \
-    4xx with `upstream` is the service's own. A request that breaks HTTP itself, such as one with an address of more than \
-    64 KiB, gets 400, 414 or 431 without a body.";
+    4xx with `upstream` is the service's own. A request that breaks HTTP/1.1 itself gets one too, with the status 400, \
+    414 (an address of more than 64 KiB) or 431 (more than 100 headers), and the connection ends.";
 
 const FILES: &str = "## Files\n\nAn operation that answers with a file gives JSON with the file in base64. If `Accept` names the \
     media type of the file itself, such as `application/pdf`, the answer is its bytes. Where an operation has the parameter `Range`, it selects a part of \

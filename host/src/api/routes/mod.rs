@@ -11,6 +11,7 @@ mod integrations;
 mod operations;
 mod system;
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use super::route::{PathArguments, Route};
@@ -37,6 +38,34 @@ pub(super) fn find_route(path: &str) -> Option<(&'static Route, PathArguments<'_
     }
     let segments = segments.get(..count)?;
     SEGMENTED.iter().find_map(|(pattern, route)| Some((*route, arguments_of(pattern, segments)?)))
+}
+
+/// A path in which percent-encoded characters that need no encoding are decoded, as in
+/// `code%5Fhosting`. Both forms are the same path (RFC 3986, section 6.2.2.2).
+pub(super) fn normalized(path: &str) -> Cow<'_, str> {
+    if !path.contains('%') {
+        return Cow::Borrowed(path);
+    }
+    let mut normal = String::with_capacity(path.len());
+    let mut pieces = path.split('%');
+    normal.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let digits = piece.get(..2).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).map(char::from);
+        match decoded
+            .filter(|character| character.is_ascii_alphanumeric() || matches!(character, '-' | '.' | '_' | '~'))
+        {
+            Some(character) => {
+                normal.push(character);
+                normal.push_str(piece.get(2..).unwrap_or_default());
+            }
+            None => {
+                normal.push('%');
+                normal.push_str(piece);
+            }
+        }
+    }
+    Cow::Owned(normal)
 }
 
 /// The arguments of a path, or `None` if the pattern does not match it. An argument is never empty.

@@ -224,6 +224,11 @@ impl Connection {
         ActiveRequest::begin(&self.state)
     }
 
+    /// Knows if the connection has requests.
+    pub(super) fn activity(&self) -> Activity {
+        Activity(Arc::clone(&self.state))
+    }
+
     /// The way to close the connection once it is served by a task.
     pub(super) fn closer(&self) -> Closer {
         Closer(Arc::clone(&self.state))
@@ -233,6 +238,16 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.connections.remove(self.id);
+    }
+}
+
+/// Knows if a connection has requests.
+pub(super) struct Activity(Arc<State>);
+
+impl Activity {
+    /// Returns `true` if a request has begun whose answer was not sent completely.
+    pub(super) fn has_requests(&self) -> bool {
+        !self.0.is_idle()
     }
 }
 

@@ -5,10 +5,12 @@
 //! - [`connections`]: the open connections. Their number is limited, and connections without
 //!   progress are closed.
 //! - [`answer_body`]: the body of an answer on its way to the caller
+//! - [`http_errors`]: the problem document of a request that is not valid HTTP
 
 mod answer_body;
 mod connections;
 mod cores;
+mod http_errors;
 
 use std::io;
 use std::net::SocketAddr;
@@ -31,6 +33,7 @@ use self::answer_body::AnswerBody;
 use self::connections::{ActiveRequest, Connection, Connections};
 use self::cores::CoreHandle;
 pub use self::cores::Cores;
+use self::http_errors::Explained;
 use super::body::RequestBody;
 use super::route::Listener;
 use crate::body::Body;
@@ -155,12 +158,16 @@ pub async fn serve(gateway: &Gateway, cores: &Cores, listeners: Listeners, stop:
             }
         };
         let server = Arc::clone(&server);
+        let requests = Arc::clone(&gateway.requests);
         let closer = connection.closer();
         let task = cores.spawn(|core| {
             let watcher = shutdowns[core.number()].watcher();
             async move {
                 match TcpStream::from_std(stream) {
-                    Ok(stream) => serve_connection(&server, watcher, stream, listener, &connection, core).await,
+                    Ok(stream) => {
+                        let stream = Explained::new(TokioIo::new(stream), connection.activity(), requests);
+                        serve_connection(&server, watcher, stream, listener, &connection, core).await;
+                    }
                     Err(error) => tracing::warn!(%error, "a connection could not be served"),
                 }
             }
@@ -182,7 +189,7 @@ pub async fn serve(gateway: &Gateway, cores: &Cores, listeners: Listeners, stop:
 async fn serve_connection(
     server: &auto::Builder<TokioExecutor>,
     watcher: Watcher,
-    stream: TcpStream,
+    stream: Explained<TokioIo<TcpStream>>,
     listener: Listener,
     connection: &Connection,
     core: Arc<CoreHandle>,
@@ -198,7 +205,7 @@ async fn serve_connection(
             answered => Either::Right(ready(answered.map(|(response, _)| active.deliver(response)))),
         }))
     });
-    let serving = watcher.watch(server.serve_connection(TokioIo::new(stream), service));
+    let serving = watcher.watch(server.serve_connection(stream, service));
     if let Err(error) = serving.await {
         tracing::debug!(%error, "a connection ended early");
     }

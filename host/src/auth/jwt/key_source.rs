@@ -135,6 +135,7 @@ impl KeySource {
             credential: None,
             omit_credential: false,
             waits_for_rate_limit: false,
+            on_new_connection: false,
             record: None,
             trace: None,
             deadline: Instant::now() + FETCH_TIMEOUT,

@@ -137,7 +137,7 @@ impl Integrations {
     /// Sends the refresh token to the provider, and stores the result.
     async fn refresh_leased(&self, lease: &RefreshLease) -> Result<Outcome, IntegrationError> {
         let integration = &lease.integration;
-        let Issuer { auth, provider, revokes_replaced_grants } = match self.issuer(&integration.holder.connector) {
+        let Issuer { auth, provider } = match self.issuer(&integration.holder.connector) {
             Ok(issuer) => issuer,
             Err(reason) => return self.postpone_for_operator(lease, &reason).await,
         };
@@ -156,10 +156,9 @@ impl Integrations {
             Ok(tokens) => {
                 match self.write_tokens(lease, &previous, &tokens, requested_at).await? {
                     Written::Stored => return Ok(Outcome::Refreshed),
-                    // Without this flag, the provider might end the access that the user has just
-                    // given.
-                    Written::Replaced if revokes_replaced_grants => {
-                        self.revoke_unless_in_use(&provider, integration, &tokens).await;
+                    // Otherwise the provider might end the access that the user has just given.
+                    Written::Replaced if provider.revokes_replaced_grants() => {
+                        self.revoke_late(integration, &tokens, requested_at).await?;
                     }
                     Written::Replaced => {}
                     Written::Gone => {

@@ -73,6 +73,14 @@ pub(super) fn reach(
     let mut addresses = HashMap::new();
     for upstream in &manifest.upstreams {
         let UpstreamAddress { base_url, by_operator } = address(upstream, config, &addresses);
+        let credential = credential_place(upstream.credential, &manifest.auth);
+        if credential.is_some() && !by_operator && is_clear_text(&base_url) {
+            return Err(format!(
+                "upstream `{0}`: requests to it carry the user's credential, and its base URL is `http`, which anyone on the way \
+                 can read; its author changes it to `https`, or you set `connectors.{1}.upstreams.{0}`",
+                upstream.name, manifest.identifier
+            ));
+        }
         let mut granted_hosts = Vec::new();
         let base_host = Url::parse(&base_url).ok().map(|base| host_of(&base));
         let link_hosts = upstream.link_hosts.iter().map(|host| (host, false));
@@ -111,12 +119,7 @@ pub(super) fn reach(
             ready.share_queue(other);
         }
         reach.upstreams.insert(upstream.name.clone(), ready);
-        reach.services.push(Service {
-            name: upstream.name.clone(),
-            host: base_host,
-            link_hosts,
-            credential: credential_place(upstream.credential, &manifest.auth),
-        });
+        reach.services.push(Service { name: upstream.name.clone(), host: base_host, link_hosts, credential });
         addresses.insert(upstream.name.as_str(), UpstreamAddress { base_url, by_operator });
     }
     Ok(reach)
@@ -198,6 +201,11 @@ fn credential_place(declared: contract::CredentialUse, auth: &AuthScheme) -> Opt
             KeyPlacement::Basic => place("header", "Authorization"),
         },
     }
+}
+
+/// Returns `true` if requests to a URL are sent without TLS.
+fn is_clear_text(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| url.scheme() != "https")
 }
 
 /// The address of an upstream.

@@ -115,3 +115,22 @@ fn a_form_field_refuses_the_other_names_of_the_credential() {
     let CredentialUse::FormField(field) = credential_use(contract::CredentialUse::FormField, &oauth2) else { panic!() };
     assert_eq!(field.other_names, ["access_token"]);
 }
+
+#[test]
+fn a_credential_goes_over_http_only_where_the_operator_says_so() {
+    let metrics = Metrics::default();
+    let reached = |auth, base_url: &str, config: &config::Connector| {
+        reach(&manifest(auth, vec![upstream("api", base_url)]), false, &[], config, &metrics, None).map(drop)
+    };
+    let basic = || key(KeyPlacement::Basic);
+    let unset = config::Connector::default();
+    let refusal = reached(basic(), "http://api.example/v1", &unset).unwrap_err();
+    assert!(refusal.contains("`http`") && refusal.contains("connectors.demo.upstreams.api"), "{refusal}");
+    assert!(reached(basic(), "http://127.0.0.1:1", &unset).is_err());
+    for (auth, base_url) in [(basic(), "https://api.example"), (AuthScheme::None, "http://api.example")] {
+        assert!(reached(auth, base_url, &unset).is_ok(), "{base_url}");
+    }
+    let mut set = config::Connector::default();
+    set.upstreams.insert("api".to_owned(), "http://people.intern".parse().unwrap());
+    assert!(reached(basic(), "http://api.example/v1", &set).is_ok());
+}

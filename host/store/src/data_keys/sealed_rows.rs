@@ -73,6 +73,14 @@ pub(super) const SEALED_COLUMNS: &[SealedColumn] = &[
         context: "idempotent_answer",
         bound_to: &["tenant", "id"],
     },
+    SealedColumn {
+        table: "connector_storage",
+        row: "id",
+        data_key: "data_key",
+        secret: "value",
+        context: "connector_storage",
+        bound_to: &["id"],
+    },
 ];
 
 /// A column that holds sealed secrets, and what its secrets are bound to.

@@ -48,7 +48,7 @@ async fn a_secret_under_a_deleted_data_key_cannot_be_stored(site: Site) {
     data_key(store, "dk_1").await;
     let details = Details { secret: Some(sealed("dk_1")), ..details() };
     let integration =
-        store.connect_integration(&holder(), "ann", AuthType::OAuth2, details.clone(), Vec::new()).await.unwrap();
+        store.connect_integration(&holder(), "ann", AuthType::OAuth2, details.clone(), Vec::new(), None).await.unwrap();
     store.replace_data_key("dk_2", vec![Wrap { master_id: "mk_1".into(), bytes: vec![4] }]).await.unwrap();
     assert_eq!(store.data_keys().await.unwrap()[0].id, "dk_2");
     // First the key is in use. Then it has not been retired for long enough.
@@ -56,6 +56,6 @@ async fn a_secret_under_a_deleted_data_key_cannot_be_stored(site: Site) {
     store.delete_integration(&integration.id, integration.version, Vec::new()).await.unwrap();
     assert_eq!(store.drop_retired_data_keys(Duration::from_secs(60)).await.unwrap(), 0);
     assert_eq!(store.drop_retired_data_keys(Duration::ZERO).await.unwrap(), 1);
-    let late = store.connect_integration(&holder(), "ann", AuthType::OAuth2, details, Vec::new()).await;
+    let late = store.connect_integration(&holder(), "ann", AuthType::OAuth2, details, Vec::new(), None).await;
     assert!(matches!(late, Err(StoreError::DataKeyInUse)), "{late:?}");
 }

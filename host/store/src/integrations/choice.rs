@@ -116,7 +116,7 @@ mod tests {
 
     async fn integrations_of_another_auth_type_are_not_chosen(site: Site) {
         for (user, auth_type) in [("ann", AuthType::OAuth2), ("bob", AuthType::ApiKey)] {
-            site.store.connect_integration(&holder(), user, auth_type, details(), Vec::new()).await.unwrap();
+            site.store.connect_integration(&holder(), user, auth_type, details(), Vec::new(), None).await.unwrap();
         }
         site.store.select_integration(&holder(), "bob").await.unwrap();
         assert_eq!(chosen(&site, AuthType::OAuth2, None).await, "ann");

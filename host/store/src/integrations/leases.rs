@@ -149,7 +149,7 @@ mod tests {
         let store = &site.store;
         let at = |user: &'static str, auth_type, status, next: Option<u64>| async move {
             let details = Details { status, next_refresh_at: next.map(at_second), ..details() };
-            store.connect_integration(&holder(), user, auth_type, details, Vec::new()).await.unwrap().id
+            store.connect_integration(&holder(), user, auth_type, details, Vec::new(), None).await.unwrap().id
         };
         let late = at("late", AuthType::OAuth2, Status::Active, Some(20)).await;
         let later = at("later", AuthType::OAuth2, Status::Active, Some(10)).await;
@@ -168,7 +168,7 @@ mod tests {
         let at = |user: &'static str, status, expiry: Option<u64>, next: Option<u64>| async move {
             let (expires_at, next_refresh_at) = (expiry.map(at_second), next.map(at_second));
             let details = Details { status, expires_at, next_refresh_at, ..details() };
-            store.connect_integration(&holder(), user, AuthType::OAuth2, details, Vec::new()).await.unwrap().id
+            store.connect_integration(&holder(), user, AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
         };
         let late = at("late", Status::Active, Some(20), None).await;
         let later = at("later", Status::Active, Some(10), None).await;

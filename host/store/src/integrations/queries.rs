@@ -5,8 +5,9 @@ use std::time::SystemTime;
 use super::{Account, AuthType, Details, Holder, Integration, IntegrationFilter};
 use crate::connection::{Connection, Durability};
 use crate::id::random_id;
+use crate::pending_grants::insert_grant;
 use crate::value::{FromRow, FromValue, Row, Value, values};
-use crate::{NewDelivery, Sealed, Store, StoreError, caps, storage, webhooks};
+use crate::{NewDelivery, PendingGrant, Sealed, Store, StoreError, caps, storage, webhooks};
 
 /// The columns of an [`Integration`], in the order in which they are read.
 const COLUMNS: &str =
@@ -29,7 +30,7 @@ impl Store {
     /// Stores an integration. If the holder already has one under this `user_identifier`, that one
     /// is overwritten: it keeps its id and its selection. It also keeps the connector's stored
     /// values, unless the account is another one. The same transaction stores the `deliveries` of
-    /// webhooks about it.
+    /// webhooks about it, and the grant that it has `replaced`.
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyIntegrations`] if the holder has too many, or if the
@@ -41,9 +42,11 @@ impl Store {
         auth_type: AuthType,
         details: Details,
         deliveries: Vec<NewDelivery>,
+        replaced: Option<PendingGrant>,
     ) -> Result<Integration, StoreError> {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
         self.write(Durability::PowerLoss, move |connection| {
+            replaced.iter().try_for_each(|replaced| insert_grant(connection, replaced))?;
             upsert_integration(connection, &holder, &user_identifier, auth_type, &details, &deliveries)
         })
         .await

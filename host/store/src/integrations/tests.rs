@@ -26,7 +26,7 @@ async fn an_integration_comes_back_as_it_was_connected(site: Site) {
     data_key(store, "dk_1").await;
     let details = Details { secret: Some(sealed("dk_1")), ..details() };
     let connected = store
-        .connect_integration(&holder(), "ann@example.com", AuthType::OAuth2, details.clone(), Vec::new())
+        .connect_integration(&holder(), "ann@example.com", AuthType::OAuth2, details.clone(), Vec::new(), None)
         .await
         .unwrap();
     assert_eq!((&connected.holder, connected.auth_type, connected.selected), (&holder(), AuthType::OAuth2, false));
@@ -43,7 +43,7 @@ async fn connecting_again_overwrites_the_integration_and_keeps_its_id_and_select
     store.select_integration(&holder(), "ann").await.unwrap();
     let changed = Details { status: Status::Revoked, scopes: vec![], reason: None, ..details() };
     let second =
-        store.connect_integration(&holder(), "ann", AuthType::ApiKey, changed.clone(), Vec::new()).await.unwrap();
+        store.connect_integration(&holder(), "ann", AuthType::ApiKey, changed.clone(), Vec::new(), None).await.unwrap();
     assert_eq!((second.id, second.created_at), (first.id, first.created_at));
     assert_eq!((second.auth_type, second.selected, second.version), (AuthType::ApiKey, true, 2));
     assert_eq!(second.details, changed);
@@ -51,22 +51,23 @@ async fn connecting_again_overwrites_the_integration_and_keeps_its_id_and_select
 
 async fn another_account_under_the_same_user_identifier_does_not_see_the_stored_values(site: Site) {
     let store = &site.store;
+    let vault = site.vault().await;
     let reconnect = async |id: Option<&str>| {
         let details = Details { account: Account { id: id.map(str::to_owned), ..Account::default() }, ..details() };
-        store.connect_integration(&holder(), "work", AuthType::OAuth2, details, Vec::new()).await.unwrap().id
+        store.connect_integration(&holder(), "work", AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
     };
     let other = connect(store, "home").await.id;
     let id = reconnect(None).await;
     let scope = |id: &str| StorageScope { connector: "calendar".into(), partition: id.to_owned() };
-    store.storage_set(&scope(&other), "key", vec![1], None).await.unwrap();
+    store.storage_set(&vault, &scope(&other), "key", vec![1], None).await.unwrap();
     // The previous account was unknown; the same account; an unknown account; another account.
     for (account, is_kept) in [(Some("1"), false), (Some("1"), true), (None, true), (Some("2"), false)] {
-        store.storage_set(&scope(&id), "key", vec![2], None).await.unwrap();
+        store.storage_set(&vault, &scope(&id), "key", vec![2], None).await.unwrap();
         assert_eq!(reconnect(account).await, id);
-        let kept = store.storage_get(&scope(&id), "key").await.unwrap();
+        let kept = store.storage_get(&vault, &scope(&id), "key").await.unwrap();
         assert_eq!(kept.is_some(), is_kept, "{account:?}");
     }
-    assert!(store.storage_get(&scope(&other), "key").await.unwrap().is_some());
+    assert!(store.storage_get(&vault, &scope(&other), "key").await.unwrap().is_some());
 }
 
 /// Stores this many integrations of a user, or of the tenant itself if `subject` is empty.
@@ -88,12 +89,13 @@ async fn a_user_may_have_a_thousand_integrations_and_connect_them_again(site: Si
     let store = &site.store;
     fill(store, "ann", 999).await;
     let last = connect(store, "last").await;
-    let over = store.connect_integration(&holder(), "over", AuthType::None, details(), Vec::new()).await.unwrap_err();
+    let over =
+        store.connect_integration(&holder(), "over", AuthType::None, details(), Vec::new(), None).await.unwrap_err();
     assert_eq!(over.to_string(), "the holder has 1000 integrations and may not have more");
     assert_eq!(store.integrations_of(&holder()).await.unwrap().len(), 1000);
     connect(store, "u1").await;
     for other in [Holder { subject: "bob".into(), ..holder() }, Holder { connector: "mail".into(), ..holder() }] {
-        store.connect_integration(&other, "over", AuthType::None, details(), Vec::new()).await.unwrap();
+        store.connect_integration(&other, "over", AuthType::None, details(), Vec::new(), None).await.unwrap();
     }
     store.delete_integration(&last.id, last.version, Vec::new()).await.unwrap();
     connect(store, "over").await;
@@ -103,9 +105,9 @@ async fn an_application_may_have_a_hundred_thousand_integrations(site: Site) {
     let store = &site.store;
     fill(store, "", 99_999).await;
     let application = Holder { subject: String::new(), ..holder() };
-    store.connect_integration(&application, "last", AuthType::None, details(), Vec::new()).await.unwrap();
+    store.connect_integration(&application, "last", AuthType::None, details(), Vec::new(), None).await.unwrap();
     let over =
-        store.connect_integration(&application, "over", AuthType::None, details(), Vec::new()).await.unwrap_err();
+        store.connect_integration(&application, "over", AuthType::None, details(), Vec::new(), None).await.unwrap_err();
     assert_eq!(over.to_string(), "the holder has 100000 integrations and may not have more");
 }
 
@@ -121,7 +123,7 @@ async fn a_holder_sees_only_its_own_integrations(site: Site) {
         assert_eq!(store.integration(other, "ann").await.unwrap(), None);
         assert!(store.integrations_of(other).await.unwrap().is_empty());
         assert_eq!(store.select_integration(other, "ann").await.unwrap(), None);
-        store.connect_integration(other, "ann", AuthType::None, details(), Vec::new()).await.unwrap();
+        store.connect_integration(other, "ann", AuthType::None, details(), Vec::new(), None).await.unwrap();
     }
     let connectors: Vec<_> = store
         .integrations_of_subject("acme", "ann", page(10))
@@ -142,7 +144,7 @@ async fn a_list_comes_in_pages_and_can_be_filtered(site: Site) {
     let store = &site.store;
     let connect = async |connector: &str, user: &str, details: Details| {
         let holder = Holder { connector: connector.to_owned(), ..holder() };
-        store.connect_integration(&holder, user, AuthType::OAuth2, details, Vec::new()).await.unwrap();
+        store.connect_integration(&holder, user, AuthType::OAuth2, details, Vec::new(), None).await.unwrap();
     };
     let late = || Details { expires_at: Some(crate::testing::at_second(1)), next_refresh_at: None, ..details() };
     connect("mail", "bob", details()).await;
@@ -219,15 +221,16 @@ async fn of_two_updates_from_one_version_one_succeeds(site: Site) {
 
 async fn deleting_an_integration_deletes_what_its_connector_stored_for_it(site: Site) {
     let store = &site.store;
+    let vault = site.vault().await;
     let (first, second) = (connect(store, "ann").await, connect(store, "bob").await);
     let scope = |id: &str| StorageScope { connector: "calendar".into(), partition: id.to_owned() };
     for id in [&first.id, &second.id] {
-        store.storage_set(&scope(id), "key", vec![1], None).await.unwrap();
+        store.storage_set(&vault, &scope(id), "key", vec![1], None).await.unwrap();
     }
     assert!(!store.delete_integration(&first.id, first.version + 1, Vec::new()).await.unwrap(), "another version");
     assert!(store.delete_integration(&first.id, first.version, Vec::new()).await.unwrap());
     assert!(!store.delete_integration(&first.id, first.version, Vec::new()).await.unwrap());
-    assert_eq!(store.storage_get(&scope(&first.id), "key").await.unwrap(), None);
-    assert!(store.storage_get(&scope(&second.id), "key").await.unwrap().is_some());
+    assert_eq!(store.storage_get(&vault, &scope(&first.id), "key").await.unwrap(), None);
+    assert!(store.storage_get(&vault, &scope(&second.id), "key").await.unwrap().is_some());
     assert_eq!(store.integrations_of(&holder()).await.unwrap(), [second]);
 }

@@ -58,7 +58,7 @@ async fn the_revision_grows_only_when_a_key_changes(site: Site) {
     assert!(created > first);
     store.note_keys_used(vec![KeyId("a".into())]).await.unwrap();
     let scope = StorageScope { connector: "demo".into(), partition: String::new() };
-    store.storage_set(&scope, "key", vec![], None).await.unwrap();
+    store.storage_set(&site.vault().await, &scope, "key", vec![], None).await.unwrap();
     assert_eq!(store.keys_revision().await.unwrap(), created);
     assert!(store.keys().await.unwrap()[0].last_used_at.is_some());
     store.revoke_key(&KeyId("a".into())).await.unwrap();

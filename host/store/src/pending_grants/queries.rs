@@ -1,7 +1,7 @@
 //! Storing, confirming and deleting grants.
 
 use super::{FoundGrant, PendingGrant};
-use crate::connection::Durability;
+use crate::connection::{Connection, Durability};
 use crate::integrations::upsert_integration;
 use crate::value::{FromRow, Row, values};
 use crate::{AuthType, Details, Holder, Integration, NewDelivery, Sealed, StateHash, Store, StoreError};
@@ -15,23 +15,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn save_grant(&self, grant: PendingGrant) -> Result<(), StoreError> {
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.execute(
-                &format!("INSERT INTO pending_grants ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"),
-                values![
-                    &grant.hash,
-                    &grant.holder.tenant,
-                    &grant.holder.subject,
-                    &grant.holder.connector,
-                    &grant.user_identifier,
-                    &grant.sealed.key_id,
-                    &grant.sealed.bytes,
-                    grant.expires_at,
-                ],
-            )?;
-            Ok(())
-        })
-        .await
+        self.write(Durability::PowerLoss, move |connection| insert_grant(connection, &grant)).await
     }
 
     /// Looks up the grant that a holder wants to confirm.
@@ -73,12 +57,14 @@ impl Store {
         auth_type: AuthType,
         details: Details,
         deliveries: Vec<NewDelivery>,
+        replaced: Option<PendingGrant>,
     ) -> Result<Option<Integration>, StoreError> {
         self.write(Durability::PowerLoss, move |connection| {
             let deleted = connection.execute("DELETE FROM pending_grants WHERE hash = $1", values![&grant.hash])?;
             if deleted == 0 {
                 return Ok(None);
             }
+            replaced.iter().try_for_each(|replaced| insert_grant(connection, replaced))?;
             upsert_integration(connection, &grant.holder, &grant.user_identifier, auth_type, &details, &deliveries)
                 .map(Some)
         })
@@ -113,6 +99,24 @@ impl Store {
         })
         .await
     }
+}
+
+/// Stores a grant in an open transaction.
+pub(crate) fn insert_grant(connection: &mut dyn Connection, grant: &PendingGrant) -> Result<(), StoreError> {
+    connection.execute(
+        &format!("INSERT INTO pending_grants ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"),
+        values![
+            &grant.hash,
+            &grant.holder.tenant,
+            &grant.holder.subject,
+            &grant.holder.connector,
+            &grant.user_identifier,
+            &grant.sealed.key_id,
+            &grant.sealed.bytes,
+            grant.expires_at,
+        ],
+    )?;
+    Ok(())
 }
 
 impl FromRow for PendingGrant {

@@ -36,8 +36,8 @@ async fn a_grant_is_confirmed_once_and_becomes_an_integration(site: Site) {
     assert!(site.store.integrations_of(&holder()).await.unwrap().is_empty());
     let other = site.open_again().await;
     let (one, two) = tokio::join!(
-        site.store.confirm_grant(grant.clone(), AuthType::OAuth2, details(), Vec::new()),
-        other.confirm_grant(grant.clone(), AuthType::OAuth2, details(), Vec::new()),
+        site.store.confirm_grant(grant.clone(), AuthType::OAuth2, details(), Vec::new(), None),
+        other.confirm_grant(grant.clone(), AuthType::OAuth2, details(), Vec::new(), None),
     );
     let confirmed: Vec<_> = [one.unwrap(), two.unwrap()].into_iter().flatten().collect();
     assert_eq!(site.store.integrations_of(&holder()).await.unwrap(), confirmed);

@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0006_idempotency.sql"),
     include_str!("../migrations/sqlite/0007_former_grants.sql"),
     include_str!("../migrations/sqlite/0008_connector_changes.sql"),
+    include_str!("../migrations/sqlite/0009_sealed_storage.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.
@@ -72,6 +73,17 @@ mod tests {
 
     fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<(), StoreError> {
         run_all(connection, Path::new("test.db"), migrations)
+    }
+
+    #[test]
+    fn values_that_connectors_have_stored_survive_the_upgrade_to_sealed_values() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &MIGRATIONS[..8]).unwrap();
+        let rows = "INSERT INTO connector_storage VALUES ('demo', 't', 'a', x'01', NULL), ('demo', 't', 'b', x'02', 5)";
+        connection.execute_batch(rows).unwrap();
+        migrate(&mut connection, MIGRATIONS).unwrap();
+        let kept = "SELECT count(*) FROM connector_storage WHERE id IS NULL AND data_key IS NULL AND value <= x'02'";
+        assert_eq!(connection.query_row(kept, [], |row| row.get(0)), Ok(2));
     }
 
     #[test]

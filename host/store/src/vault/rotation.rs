@@ -21,6 +21,7 @@ use std::slice;
 use std::time::{Duration, Instant};
 
 use secrecy::ExposeSecret;
+use tokio::time::sleep;
 
 use super::cipher::new_key;
 use super::master::{self, Master};
@@ -28,6 +29,7 @@ use super::{Keys, MAX_AGE, Vault, VaultError};
 use crate::Store;
 use crate::data_keys::DataKey;
 use crate::id::random_id;
+use crate::process_lock::ProcessLock;
 
 /// Number of secrets that one transaction replaces. A transaction of this size is too short to
 /// delay the writes of gateways.
@@ -39,6 +41,10 @@ const PROPAGATION_TIME: Duration = MAX_AGE.saturating_mul(3);
 
 /// Delay between two searches for secrets under a previous data key.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Number of attempts to take the lock of rotations, and the delay between two of them.
+const LOCK_ATTEMPTS: u32 = 20;
+const LOCK_DELAY: Duration = Duration::from_millis(100);
 
 /// The progress of a rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,9 +94,21 @@ pub async fn rotate(
     end: RotationEnd,
     report: &mut (dyn FnMut(RotationProgress) + Send),
 ) -> Result<Option<RotationReport>, VaultError> {
-    let _lock = store.try_process_lock("rotation").await?.ok_or(VaultError::Busy)?;
+    let _lock = lock(store).await?;
     let vault = Vault::open(master_key, store).await?;
     Rotation::new(vault, PROPAGATION_TIME)?.run(end, report).await
+}
+
+/// Takes the lock of rotations. Waits a moment for it: a server releases the lock of a process only
+/// when it has noticed the end of the process.
+async fn lock(store: &Store) -> Result<ProcessLock, VaultError> {
+    for _ in 0..LOCK_ATTEMPTS {
+        if let Some(lock) = store.try_process_lock("rotation").await? {
+            return Ok(lock);
+        }
+        sleep(LOCK_DELAY).await;
+    }
+    Err(VaultError::Busy)
 }
 
 /// A rotation in progress. [`Rotation::run`] calls its steps in order.

@@ -19,6 +19,26 @@ impl Store {
         self.write(Durability::PowerLoss, move |connection| insert_deliveries(connection, &deliveries)).await
     }
 
+    /// Stores a delivery, to be attempted immediately. Returns `false` and stores nothing if its id
+    /// is already stored.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn add_delivery_once(&self, delivery: NewDelivery) -> Result<bool, StoreError> {
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.lock(&format!("webhook delivery\0{}", delivery.webhook_id))?;
+            let is_known: bool = connection.one(
+                "SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE webhook_id = $1)",
+                values![&delivery.webhook_id],
+            )?;
+            if !is_known {
+                insert_deliveries(connection, std::slice::from_ref(&delivery))?;
+            }
+            Ok(!is_known)
+        })
+        .await
+    }
+
     /// Returns the deliveries about the end of a job, in the order of their ids.
     ///
     /// # Errors

@@ -99,6 +99,13 @@ impl NewDelivery {
         random_id("msg_")
     }
 
+    /// The id of the webhook about a swap, by its number in the history. It is computed, so that
+    /// each gateway makes the same id for the same swap.
+    pub fn id_of_swap(connector: &str, digest: &str, number: i64) -> String {
+        let hash = sha256_hex(format!("swap\0{connector}\0{digest}\0{number}").as_bytes());
+        format!("msg_{}", hash.get(..32).unwrap_or_default())
+    }
+
     /// The context in which a URL is sealed.
     pub fn url_context<'a>(tenant: &'a str, webhook_id: &'a str) -> [&'a str; 3] {
         ["webhook_url", tenant, webhook_id]

@@ -46,7 +46,7 @@ fn oauth2(service: &Value) -> Oauth2 {
         token_pointer: or("token_pointer", ""),
         default_lifetime_seconds: service["default_lifetime_s"].as_u64().and_then(|seconds| seconds.try_into().ok()),
         form_field: Some(form_field(service)),
-        revokes_replaced_grants: service["revokes_replaced_grants"].as_bool().unwrap_or(false),
+        revokes_replaced_grants: service["revokes_replaced_grants"].as_bool().unwrap_or(true),
         identity: (service["identity"] != false).then(|| Identity {
             operation: "whoami".to_owned(),
             id: "/id".to_owned(),

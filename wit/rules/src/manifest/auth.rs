@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::check::{Violations, line};
+use super::check::Violations;
 use super::{ApiKey, Auth, Manifest, Oauth2, shorten};
 use crate::{address, ensure, header, name, pointer};
 
@@ -33,8 +33,7 @@ pub(super) fn check(manifest: &Manifest<'_>, operations: &HashSet<&str>, found: 
         found.add("auth", Err(format!("there is no operation `{}`", shorten(operation)).into()));
     }
     if let Some(field) = form_field(&manifest.auth) {
-        let named = ensure(!field.is_empty(), "the name of a form field is not empty");
-        found.add("auth.form-field", named.and_then(|()| line(field)));
+        found.add("auth.form-field", ensure(!field.is_empty(), "the name of a form field is not empty"));
     }
 }
 
@@ -65,7 +64,6 @@ fn check_key(key: &ApiKey<'_>, found: &mut Violations) {
         found.add(format!("api-key, header `{}`", shorten(name)), header::key(name));
     }
     if let Some(name) = key.query {
-        let named = ensure(!name.is_empty(), "the name of a query parameter is not empty");
-        found.add("api-key, query", named.and_then(|()| line(name)));
+        found.add("api-key, query", ensure(!name.is_empty(), "the name of a query parameter is not empty"));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Imprint, Manifest, Operation, Setting, Upstream, Violation, auth, shorten};
+use super::{Imprint, Manifest, Operation, Setting, Upstream, Violation, auth, shorten, texts};
 use crate::limit::{
     ANSWER_EXAMPLE_BYTES, ICON_BYTES, IMPRINT_BYTES, OPERATIONS, RATE_LIMITS, SETTING_SCHEMA_BYTES, SETTINGS,
     TEXT_BYTES, UPSTREAMS, VERSION_BYTES,
@@ -28,8 +28,8 @@ pub fn check(manifest: &Manifest<'_>) -> Vec<Violation> {
     let mut found = Violations(Vec::new());
     found.add(format!("identifier `{}`", shorten(manifest.identifier)), name::identifier(manifest.identifier));
     let version = (1..=VERSION_BYTES).contains(&manifest.version.len());
-    found.add("version", ensure(version, "a version is 1 to 64 characters").and_then(|()| line(manifest.version)));
-    found.add("title", text(manifest.title).and_then(|()| line(manifest.title)));
+    found.add("version", ensure(version, "a version is 1 to 64 characters"));
+    found.add("title", text(manifest.title));
     found.add("description", text(manifest.description));
     check_imprint(&manifest.imprint, &mut found);
     let upstreams = manifest.upstreams.iter().map(|upstream| upstream.name);
@@ -58,6 +58,7 @@ pub fn check(manifest: &Manifest<'_>) -> Vec<Violation> {
         check_operation(operation, &limits, &mut found);
     }
     auth::check(manifest, &operations, &mut found);
+    texts::check(manifest, &mut found);
     found.0
 }
 
@@ -89,11 +90,10 @@ pub fn check_schemas(manifest: &Manifest<'_>) -> Vec<Violation> {
 }
 
 fn check_imprint(imprint: &Imprint<'_>, found: &mut Violations) {
-    let short = |text: &str| ensure(text.len() <= IMPRINT_BYTES, "at most 256 bytes").and_then(|()| line(text));
+    let short = |text: &str| ensure(text.len() <= IMPRINT_BYTES, "at most 256 bytes");
     found.add("imprint.license", short(imprint.license));
     found.add("imprint.author", short(imprint.author.unwrap_or_default()));
-    let homepage = |url: &str| address::homepage(url).and_then(|()| line(url));
-    found.add("imprint.homepage", imprint.homepage.map_or(Ok(()), homepage));
+    found.add("imprint.homepage", imprint.homepage.map_or(Ok(()), address::homepage));
     let icon = imprint.icon.unwrap_or_default();
     found.add("imprint.icon", ensure(icon.len() <= ICON_BYTES, "an icon has at most 16 KiB"));
     found.add(
@@ -185,12 +185,6 @@ fn is_json(what: &str, text: &str) -> Result<(), Broken> {
         Ok(_) => Ok(()),
         Err(error) => Err(format!("the {what} is not JSON: {error}").into()),
     }
-}
-
-/// A text that operators see in one line of a terminal. Without this rule it could forge further
-/// lines there.
-pub(super) fn line(text: &str) -> Result<(), Broken> {
-    ensure(!text.contains(char::is_control), "the text has no line break and no other control character")
 }
 
 fn text(text: &str) -> Result<(), Broken> {

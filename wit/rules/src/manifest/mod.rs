@@ -12,6 +12,7 @@ mod auth;
 mod check;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod view;
 
 use std::fmt;
@@ -131,6 +132,8 @@ pub struct Pagination<'a> {
     pub items: &'a str,
     /// Pointer to the cursor or link in the answer. `None` for page numbers and offsets.
     pub next: Option<&'a str>,
+    /// Name of the query parameter, if `next` leads to a link.
+    pub parameter: Option<&'a str>,
     /// Pointer to the member of the input.
     pub input: &'a str,
 }
@@ -159,8 +162,16 @@ pub struct Oauth2<'a> {
     pub refresh_url: Option<&'a str>,
     /// URL of the revocation.
     pub revocation_url: Option<&'a str>,
+    /// The scopes.
+    pub scopes: Vec<&'a str>,
     /// Separator between scopes.
     pub scope_separator: &'a str,
+    /// Name of the scope parameter.
+    pub scope_parameter: &'a str,
+    /// Further parameters of the authorization request.
+    pub authorization_parameters: Vec<(&'a str, &'a str)>,
+    /// Further parameters of token requests.
+    pub token_parameters: Vec<(&'a str, &'a str)>,
     /// Pointer to the object in the token response.
     pub token_pointer: &'a str,
     /// Form field for the access token.
@@ -183,6 +194,8 @@ pub struct Identity<'a> {
 pub struct ApiKey<'a> {
     /// Name of the header that carries the key, if a header does.
     pub header: Option<&'a str>,
+    /// Text before the key in the header.
+    pub prefix: Option<&'a str>,
     /// Name of the query parameter that carries the key, if one does.
     pub query: Option<&'a str>,
     /// Form field for the key.

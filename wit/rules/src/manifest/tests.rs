@@ -31,7 +31,7 @@ fn operation(path: &str) -> Operation<'_> {
         envelope: true,
         answer_schema: Some("{}"),
         answer_example: Some("[]"),
-        pagination: Some(Pagination { items: "/items", next: Some("/next"), input: "/page" }),
+        pagination: Some(Pagination { items: "/items", next: Some("/next"), parameter: None, input: "/page" }),
         background: false,
         rate_limit: Some("slow"),
     }
@@ -44,7 +44,11 @@ fn oauth2() -> Oauth2<'static> {
         token_url: "",
         refresh_url: None,
         revocation_url: Some("https://acme.example/{client_id}/token"),
+        scopes: vec!["read"],
         scope_separator: " ",
+        scope_parameter: "scope",
+        authorization_parameters: vec![("prompt", "consent")],
+        token_parameters: Vec::new(),
         token_pointer: "",
         form_field: None,
         identity: Some(Identity { operation: "list", pointers: vec!["/id"] }),
@@ -108,7 +112,7 @@ fn texts_that_operators_see_have_no_control_characters() {
     only(|manifest| manifest.imprint.homepage = Some("https://acme.example/\n"), "imprint.homepage", rule);
     let oauth2 = || Oauth2 { form_field: Some("token\n"), ..oauth2() };
     only(|manifest| manifest.auth = Auth::Oauth2(oauth2()), "auth.form-field", rule);
-    let key = ApiKey { header: None, query: Some("key\n"), form_field: None, check: None };
+    let key = ApiKey { header: None, prefix: None, query: Some("key\n"), form_field: None, check: None };
     only(|manifest| manifest.auth = Auth::ApiKey(key), "api-key, query", rule);
 }
 
@@ -139,7 +143,7 @@ fn the_auth_scheme_is_checked() {
     only(auth(|scheme| scheme.identity.as_mut().unwrap().operation = "me"), "auth", "no operation `me`");
     only(auth(|scheme| scheme.form_field = Some("")), "auth.form-field", "not empty");
     only(|manifest| manifest.upstreams[0].credential_in_form = true, "upstream `api`", "form-field");
-    let key = ApiKey { header: Some("Host"), query: None, form_field: None, check: None };
+    let key = ApiKey { header: Some("Host"), prefix: None, query: None, form_field: None, check: None };
     only(|manifest| manifest.auth = Auth::ApiKey(key), "api-key, header `Host`", "cannot hold a key");
 }
 
@@ -165,7 +169,40 @@ fn schemas_and_examples_are_checked() {
     only(|manifest| manifest.operations[0].input_schema = reserved, "operation `list`", "member of the envelope");
     only(|manifest| manifest.operations[0].background = true, "operation `list`", "declares `waiting`");
     let pages = |manifest: &mut Manifest<'static>| {
-        manifest.operations[0].pagination = Some(Pagination { items: "", next: None, input: "/query/page" });
+        manifest.operations[0].pagination =
+            Some(Pagination { items: "", next: None, parameter: None, input: "/query/page" });
     };
     only(pages, "operation `list`", "its pagination is for `/query/page`");
+}
+
+#[test]
+fn no_text_has_control_or_format_characters() {
+    const RULE: &str = "control or format character";
+    for text in ["a\u{1b}[2K", "a\nb", "a\u{202e}b", "a\u{200b}b"] {
+        only(|manifest| manifest.title = text, "title", RULE);
+        only(|manifest| manifest.imprint.author = Some(text), "imprint.author", RULE);
+        only(|manifest| manifest.imprint.license = text, "imprint.license", RULE);
+        only(|manifest| manifest.operations[0].summary = text, "operation `list`", RULE);
+        let with = |change: fn(&mut Oauth2<'static>, &'static str)| {
+            move |manifest: &mut Manifest<'static>| {
+                let mut scheme = oauth2();
+                change(&mut scheme, text);
+                manifest.auth = Auth::Oauth2(scheme);
+            }
+        };
+        only(with(|scheme, text| scheme.provider = text), "oauth2.provider", RULE);
+        only(with(|scheme, text| scheme.scopes.push(text)), "scope `a", RULE);
+        only(with(|scheme, text| scheme.scope_parameter = text), "oauth2.scope-parameter", RULE);
+        only(with(|scheme, text| scheme.form_field = Some(text)), "auth.form-field", RULE);
+        only(with(|scheme, text| scheme.authorization_parameters.push(("x", text))), "oauth2, parameter `x`", RULE);
+        only(with(|scheme, text| scheme.token_parameters.push((text, "x"))), "oauth2, parameter `a", RULE);
+        let key = ApiKey { header: Some("X-Key"), prefix: Some(text), query: None, form_field: None, check: None };
+        only(|manifest| manifest.auth = Auth::ApiKey(key), "api-key, header prefix", RULE);
+    }
+    for text in ["a\u{1b}[2K", "a\rb", "a\u{202e}b"] {
+        only(|manifest| manifest.description = text, "description", RULE);
+        only(|manifest| manifest.operations[0].description = text, "operation `list`", RULE);
+        only(|manifest| manifest.settings[0].documentation = text, "setting `contact`", RULE);
+    }
+    assert!(violations(|manifest| manifest.description = "one\r\ntwo\n\tthree").is_empty());
 }

@@ -8,7 +8,21 @@ macro_rules! manifest_view {
     ($wit:ident) => {
         /// The manifest in the form that the rules take.
         fn view(manifest: &$wit::Manifest) -> $crate::manifest::Manifest<'_> {
-            let imprint = &manifest.imprint;
+            // The records are taken apart, so that a new member does not compile until the rules
+            // have it or leave it out here.
+            let $wit::Manifest {
+                identifier: _,
+                version: _,
+                title: _,
+                description: _,
+                imprint,
+                auth: _,
+                upstreams: _,
+                rate_limits: _,
+                settings: _,
+                operations: _,
+            } = manifest;
+            let $wit::Imprint { license: _, homepage: _, author: _, icon: _ } = imprint;
             $crate::manifest::Manifest {
                 identifier: &manifest.identifier,
                 version: &manifest.version,
@@ -29,6 +43,7 @@ macro_rules! manifest_view {
         }
 
         fn upstream(upstream: &$wit::Upstream) -> $crate::manifest::Upstream<'_> {
+            let $wit::Upstream { name: _, base_url: _, credential: _, link_hosts: _, pacing: _ } = upstream;
             $crate::manifest::Upstream {
                 name: &upstream.name,
                 base_url: &upstream.base_url,
@@ -47,6 +62,7 @@ macro_rules! manifest_view {
         }
 
         fn setting(setting: &$wit::Setting) -> $crate::manifest::Setting<'_> {
+            let $wit::Setting { name: _, schema: _, default: _, documentation: _ } = setting;
             $crate::manifest::Setting {
                 name: &setting.name,
                 schema: &setting.schema,
@@ -56,6 +72,22 @@ macro_rules! manifest_view {
         }
 
         fn operation(operation: &$wit::Operation) -> $crate::manifest::Operation<'_> {
+            let $wit::Operation {
+                path: _,
+                summary: _,
+                description: _,
+                input_schema: _,
+                example: _,
+                envelope: _,
+                effect: _,
+                answer: _,
+                answer_schema: _,
+                answer_example: _,
+                pagination: _,
+                background: _,
+                immediate: _,
+                rate_limit: _,
+            } = operation;
             $crate::manifest::Operation {
                 path: &operation.path,
                 summary: &operation.summary,
@@ -71,6 +103,10 @@ macro_rules! manifest_view {
                         $wit::NextPage::Cursor(pointer) => Some(pointer),
                         $wit::NextPage::Link(link) => Some(&link.pointer),
                         $wit::NextPage::PageNumber(_) | $wit::NextPage::Offset => None,
+                    },
+                    parameter: match &pages.next {
+                        $wit::NextPage::Link(link) => Some(&link.parameter),
+                        $wit::NextPage::Cursor(_) | $wit::NextPage::PageNumber(_) | $wit::NextPage::Offset => None,
                     },
                     input: &pages.input,
                 }),
@@ -89,6 +125,11 @@ macro_rules! manifest_view {
                     } else {
                         None
                     },
+                    prefix: if let $wit::KeyPlacement::Header(header) = &key.placement {
+                        Some(&header.prefix)
+                    } else {
+                        None
+                    },
                     query: if let $wit::KeyPlacement::Query(name) = &key.placement { Some(name) } else { None },
                     form_field: key.form_field.as_deref(),
                     check: key.check.as_deref(),
@@ -97,6 +138,28 @@ macro_rules! manifest_view {
         }
 
         fn oauth2(client: &$wit::Oauth2) -> $crate::manifest::Oauth2<'_> {
+            let $wit::Oauth2 {
+                provider: _,
+                authorization_url: _,
+                token_url: _,
+                refresh_url: _,
+                revocation: _,
+                scopes: _,
+                scope_separator: _,
+                scope_parameter: _,
+                authorization_parameters: _,
+                token_parameters: _,
+                pkce: _,
+                client_authentication: _,
+                token_pointer: _,
+                default_lifetime_seconds: _,
+                form_field: _,
+                revokes_replaced_grants: _,
+                identity: _,
+            } = client;
+            fn pairs(list: &[(String, String)]) -> Vec<(&str, &str)> {
+                list.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+            }
             $crate::manifest::Oauth2 {
                 provider: &client.provider,
                 authorization_url: &client.authorization_url,
@@ -107,7 +170,11 @@ macro_rules! manifest_view {
                         url.as_str()
                     }
                 }),
+                scopes: client.scopes.iter().map(String::as_str).collect(),
                 scope_separator: &client.scope_separator,
+                scope_parameter: &client.scope_parameter,
+                authorization_parameters: pairs(&client.authorization_parameters),
+                token_parameters: pairs(&client.token_parameters),
                 token_pointer: &client.token_pointer,
                 form_field: client.form_field.as_deref(),
                 identity: client.identity.as_ref().map(|identity| $crate::manifest::Identity {

@@ -141,7 +141,7 @@ fn with_secret(secret: Sealed) -> Details {
 async fn connect(store: &Store, vault: &Vault, number: usize) -> Integration {
     let (holder, user) = (holder(), format!("user {number}"));
     let secret = vault.seal(&holder.secret_context(&user), user.as_bytes()).await.unwrap();
-    store.connect_integration(&holder, &user, AuthType::OAuth2, with_secret(secret), Vec::new()).await.unwrap()
+    store.connect_integration(&holder, &user, AuthType::OAuth2, with_secret(secret), Vec::new(), None).await.unwrap()
 }
 
 async fn unseal_secret(vault: &Vault, integration: &Integration) -> Result<SecretSlice<u8>, VaultError> {

@@ -142,8 +142,14 @@ async fn a_secret_that_cannot_be_unsealed_is_left_unchanged_and_counted(site: Si
     connect(&machine.store, &vault, 1).await;
     let misplaced = vault.seal(&["another row"], b"secret").await.unwrap();
     let holder = holder();
-    let swapped =
-        machine.store.connect_integration(&holder, "user 2", AuthType::OAuth2, with_secret(misplaced), Vec::new());
+    let swapped = machine.store.connect_integration(
+        &holder,
+        "user 2",
+        AuthType::OAuth2,
+        with_secret(misplaced),
+        Vec::new(),
+        None,
+    );
     let swapped = swapped.await.unwrap();
     let outcome = machine.rotate_all().await;
     assert_eq!((outcome.resealed, outcome.unreadable, outcome.finished), (1, 1, true));

@@ -1,0 +1,124 @@
+//! Values of connectors' storage that a previous gateway stored without sealing them.
+
+use crate::connection::Durability;
+use crate::data_keys::Sealed;
+use crate::storage::{CONTEXT, StorageError, StorageScope};
+use crate::value::{Value, values};
+use crate::vault::Vault;
+use crate::{Store, StoreError};
+
+/// Number of values that are sealed in one transaction.
+const BATCH: u32 = 100;
+
+/// A value that is not sealed.
+struct PlainValue {
+    scope: StorageScope,
+    /// The key as the database has it: SQLite has text, and PostgreSQL has bytes.
+    key: Value,
+    value: Vec<u8>,
+}
+
+impl PlainValue {
+    fn id(&self) -> String {
+        match &self.key {
+            Value::Text(key) => self.scope.id_of(key.as_bytes()),
+            Value::Bytes(key) => self.scope.id_of(key),
+            _ => self.scope.id_of(b""),
+        }
+    }
+}
+
+impl Store {
+    /// Seals the values that are not sealed yet, and returns their number. A value that is set or
+    /// deleted at the same time keeps what the connector did.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer, or if a value cannot be sealed. Some values may then
+    /// be sealed already. The others stay readable, and the next run seals them.
+    pub async fn seal_plain_values(&self, vault: &Vault) -> Result<u64, StorageError> {
+        let mut total = 0;
+        loop {
+            let mut sealed = Vec::new();
+            for plain in self.plain_values().await? {
+                let id = plain.id();
+                let under_key = vault.seal(&[CONTEXT, &id], &plain.value).await?;
+                sealed.push((plain, id, under_key));
+            }
+            let written = self.replace_plain_values(sealed).await?;
+            if written == 0 {
+                return Ok(total);
+            }
+            total += written;
+        }
+    }
+
+    async fn plain_values(&self) -> Result<Vec<PlainValue>, StoreError> {
+        self.read(|connection| {
+            let rows = connection.query(
+                "SELECT connector, integration, key, value FROM connector_storage WHERE data_key IS NULL LIMIT $1",
+                values![BATCH],
+            )?;
+            let read = rows.into_iter().map(|mut row| {
+                let scope = StorageScope { connector: row.read()?, partition: row.read()? };
+                Ok(PlainValue { scope, key: row.read()?, value: row.read()? })
+            });
+            read.collect()
+        })
+        .await
+    }
+
+    async fn replace_plain_values(&self, sealed: Vec<(PlainValue, String, Sealed)>) -> Result<u64, StoreError> {
+        if sealed.is_empty() {
+            return Ok(0);
+        }
+        self.write(Durability::PowerLoss, move |connection| {
+            sealed.iter().try_fold(0, |written, (plain, id, sealed)| {
+                let PlainValue { scope: StorageScope { connector, partition }, key, value } = plain;
+                let replaced = connection.execute(
+                    "UPDATE connector_storage SET id = $1, data_key = $2, value = $3
+                     WHERE connector = $4 AND integration = $5 AND key = $6 AND data_key IS NULL AND value = $7",
+                    values![id, &sealed.key_id, &sealed.bytes, connector, partition, key.clone(), value],
+                )?;
+                Ok(written + replaced)
+            })
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Site, on_every_database};
+
+    on_every_database!(values_of_a_previous_gateway_are_readable_and_are_sealed_once);
+
+    async fn values_of_a_previous_gateway_are_readable_and_are_sealed_once(site: Site) {
+        let (store, vault) = (&site.store, site.vault().await);
+        let scope = |partition: &str| StorageScope { connector: "demo".to_owned(), partition: partition.to_owned() };
+        let keys: Vec<String> = (0..BATCH + 1).map(|number| format!("\0é {number}")).collect();
+        for key in &keys {
+            store.storage_set(&vault, &scope("1"), key, b"new".to_vec(), None).await.unwrap();
+        }
+        store.storage_set(&vault, &scope("2"), "key", b"sealed".to_vec(), None).await.unwrap();
+        // As migration 8 left them.
+        let plain = store.write(Durability::ProcessKill, |connection| {
+            connection.execute(
+                "UPDATE connector_storage SET id = NULL, data_key = NULL, value = $1 WHERE integration = '1'",
+                values![&b"older".to_vec()],
+            )
+        });
+        assert_eq!(plain.await.unwrap(), u64::from(BATCH + 1));
+        assert_eq!(store.storage_get(&vault, &scope("1"), &keys[0]).await.unwrap().unwrap(), b"older");
+
+        assert_eq!(store.seal_plain_values(&vault).await.unwrap(), u64::from(BATCH + 1));
+        assert_eq!(store.seal_plain_values(&vault).await.unwrap(), 0);
+        let left = "SELECT count(*) FROM connector_storage WHERE data_key IS NULL OR value = $1";
+        let left = store.read(move |connection| connection.one::<u64>(left, values![&b"older".to_vec()]));
+        assert_eq!(left.await.unwrap(), 0);
+        for key in &keys {
+            assert_eq!(store.storage_get(&vault, &scope("1"), key).await.unwrap().unwrap(), b"older");
+        }
+        assert_eq!(store.storage_get(&vault, &scope("2"), "key").await.unwrap().unwrap(), b"sealed");
+    }
+}
