@@ -37,9 +37,7 @@ pub(crate) fn content(input: CopyContent) -> Result<Outcome, Fault> {
     let mut reader = Reader { content: &source, range, same_document, skipped: Vec::new() };
     let mut flow = reader.flow()?;
     let skipped = reader.skipped;
-    if place.is_some_and(|place| place.before_tab) {
-        drop_last_bullet(&mut flow);
-    }
+    drop_empty_end(&mut flow);
     if is_empty(&flow) {
         return Err(Fault::invalid_input(
             "/start_index",
@@ -79,13 +77,13 @@ pub(crate) fn content(input: CopyContent) -> Result<Outcome, Fault> {
     })
 }
 
-/// Removes the last item if it has no text and would continue with the text at the place, which
-/// begins with a tab: Google would take the tab as the level of the item.
-fn drop_last_bullet(flow: &mut Flow) {
+/// Makes an empty last paragraph without line end a part of the paragraph at the place, which keeps
+/// its style. There is no text to which its style could be given, and Google would take a tab at the
+/// place as the level of an item.
+fn drop_empty_end(flow: &mut Flow) {
     if flow.ending == Ending::Shared
         && let Some(Block::Paragraph(paragraph)) = flow.blocks.last_mut()
-        && paragraph.item.is_some()
-        && paragraph.has_only_tabs()
+        && (paragraph.is_empty() || (paragraph.item.is_some() && paragraph.has_only_tabs()))
     {
         *paragraph = Paragraph::default();
         flow.ending = Ending::Part;

@@ -13,8 +13,6 @@ pub(crate) struct Place {
     pub(crate) start: i64,
     /// Number of tabs that the paragraph begins with, before the place.
     pub(crate) tabs: i64,
-    /// `true` if a tab follows the place.
-    pub(crate) before_tab: bool,
 }
 
 impl Place {
@@ -26,10 +24,10 @@ impl Place {
         let Some(element) = content.elements.item(content.first_after(at)) else { return Ok(None) };
         let text = element.text();
         let Some((start, lines)) = paragraph(Element::read(&text)?, at) else { return Ok(None) };
-        let mut place = Self { start, tabs: 0, before_tab: false };
+        let mut place = Self { start, tabs: 0 };
         let mut is_beginning = true;
         for part in lines.elements {
-            if part.start_index > at {
+            if part.start_index >= at {
                 break;
             }
             let mut index = part.start_index;
@@ -37,7 +35,6 @@ impl Place {
             is_beginning &= text.is_some();
             for character in text.as_deref().unwrap_or_default().chars() {
                 if index >= at {
-                    place.before_tab = index == at && character == '\t';
                     break;
                 }
                 is_beginning &= character == '\t';

@@ -146,6 +146,16 @@ fn an_item_that_continues_a_paragraph_keeps_its_level() {
 }
 
 #[test]
+fn an_empty_item_without_its_line_end_changes_nothing_at_the_place() {
+    let item = |text: &str| (json!({"bullet": {"listId": "kix.c"}}), [(json!(text), json!({}))]);
+    let ((first, one), (second, tab)) = (item("one"), item("\t"));
+    let source = Source::new().paragraph(first, &one).paragraph(second, &tab);
+    let end = json!({"end_index": source.index - 1});
+    assert_eq!(into("😀", &source, end.clone()).0, ["1.0 BULLET_DISC_CIRCLE_SQUARE one", "😀"]);
+    assert_eq!(into("\tx", &source, end).0, ["1.0 BULLET_DISC_CIRCLE_SQUARE one", "\tx"]);
+}
+
+#[test]
 fn lists_keep_their_levels_and_kinds() {
     let item = |list: &str, level: usize| match level {
         0 => json!({"bullet": {"listId": list}}),
