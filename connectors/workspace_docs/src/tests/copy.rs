@@ -151,8 +151,8 @@ fn an_empty_item_without_its_line_end_changes_nothing_at_the_place() {
     let ((first, one), (second, tab)) = (item("one"), item("\t"));
     let source = Source::new().paragraph(first, &one).paragraph(second, &tab);
     let end = json!({"end_index": source.index - 1});
-    assert_eq!(into("😀", &source, end.clone()).0, ["1.0 BULLET_DISC_CIRCLE_SQUARE one", "😀"]);
-    assert_eq!(into("\tx", &source, end).0, ["1.0 BULLET_DISC_CIRCLE_SQUARE one", "\tx"]);
+    assert_eq!(into("😀", &source, end.clone()).0, ["1.0 BULLET_CHECKBOX one", "😀"]);
+    assert_eq!(into("\tx", &source, end).0, ["1.0 BULLET_CHECKBOX one", "\tx"]);
 }
 
 #[test]
