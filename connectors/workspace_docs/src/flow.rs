@@ -55,6 +55,13 @@ pub(crate) struct Item {
     pub(crate) preset: &'static str,
 }
 
+impl Item {
+    /// Number of tabs that set the level.
+    pub(crate) fn tabs(&self) -> i64 {
+        i64::try_from(self.level.min(LEVELS - 1)).unwrap_or_default()
+    }
+}
+
 /// Bullets of a list without numbers.
 pub(crate) const BULLETS: &str = "BULLET_DISC_CIRCLE_SQUARE";
 
@@ -93,6 +100,12 @@ impl Paragraph {
             Some(Piece::Text { text, style: last }) if last == style => text.push_str(&accepted),
             _ => self.pieces.push(Piece::Text { text: accepted, style: style.clone() }),
         }
+    }
+
+    /// Returns `true` if the paragraph has nothing but tabs.
+    pub(crate) fn has_only_tabs(&self) -> bool {
+        let is_tabs = |piece: &Piece| matches!(piece, Piece::Text { text, .. } if text.chars().all(|one| one == '\t'));
+        self.pieces.iter().all(is_tabs)
     }
 
     /// Returns `true` if the paragraph shows nothing.
