@@ -1,8 +1,8 @@
 //! The host names by which the routes of the operator may be called.
 //!
-//! A page in a browser can let its host name lead to the address of the gateway (DNS rebinding). The
-//! browser then takes the gateway for the server of the page. Such a call has the page's name in
-//! `Host`, so calls of the operator's routes must have a name of the gateway.
+//! A page in a browser can let its host name lead to the address of the gateway (DNS rebinding).
+//! The browser then takes the gateway for the server of the page. Such a call has the page's name
+//! in `Host`, so calls of the operator's routes must have a name of the gateway.
 
 use hyper::header::HOST;
 use hyper::http::request::Parts;
