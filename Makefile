@@ -46,7 +46,7 @@ export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 
 # Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, curl and git for the commands of the pages,
 # and Python and Node.js for the tools of the tests.
-PACKAGES := gcc g++ libc6-dev make curl git python3 python3-pip nodejs npm
+PACKAGES := gcc g++ libc6-dev make curl git python3 python3-pip python3-venv nodejs npm
 
 .PHONY: help setup build shipped guests run demo check languages frozen test test-unit test-sdks test-product test-conformance soak fuzz fuzz-api audit browser bench profile dist lint clean
 
@@ -101,7 +101,7 @@ test: build guests languages frozen test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) $(DE
 test-unit: setup ## Run the unit tests; T=name selects some
 	@tests/postgres.sh cargo test --workspace --lib $(T)
 
-test-sdks: $(NODE_TOOLS) ## Run the unit tests of the SDKs for JavaScript and Python
+test-sdks: $(NODE_TOOLS) $(SDK_JS)/connector.wit ## Run the unit tests of the SDKs for JavaScript and Python
 	@node --test --test-reporter=dot $(SDK_JS)/test/
 	@$(NODE_TOOLS)/node_modules/.bin/tsc --project $(SDK_JS)/test
 	@PYTHONPATH=$(SDK_PYTHON) python3 -m unittest discover --start-directory $(SDK_PYTHON)/tests
@@ -174,7 +174,11 @@ $(COMPONENTIZE_PY): $(SDK_PYTHON)/requirements.txt | setup
 	@python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --target $@.new --requirement $<
 	@mv $@.new $@
 
-target/languages/javascript%wasm: tests/languages/javascript/connector.js wit/connector.wit $(COMPONENTIZE_JS) $(wildcard $(SDK_JS)/bin/* $(SDK_JS)/src/*.js $(SDK_JS)/src/build/*)
+# npm packs no file from above the package, so the package has a copy of the contract.
+$(SDK_JS)/connector.wit: wit/connector.wit
+	@cp $< $@
+
+target/languages/javascript%wasm: tests/languages/javascript/connector.js $(SDK_JS)/connector.wit $(COMPONENTIZE_JS) $(wildcard $(SDK_JS)/bin/* $(SDK_JS)/src/*.js $(SDK_JS)/src/build/*)
 	@mkdir -p $(@D)
 	@node $(SDK_JS)/bin/connector-build.js $< --output $@ $(if $(findstring quickjs,$@),--engine quickjs)
 

@@ -86,7 +86,7 @@ pub use config::{Config, LogFormat, Oauth, OauthClient, environment};
 // Its connectors, and how they change.
 pub use registry::{
     Actor, AuthorSettings, ChangeError, Connector, GRANT_COMMAND, Installation, Operation, Refusal, Registry,
-    present_module, signature_of, try_schemas,
+    key_id_of_signature, present_module, signature_file, signature_fits, signature_of, try_schemas,
 };
 
 // What the admin routes send, which commands print.

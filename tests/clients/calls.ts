@@ -23,4 +23,8 @@ const refused = await client.POST("/connectors/dex_market_data/get_token_pools",
 const problem = refused.error as components["schemas"]["ValidationProblem"];
 assert.equal(problem.owner, "caller");
 assert.deepEqual(problem.errors?.map((error) => error.pointer), ["/chain_id"]);
+
+// An object whose members are free.
+const event: components["schemas"]["WorkspaceCalendarEventsInsertRequest"] = { calendar_id: "primary", body: { summary: "Lunch" } };
+assert(event.body);
 console.log("three calls");

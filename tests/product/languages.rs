@@ -56,6 +56,7 @@ impl World {
         self.file();
         self.faults();
         self.exceptions(place);
+        self.random_values();
     }
 
     fn identity_is_found(&self) {
@@ -102,11 +103,17 @@ impl World {
         assert_eq!(problem["candidates"], json!(["a"]), "{problem}");
     }
 
-    /// An exception is a defect: the caller learns its kind and place, the log has the stack.
+    /// An exception is a defect: the log has the stack, and an admin who debugs learns its kind and
+    /// place.
     fn exceptions(&self, place: &str) {
         let problem = self.call("broken", json!({})).problem(500, "connector-failed");
-        let detail = problem["detail"].as_str().unwrap();
-        assert!(detail.contains("Error: ") && detail.contains(place), "{problem}");
+        let detail = "The connector has a defect. Its author finds the cause in the gateway's log.";
+        assert_eq!(problem["detail"], detail, "{problem}");
+        let path = format!("/connectors/{}/broken", self.identifier);
+        let debugged = self.client.request("POST", &path).header("X-Debug", "1").json(&json!({})).send();
+        let debugged = debugged.problem(500, "connector-failed");
+        let shown = debugged["detail"].as_str().unwrap();
+        assert!(shown.starts_with(detail) && shown.contains("Error: ") && shown.contains(place), "{shown}");
         let line = self.gateway.wait_for_log("the exception", |line| {
             line["level"] == "ERROR"
                 && line["operation"] == "broken"
@@ -114,6 +121,16 @@ impl World {
         });
         assert_eq!(line["request_id"], problem["instance"], "{line}");
         self.call("note", json!({"id": "after"})).ok();
+    }
+
+    /// Each call starts from the same memory, so random values would be the same in every call.
+    fn random_values(&self) {
+        let answer = self.call("random", json!({})).ok();
+        let errors = answer.as_array().unwrap();
+        assert!(!errors.is_empty());
+        for error in errors.iter().map(|error| error.as_str().unwrap()) {
+            assert!(error.contains("would give the same values in every call"), "{error}");
+        }
     }
 }
 

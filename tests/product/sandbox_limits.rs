@@ -93,6 +93,15 @@ fn output_has_a_limit_other_than_that_of_responses() {
 }
 
 #[test]
+fn a_limit_of_output_below_that_of_responses_leaves_room_for_responses() {
+    let upstream = Upstream::start();
+    upstream.reply("/large", Reply::json(json!({"text": "x".repeat(6 << 20)})));
+    let gateway = gateway(&upstream, "limits.response_mb = 8\nlimits.output_mb = 1");
+    let hoard = json!({"path": "/large", "count": 1, "form": "bytes", "keep": false});
+    assert_eq!(gateway.call("hostile/hoard_bodies", hoard).ok(), json!({"kept": 0}));
+}
+
+#[test]
 fn a_huge_log_is_cut_and_the_invocation_continues() {
     let gateway = gateway(&Upstream::start(), "");
     let answer = gateway.call("hostile/huge_log", json!({"lines": 1000}));

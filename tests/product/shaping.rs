@@ -29,6 +29,27 @@ fn fields_of_the_items_of_a_list_are_chosen_by_dotted_paths() {
 }
 
 #[test]
+fn a_field_that_keeps_nothing_is_named_in_a_header() {
+    let (gateway, _service) = market();
+    let unmatched = |fields: Value| {
+        let answer = search(&gateway, json!({"response_fields": fields}));
+        answer.ok();
+        answer.header("x-response-fields-unmatched").to_owned()
+    };
+    assert_eq!(unmatched(json!(["pairs.pairAddress", "pairs"])), "");
+    assert_eq!(
+        unmatched(json!(["pairs.pairAdress", "pairs.dexId", "zzz"])),
+        r#""pairs.pairAdress";nearest="pairs.pairAddress", "zzz""#
+    );
+    // A path inside of a value that another path keeps whole.
+    assert_eq!(
+        unmatched(json!(["pairs", "pairs.baseTokn.symbol"])),
+        r#""pairs.baseTokn.symbol";nearest="pairs.baseToken""#
+    );
+    assert_eq!(search(&gateway, json!({})).header("x-response-fields-unmatched"), "");
+}
+
+#[test]
 fn a_bare_list_is_shaped_like_one_inside_an_object() {
     let (gateway, _service) = market();
     let body = json!({

@@ -1,4 +1,5 @@
-//! A TCP proxy that a test can cut or hold, as a network or a server that fails or does not respond.
+//! A TCP proxy that a test can cut or hold, as a network or a server that fails or does not
+//! respond.
 
 use std::io;
 use std::net::SocketAddr;

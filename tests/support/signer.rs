@@ -33,6 +33,11 @@ impl Signer {
         file.lines().nth(1).unwrap().to_owned()
     }
 
+    /// The file with the public key.
+    pub fn public_key_file(&self) -> PathBuf {
+        self.folder.path().join("key.pub")
+    }
+
     /// The key's id, as the first line of its file has it. Some versions of `minisign` write
     /// leading zeros.
     ///

@@ -178,7 +178,7 @@ connector! {
 
     /// Number of posts that match a search, over time
     tweet_counts: GET api "/tweets/counts/recent" {
-        query: string(..=512),
+        query: string(1..=512),
         granularity?: string one_of ["minute", "hour", "day"] default "hour",
         ..period,
         next_token?: string,

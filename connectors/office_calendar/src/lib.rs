@@ -95,10 +95,13 @@ connector! {
 
     /// Events between start and end, including occurrences, exceptions and single instances
     ///
-    /// Microsoft returns 10 events, unless `$top` sets another number.
+    /// Microsoft returns 10 events, unless `$top` sets another number. It takes a time without an
+    /// offset as UTC.
     list_events_in_time_range: GET graph "/me/calendarView" {
-        start_date_time: string as "startDateTime" format "date-time",
-        end_date_time: string as "endDateTime" format "date-time",
+        /// date and time in ISO 8601, with or without an offset
+        start_date_time: string as "startDateTime",
+        /// date and time in ISO 8601, with or without an offset
+        end_date_time: string as "endDateTime",
         ..list,
         ..preferences,
     }
@@ -181,15 +184,27 @@ fn changes_something(input: &UpdateCalendar) -> Result<(), Fault> {
 }
 
 fn ends_after_start(input: &ListEventsInTimeRange) -> Result<(), Fault> {
-    // Microsoft takes a time without an offset as UTC, and refuses text that is not a time.
-    let parse = |text: &str| OffsetDateTime::parse(text, &Rfc3339).ok();
-    let time = |text: &str| parse(text).or_else(|| parse(&format!("{text}Z")));
-    match (time(&input.start_date_time), time(&input.end_date_time)) {
-        (Some(start), Some(end)) if end < start => {
-            Err(Fault::invalid_input("/end_date_time", "Give an end that is not before `start_date_time`."))
-        }
-        _ => Ok(()),
+    let time = |field: &str, text: &str| {
+        let detail = "Give a date and time such as 2026-03-01T09:30:00Z. Without an offset it is UTC.";
+        parse_time(text).ok_or_else(|| Fault::invalid_input(field, detail))
+    };
+    let start = time("/start_date_time", &input.start_date_time)?;
+    if time("/end_date_time", &input.end_date_time)? < start {
+        return Err(Fault::invalid_input("/end_date_time", "Give an end that is not before `start_date_time`."));
     }
+    Ok(())
+}
+
+/// Reads a time as Microsoft does: the offset, the seconds, and the time of the day are optional.
+fn parse_time(text: &str) -> Option<OffsetDateTime> {
+    /// Length of `2026-03-01T09:30`.
+    const MINUTES: usize = 16;
+    let mut text = if text.len() == "2026-03-01".len() { format!("{text}T00:00") } else { text.to_owned() };
+    if text.as_bytes().get(MINUTES) != Some(&b':') && text.is_char_boundary(MINUTES) {
+        text.insert_str(MINUTES, ":00");
+    }
+    let parse = |text: &str| OffsetDateTime::parse(text, &Rfc3339).ok();
+    parse(&text).or_else(|| parse(&format!("{text}Z")))
 }
 
 #[cfg(test)]

@@ -134,9 +134,16 @@ fn a_range_ends_after_its_start() {
         ("2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z"),
         ("2026-03-01T00:00:00+01:00", "2026-03-01T00:00:00Z"),
         ("2026-03-01T00:00:00", "2026-03-01T00:00:00.5"),
-        ("tomorrow", "today"),
+        ("2026-03-01", "2026-03-01T00:00"),
+        ("2026-03-01T00:00+01:00", "2026-03-01T00:00:00.0000000"),
     ] {
         assert!(path("list_events_in_time_range", &input(start, end)).starts_with("/me/calendarView?startDateTime="));
+    }
+    for text in
+        ["tomorrow", "", "2026-03", "2026-02-30", "2026-03-01T25:00:00Z", "01.03.2026 9:30", "2026-03-01T09:3é:00"]
+    {
+        assert_eq!(refused("list_events_in_time_range", &input(text, "2026-03-01")), "/start_date_time", "{text}");
+        assert_eq!(refused("list_events_in_time_range", &input("2026-03-01", text)), "/end_date_time", "{text}");
     }
 }
 

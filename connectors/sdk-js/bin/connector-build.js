@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 
-import { build } from "../src/build/index.js";
+import { refusal } from "../src/build/node.js";
 
 /** The engine that the project's package.json names: `"connector": { "engine": "quickjs" }`. */
 async function engineOf(folder) {
@@ -20,6 +20,10 @@ async function engineOf(folder) {
 const USAGE = "usage: connector-build SOURCE [--output FILE] [--engine spidermonkey|quickjs]";
 
 try {
+  const refused = refusal(process.versions.node);
+  if (refused) throw new Error(refused);
+  // The packages that build cannot even be imported by an older Node.js.
+  const { build } = await import("../src/build/index.js");
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: { output: { type: "string", short: "o" }, engine: { type: "string" } },

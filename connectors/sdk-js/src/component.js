@@ -11,8 +11,10 @@ import * as storage from "gateway:connector/storage@1.0.0";
 import { setHost } from "./host.js";
 import { faultOf, outcome } from "./outcome.js";
 import { placesIn } from "./places.js";
+import { refuseRandomValues } from "./random.js";
 import { Table } from "./table.js";
 
+refuseRandomValues();
 setHost({ http, Document, storage, config, log, clock, progress });
 
 export function component(table, lines) {

@@ -51,11 +51,16 @@ export function entries(names, modifiers = {}) {
   const found = names.flatMap((name) =>
     typeof name === "string" ? [{ name }] : Object.entries(name).map(([name, values]) => ({ name, values })),
   );
+  const twice = found.find(({ name }, index) => found.findIndex((known) => known.name === name) !== index);
+  if (twice) throw new Mistake(`the entry \`${twice.name}\` is there twice`);
   return new Field("entries", modifiers, LISTS, { entries: found });
 }
 
 /** The fields of an object literal, in their order, with names and `optional`. */
 export function named(fields) {
+  const declared = Object.keys(fields).map((key) => key.replace(/\?$/, ""));
+  const twice = declared.find((name, index) => declared.indexOf(name) !== index);
+  if (twice !== undefined) throw new Mistake(`\`${twice}\` is declared twice`);
   return Object.entries(fields).map(([key, field]) => {
     const optional = key.endsWith("?");
     const name = optional ? key.slice(0, -1) : key;

@@ -154,7 +154,10 @@ export class Response {
     return this.handle.header(name)[0];
   }
 
-  /** The address in a header, for `Request.follow`; `undefined` if it is absent. */
+  /**
+   * The address in a header, for `Request.follow`; `undefined` if it is absent. For `link`, the
+   * address of the link with the relation `next`.
+   */
   headerLink(name) {
     return calling(() => this.handle.headerLink(name)) ?? undefined;
   }

@@ -90,11 +90,11 @@ function fileOf({ content, file_name, content_type, members, digest, max_bytes }
 
 /**
  * The fault of anything that was thrown. For a JavaScript exception, `report` gets its text with
- * file and line.
+ * file and line. Callers get the first line of a defect. The others are for admins.
  */
 export function faultOf(error, report) {
   if (error instanceof Fault) return { tag: error.tag, val: error.val };
   if (error instanceof HttpError) return { tag: "http", val: error.error };
   const { text, place } = report(error);
-  return { tag: "failed", val: `The connector has a defect: ${text}${place ? `, at ${place}` : ""}. The gateway's log has more.` };
+  return { tag: "failed", val: `The connector has a defect. Its author finds the cause in the gateway's log.\n${text}${place ? `, at ${place}` : ""}` };
 }

@@ -4,6 +4,7 @@ import { encode, encodeName } from "./encoding.js";
 import { fieldSchema, named, schemaOf, string } from "./fields.js";
 import { Mistake, only } from "./mistake.js";
 import { integer as plainInteger, members as jsonMembers, items as jsonItems, scalar } from "./reader.js";
+import { checkSentNames } from "./sent_names.js";
 import { Setting } from "./thin.js";
 
 const CLAUSES = [
@@ -50,8 +51,15 @@ export function operation(table, name, row) {
   if (!EFFECTS.includes(effect)) throw new Mistake("an effect is `read`, `write` or `destructive`");
   if (clauses.rate_limit !== undefined && !(clauses.rate_limit in table.rateLimits)) throw new Mistake(`there is no rate limit \`${clauses.rate_limit}\``);
   const declared = named(clauses.fields ?? {});
+  checkBackground(clauses, declared);
   const { fields, wire } = action.method ? requestOf(table, action, clauses, declared) : { fields: declared };
   return { name, ...clauses, effect, fields, run: action.run, request: wire, via: clauses.via ?? table.via, schema: schemaOf(fields) };
+}
+
+/** The gateway reads the field by which callers wait. */
+function checkBackground({ background }, fields) {
+  if (!background || fields.some((field) => field.name === "waiting" && field.kind === "boolean")) return;
+  throw new Mistake('a row with `background` has the field `"waiting?": boolean({ default: false })`, by which callers wait');
 }
 
 function requestOf(table, { method, upstream, path }, clauses, declared) {
@@ -71,6 +79,7 @@ function requestOf(table, { method, upstream, path }, clauses, declared) {
     defaultQuery: defaultQuery(clauses),
     headers: table.headers,
   };
+  checkSentNames(wire.fields);
   wire.body = body(wire.fields, fields, clauses.fixed_body ?? {});
   return { fields, wire };
 }
@@ -112,6 +121,7 @@ function wireField(table, field) {
     upstreamName,
     // A dotted name is a path inside the body. Annotations such as
     // `@microsoft.graph.conflictBehavior` are names as they are.
+    isWhole: field.isWhole,
     bodyPath: upstreamName.startsWith("@") ? [upstreamName] : upstreamName.split("."),
     required: !field.optional,
     integer: (field.item?.kind ?? kind) === "integer",

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 
 import { setHost } from "./host.js";
 import { HttpError } from "./http.js";
+import { nextOf } from "./link.js";
 import { Fault } from "./outcome.js";
 import { items, members, scalar } from "./reader.js";
 import { Recording } from "./recording.js";
@@ -153,7 +154,8 @@ class StandInResponse {
   }
 
   headerLink(name) {
-    return this.header(name)[0];
+    const values = this.header(name);
+    return name.toLowerCase() === "link" ? nextOf(values) : values[0];
   }
 
   bodyLink(pointer) {

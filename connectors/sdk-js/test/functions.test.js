@@ -97,9 +97,9 @@ test("what a function returns is its answer", () => {
   assert.throws(() => outcome(Promise.resolve()), /not `async`/);
 });
 
-test("an exception is a defect of the connector with its place", () => {
+test("an exception is a defect of the connector, with its place in the line for admins", () => {
   const found = faultOf(new TypeError("x"), () => ({ text: "TypeError: x", place: "src/a.js:3" }));
-  assert.deepEqual(found, { tag: "failed", val: "The connector has a defect: TypeError: x, at src/a.js:3. The gateway's log has more." });
+  assert.deepEqual(found, { tag: "failed", val: "The connector has a defect. Its author finds the cause in the gateway's log.\nTypeError: x, at src/a.js:3" });
 });
 
 test("members of a fault are JSON", () => {

@@ -17,6 +17,10 @@ CONTRACT = Path(__file__).with_name("connector.wit")
 #: The module that componentize-py runs at the build. The directories of the sources have other
 #: names in the component.
 ENTRY = """
+from connector_sdk.randomness import refuse_random_values
+
+refuse_random_values()
+
 import {module} as author
 from connector_sdk.component import component
 

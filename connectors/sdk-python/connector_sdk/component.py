@@ -55,7 +55,10 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
 
 
 def _defect(error: Exception, place_of: Callable[[str], str | None]) -> str:
-    """The text for the caller. The log gets the stack trace, because a trap would lose it."""
+    """The text of a defect: its first line is for callers, the other for admins.
+
+    The log gets the stack trace, because a trap would lose it.
+    """
     text = f"{type(error).__name__}: {error}"
     # The module `traceback` would look for the source files, which the component does not have.
     places = []
@@ -67,7 +70,7 @@ def _defect(error: Exception, place_of: Callable[[str], str | None]) -> str:
         entry = entry.tb_next
     log.write(log.Level.ERROR, "\n".join([text, *(f"    at {place}" for place in places)]))
     where = f", at {places[0]}" if places else ""
-    return f"The connector has a defect: {text}{where}. The gateway's log has more."
+    return f"The connector has a defect. Its author finds the cause in the gateway's log.\n{text}{where}"
 
 
 def _request(request: Request) -> http.Request:

@@ -138,6 +138,9 @@ def entries(*names: str | Mapping[str, list[str]], **modifiers: Unpack[Lists]) -
     found: list[tuple[str, list[str] | None]] = []
     for name in names:
         found.extend([(name, None)] if isinstance(name, str) else name.items())
+    for index, (entry, _) in enumerate(found):
+        if any(known == entry for known, _ in found[:index]):
+            raise Mistake(f"the entry `{entry}` is there twice")
     return Field("entries", modifiers, Lists, entries=found)
 
 
@@ -150,6 +153,8 @@ def named(fields: Mapping[str, Field]) -> list[Field]:
             raise Mistake(f"`{name}` has no type; write a type such as `string()`")
         if not re.fullmatch(r"[a-zA-Z0-9_]{1,64}", name):
             raise Mistake(f"the name of a field is 1 to 64 of `a-z`, `A-Z`, `0-9` and `_`, not `{name}`")
+        if any(known.name == name for known in found):
+            raise Mistake(f"`{name}` is declared twice")
         field = copy(declared)
         field.name, field.optional = name, key.endswith("?")
         if "default" in field and not field.optional:

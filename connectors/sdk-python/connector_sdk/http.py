@@ -148,7 +148,10 @@ class Response:
         return next(iter(self.handle.header(name)), None)
 
     def header_link(self, name: str) -> Any:
-        """The address in a header, for `Request.follow`; `None` if it is absent."""
+        """The address in a header, for `Request.follow`; `None` if it is absent.
+
+        For `link`, the address of the link with the relation `next`.
+        """
         return host().calling(self.handle.header_link, name)
 
     def body_link(self, pointer: str) -> Any:

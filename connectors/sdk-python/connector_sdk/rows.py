@@ -14,6 +14,7 @@ from .encoding import encode, encode_name
 from .fields import Field, named, string
 from .http import Request
 from .mistake import Mistake, only
+from .sent_names import check_sent_names
 from .thin import Header, Piece, Setting, Wire, WireField
 
 Effect = Literal["read", "write", "destructive"]
@@ -150,6 +151,7 @@ def request(context: Context, name: str, row: Row) -> Operation:
         default_query=_default_query(clauses),
         headers=context.headers,
     )
+    check_sent_names(wire.fields)
     _set_body(wire, fields, clauses.get("fixed_body", {}))
     effect = clauses.get("effect", row.effect)
     return Operation(name, row.doc, effect, clauses, fields, wire=wire, via=clauses.get("via", context.via))
@@ -164,6 +166,15 @@ def _check(context: Context, name: str, doc: str | None, clauses: Clauses) -> No
         raise Mistake("say what the operation does: in the third argument of a row, or in the docstring of a function")
     if "rate_limit" in clauses and clauses["rate_limit"] not in context.rate_limits:
         raise Mistake(f"there is no rate limit `{clauses['rate_limit']}`")
+    if clauses.get("background"):
+        _check_background(clauses.get("fields", {}))
+
+
+def _check_background(fields: Mapping[str, Field]) -> None:
+    """The gateway reads the field by which callers wait."""
+    found = next((field for key, field in fields.items() if key.removesuffix("?") == "waiting"), None)
+    if not isinstance(found, Field) or found.kind != "boolean":
+        raise Mistake('a row with `background` has the field `"waiting?": boolean(default=False)`, by which callers wait')
 
 
 def _placed(field: Field, method: str, names: list[str]) -> Field:
@@ -220,6 +231,7 @@ def _wire_field(context: Context, field: Field) -> WireField:
         # A dotted name is a path inside the body. Annotations such as
         # `@microsoft.graph.conflictBehavior` are names as they are.
         body_path=[upstream_name] if upstream_name.startswith("@") else upstream_name.split("."),
+        whole=field.whole,
         required=not field.optional,
         integer=(field.item or field).kind == "integer",
         joined=joined,

@@ -13,6 +13,7 @@ from typing import Any
 from . import reader
 from .host import set_host
 from .http import HttpError, Request
+from .link import next_of
 from .outcome import Fault
 from .recording import Recording
 from .table import Connector
@@ -164,7 +165,8 @@ class _Response:
         return [value for known, value in pairs if known.lower() == name.lower()]
 
     def header_link(self, name: str) -> str | None:
-        return next(iter(self.header(name)), None)
+        values = self.header(name)
+        return next_of(values) if name.lower() == "link" else next(iter(values), None)
 
     def body_link(self, pointer: str) -> str | None:
         found = self.document().pointer(pointer)

@@ -22,6 +22,8 @@ class WireField:
     location: str
     upstream_name: str
     body_path: list[str]
+    #: The field is the whole body.
+    whole: bool
     required: bool
     integer: bool
     #: The separator of a list. `None`: each item is a separate parameter, or the list is JSON in a

@@ -231,6 +231,7 @@ impl Response {
     }
 
     /// The address in a header, for example `location`. `None` if the response has no such header.
+    /// For `link`, the address of the link with the relation `next` (RFC 8288).
     ///
     /// # Errors
     /// [`Error`] if the value is not an address that the gateway may follow.

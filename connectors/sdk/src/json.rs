@@ -123,6 +123,12 @@ pub fn with_member(text: &str, name: &str, value: &str) -> Option<String> {
     Some(json)
 }
 
+/// Appends text as the content of a JSON string, with escapes and without quotes. Long text can be
+/// written in pieces.
+pub fn push_escaped(json: &mut String, text: &str) {
+    reader::push_escaped(json, text);
+}
+
 /// Text as a JSON string, with quotes and escapes.
 #[must_use]
 pub fn quoted(text: &str) -> String {
@@ -135,7 +141,7 @@ pub fn quoted(text: &str) -> String {
 mod tests {
     use std::borrow::Cow;
 
-    use super::{items, members, quoted, string, with_member};
+    use super::{items, members, push_escaped, quoted, string, with_member};
 
     #[test]
     fn a_member_is_set_and_the_others_stay() {
@@ -158,6 +164,10 @@ mod tests {
     #[test]
     fn text_is_quoted() {
         assert_eq!(quoted("a \"b\"\n"), r#""a \"b\"\n""#);
+        let mut json = "\"".to_owned();
+        push_escaped(&mut json, "é\\\r\t\u{8}");
+        push_escaped(&mut json, "\u{c}\0\u{1f}\u{7f}😀");
+        assert_eq!(json, "\"é\\\\\\r\\t\\b\\f\\u0000\\u001f\u{7f}😀");
     }
 
     #[test]

@@ -62,24 +62,33 @@ pub(crate) fn integer(text: &str) -> Option<Cow<'_, str>> {
 /// Appends `text` as a JSON string.
 pub(crate) fn push_quoted(json: &mut String, text: &str) {
     json.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => json.push_str("\\\""),
-            '\\' => json.push_str("\\\\"),
-            '\n' => json.push_str("\\n"),
-            '\r' => json.push_str("\\r"),
-            '\t' => json.push_str("\\t"),
-            '\u{8}' => json.push_str("\\b"),
-            '\u{c}' => json.push_str("\\f"),
-            control if control < ' ' => {
-                json.push_str("\\u00");
-                json.extend(char::from_digit(control as u32 >> 4, 16));
-                json.extend(char::from_digit(control as u32 & 15, 16));
-            }
-            other => json.push(other),
-        }
-    }
+    push_escaped(json, text);
     json.push('"');
+}
+
+/// Appends `text` as the content of a JSON string.
+pub(crate) fn push_escaped(json: &mut String, text: &str) {
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) {
+        let (plain, special) = rest.split_at(at);
+        json.push_str(plain);
+        match special.as_bytes().first().copied().unwrap_or_default() {
+            b'"' => json.push_str("\\\""),
+            b'\\' => json.push_str("\\\\"),
+            b'\n' => json.push_str("\\n"),
+            b'\r' => json.push_str("\\r"),
+            b'\t' => json.push_str("\\t"),
+            0x08 => json.push_str("\\b"),
+            0x0C => json.push_str("\\f"),
+            control => {
+                json.push_str("\\u00");
+                json.extend(char::from_digit(u32::from(control) >> 4, 16));
+                json.extend(char::from_digit(u32::from(control) & 15, 16));
+            }
+        }
+        rest = special.get(1..).unwrap_or_default();
+    }
+    json.push_str(rest);
 }
 
 /// The text without blanks between its tokens, and with strings as [`push_quoted`] writes them: the

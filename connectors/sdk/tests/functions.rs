@@ -193,6 +193,20 @@ fn a_function_follows_the_links_of_responses() {
 }
 
 #[test]
+fn the_next_page_is_found_in_the_header_link_as_in_the_other_languages() {
+    let cases: serde_json::Value = serde_json::from_str(include_str!("shared/links.json")).expect("it is JSON");
+    for case in cases.as_array().expect("a list") {
+        let values = case["values"].as_array().into_iter().flatten().filter_map(serde_json::Value::as_str);
+        let answer = values.fold(Answer::json(200, "{}"), |answer, value| answer.header("Link", value));
+        let gateway = Gateway::new().answer(answer);
+        let response = http::send(Request::get("api", "/a")).expect("a response");
+        let next = response.header_link("link").expect("a link");
+        assert_eq!(next.as_ref().map(|link| link.address()), case["next"].as_str(), "{case}");
+        drop(gateway);
+    }
+}
+
+#[test]
 fn an_absent_link_is_none_and_a_value_that_is_no_address_is_an_error() {
     let gateway = Gateway::new()
         .answer(Answer::json(201, r#"{"next":1}"#).header("Location", "/a"))

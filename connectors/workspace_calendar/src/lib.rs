@@ -177,7 +177,7 @@ connector! {
         ..calendar,
         event_id: string,
         /// calendar id of the target
-        destination: string in query,
+        destination: string(1..) in query,
         ..notifications,
     }
     example { calendar_id: "primary", event_id: "abc123def456", destination: "team@group.calendar.google.com" };
@@ -185,7 +185,7 @@ connector! {
     /// Create an event from one line of text
     events_quick_add: POST api "/calendars/{calendar_id}/events/quickAdd" {
         ..calendar,
-        text: string in query,
+        text: string(1..) in query,
         ..notifications,
     }
     example { calendar_id: "primary", text: "Lunch with Kim tomorrow 12:30" };

@@ -103,6 +103,22 @@ impl Content {
         Ok(Self { document, elements, end, lists, inline_objects })
     }
 
+    /// The number of the first element that ends after an index. Elements are in the order of their
+    /// indices.
+    pub(crate) fn first_after(&self, at: i64) -> u32 {
+        let (mut low, mut high) = (0, self.elements.length());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let end = self.elements.item(middle).and_then(|element| index(&element, "/endIndex"));
+            if end.unwrap_or_default() <= at {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
     /// The revision that was read. Google gives it to users who may change the document.
     pub(crate) fn revision(&self) -> Option<String> {
         self.document.string("/revisionId")

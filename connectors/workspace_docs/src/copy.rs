@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use crate::CopyContent;
 use crate::batch::{self, Change, Content, Location, Range};
-use crate::flow::{Block, Flow};
+use crate::flow::{Block, Flow, Item};
 use crate::layout::{self, Counts, Surroundings};
+use crate::place::Place;
 use crate::source::{Reader, Skipped};
 
 #[derive(Serialize)]
@@ -30,6 +31,7 @@ pub(crate) fn content(input: CopyContent) -> Result<Outcome, Fault> {
     };
     let destination = destination.as_ref().unwrap_or(&source);
     check(&input, source.end, destination.end)?;
+    let place = Place::find(destination, input.destination_index, "destination_index")?;
 
     let range = Range { start_index: input.start_index, end_index: input.end_index };
     let mut reader = Reader { content: &source, range, same_document, skipped: Vec::new() };
@@ -48,7 +50,15 @@ pub(crate) fn content(input: CopyContent) -> Result<Outcome, Fault> {
         // The page break, and the line end that Google inserts after it.
         at += 2;
     }
-    let layout = layout::write(flow, at, Surroundings::Styled);
+    let mut surroundings = Surroundings::Styled;
+    if let Some(place) = place.filter(|place| !input.add_page_break && place.start < at)
+        && let Some(Block::Paragraph(paragraph)) = flow.blocks.first()
+        && let Some(item) = &paragraph.item
+    {
+        surroundings = Surroundings::Leveled;
+        at += set_level(place, item, &mut changes);
+    }
+    let layout = layout::write(flow, at, surroundings);
     changes.extend(layout.changes);
     let response = batch::apply(
         "destination_id",
@@ -64,6 +74,21 @@ pub(crate) fn content(input: CopyContent) -> Result<Outcome, Fault> {
         skipped,
         revision_id: batch::revision(&response),
     })
+}
+
+/// Sets the level of an item that continues a paragraph of the destination. Google takes the level
+/// of an item from the tabs at the beginning of its paragraph. Returns the number of indices by
+/// which the place moves.
+fn set_level(place: Place, item: &Item, changes: &mut Vec<Change>) -> i64 {
+    let missing = item.tabs() - place.tabs;
+    if missing > 0 {
+        let location = Location { index: place.start };
+        changes.push(Change::InsertText { location, text: "\t".repeat(usize::try_from(missing).unwrap_or_default()) });
+    } else if missing < 0 {
+        let range = Range { start_index: place.start, end_index: place.start - missing };
+        changes.push(Change::DeleteContentRange { range });
+    }
+    missing
 }
 
 /// Checks the indices by the ends of the two bodies.

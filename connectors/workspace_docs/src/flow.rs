@@ -55,6 +55,13 @@ pub(crate) struct Item {
     pub(crate) preset: &'static str,
 }
 
+impl Item {
+    /// Number of tabs that set the level.
+    pub(crate) fn tabs(&self) -> i64 {
+        i64::try_from(self.level.min(LEVELS - 1)).unwrap_or_default()
+    }
+}
+
 /// Bullets of a list without numbers.
 pub(crate) const BULLETS: &str = "BULLET_DISC_CIRCLE_SQUARE";
 

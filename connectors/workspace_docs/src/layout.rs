@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::batch::{Change, Image, Location, Range};
-use crate::flow::{Block, Ending, Flow, Item, LEVELS, Paragraph, Piece, Table, units};
+use crate::flow::{Block, Ending, Flow, Item, Paragraph, Piece, Table, units};
 
 /// The changes that write a flow.
 #[derive(Default)]
@@ -41,11 +41,15 @@ pub(crate) enum Surroundings {
     Plain,
     /// Any style. Inserted text inherits it, so the style is reset.
     Styled,
+    /// As `Styled`. The first item continues a paragraph, which already begins with the tabs that
+    /// set the item's level.
+    Leveled,
 }
 
 /// Makes the changes that write a flow at an index of the document.
 pub(crate) fn write(flow: Flow, at: i64, surroundings: Surroundings) -> Layout {
-    let mut walk = Walk { at, cursor: at, ending: flow.ending, ..Walk::default() };
+    let has_level = surroundings == Surroundings::Leveled;
+    let mut walk = Walk { at, cursor: at, ending: flow.ending, has_level, ..Walk::default() };
     let paragraphs = flow.blocks.iter().filter(|block| matches!(block, Block::Paragraph(_))).count();
     walk.counts.paragraphs = paragraphs;
     let mut remaining = paragraphs;
@@ -67,6 +71,8 @@ pub(crate) fn write(flow: Flow, at: i64, surroundings: Surroundings) -> Layout {
 struct Walk {
     at: i64,
     ending: Ending,
+    /// `true` if the tabs of the next item are already there.
+    has_level: bool,
     text: String,
     /// UTF-16 code units of `text`.
     text_units: i64,
@@ -97,9 +103,11 @@ struct List {
 impl Walk {
     fn paragraph(&mut self, paragraph: Paragraph, ending: Ending, before_table: bool) {
         let start = self.cursor;
-        let level = paragraph.item.as_ref().map_or(0, |item| item.level.min(LEVELS - 1));
-        self.push(&"\t".repeat(level));
-        self.tabs += i64::try_from(level).unwrap_or_default();
+        let tabs = paragraph.item.as_ref().map_or(0, Item::tabs);
+        if !std::mem::take(&mut self.has_level) {
+            self.push(&"\t".repeat(usize::try_from(tabs).unwrap_or_default()));
+            self.tabs += tabs;
+        }
         let mut is_first = paragraph.item.is_some();
         let mut ends_with_break = false;
         let mut pieces = paragraph.pieces.into_iter().peekable();
@@ -108,6 +116,7 @@ impl Walk {
                 Piece::Text { text, style } => {
                     // A tab at the beginning of an item would count as a level.
                     let text = if is_first { text.trim_start_matches('\t') } else { &text };
+                    is_first &= text.is_empty();
                     let start = self.cursor;
                     self.push(text);
                     self.counts.characters += self.cursor - start;
@@ -121,6 +130,7 @@ impl Walk {
                     self.insertions.push(vec![Change::InsertInlineImage(Image { location, uri, object_size })]);
                     self.cursor += 1;
                     self.counts.images += 1;
+                    is_first = false;
                 }
                 Piece::PageBreak => {
                     let location = self.insertion();
@@ -128,9 +138,9 @@ impl Walk {
                     // The page break, and the line end that Google inserts after it.
                     self.cursor += 2;
                     ends_with_break = pieces.peek().is_none();
+                    is_first = false;
                 }
             }
-            is_first = false;
         }
         let end = self.cursor;
         self.end_line(ending, ends_with_break && !before_table);
@@ -222,7 +232,7 @@ impl Walk {
         let mut changes = Vec::new();
         if self.text_units > 0 {
             changes.push(Change::InsertText { location: Location { index: self.at }, text: self.text });
-            if surroundings == Surroundings::Styled {
+            if surroundings != Surroundings::Plain {
                 let lines = if self.ending == Ending::Part { self.lines_units } else { self.text_units };
                 if lines > 0 {
                     changes.extend(Change::plain_paragraphs(range(self.at, self.at + lines)));

@@ -7,6 +7,7 @@
 //! - `markdown`: writes content from markdown.
 //! - `flow`: content to be written into a document. `copy` and `markdown` make it.
 //! - `source`: reads a part of a document as a flow.
+//! - `place`: the place in a document at which content is inserted.
 //! - `layout`: finds the indices of a flow, and makes the changes that write it.
 //! - `batch`: reads documents, and sends changes.
 //! - `comments`: the list of comments, and replies.
@@ -21,6 +22,7 @@ mod files;
 mod flow;
 mod layout;
 mod markdown;
+mod place;
 mod source;
 
 use connector_sdk::connector;

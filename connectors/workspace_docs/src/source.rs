@@ -20,23 +20,23 @@ pub(crate) struct Skipped {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Element<'a> {
+pub(crate) struct Element<'a> {
     #[serde(default)]
-    start_index: i64,
-    end_index: i64,
+    pub(crate) start_index: i64,
+    pub(crate) end_index: i64,
     #[serde(borrow)]
-    paragraph: Option<Lines<'a>>,
+    pub(crate) paragraph: Option<Lines<'a>>,
     #[serde(borrow)]
-    table: Option<Grid<'a>>,
+    pub(crate) table: Option<Grid<'a>>,
     table_of_contents: Option<IgnoredAny>,
 }
 
 /// Google's `Paragraph`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     #[serde(default, borrow)]
-    elements: Vec<Part<'a>>,
+    pub(crate) elements: Vec<Part<'a>>,
     #[serde(borrow)]
     paragraph_style: Option<&'a RawValue>,
     bullet: Option<Bullet>,
@@ -47,12 +47,12 @@ struct Lines<'a> {
 /// Google's `ParagraphElement`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Part<'a> {
+pub(crate) struct Part<'a> {
     #[serde(default)]
-    start_index: i64,
+    pub(crate) start_index: i64,
     end_index: i64,
     #[serde(borrow)]
-    text_run: Option<TextRun<'a>>,
+    pub(crate) text_run: Option<TextRun<'a>>,
     inline_object_element: Option<InlineObject>,
     page_break: Option<IgnoredAny>,
     equation: Option<IgnoredAny>,
@@ -64,9 +64,9 @@ struct Part<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct TextRun<'a> {
+pub(crate) struct TextRun<'a> {
     #[serde(borrow)]
-    content: Cow<'a, str>,
+    pub(crate) content: Cow<'a, str>,
     #[serde(borrow)]
     text_style: Option<&'a RawValue>,
 }
@@ -88,22 +88,30 @@ struct Bullet {
 /// Google's `Table`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Grid<'a> {
+pub(crate) struct Grid<'a> {
     #[serde(default, borrow)]
-    table_rows: Vec<GridRow<'a>>,
+    pub(crate) table_rows: Vec<GridRow<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct GridRow<'a> {
+pub(crate) struct GridRow<'a> {
     #[serde(default, borrow)]
-    table_cells: Vec<Cell<'a>>,
+    pub(crate) table_cells: Vec<Cell<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Cell<'a> {
+pub(crate) struct Cell<'a> {
     #[serde(default, borrow)]
-    content: Vec<Element<'a>>,
+    pub(crate) content: Vec<Element<'a>>,
+}
+
+impl<'a> Element<'a> {
+    /// Reads the JSON text of an element.
+    pub(crate) fn read(text: &'a str) -> Result<Self, Fault> {
+        serde_json::from_str(text)
+            .map_err(|error| not_understood(&format!("an element of the body is unreadable: {error}")))
+    }
 }
 
 /// Reads the content of a range.
@@ -122,35 +130,18 @@ impl Reader<'_> {
     /// [`Fault::InvalidInput`] if the range halves a character.
     pub(crate) fn flow(&mut self) -> Result<Flow, Fault> {
         let mut flow = Flow { blocks: Vec::new(), ending: Ending::Own };
-        for number in self.first()..self.content.elements.length() {
+        for number in self.content.first_after(self.range.start_index)..self.content.elements.length() {
             let Some(element) = self.content.elements.item(number) else { break };
             if index(&element, "/startIndex").unwrap_or_default() >= self.range.end_index {
                 break;
             }
             let text = element.text();
-            let element: Element<'_> = serde_json::from_str(&text)
-                .map_err(|error| not_understood(&format!("an element of the body is unreadable: {error}")))?;
+            let element = Element::read(&text)?;
             flow.ending = self.ending(&element).unwrap_or(flow.ending);
             let is_part = flow.ending == Ending::Part;
             flow.blocks.extend(self.block(element, is_part)?);
         }
         Ok(flow)
-    }
-
-    /// The index of the first element that ends after the beginning of the range. Elements are in
-    /// the order of their indices.
-    fn first(&self) -> u32 {
-        let (mut low, mut high) = (0, self.content.elements.length());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let end = self.content.elements.item(middle).and_then(|element| index(&element, "/endIndex"));
-            if end.unwrap_or_default() <= self.range.start_index {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
     }
 
     /// The ending of a flow with this last element. `None` for an element that is not a paragraph.
@@ -321,7 +312,8 @@ fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-fn halved(field: &str) -> Fault {
+/// The fault for an index inside of a character.
+pub(crate) fn halved(field: &str) -> Fault {
     Fault::invalid_input(
         format!("/{field}"),
         "Give an index between two characters: this one is inside of a character that has two UTF-16 code units.",

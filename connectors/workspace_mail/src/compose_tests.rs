@@ -176,6 +176,22 @@ fn attachments_follow_the_body_and_inline_files_follow_the_html() {
 }
 
 #[test]
+fn a_name_that_looks_like_an_encoded_word_is_not_decoded() {
+    for name in ["=?utf-8?Q?a=2Epdf?=", "x =?utf-8?B?w6k=?= y.pdf", "=?", &format!("=?{}é\"\\?=", "long ".repeat(40))]
+    {
+        let file = json!({"file_name": name, "content_base64": "JVBERg=="});
+        let message = draft(&json!({"body": "x", "attachments": [file]}));
+        let header = message.split("\r\nContent-Disposition: ").nth(1).expect("the header of the file");
+        let header = header.split("\r\nContent-Transfer-Encoding").next().expect("a header");
+        assert!(!header.contains("=?"), "{header}");
+        assert!(header.lines().all(|line| line.len() < 78), "{header}");
+        let parsed = parse_mail(message.as_bytes()).expect("a message");
+        let disposition = parsed.subparts[1].get_content_disposition();
+        assert_eq!(disposition.params.get("filename").map(String::as_str), Some(name));
+    }
+}
+
+#[test]
 fn a_file_for_html_is_attached_to_a_plain_text() {
     let picture = json!({"file_name": "a.png", "content_base64": "AAAA", "content_id": "a"});
     let shape_of = |input: Value| shape(&parse_mail(draft(&input).as_bytes()).expect("a message"));

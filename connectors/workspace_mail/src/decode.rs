@@ -2,24 +2,24 @@
 
 use std::borrow::Cow;
 
-use base64::Engine;
-use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use connector_sdk::{Fault, Outcome, Request, http, json};
 
+use crate::base64url::Encoded;
 use crate::gmail::{Object, not_understood};
-use crate::{GetDraft, MessagesGet, charset};
+use crate::{GetDraft, GetThread, MessagesGet, charset};
 
-/// Gmail's base64: URL-safe, with or without padding.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::URL_SAFE,
-    GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true),
-);
+/// A value of the response that is text in base64url.
+struct Body<'a> {
+    value: &'a str,
+    kind: Kind<'a>,
+}
 
-/// A value of the response, and the JSON text that the answer has in its place.
-type Replacement<'a> = (&'a str, String);
+enum Kind<'a> {
+    /// A whole message.
+    Raw,
+    /// A part of a message, with its `Content-Type`.
+    Part(Option<Cow<'a, str>>),
+}
 
 pub(crate) fn get_draft(input: GetDraft) -> Result<Outcome, Fault> {
     let request = Request::get("api", "/users/me/drafts").segment("draft_id", &input.draft_id)?;
@@ -29,22 +29,34 @@ pub(crate) fn get_draft(input: GetDraft) -> Result<Outcome, Fault> {
     }
     let text = response(request)?;
     match object(&text)?.get("message") {
-        Some(message) => decoded(&text, message).map(Outcome::Reply),
+        Some(message) => decoded(&text, &[message]).map(Outcome::Reply),
         None => Ok(Outcome::Reply(text)),
     }
 }
 
 pub(crate) fn messages_get(input: MessagesGet) -> Result<Outcome, Fault> {
     let request = Request::get("api", "/users/me/messages").segment("message_id", &input.message_id)?;
-    let mut request = with_format(request, input.format.as_deref());
-    for name in input.metadata_headers.into_iter().flatten() {
-        request = request.query("metadataHeaders", name);
-    }
+    let request = with_headers(with_format(request, input.format.as_deref()), input.metadata_headers);
     if !input.decode_body || !has_bodies(input.format.as_deref()) {
         return Ok(Outcome::Forward(request));
     }
     let text = response(request)?;
-    decoded(&text, &text).map(Outcome::Reply)
+    decoded(&text, &[&text]).map(Outcome::Reply)
+}
+
+pub(crate) fn get_thread(input: GetThread) -> Result<Outcome, Fault> {
+    let request = Request::get("api", "/users/me/threads").segment("thread_id", &input.thread_id)?;
+    let request = with_headers(with_format(request, input.format.as_deref()), input.metadata_headers);
+    if !input.decode_body || !has_bodies(input.format.as_deref()) {
+        return Ok(Outcome::Forward(request));
+    }
+    let text = response(request)?;
+    let messages = list(object(&text)?.get("messages").unwrap_or("[]"))?;
+    decoded(&text, &messages).map(Outcome::Reply)
+}
+
+fn with_headers(request: Request, names: Option<Vec<String>>) -> Request {
+    names.into_iter().flatten().fold(request, |request, name| request.query("metadataHeaders", name))
 }
 
 fn with_format(request: Request, format: Option<&str>) -> Request {
@@ -60,53 +72,79 @@ fn has_bodies(format: Option<&str>) -> bool {
 }
 
 /// The JSON text of the response.
-fn response(request: Request) -> Result<String, Fault> {
+pub(crate) fn response(request: Request) -> Result<String, Fault> {
     Ok(http::send(request)?.successful()?.document()?.text())
 }
 
-/// The response `text` with the bodies of its message decoded. `message` is a part of `text`. All
-/// other characters do not change.
-fn decoded(text: &str, message: &str) -> Result<String, Fault> {
-    let message = object(message)?;
-    let mut replacements = Vec::new();
-    if let Some(value) = message.get("raw") {
-        replacements.push((value, json::quoted(&raw(bytes(value)?))));
-    }
-    if let Some(payload) = message.get("payload") {
-        bodies(payload, &mut replacements)?;
+/// The response `text` with the bodies of its messages decoded. Each of `messages` is a part of
+/// `text`. All other characters do not change.
+///
+/// A message may be as large as a response, so its bodies are decoded into the answer and not
+/// copied before.
+fn decoded(text: &str, messages: &[&str]) -> Result<String, Fault> {
+    let mut bodies = Vec::new();
+    for message in messages {
+        let message = object(message)?;
+        bodies.extend(message.get("raw").map(|value| Body { value, kind: Kind::Raw }));
+        if let Some(payload) = message.get("payload") {
+            add_parts(payload, &mut bodies)?;
+        }
     }
     let start = |value: &str| value.as_ptr().addr() - text.as_ptr().addr();
-    replacements.sort_by_key(|(value, _)| start(value));
+    bodies.sort_by_key(|body| start(body.value));
+    // Text is shorter than its base64, unless a fourth of its characters have escapes.
     let mut answer = String::with_capacity(text.len());
     let mut at = 0;
-    for (value, replacement) in replacements {
-        answer.push_str(text.get(at..start(value)).unwrap_or_default());
-        answer.push_str(&replacement);
-        at = start(value) + value.len();
+    for body in bodies {
+        answer.push_str(text.get(at..start(body.value)).unwrap_or_default());
+        answer.push('"');
+        body.write(&mut answer)?;
+        answer.push('"');
+        at = start(body.value) + body.value.len();
     }
     answer.push_str(text.get(at..).unwrap_or_default());
     Ok(answer)
 }
 
-/// A whole message as text. Bytes that are not UTF-8 are read as Latin-1, whose characters have the
-/// same numbers.
-fn raw(message: Vec<u8>) -> String {
-    String::from_utf8(message).unwrap_or_else(|error| error.into_bytes().into_iter().map(char::from).collect())
+impl Body<'_> {
+    /// Writes the text as the content of a JSON string.
+    fn write(&self, answer: &mut String) -> Result<(), Fault> {
+        let encoded = Encoded::read(string(self.value)?);
+        let start = answer.len();
+        let reads_as_utf_8 = match &self.kind {
+            Kind::Raw => true,
+            Kind::Part(content_type) => charset::keeps_ascii(content_type.as_deref()),
+        };
+        if reads_as_utf_8 && encoded.utf_8(|text| json::push_escaped(answer, text))? {
+            return Ok(());
+        }
+        answer.truncate(start);
+        match &self.kind {
+            // The characters of Latin-1 have the same numbers.
+            Kind::Raw => encoded.pieces(|bytes| {
+                let text: String = bytes.iter().copied().map(char::from).collect();
+                json::push_escaped(answer, &text);
+            }),
+            Kind::Part(content_type) => {
+                json::push_escaped(answer, &charset::decode(encoded.into_bytes()?, content_type.as_deref()));
+                Ok(())
+            }
+        }
+    }
 }
 
-/// Decodes the bodies that are text, of a part and of all parts in it. Parts within parts need no
+/// Adds the bodies that are text, of a part and of all parts in it. Parts within parts need no
 /// stack.
-fn bodies<'a>(payload: &'a str, replacements: &mut Vec<Replacement<'a>>) -> Result<(), Fault> {
+fn add_parts<'a>(payload: &'a str, bodies: &mut Vec<Body<'a>>) -> Result<(), Fault> {
     let mut parts = vec![payload];
     while let Some(part) = parts.pop() {
         let part = object(part)?;
         if part.get("mimeType").map(string).transpose()?.is_some_and(|kind| is_text(&kind))
             // A body without data is a file, which needs a separate request.
-            && let Some(data) = part.get("body").map(object).transpose()?.and_then(|body| body.get("data"))
+            && let Some(value) = part.get("body").map(object).transpose()?.and_then(|body| body.get("data"))
         {
             let content_type = content_type(part.get("headers").unwrap_or("[]"))?;
-            let text = charset::decode(&bytes(data)?, content_type.as_deref());
-            replacements.push((data, json::quoted(&text)));
+            bodies.push(Body { value, kind: Kind::Part(content_type) });
         }
         parts.extend(list(part.get("parts").unwrap_or("[]"))?);
     }
@@ -129,18 +167,14 @@ fn content_type(headers: &str) -> Result<Option<Cow<'_, str>>, Fault> {
     Ok(None)
 }
 
-fn object(text: &str) -> Result<Object<'_>, Fault> {
+pub(crate) fn object(text: &str) -> Result<Object<'_>, Fault> {
     Object::read(text).ok_or_else(|| not_understood("there is another value in place of an object"))
 }
 
-fn list(text: &str) -> Result<Vec<&str>, Fault> {
+pub(crate) fn list(text: &str) -> Result<Vec<&str>, Fault> {
     json::items(text).ok_or_else(|| not_understood("there is another value in place of a list"))
 }
 
-fn string(text: &str) -> Result<Cow<'_, str>, Fault> {
+pub(crate) fn string(text: &str) -> Result<Cow<'_, str>, Fault> {
     json::string(text).ok_or_else(|| not_understood("there is another value in place of text"))
-}
-
-fn bytes(value: &str) -> Result<Vec<u8>, Fault> {
-    BASE64.decode(string(value)?.as_bytes()).map_err(|error| not_understood(&error.to_string()))
 }

@@ -48,6 +48,12 @@ fn a_message_that_is_not_decoded_is_gmails_own_answer() {
             r#"{"message_id":"18c","format":"metadata","metadata_headers":["From","X-A, B"],"decode_body":true}"#,
             "/users/me/messages/18c?format=metadata&metadataHeaders=From&metadataHeaders=X-A%2C%20B",
         ),
+        ("get_thread", r#"{"thread_id":"18c"}"#, "/users/me/threads/18c"),
+        (
+            "get_thread",
+            r#"{"thread_id":"18c","format":"metadata","metadata_headers":["Subject","From"],"decode_body":true}"#,
+            "/users/me/threads/18c?format=metadata&metadataHeaders=Subject&metadataHeaders=From",
+        ),
         ("messages_get", r#"{"message_id":"a/b"}"#, "/users/me/messages/a%2Fb"),
     ] {
         let request = forwarded(&CONNECTOR, operation, input);
@@ -80,6 +86,18 @@ fn a_message_is_decoded_without_a_draft_around_it() {
 }
 
 #[test]
+fn each_message_of_a_thread_is_decoded() {
+    let thread = |first: &str, second: &str| {
+        let message = |data: &str| format!(r#"{{"payload":{{"mimeType":"text/html","body":{{"data":"{data}"}}}}}}"#);
+        format!(r#"{{"id":"t","messages":[{}, {}],"historyId":"1"}}"#, message(first), message(second))
+    };
+    let answer = read("get_thread", r#"{"thread_id":"t","decode_body":true}"#, &thread("aGk", "R3LDvMOfZQ"));
+    assert_eq!(answer.expect("a thread"), thread("hi", "Grüße"));
+    let empty = r#"{"id":"t"}"#;
+    assert_eq!(read("get_thread", r#"{"thread_id":"t","decode_body":true}"#, empty).expect("a thread"), empty);
+}
+
+#[test]
 fn a_raw_message_becomes_text() {
     let input = r#"{"draft_id":"r-1","format":"raw","decode_body":true}"#;
     for (message, expected) in
@@ -91,6 +109,23 @@ fn a_raw_message_becomes_text() {
             assert_eq!(answer, format!(r#"{{"id":"r-1","message":{{"raw":"{expected}","id":"m"}}}}"#));
         }
     }
+}
+
+#[test]
+fn base64_may_have_blanks_and_line_breaks() {
+    let message = |data: &str| format!(r#"{{"payload":{{"mimeType":"text/plain","body":{{"data":"{data}"}}}}}}"#);
+    let answer = read("messages_get", r#"{"message_id":"18c","decode_body":true}"#, &message(r"R3LD\r\n vMOf\tZQ=="));
+    assert_eq!(answer.expect("a message"), message("Grüße"));
+}
+
+#[test]
+fn utf_8_under_the_charset_of_the_sender_is_utf_8() {
+    let message = |data: &str| {
+        let headers = r#"[{"name":"Content-Type","value":"text/plain; charset=iso-8859-1"}]"#;
+        format!(r#"{{"payload":{{"mimeType":"text/plain","headers":{headers},"body":{{"data":"{data}"}}}}}}"#)
+    };
+    let answer = read("messages_get", r#"{"message_id":"18c","decode_body":true}"#, &message("R3LDvMOfZQ"));
+    assert_eq!(answer.expect("a message"), message("Grüße"));
 }
 
 #[test]

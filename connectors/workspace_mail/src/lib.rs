@@ -8,12 +8,16 @@
 //! - `html`: HTML, and its text without tags.
 //! - `delivery`: the request that sends a message to Gmail.
 //! - `decode`: the operations that read a message.
+//! - `base64url`: the base64 of bodies and files that Gmail sends.
+//! - `attached`: the operation that reads a file of a message.
 //! - `charset`: the text of a body.
 //! - `labels`: the counts of labels, and the colours of a new one.
 //! - `gmail`: Gmail's responses.
 
 mod address;
+mod attached;
 mod attachment;
+mod base64url;
 mod charset;
 mod compose;
 mod decode;
@@ -120,7 +124,8 @@ connector! {
 
     /// A draft
     ///
-    /// With `decode_body`, bodies of type `text/*` are text instead of base64url, and so is `raw`.
+    /// With `decode_body`, bodies of type `text/*` are text instead of base64url, and so is `raw`. Text
+    /// that Gmail hands out as UTF-8 is read as UTF-8, whatever its `Content-Type` says.
     get_draft: read fn decode::get_draft { draft_id: string(1..), ..format, ..decoding }
     example { draft_id: "r-123", format: "full", decode_body: true };
 
@@ -162,6 +167,42 @@ connector! {
         text_color: "#ffffff",
     };
 
+    /// A file of a message
+    ///
+    /// `part_id` is `partId` of a part in the answer of messages_get. Ids of attachments change from
+    /// answer to answer, ids of parts do not. An inline part is a file as well.
+    get_attachment: read fn attached::attachment {
+        message_id: string(1..),
+        /// The part as partId names it in the message
+        part_id: string pattern r"^[0-9]+(\.[0-9]+)*$",
+    }
+    answers file
+    no_envelope
+    example { message_id: "18c2f1a9b3", part_id: "1" };
+
+    /// A thread with its messages
+    ///
+    /// With `decode_body`, bodies of type `text/*` are text instead of base64url, in each message.
+    get_thread: read fn decode::get_thread {
+        thread_id: string(1..),
+        format?: string one_of ["full", "metadata", "minimal"] default "full" assumed,
+        metadata_headers?: [string],
+        ..decoding,
+    }
+    example { thread_id: "18c2f1a9b3", format: "metadata", metadata_headers: ["Subject", "From"] };
+
+    /// Threads by search
+    list_threads: GET api "/users/me/threads" {
+        include_spam_trash?: boolean as "includeSpamTrash" default false,
+        label_ids?: [string] as "labelIds" repeated,
+        max_results?: integer(1..=500) as "maxResults" default 100,
+        page_token?: string as "pageToken",
+        /// Gmail search; a list is joined with blanks, so all of its parts must match
+        q?: string | [string] joined " " default "",
+    }
+    example { q: "subject:minutes", max_results: 20 }
+    pages "/threads" next cursor "/nextPageToken" into "/page_token";
+
     /// Messages of the mailbox (ids and thread ids)
     messages_list: GET api "/users/me/messages" {
         query?: entries[includeSpamTrash, labelIds, maxResults, pageToken, q],
@@ -171,7 +212,8 @@ connector! {
 
     /// A message
     ///
-    /// With `decode_body`, bodies of type `text/*` are text instead of base64url, and so is `raw`.
+    /// With `decode_body`, bodies of type `text/*` are text instead of base64url, and so is `raw`. Text
+    /// that Gmail hands out as UTF-8 is read as UTF-8, whatever its `Content-Type` says.
     messages_get: read fn decode::messages_get {
         message_id: string(1..),
         ..format,

@@ -21,6 +21,13 @@ const LINE: usize = 76;
 /// every line can be folded.
 const MAX_WORD: usize = 70;
 
+/// The beginning of an encoded word (RFC 2047).
+const ENCODED_WORD: &str = "=?";
+
+/// Length of a file name's piece after which the next piece begins in a new line. A character takes
+/// at most 12 bytes.
+const MAX_PIECE: usize = 48;
+
 /// A message whose parts have been checked.
 pub(crate) struct Message<'a> {
     pub(crate) from: Vec<Address<'a>>,
@@ -117,11 +124,7 @@ impl Part<'_> {
             }
             Self::File { disposition, file } => {
                 write!(message, "Content-Type: {}\r\n", file.content_type)?;
-                header(message, "Content-Disposition", |header| {
-                    write!(header, "{disposition};")?;
-                    header.space();
-                    rfc2231::encode("filename", &file.file_name, header)
-                })?;
+                file_disposition(message, disposition, &file.file_name)?;
                 if let Some(id) = &file.content_id {
                     write!(message, "Content-ID: <{id}>\r\n")?;
                 }
@@ -168,6 +171,42 @@ fn header(message: &mut String, name: &str, value: impl FnOnce(&mut EmailWriter<
     message.write_str("\r\n")
 }
 
+/// Writes the disposition of a file, with its name as RFC 2231 says.
+fn file_disposition(message: &mut String, disposition: &str, file_name: &str) -> fmt::Result {
+    if !file_name.contains(ENCODED_WORD) {
+        return header(message, "Content-Disposition", |header| {
+            write!(header, "{disposition};")?;
+            header.space();
+            rfc2231::encode("filename", file_name, header)
+        });
+    }
+    // Many readers decode such a name in quotes, against RFC 2047.
+    write!(message, "Content-Disposition: {disposition};")?;
+    let mut characters = file_name.chars();
+    for piece in 0.. {
+        let mut value = String::new();
+        while value.len() < MAX_PIECE
+            && let Some(character) = characters.next()
+        {
+            match character {
+                'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '.' | '_' => value.push(character),
+                other => {
+                    for byte in other.encode_utf8(&mut [0; 4]).bytes() {
+                        write!(value, "%{byte:02X}")?;
+                    }
+                }
+            }
+        }
+        let charset = if piece == 0 { "utf-8''" } else { "" };
+        write!(message, "\r\n filename*{piece}*={charset}{value}")?;
+        if characters.as_str().is_empty() {
+            break;
+        }
+        message.push(';');
+    }
+    message.write_str("\r\n")
+}
+
 fn list(header: &mut EmailWriter<'_>, addresses: &[Address<'_>]) -> fmt::Result {
     for (index, address) in addresses.iter().enumerate() {
         if index > 0 {
@@ -183,7 +222,7 @@ fn list(header: &mut EmailWriter<'_>, addresses: &[Address<'_>]) -> fmt::Result 
 fn text(header: &mut EmailWriter<'_>, text: &str) -> fmt::Result {
     let is_word =
         |word: &str| !word.is_empty() && word.len() <= MAX_WORD && word.bytes().all(|byte| byte.is_ascii_graphic());
-    if text.split(' ').all(is_word) && !text.contains("=?") {
+    if text.split(' ').all(is_word) && !text.contains(ENCODED_WORD) {
         header.folding().write_str(text)
     } else {
         rfc2047::encode(text, header)

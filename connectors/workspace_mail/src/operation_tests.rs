@@ -20,6 +20,7 @@ fn rows_are_gmails_methods() {
             r#"send_draft: POST api /users/me/drafts/send {"id":"r-123"}"#,
             "get_label: GET api /users/me/labels/Label_12",
             r##"create_label: POST api /users/me/labels {"name":"Invoices","labelListVisibility":"labelShowIfUnread","messageListVisibility":"show","color":{"backgroundColor":"#16a766","textColor":"#ffffff"}}"##,
+            "list_threads: GET api /users/me/threads?maxResults=20&q=subject%3Aminutes",
             "messages_list: GET api /users/me/messages?q=is%3Aunread&maxResults=20",
             r#"messages_modify: POST api /users/me/messages/18c/modify {"removeLabelIds":["UNREAD"]}"#,
             "labels_list: GET api /users/me/labels",
@@ -35,6 +36,12 @@ fn every_parameter_of_a_row_has_gmails_name() {
             "list_drafts",
             r#"{"include_spam_trash":true,"page_token":"a b","q":"in:anywhere"}"#,
             "/users/me/drafts?includeSpamTrash=true&pageToken=a%20b&q=in%3Aanywhere",
+        ),
+        ("list_threads", "{}", "/users/me/threads"),
+        (
+            "list_threads",
+            r#"{"include_spam_trash":true,"label_ids":["INBOX","L 1"],"page_token":"t","q":["a","b"]}"#,
+            "/users/me/threads?includeSpamTrash=true&labelIds=INBOX&labelIds=L%201&pageToken=t&q=a%20b",
         ),
         (
             "messages_list",
@@ -81,6 +88,7 @@ fn lists_name_the_field_of_the_next_page() {
         pages(&CONNECTOR),
         [
             "list_drafts: /drafts, next cursor /nextPageToken, into /page_token",
+            "list_threads: /threads, next cursor /nextPageToken, into /page_token",
             "messages_list: /messages, next cursor /nextPageToken, into /query/pageToken",
         ]
     );

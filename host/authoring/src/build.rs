@@ -1,5 +1,6 @@
 //! `connectors build`: builds a project, and writes its module with the texts about its origin.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -46,10 +47,11 @@ pub(crate) fn run(folder: &Path, output: Option<&Path>) -> Result<(), BuildError
 /// # Errors
 /// See [`BuildError`].
 pub(crate) fn write_module(project: &Project, output: &Path) -> Result<(), BuildError> {
+    let previous = fs::read(output).ok();
     let mut component = component(project, output)?;
     let added = provenance::of_project(project).write(&mut component);
     added.map_err(|source| FileError { file: output.to_owned(), source })?;
-    Ok(module_file::write(output, &component)?)
+    Ok(module_file::write_in_place_of(previous.as_deref(), output, &component)?)
 }
 
 /// Builds a project and returns the component. The tools of some languages write it to `output`.

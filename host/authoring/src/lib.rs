@@ -39,6 +39,7 @@ mod language;
 mod module_file;
 pub mod module_source;
 mod new;
+mod node;
 mod oci;
 pub mod options;
 pub mod output;

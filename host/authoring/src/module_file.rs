@@ -5,7 +5,11 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use connector_gateway::signature_file;
 use thiserror::Error;
+
+use crate::output::remark;
+use crate::shell;
 
 /// A file or folder that cannot be read or written.
 #[derive(Debug, Error)]
@@ -54,8 +58,17 @@ pub(crate) fn pack(file: &Path, output: &Path) -> Result<(), PackError> {
     Ok(write(output, &component_of(file)?)?)
 }
 
-/// Writes a module, unless the file has it already.
+/// Writes a module, unless the file has it already. The signature of another module is removed.
 pub(crate) fn write(output: &Path, component: &[u8]) -> Result<(), FileError> {
+    write_in_place_of(fs::read(output).ok().as_deref(), output, component)
+}
+
+/// As [`write`], for a file that had `previous` before tools wrote to it.
+pub(crate) fn write_in_place_of(previous: Option<&[u8]>, output: &Path, component: &[u8]) -> Result<(), FileError> {
+    // First, because a build that is cut off here is run again.
+    if previous != Some(component) {
+        remove_signature(output)?;
+    }
     // An unchanged file is left alone, so that a gateway that watches the folder does not load it
     // again.
     if fs::read(output).is_ok_and(|present| present == component) {
@@ -68,4 +81,21 @@ pub(crate) fn write(output: &Path, component: &[u8]) -> Result<(), FileError> {
         file.write_all(component)
     };
     files::write_atomically(output, write).map_err(|source| FileError { file: output.to_owned(), source })
+}
+
+/// Removes the signature of a module that another one replaces. No key fits it to the new one.
+fn remove_signature(module: &Path) -> Result<(), FileError> {
+    let file = signature_file(module);
+    match fs::remove_file(&file) {
+        Ok(()) => {
+            remark(format_args!(
+                "Removed `{}`, the signature of the previous module. Sign the new one with `minisign -S -m {}`.",
+                file.display(),
+                shell::quoted(&module.to_string_lossy())
+            ));
+            Ok(())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(FileError { file, source }),
+    }
 }

@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_result_has_no_control_and_format_characters() {
         let mut results = ResultsTo { out: Vec::new(), escapes: true };
-        write!(results, "scope {}\n", "a\u{1b}[2K\r\u{202e}b").unwrap();
+        writeln!(results, "scope a\u{1b}[2K\r\u{202e}b").unwrap();
         assert_eq!(String::from_utf8(results.out).unwrap(), "scope a\\u{1b}[2K\\r\\u{202e}b\n");
         let mut file = ResultsTo { out: Vec::new(), escapes: false };
         file.write_all(b"\x1b\xff").unwrap();

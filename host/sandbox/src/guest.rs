@@ -53,7 +53,7 @@ impl Guest {
             limits,
             requests: 0,
             open_responses: 0,
-            host_memory: HostMemory::for_responses_of(limits.output_bytes).within(shared),
+            host_memory: HostMemory::for_limits(&limits).within(shared),
             memory: GuestMemory::new(limits.memory_bytes),
             log_lines: 0,
             last_lines: LastLines::default(),

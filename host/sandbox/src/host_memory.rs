@@ -12,6 +12,8 @@ use bytes::Bytes;
 use memory::{Exhausted, MemoryBudget};
 use thiserror::Error;
 
+use super::limits::Limits;
+
 /// Number of responses of the maximum size that fit. A body may be held with a copy for the guest,
 /// which can have three times the size of the body if it is text with errors.
 const MAX_RESPONSES: usize = 4;
@@ -37,9 +39,21 @@ pub(super) struct HostMemory {
 }
 
 impl HostMemory {
+    /// For an invocation with these limits. There is room for a body that the guest composes, even
+    /// if it may be larger than a response.
+    pub(super) fn for_limits(limits: &Limits) -> Self {
+        let response_bytes = usize::try_from(limits.response_bytes).unwrap_or(usize::MAX);
+        let more = limits.output_bytes.saturating_sub(response_bytes);
+        Self::for_responses_of(response_bytes).with_room_for(more)
+    }
+
     /// For an invocation whose responses have at most this number of bytes.
     pub(super) fn for_responses_of(response_bytes: usize) -> Self {
         Self { limit: response_bytes.saturating_mul(MAX_RESPONSES), used: None, shared: None }
+    }
+
+    fn with_room_for(self, bytes: usize) -> Self {
+        Self { limit: self.limit.saturating_add(bytes), ..self }
     }
 
     /// Also takes all bytes from the budget `shared`.

@@ -42,7 +42,7 @@ impl Shape {
         let mut reader = Reader { violations: Vec::new() };
         let fields = reader.fields(response_fields);
         let filters = reader.filters(response_filters);
-        if reader.violations.is_empty() { Ok(Self::new(&fields, filters)) } else { Err(reader.violations) }
+        if reader.violations.is_empty() { Ok(Self::new(fields, filters)) } else { Err(reader.violations) }
     }
 }
 

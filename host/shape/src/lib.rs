@@ -24,6 +24,7 @@
 //!   document
 //! - `filter`: marks elements of lists as removed in an outline
 //! - `write`: copies the ranges that remain in an outline
+//! - `unmatched`: the fields that led nowhere, and the members that were there instead
 //! - `error`: [`Violation`] and [`ShapeError`]
 
 mod blocks;
@@ -34,10 +35,12 @@ mod outline;
 mod paths;
 mod scan;
 mod text;
+mod unmatched;
 mod write;
 
 pub use envelope::{MAX_FIELDS, MAX_FILTERS, MAX_PATH_CHARACTERS, MAX_VALUES, MAX_VIOLATIONS};
 pub use error::{ShapeError, Violation};
+pub use unmatched::Unmatched;
 
 use filter::Filter;
 use paths::Paths;
@@ -56,8 +59,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 pub struct Shape {
     /// In the order in which they are applied.
     filters: Vec<Filter>,
-    /// `false` if the whole document is kept, because there are no `response_fields`.
-    has_fields: bool,
+    /// The paths of `response_fields`. If there are none, the whole document is kept.
+    fields: Vec<String>,
     /// The paths of the fields and of the filters together, so that one pass over the document
     /// finds both.
     paths: Paths,
@@ -65,15 +68,15 @@ pub struct Shape {
 
 impl Shape {
     /// Makes a shape from paths that `envelope` has checked.
-    fn new(fields: &[String], filters: Vec<Filter>) -> Self {
+    fn new(fields: Vec<String>, filters: Vec<Filter>) -> Self {
         let paths = Paths::new(fields.iter().map(String::as_str), filters.iter().map(Filter::path));
-        Self { filters, has_fields: !fields.is_empty(), paths }
+        Self { filters, fields, paths }
     }
 
     /// Returns `true` if there are no filters and no fields, so that every document stays
     /// unchanged.
     pub fn is_identity(&self) -> bool {
-        self.filters.is_empty() && !self.has_fields
+        self.filters.is_empty() && self.fields.is_empty()
     }
 
     /// Shapes one JSON document (RFC 8259 in UTF-8, with or without a byte order mark). Applies the
@@ -87,16 +90,17 @@ impl Shape {
     /// Fails if the document is not JSON, is not UTF-8, is nested deeper than [`MAX_DEPTH`], or has
     /// 4 GiB or more.
     pub fn apply(&self, document: &[u8]) -> Result<Vec<u8>, ShapeError> {
-        self.apply_while(document, || true)
+        self.apply_while(document, || true).map(|shaped| shaped.document)
     }
 
     /// As [`Shape::apply`], while `has_time` returns `true`. It is called before each filter, and
-    /// each filter takes linear time.
+    /// each filter takes linear time. Also says which fields led nowhere. This takes a second pass
+    /// over the document if there are such fields.
     ///
     /// # Errors
     ///
     /// As [`Shape::apply`], and `OutOfTime`.
-    pub fn apply_while(&self, document: &[u8], has_time: impl Fn() -> bool) -> Result<Vec<u8>, ShapeError> {
+    pub fn apply_while(&self, document: &[u8], has_time: impl Fn() -> bool) -> Result<Shaped, ShapeError> {
         if let Err(error) = simdutf8::compat::from_utf8(document) {
             return Err(ShapeError::NotUtf8 { offset: error.valid_up_to() });
         }
@@ -106,17 +110,34 @@ impl Shape {
             scanner.whitespace();
             scanner.skip_value(0)?;
             scanner.end()?;
-            return Ok(document.get(start..).unwrap_or_default().to_vec());
+            let document = document.get(start..).unwrap_or_default().to_vec();
+            return Ok(Shaped { document, unmatched: Vec::new() });
         }
-        let mut outline = outline::read_outline(document, start, &self.paths, !self.has_fields)?;
+        let mut found = self.paths.none_found();
+        let mut outline = outline::read_outline(document, start, &self.paths, self.fields.is_empty(), &mut found)?;
         for filter in &self.filters {
             if !has_time() {
                 return Err(ShapeError::OutOfTime);
             }
             filter.apply(document, &mut outline);
         }
-        Ok(write::write_document(document, &outline))
+        let is_found = |field: &str| self.paths.along(field).last().is_some_and(|end| found.contains(end));
+        let candidates: Vec<&str> = self.fields.iter().map(String::as_str).filter(|field| !is_found(field)).collect();
+        if !candidates.is_empty() && !has_time() {
+            return Err(ShapeError::OutOfTime);
+        }
+        let unmatched = unmatched::unmatched(document, start, &candidates);
+        Ok(Shaped { document: write::write_document(document, &outline), unmatched })
     }
+}
+
+/// A document that a [`Shape`] was applied to.
+#[derive(Debug)]
+pub struct Shaped {
+    /// The parts of the document that were kept.
+    pub document: Vec<u8>,
+    /// The fields that led nowhere in the document that the shape was applied to, in their order.
+    pub unmatched: Vec<Unmatched>,
 }
 
 #[cfg(test)]

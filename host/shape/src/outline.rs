@@ -9,7 +9,7 @@
 //! Every walk through the outline works on trees.
 
 use super::ShapeError;
-use super::paths::{Paths, StopId, head_of};
+use super::paths::{Found, Paths, StopId, head_of};
 use super::scan::{Name, Scanner};
 use super::text::decoded;
 
@@ -65,11 +65,13 @@ pub(super) enum Keep {
 
 /// Reads the outline of a document, which begins at `position`, after a byte order mark. With
 /// `keep_all` everything is kept, regardless of the fields in `paths`. The document must be UTF-8.
+/// `found` is told the end of each path of `response_fields` that leads to a value.
 pub(super) fn read_outline(
     document: &[u8],
     position: usize,
     paths: &Paths,
     keep_all: bool,
+    found: &mut Found,
 ) -> Result<Vec<Node>, ShapeError> {
     if u32::try_from(document.len()).is_err() {
         return Err(ShapeError::TooLarge);
@@ -77,7 +79,7 @@ pub(super) fn read_outline(
     // Without a reservation, the nodes would move each time their number doubles, and each move
     // would take new memory from the system. Unused reserved memory is address space only.
     let nodes = Vec::with_capacity(document.len() / BYTES_PER_NODE);
-    let mut reader = Reader { scanner: Scanner::new(document, position), paths, nodes, open: Vec::new() };
+    let mut reader = Reader { scanner: Scanner::new(document, position), paths, found, nodes, open: Vec::new() };
     reader.scanner.whitespace();
     let keep = if keep_all || kind_of(reader.scanner.peek()) == Kind::Scalar { Keep::Whole } else { Keep::Part };
     reader.response(keep)?;
@@ -88,6 +90,7 @@ pub(super) fn read_outline(
 struct Reader<'a> {
     scanner: Scanner<'a>,
     paths: &'a Paths,
+    found: &'a mut Found,
     nodes: Vec<Node>,
     /// The lists and objects around the position that get inner nodes, the innermost last. Because
     /// this is a separate stack, nesting does not use the stack of the thread.
@@ -202,6 +205,9 @@ impl Reader<'_> {
     /// or object.
     fn member(&mut self, name: Name, at: StopId, around: Keep) -> Result<bool, ShapeError> {
         let interest = self.paths.interest(at);
+        if interest.field {
+            self.found.insert(at);
+        }
         let is_scalar = kind_of(self.scanner.peek()) == Kind::Scalar;
         let keep = match around {
             Keep::Part if interest.field => Keep::Whole,

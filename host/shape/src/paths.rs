@@ -17,6 +17,22 @@ pub(super) struct Paths {
     stops: Vec<Stop>,
 }
 
+/// Positions along the paths that values have led to.
+#[derive(Debug, Clone)]
+pub(super) struct Found(Vec<bool>);
+
+impl Found {
+    pub(super) fn insert(&mut self, at: StopId) {
+        if let Some(found) = self.0.get_mut(at.0) {
+            *found = true;
+        }
+    }
+
+    pub(super) fn contains(&self, at: StopId) -> bool {
+        self.0.get(at.0).copied().unwrap_or_default()
+    }
+}
+
 /// The use that the paths have for a value at this position.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Interest {
@@ -72,6 +88,19 @@ impl Paths {
             });
         }
         trie.finish()
+    }
+
+    /// No position has been found.
+    pub(super) fn none_found(&self) -> Found {
+        Found(vec![false; self.stops.len()])
+    }
+
+    /// The positions after each segment of one of the paths.
+    pub(super) fn along<'a>(&'a self, path: &'a str) -> impl Iterator<Item = StopId> + 'a {
+        path.split('.').scan(Self::START, |at, segment| {
+            *at = self.step(*at, segment.as_bytes(), head_of(segment.as_bytes()))?;
+            Some(*at)
+        })
     }
 
     pub(super) fn interest(&self, at: StopId) -> Interest {

@@ -24,8 +24,8 @@ const SENT: HeaderValue = HeaderValue::from_static(
 /// Headers that a page may read.
 const READ: HeaderValue = HeaderValue::from_static(
     "Content-Disposition, Content-Range, ETag, Idempotent-Replayed, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, \
-     WWW-Authenticate, X-Error-Source, X-Request-Id, X-Upstream-Link, X-Upstream-RateLimit-Limit, X-Upstream-RateLimit-Remaining, \
-     X-Upstream-RateLimit-Reset, X-Upstream-Request-Id",
+     WWW-Authenticate, X-Error-Source, X-Request-Id, X-Response-Fields-Unmatched, X-Upstream-Link, X-Upstream-RateLimit-Limit, \
+     X-Upstream-RateLimit-Remaining, X-Upstream-RateLimit-Reset, X-Upstream-Request-Id",
 );
 
 /// Time for which a browser keeps the answer to a preflight request, in seconds.

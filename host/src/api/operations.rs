@@ -153,16 +153,15 @@ async fn run_operation(
     };
     let submitted = pipeline::submit(gateway.services(), &pipeline_call).await;
     let explain = |error: pipeline::Error| {
-        let trap =
-            error.trap().filter(|_| call_headers.wants_debug && caller.may(Scope::Admin)).map(ToString::to_string);
+        let report = error.report().filter(|_| call_headers.wants_debug && caller.may(Scope::Admin));
         let passed = call_headers.requested_timeout.filter(|_| error.is_late());
         let problem = pipeline_problem(error, connector.name());
         let problem = match passed {
             Some(timeout) => problem.requested_timeout_passed(timeout.seconds, timeout.header()),
             None => problem,
         };
-        match trap {
-            Some(trap) => problem.and(&sentence(&trap)),
+        match report {
+            Some(report) => problem.and(&sentence(&report)),
             None => problem,
         }
     };

@@ -113,7 +113,8 @@ impl Oauth {
 /// Limits of one call of a connector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// All linear memories and tables of an instance together, in MiB.
+    /// All linear memories and tables of an instance together, in MiB. 0 stands for the default. See
+    /// [`Limits::instance_mb`].
     pub memory_mb: usize,
     /// Computing time of an invocation, in milliseconds.
     pub cpu_ms: u64,
@@ -144,10 +145,33 @@ pub struct Pacing {
     pub concurrency: u32,
 }
 
+impl Limits {
+    /// All linear memories and tables of an instance together, in MiB.
+    ///
+    /// The default is 32. If the operator raises `response_mb`, it is twice this value, so that the
+    /// connector has room for a response and for the answer that it makes of it.
+    pub fn instance_mb(&self) -> usize {
+        /// Enough for responses of the default size, and for answers that are much smaller.
+        const DEFAULT: usize = 32;
+        /// The largest memory of WebAssembly.
+        const MAX: usize = 4096;
+        match self.memory_mb {
+            0 if self.response_mb > Self::default().response_mb => MAX.min(2 * self.response_mb),
+            0 => DEFAULT,
+            set => set,
+        }
+    }
+
+    /// Data that the connector passes to the gateway at a time, in MiB.
+    pub fn passed_mb(&self) -> usize {
+        if self.output_mb == 0 { self.response_mb } else { self.output_mb }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            memory_mb: 32,
+            memory_mb: 0,
             cpu_ms: 1000,
             timeout_s: 30,
             response_mb: 32,

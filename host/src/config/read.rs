@@ -258,7 +258,7 @@ fn read_oauth(section: &mut Section<'_>, oauth: &mut Oauth) {
 }
 
 fn read_limits(section: &mut Section<'_>, limits: &mut Limits) {
-    section.value("memory_mb", &mut limits.memory_mb, value::integer(1..=4096));
+    section.value("memory_mb", &mut limits.memory_mb, value::integer(0..=4096));
     section.value("cpu_ms", &mut limits.cpu_ms, value::integer(1..=600_000));
     section.value("timeout_s", &mut limits.timeout_s, value::integer(1..=3600));
     section.value("response_mb", &mut limits.response_mb, value::integer(1..=4096));

@@ -251,8 +251,8 @@ impl Config {
     pub fn largest_memory_mb(&self) -> usize {
         self.connectors
             .values()
-            .map(|connector| connector.limits.memory_mb)
-            .fold(Limits::default().memory_mb, usize::max)
+            .map(|connector| connector.limits.instance_mb())
+            .fold(Limits::default().instance_mb(), usize::max)
     }
 
     /// Sets the address that the gateway listens on. It differs from the configured address if

@@ -107,6 +107,23 @@ fn the_values_of_a_file_are_read() {
 }
 
 #[test]
+fn the_memory_of_an_instance_follows_the_size_of_responses() {
+    for (text, expected) in [
+        ("", 32),
+        ("response_mb = 8", 32),
+        ("response_mb = 33", 66),
+        ("response_mb = 64", 128),
+        ("response_mb = 4096", 4096),
+        ("response_mb = 64\nmemory_mb = 40", 40),
+        ("memory_mb = 16", 16),
+    ] {
+        let config = load(&format!("[connectors.demo.limits]\n{text}"), &[]).unwrap();
+        assert_eq!(config.connector("demo").limits.instance_mb(), expected, "{text}");
+        assert_eq!(config.largest_memory_mb(), expected.max(32), "{text}");
+    }
+}
+
+#[test]
 fn variables_replace_values_of_the_file_and_are_merged_into_its_sections() {
     let text = "listen = \"127.0.0.1:1\"\n[connectors.calendar]\nlimits = { cpu_ms = 7, memory_mb = 8 }";
     let variables = [
@@ -287,7 +304,7 @@ fn wrong_values_are_refused() {
         ("[connectors.Web-Mail]", "is not the identifier of a connector"),
         ("[connectors.demo.upstreams]\n\"a.b\" = \"http://a\"", "is not the name of an upstream"),
         ("[connectors.demo.settings]\nx = nan", "must be a value that JSON can represent"),
-        ("[connectors.demo.limits]\nmemory_mb = -1", "must be a whole number from 1 to 4096"),
+        ("[connectors.demo.limits]\nmemory_mb = -1", "must be a whole number from 0 to 4096"),
         ("[connectors.demo]\nallow_private_network = \"yes\"", "must be true or false"),
         ("[oauth_clients.acme]\nclient_secret = \"a\"", "is missing, but there is a client secret"),
         ("[oauth_clients.acme]\nclient_secret = 3", "must be a string in quotes"),

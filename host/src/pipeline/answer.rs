@@ -18,6 +18,7 @@ use url::Url;
 use super::disposition::{attachment, file_name};
 use super::refusal::upstream_error;
 use super::stages::Stages;
+use super::unmatched::{UNMATCHED, unmatched_header};
 use super::{Error, run_computation};
 use crate::body::{Body, complete, streamed};
 use crate::media_type::{essence, is_json};
@@ -29,7 +30,7 @@ use memory::MemoryBudget;
 use sandbox::Limits;
 use sandbox::http::ResponseBody;
 use sandbox::invocation::{Content, File};
-use shape::{Shape, ShapeError};
+use shape::{Shape, ShapeError, Shaped};
 use store::digest::sha256_hex;
 
 /// The key of [`Limits::response_bytes`].
@@ -225,11 +226,13 @@ async fn of_json(document: Bytes, form: &Form<'_>, permit: Permit) -> Result<Ans
         return Ok(Answer::json(complete(document, permit)));
     }
     let shaped = shape(&document, form).await?;
-    Ok(Answer::json(complete(form.memory.hold_bytes(shaped.into())?, permit)))
+    let mut answer = Answer::json(complete(form.memory.hold_bytes(shaped.document.into())?, permit));
+    answer.headers.extend(unmatched_header(&shaped.unmatched).map(|value| (UNMATCHED, value)));
+    Ok(answer)
 }
 
 /// Filters and projects a JSON document.
-async fn shape(document: &[u8], form: &Form<'_>) -> Result<Vec<u8>, Error> {
+async fn shape(document: &[u8], form: &Form<'_>) -> Result<Shaped, Error> {
     let mut stages = Stages::begin(form.trace, &form.operation.metrics.shape);
     let apply = || form.shape.apply_while(document, || Instant::now() < form.deadline);
     let shaped = run_computation(document.len(), form.deadline, apply).await?.map_err(|error| match error {

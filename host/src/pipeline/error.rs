@@ -61,7 +61,7 @@ pub enum Error {
     /// The invocation gave neither an outcome nor a fault.
     #[error(transparent)]
     Invocation(#[from] InvocationError),
-    /// The connector says that it failed.
+    /// The connector says that it failed. Callers see the first line of its text.
     #[error("{0}")]
     ConnectorFault(String),
     /// The connector says that the requested resource does not exist.
@@ -159,6 +159,16 @@ impl Error {
     pub fn trap(&self) -> Option<&TrapReport> {
         match self.cause() {
             Self::Invocation(InvocationError::Trapped(trap)) => Some(trap),
+            _ => None,
+        }
+    }
+
+    /// The part that is for operators and the connector's author only: the trap that ended the
+    /// connector, or the lines after the first one of its own text.
+    pub fn report(&self) -> Option<String> {
+        match self.cause() {
+            Self::Invocation(InvocationError::Trapped(trap)) => Some(trap.to_string()),
+            Self::ConnectorFault(text) => text.split_once('\n').map(|(_, report)| report.to_owned()),
             _ => None,
         }
     }

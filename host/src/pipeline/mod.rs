@@ -7,6 +7,7 @@
 //! - `forwarded_headers`: headers of an upstream that the caller gets; `rate`: headers about rate
 //!   limits
 //! - `connect`: connecting an account, which runs operations of the connector
+//! - `unmatched`: the header about `response_fields` that led nowhere
 //! - `stages`: the stages of a call, for metrics and traces
 //! - `background`: a call that runs in the background, to its result
 
@@ -20,6 +21,7 @@ mod forwarded_headers;
 pub mod rate;
 mod refusal;
 mod stages;
+mod unmatched;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -59,7 +59,10 @@ pub fn pipeline_problem(error: Error, connector: &str) -> Problem {
              `limits.timeout_s`.",
         ),
         Error::Invocation(failure) => invocation_problem(connector, failure),
-        Error::ConnectorFault(detail) => CONNECTOR_FAILED.with_detail(sentence(&detail)).with("connector", connector),
+        Error::ConnectorFault(text) => {
+            let detail = text.lines().next().unwrap_or_default();
+            CONNECTOR_FAILED.with_detail(sentence(detail)).with("connector", connector)
+        }
         Error::NotFound(Explanation { detail, members }) => {
             RESOURCE_NOT_FOUND.with_detail(sentence(&detail)).with_all(members)
         }

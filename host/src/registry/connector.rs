@@ -283,9 +283,9 @@ const MAX_REQUESTS: u32 = 256;
 /// The limits of an invocation, from the configuration.
 pub(super) fn limits(limits: &config::Limits) -> Limits {
     Limits {
-        memory_bytes: limits.memory_mb << 20,
+        memory_bytes: limits.instance_mb() << 20,
         cpu: Duration::from_millis(limits.cpu_ms),
-        output_bytes: (if limits.output_mb == 0 { limits.response_mb } else { limits.output_mb }) << 20,
+        output_bytes: limits.passed_mb() << 20,
         response_bytes: (limits.response_mb as u64) << 20,
         download_bytes: (limits.download_mb as u64) << 20,
         requests: MAX_REQUESTS,

@@ -110,7 +110,7 @@ pub use self::present_module::present_module;
 pub use self::reach::{GRANT_COMMAND, Service};
 pub use self::refusal::{Refusal, Refused};
 pub use self::renew::follow_grants;
-pub use self::trust::signature_of;
+pub use self::trust::{file as signature_file, fits as signature_fits, key_id_of as key_id_of_signature, signature_of};
 pub use self::version_list::StoredVersion;
 pub use self::watch::watch;
 

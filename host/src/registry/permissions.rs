@@ -30,7 +30,7 @@ struct Permissions {
 }
 
 impl Permissions {
-    fn of(connector: &Connector) -> Self {
+    fn requested_by(connector: &Connector) -> Self {
         let operations = connector.operations().map(|operation| &operation.manifest);
         Self { hosts: connector.named_hosts().clone(), others: others(connector.manifest(), operations) }
     }
@@ -197,7 +197,7 @@ fn of_operation(operation: &Operation) -> Option<String> {
 impl Connector {
     /// The permissions that this version requests and the previous one does not, a line for each.
     pub fn permissions_beyond(&self, previous: &Self) -> Vec<String> {
-        Permissions::of(self).beyond(&Permissions::of(previous), self.operator_grants())
+        Permissions::requested_by(self).beyond(&Permissions::requested_by(previous), self.operator_grants())
     }
 }
 
@@ -212,20 +212,20 @@ pub(super) async fn beyond_accepted(registry: &Registry, candidate: &Connector) 
     let accepted = registry.folders.accepted(identifier).filter(|accepted| accepted != candidate.digest());
     let Some(accepted) = accepted.filter(|_| !candidate.is_shipped()) else { return Ok(Vec::new()) };
     let previous = match registry.get(identifier).filter(|live| live.digest() == accepted) {
-        Some(live) => Permissions::of(&live),
+        Some(live) => Permissions::requested_by(&live),
         None => match registry.read_module(&registry.versions.file(identifier, Origin::Foreign, &accepted)) {
             Err(_) => Permissions::default(),
             Ok(module) => {
                 let source = ModuleSource::Inspected;
                 match registry.load(&module, Some(identifier), GrantSource::Stored, source).await {
-                    Ok(previous) => Permissions::of(&previous),
+                    Ok(previous) => Permissions::requested_by(&previous),
                     Err(refusal) if refusal.is_temporary() => return Err(refusal),
                     Err(_) => Permissions::default(),
                 }
             }
         },
     };
-    Ok(Permissions::of(candidate).beyond(&previous, candidate.operator_grants()))
+    Ok(Permissions::requested_by(candidate).beyond(&previous, candidate.operator_grants()))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use minisign_verify::Signature;
+use minisign_verify::{PublicKey, Signature};
 
 use crate::config::{Publisher, Trust, key_id};
 
@@ -41,7 +41,7 @@ pub(super) struct Vouched<'a> {
 /// # Errors
 /// A sentence without a full stop that says which key has signed it, and what to do.
 pub(super) fn check<'a>(trust: &'a Trust, module: &[u8], signature: Option<&str>) -> Result<Vouched<'a>, String> {
-    let known = signature.and_then(|text| Some((text, Signature::decode(text).ok()?, key_id(text.lines().nth(1)?)?)));
+    let known = signature.and_then(|text| Some((text, Signature::decode(text).ok()?, key_id_of(text)?)));
     let signed = known.as_ref().map(|(text, _, key_id)| Signed {
         signature: (*text).to_owned(),
         key_id: key_id.clone(),
@@ -103,8 +103,25 @@ impl Vouched<'_> {
     }
 }
 
+/// Returns `true` if a signature is one of this module. `public_key` is the text of a file that
+/// minisign writes, or its last line. `None` if it is no key, or if the signature names another
+/// key.
+pub fn fits(public_key: &str, module: &[u8], signature: &str) -> Option<bool> {
+    let key = public_key.trim().lines().last()?;
+    if key_id(key)? != key_id_of(signature)? {
+        return None;
+    }
+    let signature = Signature::decode(signature).ok()?;
+    Some(PublicKey::from_base64(key).ok()?.verify(module, &signature, false).is_ok())
+}
+
+/// The id of the key that a signature names, as minisign writes it.
+pub fn key_id_of(signature: &str) -> Option<String> {
+    key_id(signature.lines().nth(1)?)
+}
+
 /// The file with the signature of a module's file.
-pub(super) fn file(module: &Path) -> PathBuf {
+pub fn file(module: &Path) -> PathBuf {
     let mut name = module.as_os_str().to_owned();
     name.push(SUFFIX);
     name.into()
@@ -124,8 +141,6 @@ pub fn signature_of(module: &Path) -> io::Result<Option<String>> {
 
 #[cfg(test)]
 mod tests {
-    use minisign_verify::PublicKey;
-
     use super::*;
 
     const MODULE: &[u8] = b"module";
@@ -173,6 +188,17 @@ ObkBpCHLXuDmoIEG5Dl1KHOeKY6M603O7qazVW8p66r6CIfYRht0fHioc2cW5XJVh9NMuS/06229uE0d
         }
         let refusal = signed(&trust, b"another", Some(SIGNATURE)).unwrap_err();
         assert!(refusal.contains("1F11F158E084B616 is not a signature of this module"), "{refusal}");
+    }
+
+    #[test]
+    fn a_signature_fits_the_module_that_its_key_has_signed() {
+        let file = format!("untrusted comment: minisign public key 1F11F158E084B616\n{KEY}\n");
+        assert_eq!(fits(&file, MODULE, SIGNATURE), Some(true));
+        assert_eq!(fits(KEY, b"another", SIGNATURE), Some(false));
+        assert_eq!(fits(KEY, MODULE, LEGACY), Some(false));
+        for (key, signature) in [(OTHER_KEY, SIGNATURE), ("", SIGNATURE), ("no key", SIGNATURE), (KEY, "")] {
+            assert_eq!(fits(key, MODULE, signature), None);
+        }
     }
 
     #[test]

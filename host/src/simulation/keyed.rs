@@ -36,10 +36,13 @@ struct Call {
     is_known: bool,
 }
 
+/// A gateway that serves.
+type Serving = (Arc<Process>, Arc<Idempotency>);
+
 /// The gateways that serve, and the calls.
 struct Site {
     world: Arc<World>,
-    serving: Mutex<Vec<Option<(Arc<Process>, Arc<Idempotency>)>>>,
+    serving: Mutex<Vec<Option<Serving>>>,
     calls: Mutex<Vec<Call>>,
 }
 

@@ -230,8 +230,7 @@ impl Process {
             let delay = self.world.weather.pinch();
             sleep(delay).await;
         }
-        loop {
-            let Some(episode) = self.world.weather.at(self.world.now(), self.gateway) else { break };
+        while let Some(episode) = self.world.weather.at(self.world.now(), self.gateway) {
             match &episode.fault {
                 Fault::Outage { kind: Outage::Stall, late } => {
                     self.world.wait_until(episode.until + late[self.gateway]).await;

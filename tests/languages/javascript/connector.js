@@ -24,6 +24,7 @@ export default connector({
     userinfo: read(account, { doc: "The connected user." }),
     broken: read(broken, { doc: "Has a defect." }),
     refused: read(refused, { doc: "Finds nothing." }),
+    random: read(random, { doc: "Takes random values." }),
   },
 });
 
@@ -56,4 +57,17 @@ function broken() {
 
 function refused() {
   throw Fault.notFound("There is no such note. Try another one.", { candidates: ["a"] });
+}
+
+/** The errors of all sources of random values. The small engine has no `crypto`. */
+function random() {
+  const sources = [() => Math.random()];
+  if (globalThis.crypto) sources.push(() => crypto.randomUUID(), () => crypto.getRandomValues(new Uint8Array(4)));
+  return sources.map((source) => {
+    try {
+      return `the value ${source()}`;
+    } catch (error) {
+      return error.message;
+    }
+  });
 }

@@ -1,6 +1,9 @@
 """The connector of the tests in Python. `tests/languages/javascript/connector.js` is the same in JavaScript."""
 
+import random as numbers
+import secrets
 import time
+import uuid
 
 from connector_sdk import (
     USERINFO, Connector, Fault, File, Request, get, integer, log, oauth2, send, send_all, storage, string, userinfo as account,
@@ -67,3 +70,16 @@ def broken():
 def refused():
     """Finds nothing."""
     raise Fault.not_found("There is no such note. Try another one.", candidates=["a"])
+
+
+@connector.read()
+def random():
+    """Takes random values."""
+    return [tried(source) for source in (numbers.random, secrets.token_hex, uuid.uuid4)]
+
+
+def tried(source):
+    try:
+        return f"the value {source()}"
+    except NotImplementedError as error:
+        return str(error)

@@ -2,7 +2,7 @@
 //! template.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
 use support::{Setup, module, process};
@@ -18,6 +18,24 @@ fn a_new_project_in_javascript_passes_its_tests() {
     let finished = process::run(Command::new("node").args(["--test", "--test-reporter=tap"]).current_dir(&folder));
     assert_eq!(finished.code, Some(0), "{}", finished.stdout);
     assert!(finished.stdout.contains("a word is defined as recorded"), "{}", finished.stdout);
+}
+
+#[test]
+fn an_old_node_is_named_with_the_place_of_a_newer_one() {
+    let home = Setup::new().prepare();
+    let folder = home.config().with_file_name("words");
+    let programs = home.config().with_file_name("programs");
+    fs::create_dir(&programs).unwrap();
+    let node = programs.join("node");
+    fs::write(&node, "#!/bin/sh\necho v18.20.4\n").unwrap();
+    fs::set_permissions(&node, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut new = Command::new(process::binary());
+    new.args(["connectors", "new", "words", "--lang", "javascript", "--folder"]).arg(&folder);
+    let finished = process::run(new.env("PATH", &programs));
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    for words in ["20.19, 22.12 or later, and this machine has 18.20.4", "https://nodejs.org/en/download"] {
+        assert!(finished.stderr.contains(words), "{words}: {}", finished.stderr);
+    }
 }
 
 #[test]

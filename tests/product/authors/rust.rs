@@ -21,6 +21,19 @@ fn a_new_project_passes_its_test_builds_and_serves_a_call() {
 }
 
 #[test]
+fn a_build_that_changes_the_module_removes_its_signature() {
+    let (project, _) = Project::new(&["words"]);
+    project.build();
+    let signature = project.folder().join("words.wasm.minisig");
+    project.write("words.wasm.minisig", "signature");
+    project.build();
+    assert!(signature.is_file(), "the module is the same");
+    project.write("src/lib.rs", &project.read("src/lib.rs").replace("Words", "Other words"));
+    project.build();
+    assert!(!signature.exists(), "it would be sent with a module that it does not fit");
+}
+
+#[test]
 fn projects_with_accounts_build_and_are_valid() {
     for (auth, words) in [("api-key", "API key"), ("oauth2", "OAuth 2.0")] {
         let (project, _) = Project::new(&["words", "--auth", auth]);

@@ -1,5 +1,5 @@
-//! The memory that a connector begins with. The gateway resets it after each invocation: one page is
-//! copied, and more pages are returned to the system, which takes longer.
+//! The memory that a connector begins with. The gateway resets it after each invocation: one page
+//! is copied, and more pages are returned to the system, which takes longer.
 
 use support::module;
 use wasmparser::{Parser, Payload};

@@ -26,6 +26,22 @@ fn the_headers_of_the_caller_and_of_the_table_reach_the_service() {
 }
 
 #[test]
+fn a_range_may_have_times_without_an_offset() {
+    let connected = connected();
+    connected.provider.on_api(|_, _| Reply::json(anything()));
+    for (start, end) in
+        [("2026-03-01T00:00:00", "2026-03-08T00:00:00.0000000"), ("2026-03-01T00:00:00+01:00", "2026-03-08")]
+    {
+        let input = json!({"start_date_time": start, "end_date_time": end});
+        assert_eq!(connected.call("list_events_in_time_range", input).ok(), anything());
+        let seen = connected.provider.api_calls().pop().unwrap();
+        let expected =
+            [("startDateTime", start), ("endDateTime", end)].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(seen.parameters(), expected);
+    }
+}
+
+#[test]
 fn a_deleted_event_and_an_accepted_invitation_are_empty_answers() {
     let connected = connected();
     for (operation, status) in

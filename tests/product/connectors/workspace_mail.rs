@@ -9,8 +9,70 @@ use support::{Dialect, Reply};
 use super::{Connected, anything, google_claims};
 
 fn connected() -> Connected {
+    connected_with("")
+}
+
+/// `config` has keys of the connector's section.
+fn connected_with(config: &str) -> Connected {
     let upstreams = [("api", "/gmail/v1"), ("upload", "/upload/gmail/v1"), ("oauth2", "/oauth2/v2")];
-    Connected::start("workspace_mail", Dialect::google(), &upstreams, "", google_claims)
+    Connected::start("workspace_mail", Dialect::google(), &upstreams, config, google_claims)
+}
+
+/// The text of a mail with so many bytes.
+fn mail(bytes: usize) -> String {
+    let line = "From: \"Lee\" <lee@example.com>, größer: 0123456789 0123456789 0123456789\r\n";
+    let mut mail = line.repeat(bytes / line.len());
+    mail.push_str(&"x".repeat(bytes - mail.len()));
+    mail
+}
+
+/// Gmail's answer with a mail, and its part that is the mail.
+fn received(format: &str, mail: &str) -> (Value, &'static str) {
+    let encoded = URL_SAFE.encode(mail);
+    let part = json!({"mimeType": "text/plain", "body": {"size": mail.len(), "data": encoded}});
+    match format {
+        "raw" => (json!({"id": "18c", "raw": encoded}), "/raw"),
+        _ => (json!({"id": "18c", "payload": part}), "/payload/body/data"),
+    }
+}
+
+#[test]
+fn a_mail_of_8_mb_is_decoded() {
+    let (connected, mail) = (connected(), mail(8 << 20));
+    for format in ["raw", "full"] {
+        let (reply, place) = received(format, &mail);
+        connected.provider.on_api(move |_, _| Reply::json(reply.clone()));
+        let input = json!({"message_id": "18c", "format": format, "decode_body": true});
+        let answer = connected.call("messages_get", input).ok();
+        assert!(answer.pointer(place).is_some_and(|text| text == mail.as_str()), "{format}");
+    }
+}
+
+#[test]
+fn a_mail_of_25_mb_is_decoded_once_the_operator_raised_the_key_that_the_problem_names() {
+    // The second mail is within the limit of responses.
+    for (bytes, format, key) in [
+        (25 << 20, "raw", "limits.response_mb"),
+        (25 << 20, "full", "limits.response_mb"),
+        (25_000_000, "raw", "limits.memory_mb"),
+    ] {
+        let mail = mail(bytes);
+        let (reply, place) = received(format, &mail);
+        let input = json!({"message_id": "18c", "format": format, "decode_body": true});
+        let call = |config: &str| {
+            let (connected, reply) = (connected_with(config), reply.clone());
+            connected.provider.on_api(move |_, _| Reply::json(reply.clone()));
+            connected.call("messages_get", input.clone())
+        };
+        let refused = call("");
+        let problem = refused.json();
+        assert_eq!(problem["owner"], "operator", "{problem}");
+        let detail = problem["detail"].as_str().unwrap();
+        let named: Vec<&str> = detail.split('`').filter(|word| word.starts_with("limits.")).collect();
+        assert_eq!(named, [key], "{problem}");
+        let answer = call(&format!("{key} = 64")).ok();
+        assert!(answer.pointer(place).is_some_and(|text| text == mail.as_str()), "{bytes} {format}");
+    }
 }
 
 /// A message with a file of so many characters of base64.

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::io::Write;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rustls::ServerConfig;
 use support::home::{file, path};
 use support::{Authority, Home, Setup, module, runtime};
@@ -55,7 +56,7 @@ impl Server {
     }
 
     fn seen(&self) -> Vec<String> {
-        self.seen.lock().unwrap().clone()
+        self.seen.lock().clone()
     }
 }
 
@@ -75,7 +76,7 @@ async fn converse(
         }
     };
     let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
-    heads.lock().unwrap().push(head.clone());
+    heads.lock().push(head.clone());
     let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
     while bytes.len() < end + length.unwrap_or(0) {
         if stream.read_buf(&mut bytes).await.ok()? == 0 {

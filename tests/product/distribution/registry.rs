@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 use support::registry::{PASSWORD, USER};
-use support::{Home, Registry, Setup, module};
+use support::{Home, Registry, Setup, Signer, module};
 
 use support::home::{file, path};
 
@@ -220,4 +220,30 @@ fn what_a_module_says_of_its_making_cannot_mislead_the_reader_of_a_report() {
         let text = home.run_ok(&["connectors", "check", path(&module)]);
         assert!(!text.contains('\u{1b}') && !text.contains("  source "), "{text}");
     }
+}
+
+#[test]
+fn a_signature_that_is_not_one_of_the_module_is_not_pushed() {
+    let (signer, registry) = (Signer::new(), Registry::start());
+    let home = Setup::new().prepare();
+    let module = file(&home, "liar.wasm", &module::liar("version=1.0.0"));
+    let name = registry.name("acme/liar:1.0.0");
+    let key = signer.public_key_file();
+    let push = |arguments: &[&str]| {
+        let done = home.run(&[&["connectors", "push", path(&module), &name], arguments].concat());
+        (done.code, done.stderr)
+    };
+    signer.sign_file(&module);
+    let (code, said) = push(&[]);
+    assert!(code == Some(1) && said.contains(&format!("it is of the key {}", signer.key_id())), "{said}");
+    assert!(said.contains("name the file with --public-key"), "{said}");
+    let (code, said) = push(&["--public-key", path(&key)]);
+    assert!(code == Some(0) && said.contains("with its signature"), "{said}");
+
+    fs::write(&module, module::liar("version=2.0.0")).unwrap();
+    fs::copy(&key, module.with_file_name("publisher.pub")).unwrap();
+    let (code, said) = push(&["--force"]);
+    assert!(code == Some(1) && said.contains("liar.wasm.minisig` is not one of this module; sign it again"), "{said}");
+    signer.sign_file(&module);
+    assert_eq!(push(&["--force"]).0, Some(0));
 }

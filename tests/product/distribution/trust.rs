@@ -80,8 +80,7 @@ fn a_signed_module_is_added_by_command_over_http_in_the_folder_and_from_a_regist
 }
 
 /// Modules that no one may add, each with its signature and words of the refusal.
-fn untrusted(signer: &Signer) -> Vec<(Vec<u8>, Option<String>, String)> {
-    let unknown = Signer::new();
+fn untrusted(signer: &Signer, unknown: &Signer) -> Vec<(Vec<u8>, Option<String>, String)> {
     vec![
         (liar("6.6.6"), None, "is not signed, and".to_owned()),
         (liar("6.6.6"), Some("garbage".to_owned()), "not a minisign signature".to_owned()),
@@ -97,7 +96,8 @@ fn a_module_of_a_stranger_is_refused_whichever_way_it_arrives() {
     let home = gateway.home();
     upload(&gateway, &liar("1.0.0"), Some(&signer.sign(&liar("1.0.0")))).ok();
     let untrusting = Setup::new().prepare();
-    for (index, (module, signature, words)) in untrusted(&signer).into_iter().enumerate() {
+    let unknown = Signer::new();
+    for (index, (module, signature, words)) in untrusted(&signer, &unknown).into_iter().enumerate() {
         let bad = file(home, &format!("{index}.wasm"), &module);
         if let Some(text) = &signature {
             fs::write(signature_file(&bad), text).unwrap();
@@ -107,9 +107,12 @@ fn a_module_of_a_stranger_is_refused_whichever_way_it_arrives() {
             assert!(refused.code == Some(1) && refused.stderr.contains(&words), "{words}: {}", refused.stderr);
         }
         let name = registry.name(&format!("acme/liar:{index}"));
+        let unknown_key = bad.with_file_name("unknown.pub");
+        fs::copy(unknown.public_key_file(), &unknown_key).unwrap();
         let pushed = untrusting.run(&["connectors", "push", path(&bad), &name]);
-        if signature.as_deref() == Some("garbage") {
-            assert!(pushed.code == Some(1) && pushed.stderr.contains(&words), "{words}: {}", pushed.stderr);
+        if (1..3).contains(&index) {
+            let words = if index == 1 { &*words } else { "cannot be verified" };
+            assert!(pushed.code == Some(1) && pushed.stderr.contains(words), "{words}: {}", pushed.stderr);
         } else {
             assert_eq!(pushed.code, Some(0), "{}", pushed.stderr);
             let refused = home.run(&["connectors", "add", &name]);
@@ -127,7 +130,7 @@ fn a_module_of_a_stranger_is_refused_whichever_way_it_arrives() {
 #[test]
 fn a_file_of_a_stranger_in_the_folder_is_refused_while_the_gateway_runs_and_at_its_start() {
     let signer = Signer::new();
-    for (module, signature, words) in untrusted(&signer) {
+    for (module, signature, words) in untrusted(&signer, &Signer::new()) {
         let home = trusting(&signer, "").module("liar", module).prepare();
         if let Some(text) = &signature {
             fs::write(signature_file(&home.module("liar")), text).unwrap();

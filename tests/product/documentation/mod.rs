@@ -1,10 +1,12 @@
-//! The pages of `connectors/docs`: their commands are run, one page in one folder, and must answer
-//! what the page says.
+//! The pages of `connectors/docs`: their commands are run as they are, one page in one folder, and
+//! must answer what the page says.
 //!
-//! A page is a list of fenced blocks. [`page`] reads them, [`reader`] does what they say.
+//! A page is a list of fenced blocks. [`page`] reads them, [`reader`] does what they say, and
+//! [`source`] is the source of the gateway that they name.
 
 mod page;
 mod reader;
+mod source;
 
 use std::fs;
 

@@ -12,9 +12,8 @@ pub(super) enum Kind {
     Commands {
         /// ` ```sh background `: they run until the page ends, in another terminal.
         background: bool,
-        /// ` ```sh installs `: they need a package registry, so the test links what is installed
-        /// already.
-        installs: bool,
+        /// ` ```sh made `: they build the gateway from its source, as `make` did before this test.
+        made: bool,
     },
     /// ` ```text `: what the commands before it print. `…` stands for any text, and alone on a line
     /// for any lines.
@@ -58,8 +57,8 @@ pub(super) fn read(name: &str) -> Vec<Block> {
 fn kind(words: &str) -> Option<Kind> {
     let (language, argument) = words.split_once(' ').unwrap_or((words, ""));
     match (language, argument) {
-        ("sh", "" | "background" | "installs") => {
-            Some(Kind::Commands { background: argument == "background", installs: argument == "installs" })
+        ("sh", "" | "background" | "made") => {
+            Some(Kind::Commands { background: argument == "background", made: argument == "made" })
         }
         ("text", "" | "background") => Some(Kind::Output { background: argument == "background" }),
         (_, "") => None,

@@ -1,8 +1,9 @@
-//! A reader who does what a page says, in a dedicated folder.
+//! A reader who does what a page says: outside of the source tree, with an empty home folder, and
+//! with the tools that this machine has.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use support::upstream::free_port;
 use support::{module, wait_at_most};
 
 use super::page::{self, Block, Kind};
+use super::source::Source;
 
 /// Time for lines in the other terminal. To build and to compile a module may take minutes on a
 /// busy machine.
@@ -33,6 +35,9 @@ const PROJECT: &str = "dictionary";
 pub(super) struct Reader {
     page: &'static str,
     folder: PathBuf,
+    source: Source,
+    /// Variables with the folders of tools, which are in the home folder of whoever runs the tests.
+    tools: Vec<(&'static str, String)>,
     ports: BTreeMap<&'static str, String>,
     /// The other terminals, the newest last, each with the number of its lines that were read.
     background: Vec<(Process, usize)>,
@@ -45,29 +50,34 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn new(page: &'static str) -> Self {
         let only = FOLDER.lock();
-        let own = module::root().canonicalize().unwrap().join("target/documentation");
-        let folder = own.join("page");
-        let _ = fs::rename(folder.join(PROJECT).join("target"), own.join("built"));
+        // The same folder for every page, because Cargo builds the SDK again if its path changes.
+        let tree = module::root().canonicalize().unwrap().display().to_string();
+        let outside = std::env::temp_dir().join(format!("connector-gateway{}", tree.replace('/', "-")));
+        let folder = outside.join("page");
         let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(folder.join(".bin")).unwrap();
+        for inner in [".bin", ".home"] {
+            fs::create_dir_all(folder.join(inner)).unwrap();
+        }
         symlink(process::binary(), folder.join(".bin/connector-gateway")).unwrap();
         fs::write(folder.join(".state"), "").unwrap();
         let mut ports: BTreeMap<_, _> = PORTS.map(|port| (port, free_port().to_string())).into();
         let registry = page::text(page).contains(REGISTRY_PORT).then(Registry::start);
         ports.extend(registry.iter().map(|registry| (REGISTRY_PORT, registry.port().to_owned())));
-        Self { page, folder, ports, background: Vec::new(), output: String::new(), _registry: registry, _only: only }
+        let source = Source::copy(&outside.join("source"));
+        let (background, output) = (Vec::new(), String::new());
+        Self { page, folder, source, tools: tools(), ports, background, output, _registry: registry, _only: only }
     }
 
     pub(super) fn follow(mut self) {
         for block in page::read(self.page) {
             match &block.kind {
-                Kind::Commands { background: false, installs: false } => self.run(&block),
+                Kind::Commands { background: false, made: false } => self.run(&block),
                 Kind::Commands { background: true, .. } => {
                     let commands = self.replaced(&block.text);
                     let process = Process::start(&mut self.shell(&format!("exec 2>&1\n{commands}")));
                     self.background.push((process, 0));
                 }
-                Kind::Commands { installs: true, .. } => self.install(),
+                Kind::Commands { made: true, .. } => {}
                 Kind::Output { background: false } => self.compare(&block),
                 Kind::Output { background: true } => self.wait_for(&block),
                 Kind::File(path) => {
@@ -77,6 +87,7 @@ impl Reader {
                 }
             }
         }
+        self.source.assert_unchanged(self.page);
     }
 
     /// The text with the ports of this reader.
@@ -88,12 +99,13 @@ impl Reader {
 
     /// A shell in the present directory, with the variables and functions of the commands before.
     fn shell(&self, script: &str) -> Command {
-        let root = module::root().canonicalize().unwrap();
         let path = format!("{}:{}", self.folder.join(".bin").display(), std::env::var("PATH").unwrap_or_default());
         let mut command = Command::new("bash");
         command.args(["-euo", "pipefail", "-c", &format!("source {:?}\nset -a\n{script}", self.folder.join(".state"))]);
-        command.current_dir(&self.folder).env("PATH", path).env("SOURCE", &root);
-        command.env("CARGO_NET_OFFLINE", "true").env("PYTHONDONTWRITEBYTECODE", "1");
+        command.current_dir(&self.folder).env("PATH", path).env("SOURCE", self.source.folder());
+        command.envs(self.tools.iter().map(|(name, value)| (name, value))).env("HOME", self.folder.join(".home"));
+        // Cargo has what the pages need. npm and pip load from their registries what their caches lack.
+        command.env("CARGO_NET_OFFLINE", "true").env("npm_config_prefer_offline", "true");
         command
     }
 
@@ -119,7 +131,9 @@ impl Reader {
     fn bring_what_was_built(&self) {
         let target = self.folder.join(PROJECT).join("target");
         if self.folder.join(PROJECT).join("Cargo.toml").is_file() && !target.exists() {
-            let _ = fs::rename(self.folder.join("../built"), target);
+            let built = module::root().canonicalize().unwrap().join("target/documentation/built");
+            fs::create_dir_all(&built).unwrap();
+            symlink(built, target).unwrap();
         }
     }
 
@@ -156,30 +170,6 @@ impl Reader {
         }
     }
 
-    /// Links what `make` installed from the package registries: a test does not leave this machine.
-    fn install(&self) {
-        let (root, directory) = (module::root().canonicalize().unwrap(), self.directory());
-        if directory.join("package.json").is_file() {
-            let modules = directory.join("node_modules");
-            fs::create_dir_all(modules.join("@connector-gateway")).unwrap();
-            fs::create_dir_all(modules.join(".bin")).unwrap();
-            symlink(root.join("connectors/sdk-js"), modules.join("@connector-gateway/sdk")).unwrap();
-            // npm makes the file executable.
-            let program = modules.join(".bin/connector-build");
-            let script = root.join("connectors/sdk-js/bin/connector-build.js");
-            fs::write(&program, format!("#!/bin/sh\nexec node {script:?} \"$@\"\n")).unwrap();
-            fs::set_permissions(program, Permissions::from_mode(0o755)).unwrap();
-        } else {
-            let paths = format!(
-                "{}:{}",
-                root.join("connectors/sdk-python").display(),
-                root.join("target/sdk-python").display()
-            );
-            let state = fs::read_to_string(self.folder.join(".state")).unwrap();
-            fs::write(self.folder.join(".state"), format!("{state}\nexport PYTHONPATH={paths:?}\n")).unwrap();
-        }
-    }
-
     /// The output of the commands and of the other terminals.
     fn transcript(&self) -> String {
         let background = self
@@ -188,6 +178,21 @@ impl Reader {
             .map(|(process, _)| format!("\nin another terminal:\n{}", process.lines().join("\n")));
         self.output.clone() + &background.collect::<String>()
     }
+}
+
+/// The folders of tools and their caches, which an empty home folder does not have.
+fn tools() -> Vec<(&'static str, String)> {
+    let home = std::env::var("HOME").unwrap_or_default();
+    let own = |name: &str, folder: &str| std::env::var(name).unwrap_or_else(|_| format!("{home}/{folder}"));
+    let said = |program: &str, arguments: &[&str]| {
+        process::run(Command::new(program).args(arguments)).stdout.trim().to_owned()
+    };
+    vec![
+        ("CARGO_HOME", own("CARGO_HOME", ".cargo")),
+        ("RUSTUP_HOME", own("RUSTUP_HOME", ".rustup")),
+        ("npm_config_cache", said("npm", &["config", "get", "cache"])),
+        ("PIP_CACHE_DIR", said("python3", &["-m", "pip", "cache", "dir"])),
+    ]
 }
 
 /// Returns `true` if lines are those that the page shows.

@@ -25,6 +25,7 @@ use std::fmt;
 pub mod address;
 pub mod header;
 pub mod limit;
+pub mod link;
 pub mod manifest;
 pub mod name;
 pub mod path;

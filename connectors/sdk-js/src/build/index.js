@@ -10,11 +10,8 @@ import { bundle } from "./bundle.js";
 
 const PACKAGE = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The contract: in the repository the original, in the published package a copy. */
-function contract() {
-  const original = join(PACKAGE, "../../wit/connector.wit");
-  return existsSync(original) ? original : join(PACKAGE, "wit/connector.wit");
-}
+/** The contract: a copy of `wit/connector.wit`, because npm packs no file from above the package. */
+const CONTRACT = join(PACKAGE, "connector.wit");
 
 /**
  * The engines. Both evaluate the module once, during the build, and store the memory of that
@@ -28,7 +25,7 @@ const ENGINES = {
   async spidermonkey(sourcePath) {
     const { componentize } = await import("@bytecodealliance/componentize-js");
     const disableFeatures = ["stdio", "random", "clocks", "http", "fetch-event"];
-    const { component } = await componentize({ sourcePath, witPath: contract(), worldName: "connector", disableFeatures });
+    const { component } = await componentize({ sourcePath, witPath: CONTRACT, worldName: "connector", disableFeatures });
     return component;
   },
 
@@ -38,7 +35,7 @@ const ENGINES = {
    */
   async quickjs(jsPath, jsSource) {
     const { componentize } = await import("componentize-qjs");
-    const found = await componentize({ witPath: contract(), jsSource, jsPath, world: "connector", stubWasi: true, sync: true });
+    const found = await componentize({ witPath: CONTRACT, jsSource, jsPath, world: "connector", stubWasi: true, sync: true });
     return found.component;
   },
 };

@@ -4,7 +4,7 @@
 pub(crate) mod http {
     use std::rc::Rc;
 
-    use contract_rules::{Broken, header, limit, path};
+    use contract_rules::{Broken, header, limit, link, path};
 
     use crate::http::{Error, Request};
     use crate::json::Kind;
@@ -71,7 +71,12 @@ pub(crate) mod http {
         }
 
         pub(crate) fn header_link(&self, name: &str) -> Result<Option<Link>, Error> {
-            Ok(self.header(name).into_iter().next().map(Link))
+            let values = self.header(name);
+            if name.eq_ignore_ascii_case("link") {
+                let next = link::next_of(values.iter().map(String::as_str));
+                return Ok(next.map(|address| Link(address.to_owned())));
+            }
+            Ok(values.into_iter().next().map(Link))
         }
 
         pub(crate) fn body_link(&self, pointer: &str) -> Result<Option<Link>, Error> {

@@ -10,8 +10,8 @@ use super::sample::Source;
 use super::simulation::Simulation;
 use crate::CONNECTOR;
 
-fn destination(end: usize) -> Value {
-    json!({"documentId": "destination", "revisionId": "d1", "body": {"content": [{"startIndex": 1, "endIndex": end}]}})
+fn destination(document: &Simulation) -> Value {
+    json!({"documentId": "destination", "revisionId": "d1", "body": {"content": document.content()}})
 }
 
 const RESPONSE: &str = r#"{"documentId":"destination","replies":[],"writeControl":{"requiredRevisionId":"d2"}}"#;
@@ -24,7 +24,7 @@ fn copied(source: &Source, input: Value, document: &mut Simulation) -> Result<Va
     given.as_object_mut().expect("an object").extend(input.as_object().expect("an object").clone());
     let gateway = Gateway::new()
         .answer(Answer::json(200, &source.document().to_string()))
-        .answer(Answer::json(200, &destination(document.end()).to_string()))
+        .answer(Answer::json(200, &destination(document).to_string()))
         .answer(Answer::json(200, RESPONSE));
     let outcome = invoke(&CONNECTOR, "copy_content", &given.to_string())?;
     let Outcome::Reply(answer) = outcome else { panic!("{outcome:?}") };
@@ -108,6 +108,41 @@ fn half_a_character_is_refused() {
         };
         assert_eq!(violations[0].pointer, pointer);
     }
+}
+
+#[test]
+fn a_place_inside_of_a_character_is_refused() {
+    let source = Source::new().text("b");
+    for text in ["a😀", "\ta😀\nb"] {
+        let at = text.find('😀').expect("a character") + 2;
+        let input = json!({"destination_index": at});
+        let Err(Fault::InvalidInput(violations)) = copied(&source, input, &mut Simulation::new(text)) else {
+            panic!("{text}")
+        };
+        assert_eq!(violations[0].pointer, "/destination_index");
+        for at in [at - 1, at + 1] {
+            copied(&source, json!({"destination_index": at}), &mut Simulation::new(text)).expect("an answer");
+        }
+    }
+}
+
+#[test]
+fn an_item_that_continues_a_paragraph_keeps_its_level() {
+    let item = json!({"bullet": {"listId": "kix.c", "nestingLevel": 2}});
+    let source = Source::new().paragraph(item.clone(), &[(json!("one"), json!({}))]).paragraph(item, &[]);
+    let kind = "BULLET_DISC_CIRCLE_SQUARE";
+    for (text, at, expected) in [
+        ("xy", 2, vec![format!("1.2 {kind} xone"), format!("1.2 {kind} "), "y".to_owned()]),
+        ("a\nxy", 5, vec!["a".to_owned(), format!("1.2 {kind} xyone"), format!("1.2 {kind} "), String::new()]),
+        // Google takes the tabs of the destination as a level, too.
+        ("\tx\ty", 4, vec![format!("1.2 {kind} x\tone"), format!("1.2 {kind} "), "y".to_owned()]),
+        ("\t\t\ty", 4, vec![format!("1.2 {kind} one"), format!("1.2 {kind} "), "y".to_owned()]),
+        ("xy", 1, vec![format!("1.2 {kind} one"), format!("1.2 {kind} "), "xy".to_owned()]),
+    ] {
+        assert_eq!(into(text, &source, json!({"destination_index": at})).0, expected, "{text:?}");
+    }
+    let (lines, _) = into("xy", &source, json!({"destination_index": 2, "add_page_break": true}));
+    assert_eq!(lines, ["x[break]", &format!("1.2 {kind} one"), &format!("1.2 {kind} "), "y"]);
 }
 
 #[test]
@@ -316,7 +351,7 @@ fn within_one_document_links_to_its_headings_stay() {
 #[test]
 fn a_refusal_names_the_document() {
     let source = Answer::json(200, &Source::new().text("a").document().to_string());
-    let target = Answer::json(200, &destination(2).to_string());
+    let target = Answer::json(200, &destination(&Simulation::new("")).to_string());
     let refusal = |status: u16| Answer::json(status, r#"{"error":{"message":"no"}}"#);
     for (answers, status, name) in [
         (vec![refusal(404)], 404, "source document source"),
@@ -387,6 +422,54 @@ proptest! {
             }
             // A border inside of a character, or nothing that can be copied.
             Err(fault) => prop_assert!(matches!(fault, Fault::InvalidInput(_)), "{fault:?}"),
+        }
+    }
+
+    /// Items keep their levels wherever they are copied to, and no tab of a level stays.
+    #[test]
+    fn items_keep_their_levels_at_any_index(
+        items in proptest::collection::vec((0_usize..11, "\t?[a-z😀]{0,3}", 0_u8..3), 1..6),
+        text in "[\ta😀]{0,3}\n?[\tb]{0,3}",
+        to in 0_usize..9,
+        cut in 0_usize..3,
+        add_page_break in any::<bool>(),
+    ) {
+        let mut source = Source::new();
+        for (level, text, list) in &items {
+            let id = if *list == 0 { "kix.c" } else { "kix.a/b" };
+            let bullet = json!({"bullet": {"listId": id, "nestingLevel": level}});
+            let members = if *list == 2 { json!({}) } else { bullet };
+            source = source.paragraph(members, &[(json!(text), json!({"bold": true}))]);
+        }
+        let mut document = Simulation::new(&text);
+        let at = 1 + to % (document.end() - 1);
+        let is_whole = !matches!(text.encode_utf16().nth(at - 1), Some(0xDC00..=0xDFFF));
+        let head = document.lines_before(at);
+        let input = json!({"end_index": source.index - cut.min(1), "destination_index": at, "add_page_break": add_page_break});
+        match copied(&source, input, &mut document) {
+            Ok(_) => {
+                prop_assert!(is_whole);
+                let lines = document.items();
+                // The first paragraph continues the one at the index, or follows the page break.
+                let first = head + usize::from(add_page_break);
+                for (number, (level, text, list)) in items.iter().enumerate() {
+                    let (found, line) = &lines[first + number];
+                    let is_item = *list != 2;
+                    // Without its line end, the last paragraph is a part of the destination's one.
+                    let is_last = number + 1 == items.len() && cut > 0;
+                    if is_item && !(is_last && text.is_empty()) {
+                        prop_assert_eq!(*found, Some((*level).min(8)), "{:?}", lines);
+                        prop_assert!(!line.starts_with('\t'), "{:?}", lines);
+                        prop_assert!(line.contains(text.trim_start_matches('\t')));
+                    }
+                }
+                let tabs = |text: &str| text.matches('\t').count();
+                let plain: usize = items.iter().filter(|(.., list)| *list == 2).map(|(_, text, _)| tabs(text)).sum();
+                let left: usize = lines.iter().map(|(_, line)| tabs(line)).sum();
+                prop_assert!(left <= tabs(&text) + plain, "{:?}", lines);
+            }
+            Err(Fault::InvalidInput(_)) => prop_assert!(!is_whole || (items.len() == 1 && cut > 0)),
+            Err(fault) => prop_assert!(false, "{fault:?}"),
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Members of a style, by name.
 type Members = BTreeMap<String, Value>;
@@ -47,6 +47,26 @@ impl Simulation {
     /// The index after the last line end.
     pub(crate) fn end(&self) -> usize {
         self.units.len()
+    }
+
+    /// The structural elements, as long as no change was applied.
+    pub(crate) fn content(&self) -> Vec<Value> {
+        let mut content = Vec::new();
+        let mut start = 1;
+        for (at, unit) in self.units.iter().enumerate() {
+            if matches!(unit, Unit::LineEnd(..)) {
+                let units = self.units[start..at].iter().map(|unit| match unit {
+                    Unit::Text(unit, _) => *unit,
+                    other => panic!("{other:?}"),
+                });
+                let text = String::from_utf16(&units.chain([10]).collect::<Vec<_>>()).expect("whole characters");
+                let run = json!({"startIndex": start, "endIndex": at + 1, "textRun": {"content": text}});
+                let paragraph = json!({"elements": [run]});
+                content.push(json!({"startIndex": start, "endIndex": at + 1, "paragraph": paragraph}));
+                start = at + 1;
+            }
+        }
+        content
     }
 
     pub(crate) fn apply_all<'a>(&mut self, requests: impl IntoIterator<Item = &'a Value>) {
@@ -206,6 +226,28 @@ impl Simulation {
             _ => None,
         });
         String::from_utf16(&units.collect::<Vec<_>>()).expect("whole characters")
+    }
+
+    /// Number of paragraphs that end before an index.
+    pub(crate) fn lines_before(&self, at: usize) -> usize {
+        self.units[..at].iter().filter(|unit| matches!(unit, Unit::LineEnd(..))).count()
+    }
+
+    /// The level and the text of each paragraph. `None` is the level of a paragraph without bullet.
+    pub(crate) fn items(&self) -> Vec<(Option<usize>, String)> {
+        let mut items = Vec::new();
+        let mut units = Vec::new();
+        for unit in &self.units {
+            match unit {
+                Unit::Text(unit, _) => units.push(*unit),
+                Unit::LineEnd(_, bullet) => {
+                    let text = String::from_utf16(&std::mem::take(&mut units)).expect("whole characters");
+                    items.push((bullet.as_ref().map(|bullet| bullet.level), text));
+                }
+                _ => {}
+            }
+        }
+        items
     }
 
     /// A line for each paragraph, and for the begin of each table, row and cell, and for the end of

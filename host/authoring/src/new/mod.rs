@@ -21,6 +21,7 @@ pub(crate) use self::template::AuthKind;
 
 use self::template::Template;
 use crate::language::Language;
+use crate::node;
 use crate::output::remark;
 use crate::shell;
 
@@ -122,6 +123,9 @@ pub(crate) fn run(arguments: &NewArguments, program: &str) -> Result<(), NewErro
         "Created `{folder}`. Build its module with `{program} connectors build {}`.",
         shell::quoted(&folder)
     ));
+    if let Some(missing) = (arguments.lang == Language::Javascript).then(node::missing).flatten() {
+        remark(missing);
+    }
     if let Some(sdk) = created.published_sdk {
         remark(format_args!(
             "It takes the published SDK. To take the SDK of the gateway's source, remove the folder and create it again with \

@@ -67,6 +67,8 @@ pub(super) struct Sdk {
     /// folder `{{sdk}}`. Empty for Rust, whose manifest depends on the workspace as well.
     published: &'static str,
     in_folder: &'static str,
+    /// A file that a project needs if the SDK is in a folder.
+    setting: Option<(&'static str, &'static str)>,
 }
 
 /// The files for a table from an OpenAPI document.
@@ -102,6 +104,7 @@ const RUST: Template = Template {
         folder: "connectors/sdk",
         published: "",
         in_folder: "",
+        setting: None,
     },
     openapi: Some(OpenapiTemplate {
         table: ("src/lib.rs", include_str!("templates/rust/openapi/lib.rs")),
@@ -130,6 +133,7 @@ const JAVASCRIPT: Template = Template {
         folder: "connectors/sdk-js",
         published: r#""@connector-gateway/sdk": "{{version}}""#,
         in_folder: r#""@connector-gateway/sdk": "file:{{sdk}}""#,
+        setting: Some((".npmrc", include_str!("templates/javascript/npmrc"))),
     },
     openapi: None,
     operation: ("define", r#"{"word": "hello"}"#),
@@ -155,6 +159,7 @@ const PYTHON: Template = Template {
         folder: "connectors/sdk-python",
         published: "connector-gateway-sdk=={{version}}",
         in_folder: "{{sdk}}",
+        setting: None,
     },
     openapi: None,
     operation: ("define", r#"{"word": "hello"}"#),
@@ -222,7 +227,7 @@ impl Template {
     }
 
     fn filled(&self, identifier: &str, values: &[(&str, &str)], sdk: Option<&str>) -> Vec<File> {
-        let Sdk { published, in_folder, .. } = self.sdk;
+        let Sdk { published, in_folder, setting, .. } = self.sdk;
         let file = |(name, text): &(&'static str, &str)| match sdk.filter(|_| !published.is_empty()) {
             Some(sdk) => {
                 let text = replace(&text.replace(published, in_folder), "sdk", sdk);
@@ -230,7 +235,7 @@ impl Template {
             }
             None => (*name, fill(text, identifier, values)),
         };
-        self.files.iter().map(file).collect()
+        self.files.iter().chain(setting.iter().filter(|_| sdk.is_some())).map(file).collect()
     }
 }
 

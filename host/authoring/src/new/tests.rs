@@ -73,6 +73,19 @@ fn an_sdk_that_is_not_published_is_named_in_the_manifest() {
 }
 
 #[test]
+fn npm_copies_an_sdk_that_is_not_published_and_does_not_link_it() {
+    let outside = tempfile::tempdir().unwrap();
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    for (name, sdk, expected) in [("published", None, false), ("local", Some(tree.join("connectors/sdk-js")), true)] {
+        let folder = outside.path().join(name);
+        let new = NewArguments { lang: Language::Javascript, sdk, ..arguments("words", folder.clone()) };
+        write(&new).unwrap();
+        let setting = fs::read_to_string(folder.join(".npmrc")).unwrap_or_default();
+        assert_eq!(setting.contains("install-links=true"), expected, "{setting}");
+    }
+}
+
+#[test]
 fn a_project_that_takes_the_published_sdk_says_where_the_source_has_it() {
     let outside = tempfile::tempdir().unwrap();
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();

@@ -22,6 +22,7 @@ use super::host_memory::{HeldMemory, TooMuchHeld};
 use super::json::Document;
 use super::limits::Awaited;
 use contract_rules::limit::{OPEN_RESPONSES, PARALLEL_REQUESTS, PEEK_BYTES};
+use contract_rules::link;
 use egress::EgressError;
 
 use self::outbound::to_guest;
@@ -228,12 +229,15 @@ impl HostResponse for Guest {
         response: Resource<Response>,
         name: String,
     ) -> wasmtime::Result<Result<Option<Resource<Link>>, Error>> {
-        let address = match self.table.get(&response)?.headers.get(&name).map(HeaderValue::to_str) {
-            Some(Ok(address)) => address.to_owned(),
-            Some(Err(_)) => return Ok(Err(Error::BadAnswer("the header is not text".to_owned()))),
-            None => return Ok(Ok(None)),
-        };
-        self.add_link(&response, &address)
+        let headers = &self.table.get(&response)?.headers;
+        let values: Result<Vec<&str>, _> = headers.get_all(&name).iter().map(HeaderValue::to_str).collect();
+        let Ok(values) = values else { return Ok(Err(Error::BadAnswer("the header is not text".to_owned()))) };
+        // The header `Link` has several addresses, each with its relation.
+        let address = if name.eq_ignore_ascii_case("link") { link::next_of(values) } else { values.into_iter().next() };
+        match address.map(str::to_owned) {
+            Some(address) => self.add_link(&response, &address),
+            None => Ok(Ok(None)),
+        }
     }
 
     async fn body_link(

@@ -6,6 +6,7 @@
 //! - `filters`: the effects of `response_filters`
 //! - `model`: a simple implementation of the same rules
 //! - `properties`: random documents, compared with the model and with serde_json
+//! - `unmatched`: fields that led nowhere
 
 mod documents;
 mod envelope;
@@ -13,6 +14,7 @@ mod fields;
 mod filters;
 mod model;
 mod properties;
+mod unmatched;
 
 use serde_json::{Value, json};
 

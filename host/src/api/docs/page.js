@@ -6,7 +6,7 @@ const part = connector ? `?connector=${connector}` : "";
 // The library's greys have too little contrast (WCAG 2.1, 1.4.3).
 const colors = `
   .light-mode { --scalar-color-2: #525252; --scalar-color-3: #616161; --scalar-color-accent: #0058b8;
-    --scalar-color-green: #0a6b2d; --scalar-color-orange: #9a4a00; --scalar-color-red: #b3261e; }
+    --scalar-color-blue: #0066ad; --scalar-color-green: #0a6b2d; --scalar-color-orange: #9a4a00; --scalar-color-red: #b3261e; }
   .dark-mode { --scalar-color-2: #bdbdbd; --scalar-color-3: #ababab; --scalar-color-accent: #6cb6ff; }
 `;
 

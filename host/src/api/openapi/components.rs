@@ -26,7 +26,7 @@ pub(super) fn parameters() -> Value {
         ),
         "Debug": header(
             "X-Debug", text(),
-            "`1` with a key of the scope `admin`: if the connector traps, the problem's `detail` has the cause and the last lines of its log.",
+            "`1` with a key of the scope `admin`: if the connector traps or fails by a defect, the problem's `detail` has the cause, and the last lines of its log.",
         ),
         "IdempotencyKey": header(
             "Idempotency-Key", json!({
@@ -72,6 +72,7 @@ pub(super) fn headers() -> Value {
         "ContentRange": header("The part of the file that this is."),
         "PreferenceApplied": header("`wait=N` if `Prefer` has shortened the call's deadline."),
         "IdempotentReplayed": one_of(&["true"], "There if this is the first answer to a call with the same Idempotency-Key, also if it is a problem."),
+        "ResponseFieldsUnmatched": header("The paths in `response_fields` that led nowhere in the whole answer, as a list of strings (RFC 9651). The parameter `nearest` has the path with the nearest member. Longer lists are cut at 2 KiB."),
         "RateLimit": header("The gateway's own rate limit, in answers of 2xx and 429: calls that are left (`r`), and seconds until there are more (`t`)."),
         "RateLimitPolicy": header("The gateway's own rate limit: calls (`q`) in a window of seconds (`w`)."),
         "UpstreamRateLimit": header("The rate limit of the service, as the service says it."),

@@ -8,17 +8,20 @@ use super::schemas::reference;
 
 /// Members of GET /connectors.
 pub(in crate::api) fn describe_connectors() -> Value {
-    with_tag(describe_answer("The connectors.", reference("Connectors")))
+    let described = with_tag(describe_answer("The connectors.", reference("Connectors")));
+    saying(described, "The answer changes only when a connector changes, so send `If-None-Match`.")
 }
 
 /// Members of GET /healthz.
 pub(in crate::api) fn describe_health() -> Value {
-    describe_answer("The process runs.", reference("Health"))
+    let described = describe_answer("The process runs.", reference("Health"));
+    saying(described, "Needs no key. It does not say whether the gateway can answer calls: that is GET /readyz.")
 }
 
 /// Members of GET /readyz.
 pub(in crate::api) fn describe_readiness() -> Value {
-    describe_answer("The gateway takes requests.", reference("Readiness"))
+    let described = describe_answer("The gateway takes requests.", reference("Readiness"));
+    saying(described, "Needs no key. For load balancers: send calls to this gateway only while it answers 200.")
 }
 
 /// Members of GET /openapi.json.
@@ -31,14 +34,21 @@ pub(in crate::api) fn describe_openapi() -> Value {
             "description": "Leaves out everything but the operations of this connector.",
         }));
     }
-    members
+    saying(members, "Needs no key. It changes only when a connector changes, so send `If-None-Match`.")
 }
 
 /// Members of GET /docs.
 pub(in crate::api) fn describe_docs() -> Value {
-    json!({"responses": {
+    let described = json!({"responses": {
         "200": {"description": "The page.", "headers": problems::headers([problems::REQUEST_ID]), "content": {"text/html": {"schema": {"type": "string"}}}},
-    }})
+    }});
+    saying(described, "Needs no key. The page can send calls with a key, and forgets the key when it is closed.")
+}
+
+/// The members with a description.
+fn saying(mut members: Value, description: &str) -> Value {
+    members["description"] = description.into();
+    members
 }
 
 /// Members of a document that the caller may keep and ask about again.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::components::parameter_references;
 use super::gateway::{describe_answer, with_problems};
-use super::problems::{REQUEST_ID, headers};
+use super::problems::{OF_SERVICE, REQUEST_ID, headers};
 use super::schemas::reference;
 
 /// Members of POST /connectors/{connector}/integrations.
@@ -20,7 +20,7 @@ pub(in crate::api) fn describe_begin() -> Value {
     members["parameters"] = parameter_references(&["IdempotencyKey"]);
     members["responses"]["200"]["headers"] =
         headers([("X-Request-Id", "RequestId"), ("Idempotent-Replayed", "IdempotentReplayed")]);
-    with_problems(members, &["409", "424", "429", "4XX", "502", "504"])
+    with_problems(members, &["409", "424", "429", OF_SERVICE, "502", "504"])
 }
 
 /// Members of a route that answers with an integration.
@@ -67,6 +67,7 @@ pub(in crate::api) fn describe_exists() -> Value {
 pub(in crate::api) fn describe_callback() -> Value {
     let parameter = |name: &str, description: &str| json!({"name": name, "in": "query", "schema": {"type": "string"}, "description": description});
     json!({
+        "description": "Needs no key. Applications do not call it: they register it at the provider as the redirect URI.",
         "parameters": [
             parameter("state", "The `state` of the authorization URL; accepted once, for ten minutes."),
             parameter("code", "The code that the provider exchanges for tokens."),

@@ -288,6 +288,16 @@ mod tests {
     }
 
     #[test]
+    fn every_route_says_what_a_caller_must_know() {
+        let document = document(&Config::default(), &Live::default(), ROUTES);
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap().iter().filter(|(name, _)| *name != "parameters") {
+                assert!(operation["description"].as_str().is_some_and(|text| !text.is_empty()), "{method} {path}");
+            }
+        }
+    }
+
+    #[test]
     fn every_schema_is_used_and_every_reference_leads_to_one() {
         let document = document(&Config::default(), &Live::default(), ROUTES);
         let mut referenced = Vec::new();

@@ -154,6 +154,9 @@ fn headers(manifest: &contract::Operation) -> Value {
     if manifest.rate_limit.is_some() {
         names.extend(problems::RATE_LIMIT);
     }
+    if manifest.envelope {
+        names.push(("X-Response-Fields-Unmatched", "ResponseFieldsUnmatched"));
+    }
     if manifest.effect != Effect::Read {
         names.push(("Idempotent-Replayed", "IdempotentReplayed"));
     }

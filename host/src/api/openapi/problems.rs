@@ -42,6 +42,11 @@ struct Refusal {
     description: &'static str,
 }
 
+/// Stands for all statuses that only a service answers with. They are described by `default`, and
+/// not by `4XX`, because some generators of clients do not know ranges (orval writes `4XX` as a
+/// number).
+pub(super) const OF_SERVICE: &str = "of the service";
+
 const REFUSALS: &[Refusal] = &[
     Refusal {
         status: "400",
@@ -118,13 +123,6 @@ const REFUSALS: &[Refusal] = &[
         description: "A rate limit is used up: one of the gateway, or the service's (`upstream`).",
     },
     Refusal {
-        status: "4XX",
-        name: "Rejected",
-        schema: "Problem",
-        headers: &[&[REPLAYED], &[RETRY_AFTER], &UPSTREAM],
-        description: "Any other status of 4xx is the service's own. `upstream` has what it said.",
-    },
-    Refusal {
         status: "500",
         name: "Failed",
         schema: "Problem",
@@ -159,14 +157,28 @@ const REFUSALS: &[Refusal] = &[
         headers: &[&[("Allow", "Allow"), RETRY_AFTER]],
         description: "Any other problem (RFC 9457), such as 405 with `Allow` for a method that the path does not take.",
     },
+    Refusal {
+        status: OF_SERVICE,
+        name: "Rejected",
+        schema: "Problem",
+        headers: &[&[REPLAYED], &[("Allow", "Allow"), RETRY_AFTER], &UPSTREAM],
+        description: "Any other problem (RFC 9457). With `upstream`, the status is the service's own, and `upstream` has what it said. \
+                      405 with `Allow`: the path does not take the method.",
+    },
 ];
 
-/// References to the responses of some statuses, by status. `default` is always among them.
+/// References to the responses of some statuses, by status. `default` is always among them. It is
+/// the response of [`OF_SERVICE`] if that is among the statuses.
 pub(super) fn refusals(statuses: &[&str]) -> Map<String, Value> {
     let is_asked = |refusal: &&Refusal| refusal.status == "default" || statuses.contains(&refusal.status);
     let refusals = REFUSALS.iter().filter(is_asked);
     refusals
-        .map(|refusal| (refusal.status.to_owned(), json!({"$ref": format!("#/components/responses/{}", refusal.name)})))
+        .map(|refusal| {
+            (
+                refusal.status.replace(OF_SERVICE, "default"),
+                json!({"$ref": format!("#/components/responses/{}", refusal.name)}),
+            )
+        })
         .collect()
 }
 
@@ -223,7 +235,10 @@ mod tests {
                 assert!(described.contains_key(status.as_str()), "{status}");
             }
         }
-        assert!(of_operations(false).contains_key("4XX") && !of_operations(false).contains_key("424"));
+        let without_accounts = of_operations(false);
+        assert!(!without_accounts.contains_key("424"));
+        assert_eq!(without_accounts["default"]["$ref"], "#/components/responses/Rejected");
+        assert_eq!(refusals(&["400"])["default"]["$ref"], "#/components/responses/Problem");
     }
 
     #[test]

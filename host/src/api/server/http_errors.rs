@@ -1,5 +1,5 @@
-//! The answers that the HTTP library itself gives to a request that is not valid HTTP/1.1. They have
-//! no body. This stream gives them a problem document before they leave.
+//! The answers that the HTTP library itself gives to a request that is not valid HTTP/1.1. They
+//! have no body. This stream gives them a problem document before they leave.
 //!
 //! The library writes such an answer only between two requests: all earlier answers of the
 //! connection are complete and written. So bytes of another answer are never taken for one.

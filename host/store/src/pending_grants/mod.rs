@@ -1,5 +1,5 @@
-//! Grants that users gave and that the caller has not confirmed yet, and grants that newer ones have
-//! replaced and that are still to be revoked.
+//! Grants that users gave and that the caller has not confirmed yet, and grants that newer ones
+//! have replaced and that are still to be revoked.
 //!
 //! - [`types`]: a grant, and the result of looking one up
 //! - [`queries`]: storing, confirming and deleting grants
