@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::CopyContent;
 use crate::batch::{self, Change, Content, Location, Range};
-use crate::flow::{Block, Flow, Item};
+use crate::flow::{Block, Ending, Flow, Item, Paragraph};
 use crate::layout::{self, Counts, Surroundings};
 use crate::place::Place;
 use crate::source::{Reader, Skipped};
@@ -35,8 +35,11 @@ pub(crate) fn content(input: CopyContent) -> Result<Outcome, Fault> {
 
     let range = Range { start_index: input.start_index, end_index: input.end_index };
     let mut reader = Reader { content: &source, range, same_document, skipped: Vec::new() };
-    let flow = reader.flow()?;
+    let mut flow = reader.flow()?;
     let skipped = reader.skipped;
+    if place.is_some_and(|place| place.before_tab) {
+        drop_last_bullet(&mut flow);
+    }
     if is_empty(&flow) {
         return Err(Fault::invalid_input(
             "/start_index",
@@ -74,6 +77,19 @@ pub(crate) fn content(input: CopyContent) -> Result<Outcome, Fault> {
         skipped,
         revision_id: batch::revision(&response),
     })
+}
+
+/// Removes the last item if it has no text and would continue with the text at the place, which
+/// begins with a tab: Google would take the tab as the level of the item.
+fn drop_last_bullet(flow: &mut Flow) {
+    if flow.ending == Ending::Shared
+        && let Some(Block::Paragraph(paragraph)) = flow.blocks.last_mut()
+        && paragraph.item.is_some()
+        && paragraph.has_only_tabs()
+    {
+        *paragraph = Paragraph::default();
+        flow.ending = Ending::Part;
+    }
 }
 
 /// Sets the level of an item that continues a paragraph of the destination. Google takes the level

@@ -102,6 +102,12 @@ impl Paragraph {
         }
     }
 
+    /// Returns `true` if the paragraph has nothing but tabs.
+    pub(crate) fn has_only_tabs(&self) -> bool {
+        let is_tabs = |piece: &Piece| matches!(piece, Piece::Text { text, .. } if text.chars().all(|one| one == '\t'));
+        self.pieces.iter().all(is_tabs)
+    }
+
     /// Returns `true` if the paragraph shows nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.pieces.is_empty()

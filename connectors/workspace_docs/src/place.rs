@@ -13,6 +13,8 @@ pub(crate) struct Place {
     pub(crate) start: i64,
     /// Number of tabs that the paragraph begins with, before the place.
     pub(crate) tabs: i64,
+    /// `true` if a tab follows the place.
+    pub(crate) before_tab: bool,
 }
 
 impl Place {
@@ -24,10 +26,10 @@ impl Place {
         let Some(element) = content.elements.item(content.first_after(at)) else { return Ok(None) };
         let text = element.text();
         let Some((start, lines)) = paragraph(Element::read(&text)?, at) else { return Ok(None) };
-        let mut tabs = 0;
+        let mut place = Self { start, tabs: 0, before_tab: false };
         let mut is_beginning = true;
         for part in lines.elements {
-            if part.start_index >= at {
+            if part.start_index > at {
                 break;
             }
             let mut index = part.start_index;
@@ -35,17 +37,18 @@ impl Place {
             is_beginning &= text.is_some();
             for character in text.as_deref().unwrap_or_default().chars() {
                 if index >= at {
+                    place.before_tab = index == at && character == '\t';
                     break;
                 }
                 is_beginning &= character == '\t';
-                tabs += i64::from(is_beginning);
+                place.tabs += i64::from(is_beginning);
                 index += width(character);
             }
             if index > at {
                 return Err(halved(field));
             }
         }
-        Ok(Some(Self { start, tabs }))
+        Ok(Some(place))
     }
 }
 

@@ -143,11 +143,4 @@ mod tests {
         }
         assert!(matches!(file("1", &[r#"{"id":"18c"}"#]), Err(Fault::NotFound(_))));
     }
-
-    #[test]
-    fn part_ids_are_numbers() {
-        for part in ["", "a", "1.", ".1", "1..2", "1/2"] {
-            assert!(matches!(file(part, &[]), Err(Fault::InvalidInput(_))), "{part}");
-        }
-    }
 }

@@ -20,6 +20,7 @@ fn rows_are_gmails_methods() {
             r#"send_draft: POST api /users/me/drafts/send {"id":"r-123"}"#,
             "get_label: GET api /users/me/labels/Label_12",
             r##"create_label: POST api /users/me/labels {"name":"Invoices","labelListVisibility":"labelShowIfUnread","messageListVisibility":"show","color":{"backgroundColor":"#16a766","textColor":"#ffffff"}}"##,
+            "get_thread: GET api /users/me/threads/18c2f1a9b3?format=metadata&metadataHeaders=Subject&metadataHeaders=From",
             "list_threads: GET api /users/me/threads?maxResults=20&q=subject%3Aminutes",
             "messages_list: GET api /users/me/messages?q=is%3Aunread&maxResults=20",
             r#"messages_modify: POST api /users/me/messages/18c/modify {"removeLabelIds":["UNREAD"]}"#,

@@ -132,7 +132,7 @@ impl Shape {
 }
 
 /// A document that a [`Shape`] was applied to.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Shaped {
     /// The parts of the document that were kept.
     pub document: Vec<u8>,
