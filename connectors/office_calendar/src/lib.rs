@@ -95,12 +95,10 @@ connector! {
 
     /// Events between start and end, including occurrences, exceptions and single instances
     ///
-    /// Microsoft returns 10 events, unless `$top` sets another number. It takes a time without an
-    /// offset as UTC.
+    /// The times are in ISO 8601. Microsoft takes a time without an offset as UTC. It returns 10
+    /// events, unless `$top` sets another number.
     list_events_in_time_range: GET graph "/me/calendarView" {
-        /// date and time in ISO 8601, with or without an offset
         start_date_time: string as "startDateTime",
-        /// date and time in ISO 8601, with or without an offset
         end_date_time: string as "endDateTime",
         ..list,
         ..preferences,

@@ -187,7 +187,8 @@ connector! {
         thread_id: string(1..),
         format?: string one_of ["full", "metadata", "minimal"] default "full" assumed,
         metadata_headers?: [string],
-        ..decoding,
+        /// As in messages_get, for each message
+        decode_body?: boolean default false,
     }
     example { thread_id: "18c2f1a9b3", format: "metadata", metadata_headers: ["Subject", "From"] };
 
@@ -197,7 +198,6 @@ connector! {
         label_ids?: [string] as "labelIds" repeated,
         max_results?: integer(1..=500) as "maxResults" default 100,
         page_token?: string as "pageToken",
-        /// Gmail search; a list is joined with blanks, so all of its parts must match
         q?: string | [string] joined " " default "",
     }
     example { q: "subject:minutes", max_results: 20 }

@@ -96,6 +96,20 @@ fn rows() -> Vec<Row> {
 }
 
 #[test]
+fn empty_values_that_google_refuses_are_refused_before() {
+    let connected = connected();
+    let before = connected.provider.api_calls().len();
+    for (operation, input, pointer) in [
+        ("events_quick_add", json!({"calendar_id": "primary", "text": ""}), "/text"),
+        ("events_move", json!({"calendar_id": "primary", "event_id": "e", "destination": ""}), "/destination"),
+    ] {
+        let problem = connected.call(operation, input).problem(422, "validation");
+        assert_eq!(problem["errors"][0]["pointer"], pointer, "{operation}");
+    }
+    assert_eq!(connected.provider.api_calls().len(), before);
+}
+
+#[test]
 fn every_operation_is_the_services_request_of_the_same_name() {
     let connected = connected();
     connected.check_complete(&rows(), &["userinfo"]);
