@@ -162,7 +162,7 @@ fn one_user_that_x_does_not_have_is_not_found() {
         let _gateway = Gateway::new().answer(Answer::json(200, answer));
         let Err(Fault::NotFound(fault)) = invoke(&CONNECTOR, "get-users", r#"{"id":"9"}"#) else { panic!("{answer}") };
         assert!(fault.detail.contains(expected), "{}", fault.detail);
-        assert_eq!(fault.members, Some(format!(r#"{{"upstream":{{"status":200,"body":{answer}}}}}"#)));
+        assert_eq!(fault.members, Some(format!(r#"{{"answer":{answer}}}"#)));
     }
 }
 

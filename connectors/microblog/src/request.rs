@@ -32,16 +32,11 @@ pub(crate) fn with_list(request: Request, name: &str, items: Option<&Vec<String>
     }
 }
 
-/// X's answer in the problem document of a look-up that found nothing.
+/// X's answer in the problem document of a look-up that found nothing. The member `upstream` is the
+/// gateway's own.
 #[derive(Serialize)]
 struct Members {
-    upstream: Upstream,
-}
-
-#[derive(Serialize)]
-struct Upstream {
-    status: u16,
-    body: Option<Box<RawValue>>,
+    answer: Option<Box<RawValue>>,
 }
 
 /// Looks up one thing, which is called `what` in messages.
@@ -50,9 +45,7 @@ struct Upstream {
 /// X's own refusal. [`Fault::NotFound`] if X's answer has no data: X then still answers with the
 /// status 200.
 pub(crate) fn look_up(request: Request, what: &str) -> Result<Document, Fault> {
-    let response = http::send(request)?;
-    let status = response.status();
-    let answer = response.successful()?.document()?;
+    let answer = http::send(request)?.successful()?.document()?;
     if answer.pointer("/data").is_some_and(|data| data.kind() == Kind::Object) {
         return Ok(answer);
     }
@@ -60,6 +53,5 @@ pub(crate) fn look_up(request: Request, what: &str) -> Result<Document, Fault> {
     let detail = format!(
         "X did not give the {what}. It may not exist, or the connected user may not see it; check the call.{reason}"
     );
-    let upstream = Upstream { status, body: RawValue::from_string(answer.text()).ok() };
-    Err(Fault::not_found(detail).with_members(&Members { upstream }))
+    Err(Fault::not_found(detail).with_members(&Members { answer: RawValue::from_string(answer.text()).ok() }))
 }

@@ -132,7 +132,7 @@ fn a_look_up_that_finds_nothing_is_not_found_and_a_partial_answer_is_passed_on()
     connected.provider.on_api(move |_, _| Reply::json(reply.clone()));
     let answer = connected.call("get-users", json!({"id": "9"}));
     let problem = answer.problem(404, "resource-not-found");
-    assert_eq!(problem["upstream"], json!({"status": 200, "body": nothing}));
+    assert_eq!(problem["answer"], nothing);
     assert_eq!(connected.call("get-users", json!({"ids": ["9"]})).ok(), nothing);
 
     let partial = json!({"data": [{"id": "7", "username": "ada"}], "errors": nothing["errors"]});
