@@ -39,7 +39,7 @@ fn an_upload_is_installed_although_its_sender_goes_away() {
     let gateway = Setup::new().cold().start();
     let module = module::liar("version=1.0.0");
     let head = format!(
-        "POST /admin/connectors HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\nContent-Length: {}\r\n\r\n",
+        "POST /admin/connectors HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {KEY}\r\nContent-Length: {}\r\n\r\n",
         module.len()
     );
     let sender = connection(&gateway.address(), &[head.as_bytes(), &module].concat());

@@ -306,7 +306,8 @@ fn hosts_that_are_granted_with_an_update_are_accepted_and_a_removed_connector_ha
 #[test]
 fn an_update_that_sends_credentials_or_users_elsewhere_waits_for_the_operators_word() {
     let scheme = |change: Value| {
-        let mut service = json!({"identifier": "account", "auth": "oauth2", "scopes": ["read"]});
+        let mut service =
+            json!({"identifier": "account", "auth": "oauth2", "scopes": ["read"], "revokes_replaced_grants": false});
         service.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
         module::account(&service)
     };

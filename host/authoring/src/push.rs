@@ -27,7 +27,7 @@ pub struct PushArguments {
     /// The name that the module gets, such as oci://registry.example.com/acme/words:1.0.0. Without
     /// a version, it is the module's
     pub reference: ModuleReference,
-    /// The public key of the module's signature, as minisign writes it [default: a file *.pub in the folder of the module]
+    /// The file with the public key of the signature [default: a file *.pub in the module's folder]
     #[arg(long, value_name = "FILE")]
     pub public_key: Option<PathBuf>,
     /// Replace another module that has this version

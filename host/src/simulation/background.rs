@@ -29,6 +29,7 @@ use egress::{Body, Egress, EgressError, Request, Response, Target, Transport, Up
 use store::vault::Vault;
 use store::{NewDelivery, Store};
 
+/// Time from the end of the last fault in which all jobs end and all webhooks are sent.
 const SETTLE: Duration = Duration::from_secs(240);
 
 /// The URL that is notified of the end of each job.
@@ -73,7 +74,11 @@ async fn run_in(world: &Arc<World>, count: usize, random: &mut Random, folder: &
         tokio::spawn(gateways::run(Arc::clone(world), gateway, random.fork(), serve, |_| std::future::ready(())));
     }
     tokio::spawn(super::world::turn_clocks(Arc::clone(world)));
-    world.wait_until(world.weather.calm_from + SETTLE).await;
+    let end = world.weather.calm_from + SETTLE;
+    world.wait_until(world.weather.calm_from + SETTLE / 4).await;
+    while world.now() < end && !site.has_ended() {
+        sleep(Duration::from_secs(5)).await;
+    }
     site.check_at_end();
 }
 
@@ -165,6 +170,13 @@ impl Site {
             seen.told.push(status.to_owned());
         }
         true
+    }
+
+    /// Returns whether all jobs have ended, and all webhooks were sent.
+    fn has_ended(&self) -> bool {
+        let waiting = "SELECT 1 FROM jobs WHERE status IN ('pending', 'running')
+             UNION ALL SELECT 1 FROM webhook_deliveries WHERE status = 'pending'";
+        self.world.database.look(waiting).unwrap().is_empty()
     }
 
     fn check_at_end(&self) {

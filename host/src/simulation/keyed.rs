@@ -28,6 +28,8 @@ struct Call {
     /// The processes that ran it.
     runs: Vec<Arc<Process>>,
     writes: u32,
+    /// Its runs that have not ended, those of killed processes among them.
+    running: u32,
     /// The processes that begin it, and do not know yet whether they may.
     beginning: Vec<Arc<Process>>,
     /// The beginning of the call failed once, and may have been stored.
@@ -94,9 +96,13 @@ impl Site {
             }
         };
         self.world.log(format_args!("{} serves", process.name()));
-        let idempotency = Arc::new(Idempotency::new(store, vault));
+        let idempotency = Arc::new(Idempotency::new(store.clone(), vault));
         let gateway = process.gateway;
         self.serving.lock()[gateway] = Some((process, idempotency));
+        loop {
+            sleep(Duration::from_secs(20)).await;
+            let _ = store.sweep_idempotency().await;
+        }
     }
 
     /// Sends a call until it knows how the call has ended, and once more after that.
@@ -146,8 +152,7 @@ impl Site {
             }
             Ok(KeyStatus::Running) => return,
             Ok(KeyStatus::New(taken)) => {
-                self.world.log(format_args!("{} runs call {number}", process.name()));
-                self.calls.lock()[number].runs.push(Arc::clone(&process));
+                self.begin_run(number, &process);
                 let write = Arc::clone(&self).write(number, process, random.fork());
                 match idempotency.run(call, taken, write).await {
                     Ok(Some(answer)) => answer,
@@ -174,10 +179,22 @@ impl Site {
                 return self.world.violated(format_args!("the answer of call {number} is not kept"));
             }
         };
-        if answer != format!("answer of call {number}, write 1") {
+        let writes = self.calls.lock()[number].writes;
+        if !(1..=writes).any(|write| answer == format!("answer of call {number}, write {write}")) {
             self.world.violated(format_args!("call {number} got: {answer}"));
         }
         self.calls.lock()[number].is_known = true;
+    }
+
+    /// A gateway has taken the key of a call, and runs it.
+    fn begin_run(&self, number: usize, process: &Arc<Process>) {
+        self.world.log(format_args!("{} runs call {number}", process.name()));
+        let mut calls = self.calls.lock();
+        if calls[number].running > 0 {
+            self.world.violated(format_args!("{} runs call {number}, whose run has not ended", process.name()));
+        }
+        calls[number].running += 1;
+        calls[number].runs.push(Arc::clone(process));
     }
 
     /// The upstream: it writes, and answers after a while.
@@ -193,6 +210,7 @@ impl Site {
         // A connector may find that it has nothing to do, for example because a rate limit is used
         // up.
         if random.permille(100) {
+            self.calls.lock()[number].running -= 1;
             return (None, KeyOutcome::Released);
         }
         let writes = {
@@ -200,11 +218,12 @@ impl Site {
             calls[number].writes += 1;
             calls[number].writes
         };
-        if writes > 1 {
+        if writes > 1 && !self.world.may_forget() {
             self.world.violated(format_args!("call {number} has written {writes} times"));
         }
         sleep(random.ms(1..longest)).await;
         process.live().await;
+        self.calls.lock()[number].running -= 1;
         let answer = format!("answer of call {number}, write {writes}");
         (Some(answer.clone()), KeyOutcome::Kept(answer.into_bytes()))
     }

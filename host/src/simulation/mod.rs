@@ -38,6 +38,7 @@ use parking_lot::Mutex;
 use secrecy::SecretBox;
 use tempfile::TempDir;
 
+use self::weather::Subject;
 use self::world::{DatabaseClock, NoFaults, World};
 use crate::clock::random::Random;
 use crate::config::{Config, OauthClient};
@@ -115,11 +116,16 @@ impl Runner {
             let mut random = Random::new(seed);
             let gateways = random.within(2..4) as usize;
             let kind = random.within(0..10);
-            let world = World::new(&mut random, gateways, (5..8).contains(&kind), &self.database, &self.clock);
-            match kind {
-                0..5 => refreshes::run(&world, gateways, &mut random).await,
-                5..8 => background::run(&world, gateways, &mut random).await,
-                _ => keyed::run(&world, gateways, &mut random).await,
+            let subject = match kind {
+                0..5 => Subject::Refreshes,
+                5..8 => Subject::Background,
+                _ => Subject::Keyed,
+            };
+            let world = World::new(&mut random, gateways, subject, &self.database, &self.clock);
+            match subject {
+                Subject::Refreshes => refreshes::run(&world, gateways, &mut random).await,
+                Subject::Background => background::run(&world, gateways, &mut random).await,
+                Subject::Keyed => keyed::run(&world, gateways, &mut random).await,
             }
             world
         });
@@ -159,8 +165,8 @@ fn number(variable: &str) -> Option<u64> {
 fn write_section(first: u64, count: u64, failed: &[(u64, Vec<String>)]) {
     const HEADING: &str = "\n## Simulation\n";
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/soak.md");
-    let former = std::fs::read_to_string(&page).unwrap_or_default();
-    let before = &former[..former.find(HEADING).unwrap_or(former.len())];
+    let page_before = std::fs::read_to_string(&page).unwrap_or_default();
+    let before = &page_before[..page_before.find(HEADING).unwrap_or(page_before.len())];
     let last = first + count.saturating_sub(1);
     let verdict = match failed.first() {
         None => "All of them kept the invariants.".to_owned(),

@@ -28,7 +28,7 @@ pub(crate) struct Account {
     /// The time at which the answer was received.
     pub(crate) received_at: Duration,
     pub(crate) has_ended: bool,
-    /// The reason for which the account may be lost: nobody could have stored the current token.
+    /// The reason for which the account may be lost: no gateway could have stored the current token.
     pub(crate) excuse: Option<&'static str>,
     /// The fence of its lease when a gateway was killed that had its current token.
     pub(crate) fence_at_kill: Option<String>,

@@ -189,7 +189,7 @@ impl Oracle {
         }
     }
 
-    /// A gateway that starts again has stored what the former process had received, unless another
+    /// A gateway that starts again has stored what the previous process had received, unless another
     /// gateway has gone on.
     async fn check_recovered(&self, process: &Process) {
         for (name, id) in &self.accounts {

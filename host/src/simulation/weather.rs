@@ -45,6 +45,16 @@ pub(crate) enum Outage {
     ReadOnly,
 }
 
+/// The leases of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Refreshes,
+    /// Jobs and webhooks.
+    Background,
+    /// Calls with idempotency keys.
+    Keyed,
+}
+
 /// A fault with its time.
 #[derive(Clone, Debug)]
 pub(crate) struct Episode {
@@ -65,10 +75,10 @@ pub(crate) struct Weather {
 const GAP: std::ops::Range<u64> = 8_000..25_000;
 
 impl Weather {
-    /// Draws the faults. With `cuts`, a gateway may be without the database for any time, which
-    /// costs accounts, and the clock of the database is never set back: jobs and webhooks that are
-    /// due later then wait for their time.
-    pub(crate) fn new(random: &mut Random, gateways: usize, cuts: bool) -> Self {
+    /// Draws the faults. Without accounts, which that would cost, a gateway may be without the
+    /// database for any time. With jobs and webhooks, the clock of the database is never set back:
+    /// those that are due later would wait for their time.
+    pub(crate) fn new(random: &mut Random, gateways: usize, subject: Subject) -> Self {
         let (mut at, mut episodes) = (random.ms(500..8_000), Vec::new());
         let pinches = random.permille(300);
         for _ in 0..random.within(1..4) {
@@ -88,18 +98,19 @@ impl Weather {
                         false => (Fault::Slow { gateway, delay }, random.ms(1_000..5_000)),
                     }
                 }
-                52..70 if cuts => (Fault::Cut { gateway }, random.ms(20_000..90_000)),
+                52..70 if subject == Subject::Background => (Fault::Cut { gateway }, random.ms(20_000..90_000)),
                 52..62 => (Fault::Flaky { gateway }, random.ms(1_000..8_000)),
                 62..70 => (Fault::Freeze { gateway }, random.ms(1_000..8_000)),
                 70..82 => (Fault::Kill { gateway, restart: random.ms(500..25_000) }, Duration::ZERO),
                 82..92 => {
-                    let ms = random.within(0..20 * 3_600_000) as i64;
-                    // The sum of all jumps stays below a day, after which kept answers may be
-                    // forgotten.
-                    (
-                        Fault::DatabaseClock(if random.permille(500) || cuts { ms / 4 } else { -(ms / 4) }),
-                        Duration::ZERO,
-                    )
+                    let (ms, is_back) = (random.within(0..5 * 3_600_000) as i64, random.permille(500));
+                    let ms = match subject {
+                        // More than a day, after which kept answers are forgotten.
+                        Subject::Keyed if random.permille(500) => 24 * 3_600_000 + ms,
+                        Subject::Refreshes | Subject::Keyed if is_back => -ms,
+                        _ => ms,
+                    };
+                    (Fault::DatabaseClock(ms), Duration::ZERO)
                 }
                 _ => {
                     let ms = random.within(0..120_000) as i64 - 60_000;

@@ -1,5 +1,6 @@
 //! What all gateways of one schedule share: the database, the weather, and the log.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::weather::{Episode, FREEZE, Fault, Outage, PINCH, Weather};
+use super::weather::{Episode, FREEZE, Fault, Outage, PINCH, Subject, Weather};
 use crate::clock::SimulatedClock;
 use crate::clock::random::Random;
 use store::StoreError;
@@ -40,13 +41,15 @@ pub(crate) struct World {
     log: Mutex<Log>,
 }
 
-/// After a failure, a lease may stay that nobody could release: it ends by itself, and is taken
+const DAY_MS: i64 = 24 * 3_600_000;
+
+/// After a failure, a lease may stay that no gateway could release: it ends by itself, and is taken
 /// over after the grace time.
 const AFTER_TROUBLE: Duration = Duration::from_secs(17);
 
 #[derive(Default)]
 struct Log {
-    hash: u64,
+    hash: DefaultHasher,
     lines: Vec<String>,
     violations: Vec<String>,
 }
@@ -55,14 +58,14 @@ impl World {
     pub(crate) fn new(
         random: &mut Random,
         gateways: usize,
-        cuts: bool,
+        subject: Subject,
         database: &SimulatedDatabase,
         clock: &DatabaseClock,
     ) -> Arc<Self> {
         let began = Instant::now();
         let database_clock = SimulatedClock::new(began, 0, random.next());
         clock.set(Some(Arc::clone(&database_clock)));
-        let weather = Weather::new(random, gateways, cuts);
+        let weather = Weather::new(random, gateways, subject);
         let world = Self {
             began,
             database: database.clone(),
@@ -85,9 +88,7 @@ impl World {
     pub(crate) fn log(&self, line: impl std::fmt::Display) {
         let line = format!("{:>9.3} {line}", self.now().as_secs_f64());
         let mut log = self.log.lock();
-        for byte in line.bytes() {
-            log.hash = (log.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        log.hash.write(line.as_bytes());
         log.lines.push(line);
     }
 
@@ -102,7 +103,7 @@ impl World {
     /// The hash of the log, the log, and the violations.
     pub(crate) fn end(&self) -> (u64, Vec<String>, Vec<String>) {
         let mut log = self.log.lock();
-        (log.hash, std::mem::take(&mut log.lines), std::mem::take(&mut log.violations))
+        (log.hash.finish(), std::mem::take(&mut log.lines), std::mem::take(&mut log.violations))
     }
 
     /// Returns whether nothing was wrong from `since` until now, and for `lookback` before it.
@@ -132,6 +133,12 @@ impl World {
             .episodes
             .iter()
             .any(|episode| matches!(episode.fault, Fault::Cut { gateway: cut } if cut == gateway))
+    }
+
+    /// Returns whether a kept answer may be forgotten, because the clock of the database has jumped by
+    /// days.
+    pub(crate) fn may_forget(&self) -> bool {
+        self.database_clock.skew_ms.load(Ordering::Relaxed) > DAY_MS / 2
     }
 
     /// Waits for a time of this schedule.

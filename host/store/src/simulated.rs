@@ -84,13 +84,14 @@ impl SimulatedDatabase {
     /// # Errors
     /// If SQLite fails.
     pub fn clear(&self) -> Result<(), StoreError> {
-        let tables = self.look("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")?;
+        // A table refers only to tables that were created before it.
+        let tables =
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid DESC";
+        let tables = self.look(tables)?;
         let delete = |table: String| format!("DELETE FROM {table};");
         let deletes: String = tables.into_iter().flatten().flatten().map(delete).collect();
         let connection = self.connection.lock();
-        // Rows refer to each other.
-        let batch = format!("PRAGMA foreign_keys = OFF; {deletes} PRAGMA foreign_keys = ON;");
-        connection.execute_batch(&batch).map_err(|error| of_sqlite(Path::new(PATH), error))
+        connection.execute_batch(&format!("BEGIN; {deletes} COMMIT")).map_err(|error| of_sqlite(Path::new(PATH), error))
     }
 }
 

@@ -46,6 +46,7 @@ fn expected() -> BTreeMap<String, Value> {
         ("workspace_docs/list_comments", google_field("/comments")),
         ("workspace_docs/list_documents", google_field("/files")),
         ("workspace_mail/list_drafts", google_field("/drafts")),
+        ("workspace_mail/list_threads", google_field("/threads")),
         ("workspace_mail/messages_list", google("/messages")),
         ("workspace_meet/conference_records_list", google("/conferenceRecords")),
         ("workspace_meet/participants_list", google("/participants")),

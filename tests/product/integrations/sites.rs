@@ -86,9 +86,12 @@ fn users_are_sent_to_no_site_that_only_the_manifest_names() {
     let (url, host) = elsewhere(&provider);
     // The operator has set all addresses except the one that users open.
     let own = provider.url();
-    let gateway = setup(&provider)
+    let gateway = Setup::new()
+        .oauth_client("account", provider.dialect())
         .config(&format!(
-            "[connectors.account]\noauth.token_url = \"{own}/token\"\noauth.revocation_url = \"{own}/revoke\""
+            "[connectors.account]\nallow_private_network = true\nupstreams.api = \"{}\"\n\
+             oauth.token_url = \"{own}/token\"\noauth.revocation_url = \"{own}/revoke\"",
+            provider.api()
         ))
         .module("account", authorizing_at(&url))
         .start();

@@ -34,7 +34,7 @@ fn a_manifest_with_control_or_format_characters_is_refused_and_shown_escaped() {
 
 #[test]
 fn the_name_of_a_file_is_shown_escaped() {
-    let home = Setup::new().general("log_format = \"text\"").prepare();
+    let home = Setup::new().prepare();
     let name = "liar\u{1b}[2K\r\u{202e}\nsigned with a key of publisher acme.wasm";
     let named = file(&home, name, b"no module");
     let refused = home.run(&["connectors", "add", path(&named)]);
