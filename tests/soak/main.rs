@@ -1,9 +1,9 @@
 //! `make soak`: mixed load, attacks and failures at real gateways for some minutes, and then a
-//! PostgreSQL server that is stopped during refreshes. Prints tables of what happened, and writes
-//! them to `host/docs/soak.md`. The exit code is 0 if only expected things happened.
+//! PostgreSQL server that is stopped, or stalls, during refreshes. Prints tables of what happened,
+//! and writes them to `host/docs/soak.md`. The exit code is 0 if only expected things happened.
 //!
-//! `SOAK_MINUTES` is the duration of the mixed load. `SOAK_ONLY` is `load` or `outages` for one of
-//! the two parts, whose tables are printed and not written.
+//! `SOAK_MINUTES` is the duration of the mixed load. `SOAK_ONLY` is `load`, `outages` or
+//! `stalls` for one of the parts, whose tables are printed and not written.
 //!
 //! # Layout
 //! - [`fleet`]: the gateways, and the services and providers behind them
@@ -12,7 +12,7 @@
 //! - [`phases`]: the order of attacks and failures
 //! - [`watch`]: what a bystander sees at the same time
 //! - [`tally`]: the outcomes of calls
-//! - [`outages`]: PostgreSQL is stopped during refreshes
+//! - [`outages`]: PostgreSQL is stopped, or stalls, during refreshes
 //! - [`report`]: the tables
 
 #![expect(clippy::expect_used, reason = "without its setup the program has nothing to measure")]
@@ -80,11 +80,15 @@ fn main() -> ExitCode {
     let minutes = std::env::var("SOAK_MINUTES").ok().map_or(DEFAULT_MINUTES, |text| text.parse().expect("a number"));
     let only = std::env::var("SOAK_ONLY").unwrap_or_default();
     let mut report = Report::default();
-    if only != "outages" {
+    let runs = |part: &str| only.is_empty() || only == part;
+    if runs("load") {
         run_load(Duration::from_secs_f64(minutes * 60.0), &mut report);
     }
-    if only != "load" {
+    if runs("outages") {
         outages::run(&mut report);
+    }
+    if runs("stalls") {
+        outages::stall(&mut report);
     }
     report.print();
     if only.is_empty() {

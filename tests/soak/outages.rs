@@ -1,5 +1,6 @@
-//! A PostgreSQL server is stopped while tokens are refreshed, for shorter and for longer than a
-//! lease. No integration may be lost, although a refresh token that is sent twice ends its account.
+//! A PostgreSQL server is stopped while tokens are refreshed, or stalls, for shorter and for longer
+//! than a lease. No integration may be lost, although a refresh token that is sent twice ends its
+//! account.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,13 +9,18 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use support::accounts::{connect, email, registered};
-use support::{Client, Dialect, Gateway, OAuthProvider, Pending, Server, Setup, Store};
+use support::{Client, Dialect, Gateway, OAuthProvider, Pending, Proxy, Server, Setup, Store};
 
 use crate::fleet::user;
 use crate::report::{Report, Row};
 
 /// Seconds for which the server is stopped.
 const OUTAGES: [u64; 4] = [5, 12, 30, 45];
+
+/// Seconds for which proxies hold back the bytes between the gateways and the server, and the
+/// milliseconds by which one gateway has the server back later than the other one. They are fewer
+/// than those for which a gateway looks at a lease that has ended.
+const STALLS: [(u64, u64); 6] = [(12, 0), (12, 1500), (20, 3000), (35, 1500), (60, 3000), (90, 1500)];
 
 /// Time that the provider takes to refresh a token, in milliseconds.
 const LATENCIES: [u64; 3] = [0, 250, 3000];
@@ -37,20 +43,24 @@ struct Combination {
     gateways: Vec<Gateway>,
     provider: OAuthProvider,
     latency: u64,
+    /// The way of each gateway to the server.
+    proxies: Vec<Proxy>,
     _store: Store,
 }
 
 impl Combination {
     fn start(gateways: usize, latency: u64) -> Self {
         let (store, provider) = (Store::postgres(), OAuthProvider::start(Dialect::strict().living(TOKEN_LIFETIME)));
-        let setup = || Setup::new().on(&store).account("account", &provider);
-        let one = registered(setup().start(), &provider);
+        let (proxies, databases): (Vec<Proxy>, Vec<String>) =
+            (0..gateways).map(|_| store.database().behind_proxy()).unzip();
+        let setup = |database: &str| Setup::new().general(database).account("account", &provider);
+        let one = registered(setup(&databases[0]).start(), &provider);
         let key = format!("master_key_file = {:?}", one.home().data().join("master.key"));
-        let others = (1..gateways).map(|_| registered(setup().general(&key).start(), &provider));
+        let others = databases[1..].iter().map(|database| registered(setup(database).general(&key).start(), &provider));
         let gateways: Vec<Gateway> = std::iter::once(one).chain(others.collect::<Vec<_>>()).collect();
         (0..USERS).for_each(|number| connect(&gateways[0].client(), "account", &user(number)));
         provider.slow_tokens(Duration::from_millis(latency));
-        Self { gateways, provider, latency, _store: store }
+        Self { gateways, provider, latency, proxies, _store: store }
     }
 
     fn clients(&self) -> Vec<Client> {
@@ -104,32 +114,59 @@ pub(crate) fn run(report: &mut Report) {
         .collect();
     for seconds in OUTAGES {
         println!("PostgreSQL is stopped for {seconds} s");
-        let stop = AtomicBool::new(false);
-        thread::scope(|scope| {
-            combinations.iter().for_each(|combination| combination.provider.expire());
-            combinations.iter().for_each(|combination| drop(scope.spawn(|| combination.call_until(&stop))));
-            thread::sleep(HEAD_START);
+        let stop = || {
             server.stop();
             thread::sleep(Duration::from_secs(seconds));
             server.start();
-            let back = Instant::now();
-            stop.store(true, Ordering::Relaxed);
-            let results: Vec<_> = combinations
-                .iter()
-                .map(|combination| scope.spawn(move || (combination.lost(), back.elapsed())))
-                .collect();
-            for (combination, result) in combinations.iter().zip(results) {
-                let (lost, after) = result.join().unwrap_or((USERS, MAX_WAIT));
-                report.outages.push(row(seconds, combination, lost, after));
-            }
-        });
+        };
+        report.outages.extend(disturb(&combinations, stop, &format!("{seconds} s")));
     }
 }
 
-fn row(seconds: u64, combination: &Combination, lost: usize, after: Duration) -> Row {
+/// Holds back the bytes of the server for each of the times, between it and two gateways.
+pub(crate) fn stall(report: &mut Report) {
+    println!("starting the gateways of the stalls");
+    let combinations = LATENCIES.map(|latency| Combination::start(2, latency));
+    for (number, (seconds, late)) in STALLS.into_iter().enumerate() {
+        println!("PostgreSQL stalls for {seconds} s, and {late} ms longer for one of two gateways");
+        let hold = || {
+            let proxies = || combinations.iter().flat_map(|combination| &combination.proxies);
+            proxies().for_each(Proxy::hold);
+            thread::sleep(Duration::from_secs(seconds));
+            // The gateways take turns.
+            proxies().skip(number % 2).step_by(2).for_each(Proxy::restore);
+            thread::sleep(Duration::from_millis(late));
+            proxies().for_each(Proxy::restore);
+        };
+        report.stalls.extend(disturb(&combinations, hold, &format!("{seconds} s, {:.1} s", late as f64 / 1000.0)));
+    }
+}
+
+/// Refreshes all accounts while something happens to the server. Returns a line for each
+/// combination.
+fn disturb(combinations: &[Combination], server: impl FnOnce(), time: &str) -> Vec<Row> {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        combinations.iter().for_each(|combination| combination.provider.expire());
+        combinations.iter().for_each(|combination| drop(scope.spawn(|| combination.call_until(&stop))));
+        thread::sleep(HEAD_START);
+        server();
+        let back = Instant::now();
+        stop.store(true, Ordering::Relaxed);
+        let results: Vec<_> =
+            combinations.iter().map(|combination| scope.spawn(move || (combination.lost(), back.elapsed()))).collect();
+        let line = |(combination, result): (&Combination, thread::ScopedJoinHandle<'_, _>)| {
+            let (lost, after) = result.join().unwrap_or((USERS, MAX_WAIT));
+            row(time, combination, lost, after)
+        };
+        combinations.iter().zip(results).map(line).collect()
+    })
+}
+
+fn row(time: &str, combination: &Combination, lost: usize, after: Duration) -> Row {
     let reuses = combination.provider.reuses();
     let cells = vec![
-        format!("{seconds} s"),
+        time.to_owned(),
         combination.gateways.len().to_string(),
         format!("{} ms", combination.latency),
         USERS.to_string(),

@@ -41,6 +41,7 @@ pub(crate) struct Report {
     pub(crate) phases: Vec<Row>,
     pub(crate) outcomes: Vec<Row>,
     pub(crate) outages: Vec<Row>,
+    pub(crate) stalls: Vec<Row>,
     /// Sentences about what was not expected.
     pub(crate) unexpected: Vec<String>,
 }
@@ -67,7 +68,7 @@ pub(crate) fn outcome(load: &str, outcome: &str, count: Count) -> Row {
 impl Report {
     /// Returns `true` if only expected things happened.
     pub(crate) fn is_clean(&self) -> bool {
-        let tables = [&self.figures, &self.phases, &self.outcomes, &self.outages];
+        let tables = [&self.figures, &self.phases, &self.outcomes, &self.outages, &self.stalls];
         self.unexpected.is_empty() && tables.into_iter().flatten().all(|row| row.is_expected)
     }
 
@@ -99,7 +100,7 @@ impl Report {
 
     fn text(&self) -> String {
         let mut text = String::new();
-        let tables: [(&str, &[&str], &[Row]); 4] = [
+        let tables: [(&str, &[&str], &[Row]); 5] = [
             ("Figures", &["figure", "value"], &self.figures),
             (
                 "What a bystander sees",
@@ -119,6 +120,19 @@ impl Report {
                     "all serve after",
                 ],
                 &self.outages,
+            ),
+            (
+                "PostgreSQL stalls during refreshes",
+                &[
+                    "stalled for, and longer for one",
+                    "gateways",
+                    "provider takes",
+                    "accounts",
+                    "lost",
+                    "tokens sent twice",
+                    "all serve after",
+                ],
+                &self.stalls,
             ),
         ];
         for (title, heading, rows) in tables.into_iter().filter(|(_, _, rows)| !rows.is_empty()) {
