@@ -78,7 +78,7 @@ fn honest(version: &str) -> Manifest {
         auth: AuthScheme::None,
         upstreams: vec![Upstream {
             name: "api".to_owned(),
-            base_url: "http://api.example/v1".to_owned(),
+            base_url: "https://api.example/v1".to_owned(),
             credential: CredentialUse::Standard,
             link_hosts: Vec::new(),
             pacing: None,
