@@ -63,7 +63,7 @@ pub(crate) fn write(output: &Path, component: &[u8]) -> Result<(), FileError> {
     write_in_place_of(fs::read(output).ok().as_deref(), output, component)
 }
 
-/// As [`write`], for a file that had `previous` before tools wrote to it.
+/// As [`write()`], for a file that had `previous` before tools wrote to it.
 pub(crate) fn write_in_place_of(previous: Option<&[u8]>, output: &Path, component: &[u8]) -> Result<(), FileError> {
     // First, because a build that is cut off here is run again.
     if previous != Some(component) {

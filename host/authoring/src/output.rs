@@ -81,8 +81,8 @@ fn write_result(text: &str) -> io::Result<()> {
     results.flush()
 }
 
-/// As [`print`], for a JSON document. Control and format characters in its texts become escapes of
-/// JSON, so that the document stays valid.
+/// As [`print()`], for a JSON document. Control and format characters in its texts become escapes
+/// of JSON, so that the document stays valid.
 ///
 /// # Errors
 /// As [`Results`].
