@@ -23,9 +23,13 @@ use store::{IdempotentCall, KeyState, Store, StoreError, TakenKey};
 /// Time for which a key and its answer are kept.
 const KEEP: Duration = Duration::from_secs(24 * 3600);
 
-/// Life of a lease, and the time between two renewals.
+/// Life of a lease.
 const LEASE: Duration = Duration::from_secs(30);
-const RENEWAL: Duration = Duration::from_secs(10);
+
+/// Time between two renewals. It is shorter than the time for which another gateway sees a lease
+/// ended before it takes the call for lost (`store::health`), because the lease of a call that runs
+/// may end early: the database was away, or its clock has jumped.
+const RENEWAL: Duration = Duration::from_secs(2);
 
 /// Time between two attempts to store the end of a call while the database is away. It is so short
 /// that the end is stored before another gateway may take the call for lost (`store::health`).

@@ -25,14 +25,14 @@ const SETTLE: Duration = Duration::from_secs(60);
 /// One call, as its upstream and its caller see it.
 #[derive(Default)]
 struct Call {
-    /// The processes that ran it.
-    runs: Vec<Arc<Process>>,
+    /// The process that has taken its key, unless the run has done nothing and gives the key back.
+    holder: Option<Arc<Process>>,
     writes: u32,
     /// Its runs that have not ended, those of killed processes among them.
     running: u32,
     /// The processes that begin it, and do not know yet whether they may.
     beginning: Vec<Arc<Process>>,
-    /// The beginning of the call failed once, and may have been stored.
+    /// The beginning of the call failed while no other run had the key, and may have been stored.
     is_uncertain: bool,
     /// The caller knows how the call has ended.
     is_known: bool,
@@ -147,7 +147,10 @@ impl Site {
         self.calls.lock()[number].beginning.retain(|beginning| !Arc::ptr_eq(beginning, &process));
         let answer = match begun {
             Err(_) => {
-                self.calls.lock()[number].is_uncertain = true;
+                let mut calls = self.calls.lock();
+                if calls[number].holder.is_none() || self.world.may_forget() {
+                    calls[number].is_uncertain = true;
+                }
                 return;
             }
             Ok(KeyStatus::Running) => return,
@@ -164,9 +167,12 @@ impl Site {
                 let mut calls = self.calls.lock();
                 self.world.log(format_args!("{} says that call {number} is lost", process.name()));
                 calls[number].is_known = true;
-                let Call { runs, beginning, .. } = &calls[number];
-                let was_killed = runs.iter().chain(beginning).any(|process| process.is_dead());
-                if !was_killed && !calls[number].is_uncertain {
+                let Call { holder, beginning, is_uncertain, .. } = &calls[number];
+                let was_killed = match holder {
+                    Some(holder) => holder.is_dead(),
+                    None => beginning.iter().any(|process| process.is_dead()),
+                };
+                if !was_killed && !is_uncertain {
                     drop(calls);
                     self.world.violated(format_args!("call {number} is lost, and its gateway lives"));
                 }
@@ -194,7 +200,9 @@ impl Site {
             self.world.violated(format_args!("{} runs call {number}, whose run has not ended", process.name()));
         }
         calls[number].running += 1;
-        calls[number].runs.push(Arc::clone(process));
+        // The key was free, so no failed beginning had taken it.
+        calls[number].is_uncertain = false;
+        calls[number].holder = Some(Arc::clone(process));
     }
 
     /// The upstream: it writes, and answers after a while.
@@ -209,8 +217,10 @@ impl Site {
         process.live().await;
         // A connector may find that it has nothing to do, for example because a rate limit is used
         // up.
-        if random.permille(100) {
-            self.calls.lock()[number].running -= 1;
+        if random.permille(200) {
+            let call = &mut self.calls.lock()[number];
+            call.running -= 1;
+            call.holder = None;
             return (None, KeyOutcome::Released);
         }
         let writes = {

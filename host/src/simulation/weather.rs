@@ -182,8 +182,8 @@ impl Weather {
         self.episodes.iter().all(|episode| over(episode) < since || until < episode.from)
     }
 
-    /// Returns whether there was no fault from `since` on, and for `lookback` before it.
-    pub(crate) fn is_calm(&self, since: Duration, until: Duration, lookback: Duration) -> bool {
+    /// The end of the last fault that began before `now`, with the leases that it may leave behind.
+    pub(crate) fn calm_since(&self, now: Duration) -> Duration {
         let over = |episode: &Episode| match &episode.fault {
             Fault::Outage { late, .. } => episode.until + late.iter().max().copied().unwrap_or_default(),
             // The lease of a gateway that was killed ends later, and another one takes it after the
@@ -194,7 +194,7 @@ impl Weather {
             Fault::Flaky { .. } | Fault::DatabaseClock(_) => episode.until + Duration::from_secs(16),
             _ => episode.until,
         };
-        self.episodes.iter().all(|episode| over(episode) + lookback < since || until < episode.from)
+        self.episodes.iter().filter(|episode| episode.from <= now).map(over).max().unwrap_or_default()
     }
 }
 

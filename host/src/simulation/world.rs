@@ -47,6 +47,9 @@ const DAY_MS: i64 = 24 * 3_600_000;
 /// over after the grace time.
 const AFTER_TROUBLE: Duration = Duration::from_secs(17);
 
+/// Time for which a gateway looks at a lease that has ended, and the pauses between its looks.
+const GRACE: Duration = Duration::from_secs(8);
+
 #[derive(Default)]
 struct Log {
     hash: DefaultHasher,
@@ -106,10 +109,12 @@ impl World {
         (log.hash.finish(), std::mem::take(&mut log.lines), std::mem::take(&mut log.violations))
     }
 
-    /// Returns whether nothing was wrong from `since` until now, and for `lookback` before it.
-    pub(crate) fn is_calm(&self, since: Duration, lookback: Duration) -> bool {
-        let trouble = self.trouble.lock().is_some_and(|at| at + AFTER_TROUBLE > since);
-        !trouble && self.weather.is_calm(since, self.now(), lookback)
+    /// The time since which nothing was wrong, and no fault had left a lease behind. It may be later
+    /// than now.
+    pub(crate) fn calm_since(&self) -> Duration {
+        let weather = self.weather.calm_since(self.now());
+        // A fault that follows begins the grace time of the lease again.
+        self.trouble.lock().map_or(weather, |at| weather.saturating_add(GRACE).max(at + AFTER_TROUBLE))
     }
 
     /// Returns whether nothing was wrong for this time. Leases may still be there that no gateway
