@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 /// versions of a later major version are new enough.
 const OLDEST: [(u64, u64); 2] = [(20, 19), (22, 12)];
 
-/// What the author must install before the SDK for JavaScript runs here. `None` if nothing is
-/// missing.
+/// A sentence that names the software to install before the SDK for JavaScript runs here. `None` if
+/// nothing is missing.
 pub(crate) fn missing() -> Option<String> {
     let output = Command::new("node").arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output();
     let version = output.ok().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());

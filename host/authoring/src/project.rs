@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use crate::language::Language;
 
-/// Builds core modules, also those of this repository. It needs no other file.
+/// The script that builds core modules, in this repository too. It needs no other file.
 const SCRIPT: &str = include_str!("../../../connectors/build.sh");
 
 /// Why a project was not built or tested. The tools have written their messages to standard error.

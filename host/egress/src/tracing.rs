@@ -26,7 +26,8 @@ pub struct Beginning<'a> {
 
 /// An attempt that is a part of a trace.
 pub struct TracedAttempt {
-    /// The headers that name the trace to the upstream. They replace those of the connector.
+    /// The headers that name the trace to the upstream. They replace the same headers of the
+    /// connector.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// Ends the attempt.
     pub end: EndAttempt,

@@ -155,7 +155,7 @@ impl GuestMemory {
     }
 }
 
-/// What a guest waits for.
+/// The thing that a guest waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Awaited {
@@ -213,7 +213,7 @@ impl CpuBudget {
         Waiting { cpu: self.clone(), deadline }
     }
 
-    /// What the guest waits for now, or waited for when the deadline passed.
+    /// The thing that the guest waits for now, or waited for when the deadline passed.
     pub(super) fn awaited(&self) -> Awaited {
         let awaited = self.0.awaited.load(Ordering::Relaxed);
         [Awaited::Upstream, Awaited::Store].into_iter().find(|one| *one as u8 == awaited).unwrap_or(Awaited::Processor)

@@ -120,8 +120,8 @@ impl Interfaces {
     }
 }
 
-/// The payloads of a component itself, without those of the modules inside of it, up to the first
-/// that cannot be parsed.
+/// The payloads of a component itself, up to the first one that cannot be parsed. Payloads of the
+/// modules inside of the component are left out.
 fn own_payloads(component: &[u8]) -> impl Iterator<Item = Payload<'_>> {
     let mut depth = 0_u32;
     Parser::new(0).parse_all(component).map_while(Result::ok).filter(move |payload| {

@@ -15,7 +15,7 @@ pub(super) fn ends_plain_text(byte: u8) -> bool {
 }
 
 /// Returns a word with a bit for each byte that [ends plain text](ends_plain_text). The lowest bit
-/// is that of the first byte.
+/// belongs to the first byte.
 #[inline(always)]
 pub(super) fn ends_of_plain_text_in_part(part: &[u8; PART_BYTES]) -> u32 {
     let (quote, backslash, last_control) = (u8x16::splat(b'"'), u8x16::splat(b'\\'), u8x16::splat(b' ' - 1));

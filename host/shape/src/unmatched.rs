@@ -42,7 +42,7 @@ impl Unmatched {
     }
 }
 
-/// Returns those of the fields that lead nowhere in a document. It begins at `position`, and is
+/// Returns the fields that lead nowhere in a document. The document begins at `position`, and is
 /// known to be valid JSON.
 pub(super) fn unmatched(document: &[u8], position: usize, fields: &[&str]) -> Vec<Unmatched> {
     if fields.is_empty() {

@@ -3,6 +3,7 @@
 
 mod comments;
 mod copy;
+mod copy_properties;
 mod markdown;
 mod operations;
 mod sample;

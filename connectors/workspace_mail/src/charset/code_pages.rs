@@ -1,5 +1,5 @@
-//! Code pages of one byte a character that browsers do not know: those of DOS, of the classic Mac OS
-//! and of a few other systems. The tables are generated from the codecs of Python.
+//! Single-byte code pages that browsers do not know: code pages of DOS, of the classic Mac OS and of
+//! a few other systems. The tables are generated from the codecs of Python.
 
 /// The name of each code page, and the characters of its bytes from 80 on. The bytes below are ASCII.
 /// A byte without a character has U+FFFD.

@@ -15,7 +15,7 @@ use crate::output::remark;
 /// The largest answer with a token.
 const MAX_TOKEN_BYTES: usize = 256 << 10;
 
-/// What a token permits.
+/// The access that a token gives.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Access {
     /// Reading a repository.
