@@ -30,12 +30,15 @@ pub(in crate::integrations) struct Journal {
     folder: PathBuf,
 }
 
-/// The file of one refresh. Its tokens are in the database once it is dropped.
+/// The file of one refresh. It stays when this is dropped: a shutdown may cut off the storing of the
+/// tokens, and the next start then stores them.
+#[must_use = "the file stays until it is removed"]
 pub(super) struct JournalFile(Option<PathBuf>);
 
-impl Drop for JournalFile {
-    fn drop(&mut self) {
-        if let Some(path) = &self.0
+impl JournalFile {
+    /// Removes the file. Its tokens are in the database, or no longer needed.
+    pub(super) fn remove(self) {
+        if let Some(path) = self.0
             && let Err(error) = fs::remove_file(path)
         {
             tracing::warn!(%error, "the file of a stored token cannot be removed; the next start removes it");
@@ -118,7 +121,7 @@ impl Journal {
 
     /// Removes the file of an entry, whose tokens are stored or no longer needed.
     pub(in crate::integrations) fn remove(&self, entry: &Entry) {
-        drop(JournalFile(Some(self.folder.join(format!("{}.json", entry.id)))));
+        JournalFile(Some(self.folder.join(format!("{}.json", entry.id)))).remove();
     }
 }
 
@@ -179,15 +182,15 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_a_process_that_was_killed_are_read_again_and_stored_ones_are_gone() {
+    fn tokens_whose_storing_was_cut_off_are_read_again_and_stored_ones_are_gone() {
         let folder = TempDir::new().unwrap();
         let journal = Journal::new(folder.path());
         assert!(journal.entries().is_empty(), "there is no folder yet");
         let row = integration("int_1", 3);
-        drop(journal.keep(&row, 7, &details()));
+        journal.keep(&row, 7, &details()).remove();
         assert!(journal.entries().is_empty(), "they are stored");
 
-        std::mem::forget(journal.keep(&row, 7, &details()));
+        drop(journal.keep(&row, 7, &details()));
         let [entry] = &journal.entries()[..] else { panic!("there is no entry") };
         assert_eq!((entry.id.as_str(), entry.version, entry.fence), ("int_1", 3, 7));
         assert_eq!(entry.details(&row).unwrap(), details());
@@ -199,7 +202,7 @@ mod tests {
     fn a_file_that_is_not_whole_is_removed() {
         let folder = TempDir::new().unwrap();
         let journal = Journal::new(folder.path());
-        std::mem::forget(journal.keep(&integration("int_1", 3), 7, &details()));
+        drop(journal.keep(&integration("int_1", 3), 7, &details()));
         let path = folder.path().join(FOLDER).join("int_1.json");
         let text = fs::read(&path).unwrap();
         fs::write(&path, &text[..text.len() / 2]).unwrap();

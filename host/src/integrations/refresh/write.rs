@@ -42,7 +42,7 @@ impl Integrations {
         let context = lease.integration.holder.secret_context(&lease.integration.user_identifier);
         let sealed = self.vault.seal_with_known_key(&context, tokens.to_bytes().expose_secret())?;
         let details = refreshed_details(&lease.integration, tokens, requested_at, sealed);
-        let _kept = self.journal.keep(&lease.integration, lease.fence, &details);
+        let kept = self.journal.keep(&lease.integration, lease.fence, &details);
         let kept_us = answered.elapsed().as_micros() as u64;
         let (mut backoff, mut is_failing) = (FIRST_BACKOFF, false);
         loop {
@@ -68,6 +68,7 @@ impl Integrations {
                     backoff = MAX_BACKOFF.min(2 * backoff);
                 }
                 written => {
+                    kept.remove();
                     let stored_us = answered.elapsed().as_micros() as u64;
                     // `make bench` reads this line.
                     tracing::debug!(integration = lease.integration.id, kept_us, stored_us, "new tokens are stored");
