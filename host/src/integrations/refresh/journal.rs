@@ -30,8 +30,8 @@ pub(in crate::integrations) struct Journal {
     folder: PathBuf,
 }
 
-/// The file of one refresh. It stays when this is dropped: a shutdown may cut off the storing of the
-/// tokens, and the next start then stores them.
+/// The file of one refresh. It stays when this is dropped: a shutdown may cut off the storing of
+/// the tokens, and the next start then stores them.
 #[must_use = "the file stays until it is removed"]
 pub(super) struct JournalFile(Option<PathBuf>);
 
