@@ -68,6 +68,15 @@ impl Connection {
         Ok(Self { sender, address })
     }
 
+    /// Another stream of the same connection. `None` over HTTP/1, whose connection answers one
+    /// request after the other.
+    pub(crate) fn another_stream(&self) -> Option<Self> {
+        match &self.sender {
+            Sender::Http1(_) => None,
+            Sender::Http2(sender) => Some(Self { sender: Sender::Http2(sender.clone()), address: self.address }),
+        }
+    }
+
     /// Sends a request and reads the answer to its end. Returns the status and the length of the
     /// body.
     pub(crate) async fn measure(&mut self, request: Request<Full<Bytes>>) -> Outcome<(StatusCode, usize)> {

@@ -59,7 +59,15 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
         take_turns(&mut contestants, settings).await?;
         let few = &contestants[0];
         let pairs = contestants.chunks_exact(2).zip(COUNTS).skip(1);
-        Ok(pairs.flat_map(|(pair, count)| figures(&pair[0], &pair[1], few, count.has_goals)).collect())
+        let mut figures: Vec<Figure> =
+            pairs.flat_map(|(pair, count)| figures(&pair[0], &pair[1], few, count.has_goals)).collect();
+        for (pair, count) in contestants.chunks_exact_mut(2).zip(COUNTS).filter(|(_, count)| count.has_goals) {
+            let time = settings.time(10.0, 2.0);
+            let [ours, proxy] = [pair[0].unfairness(time).await?, pair[1].unfairness(time).await?];
+            let name = format!("call {}: most calls of a connection, by the fewest", count.gateway);
+            figures.push(Figure::new(name, Unit::Count, ours).against(count.proxy, proxy).goal(Goal::RatioAtMost(1.0)));
+        }
+        Ok(figures)
     })
 }
 

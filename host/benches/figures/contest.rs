@@ -51,6 +51,26 @@ impl Contestant {
         Ok(Self { name, load, rounds: Vec::new(), process_id })
     }
 
+    /// As [`Self::new`], over HTTP/2 with this number of streams on each connection.
+    pub(crate) async fn with_streams(
+        target: Target,
+        connections: usize,
+        streams: usize,
+        process_id: u32,
+    ) -> Outcome<Self> {
+        let name = target.name;
+        let load = Load::open_streams(target, connections, streams).await?;
+        Ok(Self { name, load, rounds: Vec::new(), process_id })
+    }
+
+    /// Calls for this time, and returns how unfairly the connections were served: see
+    /// [`crate::load::Round::unfairness`].
+    pub(crate) async fn unfairness(&mut self, time: Duration) -> Outcome<f64> {
+        let round = self.load.run(time).await?;
+        round.check(self.name)?;
+        Ok(round.unfairness)
+    }
+
     async fn round(&mut self, time: Duration) -> Outcome<()> {
         let before = machine::cpu_seconds(self.process_id)?;
         let round = self.load.run(time).await?;

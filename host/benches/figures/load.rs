@@ -102,6 +102,9 @@ pub(crate) struct Round {
     pub(crate) latencies: Vec<f64>,
     /// Duration of the round in seconds.
     pub(crate) seconds: f64,
+    /// The calls of the connection that made the most, divided by those of the one that made the
+    /// fewest.
+    pub(crate) unfairness: f64,
 }
 
 impl Load {
@@ -118,6 +121,17 @@ impl Load {
         }
         let expected = target.has_one_length.then_some(answer.len());
         Ok(Self { target, connections: open, expected })
+    }
+
+    /// As [`Self::open`], over HTTP/2 with this number of streams on each connection. Each stream
+    /// makes one call after the other.
+    pub(crate) async fn open_streams(target: Target, connections: usize, streams: usize) -> Outcome<Self> {
+        let mut load = Self::open(target.over_http2(), connections).await?;
+        let more =
+            |connection: &Connection| (1..streams).filter_map(|_| connection.another_stream()).collect::<Vec<_>>();
+        let more: Vec<Connection> = load.connections.iter().flat_map(more).collect();
+        load.connections.extend(more);
+        Ok(load)
     }
 
     /// Calls for this time.
@@ -148,15 +162,19 @@ impl Load {
                 (connection, latencies, failures)
             });
         }
-        let mut round = Round { succeeded: 0, failures: Vec::new(), latencies: Vec::new(), seconds: 0.0 };
+        let mut round =
+            Round { succeeded: 0, failures: Vec::new(), latencies: Vec::new(), seconds: 0.0, unfairness: 0.0 };
+        let (mut most, mut fewest) = (0, usize::MAX);
         while let Some(done) = tasks.join_next().await {
             let (connection, latencies, failures) = done?;
             self.connections.push(connection);
+            (most, fewest) = (most.max(latencies.len()), fewest.min(latencies.len()));
             round.latencies.extend(latencies);
             round.failures.extend(failures);
         }
         round.seconds = started.elapsed().as_secs_f64();
         round.succeeded = round.latencies.len();
+        round.unfairness = most as f64 / fewest as f64;
         round.latencies.sort_by(f64::total_cmp);
         Ok(round)
     }

@@ -19,6 +19,12 @@ use crate::{gateway, upstream};
 /// reach.
 const GOAL_WITH_CREDENTIAL: f64 = 0.9;
 
+/// Share of the requests per second over HTTP/1 that 4 connections over HTTP/2 must reach.
+const GOAL_OF_HTTP2: f64 = 0.9;
+
+/// The CPU time of a call that sends two requests, compared with the plain one.
+const GOAL_OF_COMPOSED: f64 = 1.6;
+
 /// The guest whose operation sends two requests.
 const COMPOSED: &str = "bench_composed";
 
@@ -40,11 +46,18 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
     let scene = Scene::start()?;
     let calls = scene.calls()?;
     runtime.block_on(async {
-        let mut contestants = Vec::with_capacity(calls.len());
+        let mut contestants = Vec::with_capacity(calls.len() + 2);
         for (target, process_id) in calls {
             contestants.push(Contestant::new(target, CONNECTIONS, process_id).await?);
         }
+        let (thin, process_id) = (gateway::thin(&scene.gateway, "17")?, scene.gateway.process_id());
+        let streams = thin.clone().called("over HTTP/2 on 4 connections of 32 streams");
+        let as_many = thin.called("over HTTP/1 on 128 connections");
+        contestants.push(Contestant::with_streams(streams, 4, 32, process_id).await?);
+        contestants.push(Contestant::new(as_many, 4 * 32, process_id).await?);
         take_turns(&mut contestants, settings).await?;
+        let [over_http1, over_http2] = [contestants.pop(), contestants.pop()].map(|last| last.ok_or("not measured"));
+        let (over_http1, over_http2) = (over_http1?, over_http2?);
         let (plain, variants) = contestants.split_first().ok_or("nothing was measured")?;
         let figures = variants.iter().flat_map(|variant| {
             let name = |what: &str| format!("call {}: {what}", variant.name);
@@ -53,9 +66,17 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
                 true => requests.goal(Goal::Ratio(GOAL_WITH_CREDENTIAL)),
                 false => requests,
             };
-            [requests, variant.against(plain, name("CPU time a request"), Unit::Seconds, |round| round.cpu)]
+            let cpu = variant.against(plain, name("CPU time a request"), Unit::Seconds, |round| round.cpu);
+            let cpu = match variant.name.contains("composed") {
+                true => cpu.goal(Goal::RatioAtMost(GOAL_OF_COMPOSED)),
+                false => cpu,
+            };
+            [requests, cpu]
         });
-        Ok(figures.collect())
+        let name = |what: &str| format!("call {}: {what}", over_http2.name);
+        let requests = over_http2.against(&over_http1, name("requests"), Unit::PerSecond, |round| round.per_second);
+        let cpu = over_http2.against(&over_http1, name("CPU time a request"), Unit::Seconds, |round| round.cpu);
+        Ok(figures.chain([requests.goal(Goal::Ratio(GOAL_OF_HTTP2)), cpu]).collect())
     })
 }
 
