@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::{Failure, JobError, Jobs, Parts};
-use store::{JobFilter, JobStatus, JobValue, new_job_id};
+use store::{JobFilter, JobStatus, JobValue, KeyId, new_job_id};
 
 /// Attempts to cancel a job while workers take it or put it back.
 const CANCEL_ATTEMPTS: usize = 10;
@@ -17,6 +17,8 @@ pub struct NewJob<'a> {
     pub operation: &'a contract::Operation,
     /// The integration that the job runs on. `None` if the connector needs none.
     pub user_identifier: Option<String>,
+    /// The API key of the caller. `None` for another token.
+    pub key_id: Option<KeyId>,
     /// The body of the call, as the caller sent it.
     pub body: &'a [u8],
     /// URLs that are notified of the end.
@@ -57,6 +59,7 @@ impl Jobs {
             operation: new.operation.path.clone(),
             user_identifier: new.user_identifier,
             changes_data: new.operation.effect != contract::Effect::Read,
+            key_id: new.key_id,
             values,
         };
         store.add_job(job, config.max_pending_per_tenant).await?;

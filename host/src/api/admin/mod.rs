@@ -200,7 +200,7 @@ async fn make_change<T: Send + 'static>(
     gateway: &Gateway,
     making: impl Future<Output = Result<T, ChangeError>> + Send + 'static,
 ) -> Result<T, Problem> {
-    let made = gateway.background.spawn(making.in_current_span()).await;
+    let made = gateway.background.spawn(store::inherit_acting(making).in_current_span()).await;
     made.map_err(|_| problem::INTERNAL.with_detail("The change was interrupted; GET /connectors says what is live."))?
         .map_err(change_problem)
 }
@@ -211,8 +211,8 @@ async fn actor_of(gateway: &Gateway, caller: &AuthorizedCaller) -> Result<Actor,
         let subject = Some(caller.subject()).filter(|subject| !subject.is_empty());
         return Ok(Actor::Token { tenant: caller.tenant().to_owned(), subject: subject.map(str::to_owned) });
     };
-    let keys = gateway.store.keys().await.map_err(|error| change_problem(ChangeError::Store(error)))?;
-    let name = keys.into_iter().find(|key| key.id == *id).map(|key| key.name).unwrap_or_default();
+    let key = gateway.store.key(id).await.map_err(|error| change_problem(ChangeError::Store(error)))?;
+    let name = key.map(|key| key.name).unwrap_or_default();
     Ok(Actor::ApiKey { id: id.to_string(), name })
 }
 

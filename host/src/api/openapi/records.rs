@@ -36,6 +36,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     let mut bodies = schema_generator(Contract::Deserialize);
     add::<AuthorizationInit<'_>>(&mut bodies);
     add::<Confirmation>(&mut bodies);
+    add::<IntegrationChange>(&mut bodies);
     let mut schemas = bodies.take_definitions(true);
     schemas.extend(answers.take_definitions(true));
     schemas
