@@ -31,6 +31,7 @@
 //! Refreshing tokens:
 //! - `freshness`: when a credential is refreshed
 //! - `refresh`: the refresh, under a lease
+//! - `renew`: the refresh that an operator requests
 //! - `sweep`: refreshes credentials ahead of time
 //! - `revoke`: revokes tokens that are replaced or not kept
 //!
@@ -67,6 +68,7 @@ mod record;
 mod refresh;
 mod refresh_limit;
 mod remove;
+mod renew;
 mod revoke;
 mod schema;
 #[cfg(test)]
@@ -93,6 +95,7 @@ pub use self::exchange::NoAuthorization;
 pub use self::key::Key;
 pub use self::live_credential::LiveCredential;
 pub use self::record::{AuthTypeName, IntegrationRecord};
+pub use self::renew::{NotRenewed, OVERDUE, is_overdue, last_error};
 pub use self::schema::{AuthSchemaRecord, init_schema, labels_schema};
 
 use self::cache::Cache;

@@ -174,6 +174,7 @@ async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
         callback_url: "http://localhost/".to_owned(),
         redirect_uri: String::new(),
         verifier: None,
+        labels: None,
         expires_at,
     };
     let now = SystemTime::now();

@@ -1,4 +1,19 @@
-//! The operator's routes: install, remove and roll back connectors, their grants and their history.
+//! The operator's routes.
+//!
+//! - [`audit`]: every change by a person, a key or a file
+//! - [`integrations`]: accounts of all tenants
+//! - [`jobs`]: jobs of all tenants
+//! - [`keys`]: API keys
+//! - [`page`]: the queries of lists
+//!
+//! The routes that install, remove and roll back connectors, and those of grants and of the history,
+//! are here.
+
+mod audit;
+mod integrations;
+mod jobs;
+mod keys;
+mod page;
 
 use std::sync::Arc;
 
@@ -8,6 +23,11 @@ use hyper::Response;
 use hyper::header::HeaderMap;
 use serde_json::json;
 use tracing::Instrument;
+
+pub(super) use self::audit::list_audit;
+pub(super) use self::integrations::{get_integration, list_integrations, remove_integration, renew_integration};
+pub(super) use self::jobs::{cancel_job, get_job, list_jobs};
+pub(super) use self::keys::{create_key, get_key, list_keys, revoke_key};
 
 use super::answer::json_answer;
 use super::authorize::AuthorizedCaller;
