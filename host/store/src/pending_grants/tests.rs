@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use super::*;
 use crate::testing::{Site, data_key, details, holder, on_every_database, sealed};
 use crate::time::{from_millis, to_millis};
-use crate::{AuthType, Holder};
+use crate::{AuthType, Connected, Holder};
 
 on_every_database!(
     a_grant_is_confirmed_once_and_becomes_an_integration,
