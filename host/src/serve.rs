@@ -272,8 +272,8 @@ async fn connectors_loaded(registry: &Registry) -> Result<(), ServeError> {
 }
 
 /// Removes what has expired: values of connectors' storage, idempotency keys, the records of
-/// old webhooks, and old entries of the audit. Seals the values of connectors' storage that a previous gateway left unsealed.
-/// Runs until the task is aborted.
+/// old webhooks, and old entries of the audit. Seals the values of connectors' storage that a
+/// previous gateway left unsealed. Runs until the task is aborted.
 async fn sweep_storage(store: Store, vault: Vault, audit_keep: Duration) {
     let mut ticks = tokio::time::interval(STORAGE_SWEEP);
     loop {

@@ -1,5 +1,5 @@
-//! The operator's lists with a million rows, on SQLite and, if `tests/postgres.sh` started a server,
-//! on PostgreSQL.
+//! The operator's lists with a million rows, on SQLite and, if `tests/postgres.sh` started a
+//! server, on PostgreSQL.
 
 use std::time::Instant;
 

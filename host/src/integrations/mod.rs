@@ -168,8 +168,9 @@ impl Integrations {
         &self.vault
     }
 
-    /// Starts a task in the current span and for the current actor. It runs to its end even if the caller disconnects, for
-    /// example after an authorization code was used. Dropping the handle does not stop it.
+    /// Starts a task in the current span and for the current actor. It runs to its end even if the
+    /// caller disconnects, for example after an authorization code was used. Dropping the handle
+    /// does not stop it.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
         self.tasks.spawn(inherit_acting(clock::inherit(work)).in_current_span())
     }

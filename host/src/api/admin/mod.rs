@@ -6,8 +6,8 @@
 //! - [`keys`]: API keys
 //! - [`page`]: the queries of lists
 //!
-//! The routes that install, remove and roll back connectors, and those of grants and of the history,
-//! are here.
+//! The routes that install, remove and roll back connectors, and those of grants and of the
+//! history, are here.
 
 mod audit;
 mod integrations;

@@ -46,8 +46,8 @@ pub(super) fn unknown(known: &[&str]) -> String {
     format!("This list has the parameters {}.", names.join(", "))
 }
 
-/// Takes the entry after the last one of a page off, which shows if there is a next page. Returns the
-/// cursor of that page.
+/// Takes the entry after the last one of a page off, which shows if there is a next page. Returns
+/// the cursor of that page.
 pub(super) fn next_cursor<T, P: Serialize>(found: &mut Vec<T>, limit: u32, place: impl Fn(&T) -> P) -> Option<String> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let has_more = found.len() > limit;

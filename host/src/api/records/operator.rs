@@ -48,8 +48,8 @@ pub struct NewKey {
     pub subject: Option<String>,
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
     pub scopes: Vec<ScopeName>,
-    /// The connectors and operations that the key may call, such as `workspace_mail` and
-    /// `team_chat/search-messages`. Without it, the key may call all.
+    /// The connectors and operations (`connector/operation`) that the key may call. Without it, the
+    /// key may call all.
     #[schemars(with = "Option<AllowList>")]
     pub allow: Option<Vec<String>>,
     /// The effects of operations that the key may call. Without it, the key may call all.
