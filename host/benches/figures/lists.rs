@@ -81,7 +81,7 @@ fn fill(store: &Store, file: &std::path::Path, rows: u32) -> Outcome<()> {
     );
     let audit = format!(
         "{numbers} INSERT INTO audit (at, actor, action, target, tenant, request_id, detail)
-         SELECT 4000000000000 + n, 'key_' || (n % 50), CASE WHEN n % 100 = 7 THEN 'key.created' ELSE 'key.revoked' END,
+         SELECT 4000000000000 + n, 'key_' || (n % 50), CASE WHEN n % 3 = 0 THEN 'key.created' ELSE 'key.revoked' END,
              'x' || n, 't' || (n % 100), '', ''
          FROM numbers"
     );
