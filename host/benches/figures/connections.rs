@@ -10,15 +10,18 @@ use crate::table::{Figure, Goal, Unit};
 use crate::throughput::CONNECTIONS;
 use crate::{gateway, machine, proxy, upstream};
 
-/// Numbers of connections. The first one is compared with the bare proxy in the section
-/// `throughput`.
-const COUNTS: [Count; 5] = [
-    Count { connections: CONNECTIONS, gateway: "on 16 connections", proxy: "bare proxy", has_goals: false },
-    Count { connections: 1, gateway: "on 1 connection", proxy: "bare proxy", has_goals: false },
-    Count { connections: 256, gateway: "on 256 connections", proxy: "bare proxy", has_goals: true },
-    Count { connections: 2000, gateway: "on 2000 connections", proxy: "bare proxy", has_goals: true },
-    Count { connections: 10_000, gateway: "on 10000 connections", proxy: "bare proxy", has_goals: false },
+/// Numbers of connections that are compared with the bare proxy. [`CONNECTIONS`] are compared with
+/// it in the section `throughput`.
+const COUNTS: [Count; 4] = [
+    Count { connections: 1, has_goals: false },
+    Count { connections: 256, has_goals: true },
+    Count { connections: 2000, has_goals: true },
+    Count { connections: 10_000, has_goals: false },
 ];
+
+/// The share of the process's file descriptors that the connections to one server may take. Both
+/// servers have theirs open, and each server has as many to the upstream.
+const SHARE_OF_DESCRIPTORS: f64 = 0.45;
 
 /// Share of the bare proxy's requests per second that the gateway must reach.
 const GOAL: f64 = 1.0;
@@ -32,51 +35,57 @@ const WORST_GOAL: f64 = 2.0;
 /// The CPU time of a call, compared with 16 connections.
 const CPU_GOAL: f64 = 1.1;
 
-/// A number of connections, and the names of the contestants.
+/// A number of connections.
 struct Count {
     connections: usize,
-    gateway: &'static str,
-    proxy: &'static str,
     has_goals: bool,
 }
 
 /// Measures the section.
 pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
-    machine::raise_descriptors();
+    let most = (machine::raise_descriptors() as f64 * SHARE_OF_DESCRIPTORS) as usize;
     let upstream = upstream::start()?;
     let gateway = gateway::start(upstream.address)?;
     let proxy = proxy::start(upstream.address)?;
     // A profiler needs the process ids.
     eprintln!("  process ids: gateway {}, proxy {}", gateway.process_id(), proxy.process.id());
     runtime.block_on(async {
-        let mut contestants = Vec::with_capacity(2 * COUNTS.len());
-        for Count { connections, gateway: name, proxy: proxy_name, .. } in COUNTS {
-            let ours = gateway::thin(&gateway, "17")?.called(name);
-            let theirs = Target::new(proxy_name, proxy.address, upstream::ITEM, ours.text());
-            contestants.push(Contestant::new(ours, connections, gateway.process_id()).await?);
-            contestants.push(Contestant::new(theirs, connections, proxy.process.id()).await?);
-        }
-        take_turns(&mut contestants, settings).await?;
-        let few = &contestants[0];
-        let pairs = contestants.chunks_exact(2).zip(COUNTS).skip(1);
-        let mut figures: Vec<Figure> =
-            pairs.flat_map(|(pair, count)| figures(&pair[0], &pair[1], few, count.has_goals)).collect();
-        for (pair, count) in contestants.chunks_exact_mut(2).zip(COUNTS).filter(|(_, count)| count.has_goals) {
+        let mut figures = Vec::new();
+        for Count { connections, has_goals } in COUNTS {
+            let connections = connections.min(most);
+            let few = gateway::thin(&gateway, "17")?.called("on 16 connections");
+            let ours = gateway::thin(&gateway, "17")?;
+            let theirs = Target::new("bare proxy", proxy.address, upstream::ITEM, ours.text());
+            let mut contestants = [
+                Contestant::new(few, CONNECTIONS, gateway.process_id()).await?,
+                Contestant::new(ours, connections, gateway.process_id()).await?,
+                Contestant::new(theirs, connections, proxy.process.id()).await?,
+            ];
+            take_turns(&mut contestants, settings).await?;
+            let [few, ours, proxy] = &mut contestants;
             let time = settings.time(10.0, 2.0);
-            let [ours, proxy] = [pair[0].unfairness(time).await?, pair[1].unfairness(time).await?];
-            let name = format!("call {}: most calls of a connection, by the fewest", count.gateway);
-            figures.push(Figure::new(name, Unit::Count, ours).against(count.proxy, proxy).goal(Goal::RatioAtMost(1.0)));
+            let unfairness = match has_goals {
+                true => Some([ours.unfairness(time).await?, proxy.unfairness(time).await?]),
+                false => None,
+            };
+            figures.extend(figures_of(connections, few, ours, proxy, unfairness));
         }
         Ok(figures)
     })
 }
 
 /// The figures of the gateway, compared with the bare proxy and with the gateway on few
-/// connections.
-fn figures(ours: &Contestant, proxy: &Contestant, few: &Contestant, has_goals: bool) -> [Figure; 5] {
-    let name = |what: &str| format!("call {}: {what}", ours.name);
-    let goal = |figure: Figure, goal: Goal| if has_goals { figure.goal(goal) } else { figure };
-    [
+/// connections. A number of connections has goals if its fairness was measured.
+fn figures_of(
+    connections: usize,
+    few: &Contestant,
+    ours: &Contestant,
+    proxy: &Contestant,
+    unfairness: Option<[f64; 2]>,
+) -> Vec<Figure> {
+    let name = |what: &str| format!("call on {connections} connections: {what}");
+    let goal = |figure: Figure, goal: Goal| if unfairness.is_some() { figure.goal(goal) } else { figure };
+    let mut figures = vec![
         goal(ours.against(proxy, name("requests"), Unit::PerSecond, |round| round.per_second), Goal::Ratio(GOAL)),
         goal(ours.against(proxy, name("99% latency"), Unit::Seconds, |round| round.p99), Goal::RatioAtMost(P99_GOAL)),
         goal(
@@ -88,5 +97,10 @@ fn figures(ours: &Contestant, proxy: &Contestant, few: &Contestant, has_goals: b
             ours.against(few, name("CPU time a request"), Unit::Seconds, |round| round.cpu),
             Goal::RatioAtMost(CPU_GOAL),
         ),
-    ]
+    ];
+    if let Some([ours, proxy]) = unfairness {
+        let name = name("most calls of a connection, by the fewest");
+        figures.push(Figure::new(name, Unit::Count, ours).against("bare proxy", proxy).goal(Goal::RatioAtMost(1.0)));
+    }
+    figures
 }

@@ -62,6 +62,11 @@ impl Cache {
         Ok(Self { key, folder, max_bytes, compatibility: hasher.finish() })
     }
 
+    /// The folder of the files.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     fn name(&self, digest: &str) -> String {
         format!("{digest}-{:016x}.cwasm", self.compatibility)
     }

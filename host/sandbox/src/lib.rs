@@ -16,6 +16,7 @@
 //! - [`engine`]: the WebAssembly engine and its settings
 //! - [`compile`]: the compilation of a module, in a child process
 //! - [`cache`]: compiled modules on disk
+//! - [`native_code`]: compiled modules in memory
 //! - [`child`]: work in a child process with limits
 //! - [`shares`]: the slots and connections that modules share
 //! - [`ticker`]: the clock that limits the computing time of guests
@@ -37,6 +38,7 @@ pub mod json;
 pub mod limits;
 mod log;
 pub mod module;
+mod native_code;
 mod outline;
 pub mod progress;
 pub mod provenance;
@@ -54,7 +56,6 @@ use rustix::process::{Resource as RlimitResource, getrlimit};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
-use wasmtime::component::Component;
 
 pub use self::bindings::gateway::connector::outcome::{Explanation, UpstreamFault, Violation};
 pub use self::cache::CacheKey;
@@ -274,8 +275,8 @@ impl Sandbox {
                 (self.compile(bytes).await?, None)
             }
         };
-        let component =
-            deserialize(&self.engine, &artifact).map_err(|error| ContractError::Artifact(format!("{error:#}")))?;
+        let component = native_code::load(&self.engine, &artifact, self.cache.folder())
+            .map_err(|error| ContractError::Artifact(format!("{error:#}")))?;
         let module = Module::link(&component, &self.linkers, &self.pool, Arc::clone(&self.ticker), &self.resources)?;
         let cached = tried.is_some();
         let record = Record { artifact: (!cached).then_some(artifact), tried };
@@ -342,13 +343,6 @@ impl Sandbox {
 fn connections_of_guests() -> u32 {
     let descriptors = getrlimit(RlimitResource::Nofile).maximum.unwrap_or(u64::from(u32::MAX));
     u32::try_from(descriptors / 16 * 3).unwrap_or(u32::MAX)
-}
-
-#[expect(unsafe_code, reason = "wasmtime cannot check that its compiler made the native code")]
-fn deserialize(engine: &Engine, artifact: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: the bytes come from the compiler process that `Sandbox::compile` ran, or from the
-    // cache, which returns only files with a message authentication code of the gateway's key.
-    unsafe { Component::deserialize(engine, artifact) }
 }
 
 /// Makes a component from a core module that was built with the bindings of the contract.
