@@ -1,7 +1,7 @@
 //! Accounts of all tenants, for the operator.
 
 use serde_json::{Value, json};
-use support::{Dialect, Endpoint, OAuthProvider, Store};
+use support::{Dialect, Endpoint, OAuthProvider, Reply, Store};
 
 use super::{pages, printed, run};
 use crate::integrations::{client, connect, gateway, on_each_store, who};
@@ -10,6 +10,7 @@ on_each_store!(
     accounts_of_all_tenants_are_listed_with_filters,
     an_account_is_shown_and_removed_as_its_user_would,
     an_account_is_renewed_on_request,
+    a_renewal_that_fails_says_why_and_changes_no_token,
 );
 
 fn ids(client: &support::Client, query: &str) -> Vec<String> {
@@ -85,4 +86,40 @@ fn an_account_is_renewed_on_request(store: &Store) {
     assert_eq!(provider.count(Endpoint::Refresh), 2);
     assert_eq!(run(&gateway, &["integrations", "remove", &id]).code, Some(0));
     assert!(operator.get("/admin/integrations").ok()["integrations"].as_array().unwrap().is_empty());
+}
+
+fn a_renewal_that_fails_says_why_and_changes_no_token(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let operator = gateway.client();
+    connect(&operator, "account", "ada");
+    let id = operator.get("/admin/integrations").ok()["integrations"][0]["id"].as_str().unwrap().to_owned();
+    let renew = || operator.request("POST", &format!("/admin/integrations/{id}/renew")).send();
+    provider.break_tokens(Reply::empty(503));
+    let problem = renew().problem(502, "token-refresh-failed");
+    assert!(problem["detail"].as_str().unwrap().contains("503"), "{problem}");
+    let shown = operator.get(&format!("/admin/integrations/{id}")).ok();
+    assert!(shown["last_error"].as_str().unwrap().contains("503") && shown["status"] == "active", "{shown}");
+    who(&operator).ok();
+    assert_eq!(run(&gateway, &["integrations", "renew", &id]).code, Some(1));
+    assert!(operator.get("/admin/audit?action=integration.renewed").ok()["entries"].as_array().unwrap().is_empty());
+    provider.repair();
+    assert_eq!(renew().ok()["last_error"], json!(null));
+    provider.withdraw();
+    for _ in 0..2 {
+        let problem = renew().problem(424, "reauthorization-required");
+        assert_eq!(problem["owner"], "user");
+    }
+    assert_eq!(ids(&operator, "status=expired"), ["default/ada@example.com"]);
+}
+
+#[test]
+fn an_account_without_a_refresh_token_has_nothing_to_renew() {
+    let provider = OAuthProvider::start(Dialect::github().without_refresh());
+    let gateway = gateway(&Store::Sqlite, &provider);
+    let operator = gateway.client();
+    connect(&operator, "account", "ada");
+    let id = operator.get("/admin/integrations").ok()["integrations"][0]["id"].as_str().unwrap().to_owned();
+    operator.request("POST", &format!("/admin/integrations/{id}/renew")).send().problem(409, "not-renewable");
+    who(&operator).ok();
 }

@@ -108,7 +108,8 @@ fn allowed(text: &str) -> Result<String, String> {
     if parts.len() <= 2 && parts.into_iter().all(is_name) {
         return Ok(text.to_owned());
     }
-    Err("it must be a connector or an operation with its connector, such as calendar or calendar/list-events".to_owned())
+    Err("it must be a connector or an operation with its connector, such as calendar or calendar/list-events"
+        .to_owned())
 }
 
 fn future_time(text: &str) -> Result<SystemTime, String> {
