@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(ids(&site, with(Status::Expired)).await, [expired, ended]);
         assert!(ids(&site, with(Status::Revoked)).await.is_empty());
         let overdue = AnyIntegrationFilter { due_before: Some(at_second(20)), ..AnyIntegrationFilter::default() };
-        assert_eq!(ids(&site, overdue).await, [late.clone()]);
+        assert_eq!(ids(&site, overdue).await, std::slice::from_ref(&late));
         for filter in [
             AnyIntegrationFilter { subject: Some("bob".into()), ..AnyIntegrationFilter::default() },
             AnyIntegrationFilter { connector: Some("mail".into()), ..AnyIntegrationFilter::default() },

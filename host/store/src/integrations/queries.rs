@@ -2,7 +2,8 @@
 
 use std::time::SystemTime;
 
-use super::{Account, AuthType, Connected, Details, Holder, Integration, IntegrationFilter, Labels};
+use super::labels::{read_labels, text_of_label, text_of_labels};
+use super::{Account, AuthType, Connected, Details, Holder, Integration, IntegrationFilter};
 use crate::audit::{self, Acting, AuditAction};
 use crate::connection::{Connection, Durability};
 use crate::id::random_id;
@@ -11,7 +12,7 @@ use crate::value::{FromRow, FromValue, Row, Value, values};
 use crate::{NewDelivery, PendingGrant, Sealed, Store, StoreError, caps, storage, webhooks};
 
 /// The columns of an [`Integration`], in the order in which they are read.
-const COLUMNS: &str =
+pub(super) const COLUMNS: &str =
     "id, tenant, subject, connector, user_identifier, auth_type, selected, created_at, updated_at, version,
     status, reason, account_id, account_email, account_name, scopes, expires_at, last_refreshed_at, next_refresh_at,
     data_key, secret, labels";
@@ -67,37 +68,6 @@ impl Store {
             let integration = upsert_integration(connection, &holder, &user_identifier, &connected, &deliveries)?;
             note(connection, &by, AuditAction::IntegrationConnected, &integration)?;
             Ok(integration)
-        })
-        .await
-    }
-
-    /// Sets the labels of an integration. Returns `None` and changes nothing if there is no such
-    /// integration.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn label_integration(
-        &self,
-        holder: &Holder,
-        user_identifier: &str,
-        labels: &Labels,
-    ) -> Result<Option<Integration>, StoreError> {
-        let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
-        let labels = text_of_labels(labels);
-        self.write(Durability::PowerLoss, move |connection| {
-            // The version stays, because it is the one of the details: a refresh that runs now must
-            // still store its tokens.
-            let labelled: Option<Integration> = connection.optional(
-                &format!(
-                    "UPDATE integrations SET labels = $1, updated_at = now_ms()
-                     WHERE tenant = $2 AND subject = $3 AND connector = $4 AND user_identifier = $5 RETURNING {COLUMNS}"
-                ),
-                values![&labels, &holder.tenant, &holder.subject, &holder.connector, &user_identifier],
-            )?;
-            if let Some(labelled) = &labelled {
-                note(connection, &by, AuditAction::IntegrationLabelled, labelled)?;
-            }
-            Ok(labelled)
         })
         .await
     }
@@ -314,28 +284,6 @@ pub(crate) fn note(
     let Integration { id, holder: Holder { tenant, subject, connector }, user_identifier, .. } = integration;
     let of = if subject.is_empty() { String::new() } else { format!(" of {subject}") };
     audit::note(connection, by, action, id, tenant, &format!("{connector}: {user_identifier}{of}"))
-}
-
-/// Labels as their column has them.
-pub(crate) fn text_of_labels(labels: &Labels) -> String {
-    let members: Vec<_> = labels.iter().map(|(name, value)| text_of_label(name, value)).collect();
-    format!("{{{}}}", members.join(","))
-}
-
-/// One member of the column.
-fn text_of_label(name: &str, value: &str) -> String {
-    format!("{}:{}", serde_json::Value::from(name), serde_json::Value::from(value))
-}
-
-/// Reads a column with labels. `NULL` counts as none.
-pub(crate) fn read_labels(row: &mut Row) -> Result<Labels, StoreError> {
-    Ok(read_optional_labels(row)?.unwrap_or_default())
-}
-
-/// Reads a column with labels, or `NULL`.
-pub(crate) fn read_optional_labels(row: &mut Row) -> Result<Option<Labels>, StoreError> {
-    let text: Option<String> = row.read()?;
-    text.map(|text| serde_json::from_str(&text).map_err(|_| StoreError::Unexpected("labels are not JSON"))).transpose()
 }
 
 /// Checks the limit of a new integration. Deletes the connector's stored values of an existing one
