@@ -75,7 +75,7 @@ impl RunningGateway {
     /// # Errors
     /// If the arguments have no key.
     pub fn open(arguments: &GatewayArguments) -> Result<Option<Self>, GatewayError> {
-        Ok(remote(arguments)?.map(Self))
+        Ok(running(arguments)?.map(Self))
     }
 
     /// Reads the answer of a route.
@@ -104,7 +104,7 @@ impl RunningGateway {
 }
 
 /// The running gateway that the arguments name.
-fn remote(arguments: &GatewayArguments) -> Result<Option<Remote>, GatewayError> {
+fn running(arguments: &GatewayArguments) -> Result<Option<Remote>, GatewayError> {
     let Some(url) = &arguments.url else { return Ok(None) };
     let key = match (&arguments.key_file, &arguments.key) {
         (Some(file), _) => SecretString::from(String::from_utf8_lossy(&read(file)?).trim()),
@@ -121,7 +121,7 @@ impl Gateway {
     /// If the arguments have no key for a running gateway, or if the store or the registry does not
     /// open.
     pub async fn open(arguments: &GatewayArguments, config: Config) -> Result<Self, GatewayError> {
-        match remote(arguments)? {
+        match running(arguments)? {
             Some(remote) => Ok(Self(Kind::Remote(remote))),
             None => Ok(Self(Kind::Local(Box::new(Local::open(config).await?)))),
         }

@@ -4,7 +4,7 @@
 //! no entry without its change. Entries are never changed, also not by the program itself: triggers
 //! of both databases refuse it. The only deletion is the one of entries that are too old.
 //!
-//! - [`acting`]: who acts, for the writes of one task
+//! - [`mod@acting`]: who acts, for the writes of one task
 //! - [`types`]: entries and filters
 //! - [`queries`]: adding, listing and deleting entries
 
