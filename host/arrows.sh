@@ -14,7 +14,7 @@ simulation    clock config idempotency integrations jobs metrics registry teleme
 fuzzing       api config schema
 api           auth body config gateway idempotency integrations jobs logging media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks
 gateway       auth config idempotency integrations jobs metrics pipeline registry telemetry webhooks
-jobs          clock config integrations logging metrics pipeline problem registry telemetry timestamp webhooks
+jobs          auth clock config integrations logging metrics pipeline problem registry telemetry timestamp webhooks
 problem       body integrations pipeline registry schema webhooks
 pipeline      body integrations media_type metrics registry schema telemetry
 integrations  caller_url clock config metrics oauth registry timestamp webhooks

@@ -218,7 +218,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                         tokio::spawn(Arc::clone(&jobs).work()),
                         tokio::spawn(Arc::clone(&jobs).maintain()),
                         tokio::spawn(webhooks.clone().send()),
-                        tokio::spawn(sweep_storage(store.clone(), vault.clone())),
+                        tokio::spawn(sweep_storage(store.clone(), vault.clone(), config.audit_keep)),
                         tokio::spawn(checkpoint(store.clone())),
                     ]);
                     stop_signal.await;
@@ -271,10 +271,10 @@ async fn connectors_loaded(registry: &Registry) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Removes what has expired: values of connectors' storage, idempotency keys, and the records of
-/// old webhooks. Seals the values of connectors' storage that a previous gateway left unsealed.
-/// Runs until the task is aborted.
-async fn sweep_storage(store: Store, vault: Vault) {
+/// Removes what has expired: values of connectors' storage, idempotency keys, the records of
+/// old webhooks, and old entries of the audit. Seals the values of connectors' storage that a
+/// previous gateway left unsealed. Runs until the task is aborted.
+async fn sweep_storage(store: Store, vault: Vault, audit_keep: Duration) {
     let mut ticks = tokio::time::interval(STORAGE_SWEEP);
     loop {
         ticks.tick().await;
@@ -293,6 +293,9 @@ async fn sweep_storage(store: Store, vault: Vault) {
         }
         if let Err(error) = store.sweep_webhooks().await {
             tracing::warn!(%error, "the records of old webhooks could not be removed");
+        }
+        if let Err(error) = store.delete_old_audit(audit_keep).await {
+            tracing::warn!(%error, "old entries of the audit could not be removed");
         }
     }
 }

@@ -38,6 +38,7 @@ mod languages;
 mod memory_budget;
 mod metrics;
 mod openapi;
+mod operator;
 mod operator_address;
 mod protocol;
 mod rate_limits;

@@ -24,6 +24,7 @@
 //! - [`gateway`]: the gateway that a command changes
 //! - [`database`]: the database of that gateway
 //! - [`output`]: standard output and standard error
+//! - [`mod@person`]: the person who runs a command
 //! - [`shell`]: words for shells
 //!
 //! The crate `cli` has the operators' commands. They use the public items of this crate.
@@ -43,6 +44,7 @@ mod node;
 mod oci;
 pub mod options;
 pub mod output;
+mod person;
 mod project;
 mod provenance;
 mod push;
@@ -54,3 +56,4 @@ mod test_command;
 pub use check::Summary;
 pub use command::{AuthorCommand, AuthorError};
 pub use module_file::{FileError, RefusedModule};
+pub use person::person;

@@ -18,7 +18,7 @@ pub struct ListArguments {
 }
 
 /// The gateway that a command is about.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct GatewayArguments {
     /// The URL of a running gateway [default: the folders and the database of the configuration]
     #[arg(long, value_parser = gateway_url)]

@@ -9,7 +9,7 @@
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
 //! - [`throughput`], [`stages`], [`variants`], [`connections`], [`growth`], [`invocation`],
-//!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`]: the sections
+//!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`]: the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
@@ -28,6 +28,7 @@ mod documents;
 mod gateway;
 mod growth;
 mod invocation;
+mod lists;
 mod load;
 mod machine;
 mod memory;
@@ -60,7 +61,7 @@ use crate::table::Figure;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
-const SECTIONS: [(&str, Section); 11] = [
+const SECTIONS: [(&str, Section); 12] = [
     ("throughput", throughput::measure),
     ("stages", stages::measure),
     ("variants", variants::measure),
@@ -72,6 +73,7 @@ const SECTIONS: [(&str, Section); 11] = [
     ("startup", |_, settings| startup::measure(settings)),
     ("swap", swap::measure),
     ("refresh", refresh::measure),
+    ("lists", |_, settings| lists::measure(settings)),
 ];
 
 fn main() -> ExitCode {

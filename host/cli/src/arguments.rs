@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::installed::InstalledCommand;
 use crate::keys::KeysCommand;
+use crate::operator::{AuditArguments, IntegrationsCommand, JobsCommand};
 use sandbox::child::ChildLimits;
 
 /// Runs third-party connectors in a sandbox and serves them through one REST scheme.
@@ -39,6 +40,14 @@ pub enum Command {
     /// Add, remove, check and create connectors
     #[command(subcommand)]
     Connectors(ConnectorsCommand),
+    /// List, renew and remove accounts of all tenants
+    #[command(subcommand)]
+    Integrations(IntegrationsCommand),
+    /// List and cancel jobs of all tenants
+    #[command(subcommand)]
+    Jobs(JobsCommand),
+    /// List changes by people, keys and files
+    Audit(AuditArguments),
     /// Print the OpenAPI document of the live connectors
     Openapi,
     /// Compile one module. The gateway runs this command in a child process, which it can kill

@@ -8,6 +8,7 @@
 //! - [`mod@run`]: starts the work of a command
 //! - [`keys`]: the commands `keys …`
 //! - [`installed`]: the commands about the connectors of a gateway
+//! - [`operator`]: the commands about accounts and jobs of all tenants, and the audit
 //! - [`table`]: lists for people
 //!
 //! The crate `authoring` has the commands for authors of connectors, and what all commands share.
@@ -16,6 +17,7 @@
 mod arguments;
 mod installed;
 mod keys;
+mod operator;
 mod run;
 mod table;
 

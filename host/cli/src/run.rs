@@ -4,14 +4,16 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use authoring::gateway::RunningGateway;
 use authoring::output::{Remarks, Results, print_json, remark};
-use authoring::{database, shell};
+use authoring::{database, person, shell};
 use connector_gateway::{Config, Extras, description, environment, open_registry, serve, start_logging, try_schemas};
+use store::acting;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 
 use crate::arguments::{Arguments, Command, ConnectorsCommand};
-use crate::{installed, keys};
+use crate::{installed, keys, operator};
 
 /// Runs the command of the command line.
 pub fn run(arguments: &Arguments) -> ExitCode {
@@ -47,7 +49,10 @@ fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
     }
     start_logging(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let result = runtime.block_on(dispatch(arguments, config));
+    let result = match &arguments.command {
+        Command::Serve { .. } => runtime.block_on(dispatch(arguments, config)),
+        _ => runtime.block_on(acting(person(), dispatch(arguments, config))),
+    };
     // A thread that waits for a name server must not delay the exit.
     runtime.shutdown_background();
     result
@@ -72,9 +77,18 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
             serve(config, Extras { transport: None, new_database: *new_database, ready }).await?;
         }
         Command::Keys(command) => {
-            let store = database::open(&config).await?;
-            keys::run(command, &config, &store, &mut Results::new(), &mut Remarks).await?;
+            let running = command.gateway().map(RunningGateway::open).transpose()?.flatten();
+            match running {
+                Some(gateway) => keys::run_remote(command, &gateway, &mut Results::new(), &mut Remarks).await?,
+                None => {
+                    let store = database::open(&config).await?;
+                    keys::run(command, &config, &store, &mut Results::new(), &mut Remarks).await?;
+                }
+            }
         }
+        Command::Integrations(command) => operator::integrations(command).await?,
+        Command::Jobs(command) => operator::jobs(command).await?,
+        Command::Audit(arguments) => operator::audit(arguments, &config).await?,
         Command::Connectors(ConnectorsCommand::Author(command)) => command.run(config, &program(arguments)).await?,
         Command::Connectors(ConnectorsCommand::Installed(command)) => {
             installed::run(command, config, &program(arguments)).await?;

@@ -7,6 +7,7 @@ use hyper::header::{AUTHORIZATION, HeaderMap};
 use crate::auth::{AuthError, Caller, JwtError, Scope};
 use crate::gateway::Gateway;
 use crate::problem::{self, Problem};
+use crate::registry::Operation;
 use contract::words::sentence;
 use store::{Holder, KeyId};
 
@@ -34,6 +35,20 @@ impl AuthorizedCaller {
     /// Returns `true` if the caller's token has a scope.
     pub(super) fn may(&self, scope: Scope) -> bool {
         self.0.require(scope).is_ok()
+    }
+
+    /// Requires that the limits of the caller's key admit an operation.
+    ///
+    /// # Errors
+    /// 403 if they do not.
+    pub(super) fn require_operation(&self, connector: &str, operation: &Operation) -> Result<(), Problem> {
+        let manifest = &operation.manifest;
+        self.0.require_operation(connector, &manifest.path, manifest.effect).map_err(|refusal| {
+            problem::NOT_ALLOWED.with_detail(format!(
+                "{} Use a key that may call it; `connector-gateway keys create --allow` says which operations a key may call.",
+                sentence(&refusal.to_string())
+            ))
+        })
     }
 
     /// The holder of the caller's integrations of a connector.

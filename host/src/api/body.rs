@@ -8,11 +8,15 @@ use hyper::StatusCode;
 use hyper::body::{Body, Frame, Incoming};
 use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use memory::{Exhausted, MemoryBudget};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout_at};
 
+use super::record_schema::schema_of_body;
 use crate::gateway::Gateway;
 use crate::media_type::{essence, is_json};
-use crate::problem::{self, Problem};
+use crate::problem::{self, Problem, input_problem};
+use crate::schema::Schema;
 
 /// The most bytes that are read and dropped after the answer to a call whose body was not read
 /// completely.
@@ -202,4 +206,28 @@ pub(super) async fn read_json_body(
         Some(given) => format!("The body's media type is {given}; send JSON with Content-Type: application/json."),
         None => "The body has no media type; send JSON with Content-Type: application/json.".to_owned(),
     }))
+}
+/// Reads a body that a type describes.
+///
+/// # Errors
+/// As [`read_json_body`], 400 if it is not JSON, and 422 with each violation of the schema of the
+/// type.
+pub(super) async fn read_record<T: JsonSchema + DeserializeOwned>(
+    headers: &HeaderMap,
+    body: &mut RequestBody,
+    gateway: &Gateway,
+) -> Result<T, Problem> {
+    let body = read_json_body(headers, body, gateway).await?;
+    parse_record(&body).await
+}
+
+/// Parses a body that a type describes.
+///
+/// # Errors
+/// 400 if it is not JSON, and 422 with each violation of the schema of the type.
+pub(super) async fn parse_record<T: JsonSchema + DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    let schema = Schema::compile(&schema_of_body::<T>().to_string(), false)
+        .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
+    let input = compute::run(body.len(), || schema.parse(body)).await.map_err(input_problem)?;
+    serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))
 }

@@ -38,6 +38,7 @@ pub(super) async fn invoke_operation(call: HttpCall<'_>, caller: AuthorizedCalle
     // The call keeps this version until it ends, also if another version is swapped in.
     let connector = connectors::live_connector(gateway, arguments.connector)?;
     let operation = find_operation(&connector, arguments.operation)?;
+    caller.require_operation(connector.name(), operation)?;
     trace.calls(connector.name(), &operation.manifest.path);
     let mut call_headers = CallHeaders::parse(&head.headers)?;
     let idempotency_key = IdempotencyKey::from_head(&head, operation)?;
@@ -201,6 +202,7 @@ async fn accept_job(
         connector: connector.name(),
         operation: &operation.manifest,
         user_identifier,
+        key_id: caller.key_id().cloned(),
         body,
         callback_urls,
         trace,

@@ -11,7 +11,7 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use super::admin_host;
-use super::authorize::authorize;
+use super::authorize::{AuthorizedCaller, authorize};
 use super::body::RequestBody;
 use super::compression::{self, Encoding};
 use super::cors;
@@ -24,6 +24,7 @@ use crate::logging::REQUEST_SPAN;
 use crate::metrics::RequestLabels;
 use crate::problem::{self, Problem};
 use crate::telemetry::Trace;
+use store::{Acting, acting};
 
 /// Names in paths are cut to this length in the log. Names of connectors and operations are
 /// shorter.
@@ -58,7 +59,10 @@ pub(super) async fn answer_request(
     let answering = async {
         let result = match preflight(&head, found).filter(|_| origin.is_some()) {
             Some(response) => Ok(response),
-            None => call_handler(gateway, listener, head, &mut body, found, arrived, &trace).await,
+            None => {
+                let context = RequestContext { request_id: &request_id, arrived, trace: &trace };
+                call_handler(gateway, listener, head, &mut body, found, context).await
+            }
         };
         let is_counted = result.is_ok() && found.is_some_and(|(route, _)| route.family == Family::Operations);
         let mut response = match result {
@@ -156,6 +160,14 @@ fn trace_of_request(gateway: &Gateway, found: MatchedRoute<'_>, request_id: &str
     }
 }
 
+/// What is known of a request before its route is called.
+#[derive(Clone, Copy)]
+struct RequestContext<'a> {
+    request_id: &'a str,
+    arrived: Instant,
+    trace: &'a Trace,
+}
+
 /// Finds the endpoint, authorizes the caller, and calls the endpoint's handler.
 async fn call_handler(
     gateway: &Arc<Gateway>,
@@ -163,9 +175,9 @@ async fn call_handler(
     head: Parts,
     body: &mut RequestBody,
     found: MatchedRoute<'_>,
-    arrived: Instant,
-    trace: &Trace,
+    context: RequestContext<'_>,
 ) -> Result<Response<Body>, Problem> {
+    let RequestContext { request_id, arrived, trace } = context;
     if head.version == Version::HTTP_11 && !has_one_host(&head.headers) {
         return Err(problem::BAD_REQUEST
             .with_detail("HTTP/1.1 requires exactly one header Host (RFC 9112, section 3.2); send it."));
@@ -189,7 +201,8 @@ async fn call_handler(
     }
     let (scope, handler) = match endpoint.handler {
         Handler::Public(handler) => {
-            return handler(HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES }).await;
+            let call = HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES };
+            return Box::pin(acting(Acting::anonymous(request_id), handler(call))).await;
         }
         Handler::Operator(handler) => {
             if listener == Listener::Callers {
@@ -203,7 +216,21 @@ async fn call_handler(
     let caller = trace.around("auth", authorize(gateway, &head.headers, scope)).await?;
     Span::current().record("tenant", caller.tenant());
     trace.is_of(caller.tenant());
-    handler(HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES }, caller).await
+    let by = (route.family != Family::Operations).then(|| actor(&caller, request_id));
+    let handling = handler(HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES }, caller);
+    match by {
+        Some(by) => Box::pin(acting(by, handling)).await,
+        // A call of an operation changes nothing that the audit has.
+        None => handling.await,
+    }
+}
+
+/// The caller, as the audit names it.
+fn actor(caller: &AuthorizedCaller, request_id: &str) -> Acting {
+    match caller.key_id() {
+        Some(id) => Acting::key(&id.0, request_id),
+        None => Acting::token(caller.tenant(), caller.subject(), request_id),
+    }
 }
 
 fn has_one_host(headers: &HeaderMap) -> bool {

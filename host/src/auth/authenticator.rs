@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
@@ -22,15 +22,15 @@ use super::caller::Caller;
 use super::error::AuthError;
 use super::jwt::JwtIssuers;
 use super::key;
-use super::scope::Scopes;
+use super::limits::has_expired;
 use store::{ApiKey, KeyHash, Store, StoreError};
 
 /// Longest time until a change by another process is noticed. Each poll reads one row.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Time between two writes of the last use of keys. Operators want to know the day, so a minute is
-/// exact enough.
-const NOTE_USE: Duration = Duration::from_secs(60);
+/// Time between two writes of the last use of keys. With it, a last use is in the store after less
+/// than a minute.
+const NOTE_USE: Duration = Duration::from_secs(45);
 
 /// Number of extra polls that unknown keys can cause in a second.
 const LOOKS_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).unwrap();
@@ -54,6 +54,7 @@ struct KeyTable {
 struct Entry {
     caller: Arc<Caller>,
     is_revoked: bool,
+    expires_at: Option<SystemTime>,
     /// `true` if the key was used since the last write to the store. The next table shares it.
     is_used: Arc<AtomicBool>,
 }
@@ -148,7 +149,7 @@ impl Authenticator {
         }
     }
 
-    /// Stores which keys were used since the last call. It is called each minute, and once when the
+    /// Stores which keys were used since the last call. It is called every 45 s, and once when the
     /// gateway stops.
     ///
     /// # Errors
@@ -171,6 +172,9 @@ impl Authenticator {
         let entry = table.keys.get(hash)?;
         if entry.is_revoked {
             return Some(Err(AuthError::Revoked));
+        }
+        if has_expired(entry.expires_at) {
+            return Some(Err(AuthError::Expired));
         }
         // Reads before it writes: a write at every call would invalidate the cache line of the
         // other cores.
@@ -196,13 +200,9 @@ impl Authenticator {
                 return Arc::clone(previous);
             }
             let entry = |key: &ApiKey| Entry {
-                caller: Arc::new(Caller {
-                    tenant: key.tenant.clone(),
-                    subject: key.subject.clone(),
-                    key_id: Some(key.id.clone()),
-                    scopes: Scopes::parse(&key.scopes),
-                }),
+                caller: Arc::new(Caller::of_key(key)),
                 is_revoked: key.revoked_at.is_some(),
+                expires_at: key.expires_at,
                 is_used: previous
                     .keys
                     .get(&key.hash)

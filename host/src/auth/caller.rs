@@ -2,8 +2,10 @@
 
 use thiserror::Error;
 
+use super::limits::{KeyRefusal, Limits};
 use super::scope::{Scope, Scopes};
-use store::KeyId;
+use contract::Effect;
+use store::{ApiKey, KeyId};
 
 /// The caller of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,9 +18,28 @@ pub struct Caller {
     pub key_id: Option<KeyId>,
     /// The permissions of the key or JWT.
     pub scopes: Scopes,
+    /// The operations that the key may call. `None` if it may call all.
+    pub limits: Option<Limits>,
 }
 
 impl Caller {
+    /// The caller with a key.
+    pub(super) fn of_key(key: &ApiKey) -> Self {
+        Self {
+            tenant: key.tenant.clone(),
+            subject: key.subject.clone(),
+            key_id: Some(key.id.clone()),
+            scopes: Scopes::parse(&key.scopes),
+            limits: Limits::of_key(key),
+        }
+    }
+
+    /// # Errors
+    /// If the limits of the key do not admit the operation.
+    pub fn require_operation(&self, connector: &str, operation: &str, effect: Effect) -> Result<(), KeyRefusal> {
+        self.limits.as_ref().map_or(Ok(()), |limits| limits.admit(connector, operation, effect))
+    }
+
     /// # Errors
     /// If the caller does not have the scope.
     pub fn require(&self, scope: Scope) -> Result<(), MissingScope> {

@@ -24,6 +24,9 @@ pub enum AuthError {
     /// The key was revoked.
     #[error("the key was revoked")]
     Revoked,
+    /// The key has expired.
+    #[error("the key has expired")]
+    Expired,
     /// The store failed during the search for an unknown key.
     #[error("the keys cannot be read")]
     Unavailable(#[source] StoreError),

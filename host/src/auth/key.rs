@@ -74,10 +74,9 @@ pub(super) fn stored(text: &str, name: &str, tenant: &str, scopes: Scopes) -> Re
         id: KeyId(format!("key_{}", random(ID_CHARACTERS)?)),
         name: name.to_owned(),
         tenant: tenant.to_owned(),
-        subject: None,
         scopes: scopes.to_string(),
         hash: hash(text),
-        prefix: String::new(),
+        ..NewApiKey::default()
     })
 }
 

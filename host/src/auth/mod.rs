@@ -6,6 +6,7 @@
 //! - [`authenticator`]: finds the caller of a request
 //! - [`caller`]: the tenant, the user and the scopes of a caller
 //! - [`scope`]: the permissions
+//! - [`limits`]: the operations that a key may call
 //! - [`key`]: the form of API keys, and how a key is made
 //! - [`mod@bootstrap`]: the first key
 //! - [`jwt`]: JWTs of trusted issuers
@@ -17,6 +18,7 @@ mod caller;
 mod error;
 mod jwt;
 mod key;
+mod limits;
 mod scope;
 
 pub use self::authenticator::{Authenticator, is_jwt};
@@ -25,6 +27,7 @@ pub use self::caller::Caller;
 pub use self::error::AuthError;
 pub use self::jwt::{JwtError, JwtIssuer, JwtIssuers, TenantOf};
 pub use self::key::{NoRandomness, make_key};
+pub use self::limits::{KeyRefusal, check_key};
 pub use self::scope::{Scope, Scopes};
 
 #[cfg(test)]

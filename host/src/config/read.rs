@@ -88,6 +88,11 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         config.jwt_issuers.insert(name.to_owned(), issuer);
     });
     root.section("trust", |section| trust::read_trust(section, &mut config.trust));
+    root.section("audit", |section| {
+        let mut keep_days = config.audit_keep.as_secs() / 86_400;
+        section.value("keep_days", &mut keep_days, value::integer(1..=36_500));
+        config.audit_keep = Duration::from_secs(keep_days * 86_400);
+    });
     root.section("callbacks", |section| read_callbacks(section, &mut config.callbacks));
     root.section("telemetry", |section| read_telemetry(section, &mut config.telemetry));
     root.each("connectors", |identifier, connectors| {

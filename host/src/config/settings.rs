@@ -86,6 +86,8 @@ pub struct Config {
     pub jwt_issuers: BTreeMap<String, JwtIssuer>,
     /// The publishers whose modules may be added.
     pub trust: Trust,
+    /// The time for which entries of the audit are kept.
+    pub audit_keep: Duration,
     /// Webhooks.
     pub callbacks: Callbacks,
     /// Spans and metrics for a collector.
@@ -208,6 +210,7 @@ impl Default for Config {
             oauth_clients: BTreeMap::new(),
             jwt_issuers: BTreeMap::new(),
             trust: Trust::default(),
+            audit_keep: Duration::from_secs(90 * 86_400),
             callbacks: Callbacks::default(),
             telemetry: Telemetry::default(),
             connectors: BTreeMap::new(),

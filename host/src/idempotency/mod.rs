@@ -18,7 +18,7 @@ use tracing::Instrument;
 
 use crate::clock;
 use store::vault::{Vault, VaultError};
-use store::{IdempotentCall, KeyState, Store, StoreError, TakenKey};
+use store::{IdempotentCall, KeyState, Store, StoreError, TakenKey, inherit_acting};
 
 /// Time for which a key and its answer are kept.
 const KEEP: Duration = Duration::from_secs(24 * 3600);
@@ -136,7 +136,7 @@ impl Idempotency {
             }
             result
         };
-        tokio::spawn(clock::inherit(running).in_current_span())
+        tokio::spawn(inherit_acting(clock::inherit(running)).in_current_span())
     }
 
     async fn keep_lease(&self, call: &IdempotentCall) -> Infallible {

@@ -114,6 +114,7 @@ mod tests {
             callback_url: callback_url.to_owned(),
             redirect_uri: String::new(),
             verifier: None,
+            labels: None,
             expires_at: SystemTime::UNIX_EPOCH,
         }
     }

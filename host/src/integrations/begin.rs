@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::oauth::{NotConfigured, Provider};
 use crate::registry::Connector;
 use contract::Oauth2;
-use store::{Authorization, Holder};
+use store::{Authorization, Holder, Labels};
 
 /// Time that a user has to come back from the provider.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -39,6 +39,8 @@ pub struct AuthorizationOptions {
     pub replaces: bool,
     /// `true` if the grant is used only after the caller has confirmed it.
     pub confirms: bool,
+    /// The labels of the integration. `None` keeps those of an integration that is overwritten.
+    pub labels: Option<Labels>,
     /// The page that the user is sent to at the end.
     pub destination: Destination,
 }
@@ -60,7 +62,7 @@ impl Integrations {
         let redirect_uri = redirect_uri(&self.config, &holder.connector);
         let state = random_state()?;
         let (authorization_url, verifier) = provider.authorization_url(&redirect_uri, &state);
-        let AuthorizationOptions { user_identifier, replaces, confirms, destination } = options;
+        let AuthorizationOptions { user_identifier, replaces, confirms, labels, destination } = options;
         let context = holder.verifier_context(user_identifier.as_deref());
         let verifier = match verifier {
             None => None,
@@ -79,6 +81,7 @@ impl Integrations {
             callback_url: destination.into(),
             redirect_uri,
             verifier,
+            labels,
             expires_at,
         };
         self.store.save_authorization(authorization).await.map_err(IntegrationError::from)?;

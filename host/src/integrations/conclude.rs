@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::connect::identifier_of_account;
 use super::{AccountSecret, AuthorizationResult, IntegrationError, Integrations};
-use store::{Account, Authorization};
+use store::{Account, Acting, Authorization, acting};
 
 /// Longest time in which the gateway tries to store a grant while the database is away.
 const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -33,7 +33,8 @@ impl Integrations {
         loop {
             // The provider accepts the code once, so the tokens would be lost if the database
             // restarts now.
-            match self.try_to_conclude(authorization, account.clone(), secret).await {
+            let by = Acting::user(&authorization.holder.tenant, &authorization.holder.subject);
+            match acting(by, self.try_to_conclude(authorization, account.clone(), secret)).await {
                 Err(IntegrationError::Store(error)) if error.is_failure() && Instant::now() < give_up_at => {
                     tracing::warn!(%error, "a grant is not stored yet; trying again");
                     sleep(RETRY_DELAY).await;
@@ -57,7 +58,7 @@ impl Integrations {
         account: Account,
         secret: &AccountSecret,
     ) -> Result<AuthorizationResult, IntegrationError> {
-        let Authorization { holder, user_identifier, replaces, confirms, .. } = authorization;
+        let Authorization { holder, user_identifier, replaces, confirms, labels, .. } = authorization;
         let user_identifier = identifier_of_account(user_identifier.as_deref(), &account);
         if !replaces
             && let Some(previous) = self.store.integration(holder, &user_identifier).await?
@@ -67,10 +68,10 @@ impl Integrations {
             return Ok(AuthorizationResult::OtherAccount { user_identifier, connected, consented });
         }
         if *confirms {
-            let completion = self.store_grant(holder, &user_identifier, account, secret).await?;
+            let completion = self.store_grant(holder, &user_identifier, account, secret, labels.clone()).await?;
             return Ok(AuthorizationResult::Pending { user_identifier, completion });
         }
-        self.connect(holder, Some(&user_identifier), account, secret).await?;
+        self.connect(holder, Some(&user_identifier), labels.clone(), account, secret).await?;
         Ok(AuthorizationResult::Connected { user_identifier })
     }
 }

@@ -18,7 +18,7 @@ use super::exchange::state_hash;
 use super::{AccountSecret, IntegrationError, Integrations};
 use crate::clock;
 use crate::oauth::Tokens;
-use store::{Account, FoundGrant, Holder, Integration, PendingGrant, Sealed};
+use store::{Account, Connected, FoundGrant, Holder, Integration, Labels, PendingGrant, Sealed};
 
 /// Time that the caller has to confirm a grant.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -48,6 +48,16 @@ struct GrantJson<'a> {
     /// then on.
     since_s: u64,
     expires_in_s: Option<u64>,
+    /// The labels of the integration, if the caller gave any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    labels: Option<Labels>,
+}
+
+/// A grant that is unsealed.
+pub(super) struct OpenGrant {
+    pub(super) account: Account,
+    pub(super) secret: AccountSecret,
+    pub(super) labels: Option<Labels>,
 }
 
 impl Integrations {
@@ -61,13 +71,14 @@ impl Integrations {
         user_identifier: &str,
         account: Account,
         secret: &AccountSecret,
+        labels: Option<Labels>,
     ) -> Result<SecretString, IntegrationError> {
         let completion = random_state()?;
         let grant = PendingGrant {
             hash: state_hash(&completion),
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
-            sealed: self.seal_grant(holder, user_identifier, account, secret).await?,
+            sealed: self.seal_grant(holder, user_identifier, account, secret, labels).await?,
             expires_at: clock::now() + LIFETIME,
         };
         self.store.save_grant(grant).await?;
@@ -90,16 +101,17 @@ impl Integrations {
             FoundGrant::OfOtherSubject => return Ok(Err(NotConfirmed::OtherSubject)),
             FoundGrant::Unknown => return Ok(Err(NotConfirmed::Unknown)),
         };
-        let (account, secret) = self.unseal_grant(&grant).await?;
+        let OpenGrant { account, secret, labels } = self.unseal_grant(&grant).await?;
         let sealed = match secret.to_bytes() {
             Some(bytes) => Some(self.vault.seal(&holder.secret_context(user_identifier), bytes.expose_secret()).await?),
             None => None,
         };
         let details = secret.details(account, sealed);
+        let connected = Connected { auth_type: secret.auth_type(), details, labels };
         let previous = self.store.integration(holder, user_identifier).await?;
         let event = self.event_deliveries(holder, user_identifier, Change::Connected).await?;
         let replaced = self.grant_of_previous(previous.as_ref(), &secret).await;
-        match self.store.confirm_grant(grant, secret.auth_type(), details, event, replaced.clone()).await? {
+        match self.store.confirm_grant(grant, connected, event, replaced.clone()).await? {
             None => Ok(Err(NotConfirmed::Unknown)),
             Some(integration) => {
                 self.note_connected(replaced, &integration).await;
@@ -115,23 +127,25 @@ impl Integrations {
         user_identifier: &str,
         account: Account,
         secret: &AccountSecret,
+        labels: Option<Labels>,
     ) -> Result<Sealed, IntegrationError> {
-        let grant = to_bytes(account, secret)?;
+        let grant = to_bytes(account, secret, labels)?;
         Ok(self.vault.seal(&holder.grant_context(user_identifier), grant.expose_secret()).await?)
     }
 
     /// Unseals a grant.
-    pub(super) async fn unseal_grant(
-        &self,
-        grant: &PendingGrant,
-    ) -> Result<(Account, AccountSecret), IntegrationError> {
+    pub(super) async fn unseal_grant(&self, grant: &PendingGrant) -> Result<OpenGrant, IntegrationError> {
         let context = grant.holder.grant_context(&grant.user_identifier);
         let bytes = self.vault.unseal(&context, &grant.sealed).await?;
         from_bytes(bytes.expose_secret())
     }
 }
 
-fn to_bytes(account: Account, secret: &AccountSecret) -> Result<SecretSlice<u8>, IntegrationError> {
+fn to_bytes(
+    account: Account,
+    secret: &AccountSecret,
+    labels: Option<Labels>,
+) -> Result<SecretSlice<u8>, IntegrationError> {
     let AccountSecret::OAuth2 { tokens, scopes, since } = secret else {
         return Err(IntegrationError::Secret("only OAuth 2 grants can wait for a confirmation".to_owned()));
     };
@@ -146,11 +160,12 @@ fn to_bytes(account: Account, secret: &AccountSecret) -> Result<SecretSlice<u8>,
         scopes: tokens.scopes.clone(),
         since_s: since.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         expires_in_s: tokens.expires_in.map(|lifetime| lifetime.as_secs()),
+        labels,
     };
     Ok(serde_json::to_vec(&json).map_err(|error| damaged(&error))?.into())
 }
 
-fn from_bytes(bytes: &[u8]) -> Result<(Account, AccountSecret), IntegrationError> {
+fn from_bytes(bytes: &[u8]) -> Result<OpenGrant, IntegrationError> {
     let json: GrantJson<'_> = serde_json::from_slice(bytes).map_err(|error| damaged(&error))?;
     let tokens = Tokens {
         expires_in: json.expires_in_s.map(Duration::from_secs),
@@ -159,7 +174,8 @@ fn from_bytes(bytes: &[u8]) -> Result<(Account, AccountSecret), IntegrationError
     };
     let account = Account { id: json.account_id, email: json.account_email, name: json.account_name };
     let since = UNIX_EPOCH + Duration::from_secs(json.since_s);
-    Ok((account, AccountSecret::OAuth2 { tokens, scopes: json.requested_scopes, since }))
+    let secret = AccountSecret::OAuth2 { tokens, scopes: json.requested_scopes, since };
+    Ok(OpenGrant { account, secret, labels: json.labels })
 }
 
 /// The message names no part of the grant.
@@ -183,8 +199,11 @@ mod tests {
         };
         let scopes = vec!["read".to_owned(), "write".to_owned()];
         let secret = AccountSecret::OAuth2 { tokens, scopes: scopes.clone(), since };
-        let (read_account, read) = from_bytes(to_bytes(account.clone(), &secret).unwrap().expose_secret()).unwrap();
-        assert_eq!(read_account, account);
+        let labels = Some(Labels::from([("team".to_owned(), "blue".to_owned())]));
+        let bytes = to_bytes(account.clone(), &secret, labels.clone()).unwrap();
+        let OpenGrant { account: read_account, secret: read, labels: read_labels } =
+            from_bytes(bytes.expose_secret()).unwrap();
+        assert_eq!((read_account, read_labels), (account.clone(), labels));
         let details = |secret: &AccountSecret| secret.details(account.clone(), None);
         assert_eq!(details(&read), details(&secret));
         let bytes = |secret: &AccountSecret| secret.to_bytes().unwrap().expose_secret().to_vec();

@@ -6,10 +6,20 @@ use secrecy::ExposeSecret;
 
 use super::events::Change;
 use super::{AccountSecret, IntegrationError, Integrations};
-use store::{Account, Holder, Integration, PendingGrant};
+use store::{Account, Connected, Holder, Integration, Labels, PendingGrant};
 
 /// The identifier of an integration if neither the caller nor the service names the account.
 const UNNAMED: &str = "default";
+
+/// The integration that an account is connected as.
+#[derive(Clone, Copy)]
+pub struct Named<'a> {
+    pub holder: &'a Holder,
+    /// `None` for the name of the account.
+    pub user_identifier: Option<&'a str>,
+    /// `None` keeps the labels of an integration that is overwritten.
+    pub labels: Option<&'a Labels>,
+}
 
 impl Integrations {
     /// Stores an account and its secret. They replace the account and the secret of an
@@ -23,6 +33,7 @@ impl Integrations {
         self: &Arc<Self>,
         holder: &Holder,
         user_identifier: Option<&str>,
+        labels: Option<Labels>,
         account: Account,
         secret: &AccountSecret,
     ) -> Result<Integration, IntegrationError> {
@@ -37,9 +48,10 @@ impl Integrations {
         let previous = self.store.integration(holder, &user_identifier).await?;
         let event = self.event_deliveries(holder, &user_identifier, Change::Connected).await?;
         let replaced = self.grant_of_previous(previous.as_ref(), secret).await;
+        let connected = Connected { auth_type: secret.auth_type(), details, labels };
         let integration = self
             .store
-            .connect_integration(holder, &user_identifier, secret.auth_type(), details, event, replaced.clone())
+            .connect_labelled_integration(holder, &user_identifier, connected, event, replaced.clone())
             .await?;
         self.note_connected(replaced, &integration).await;
         Ok(integration)

@@ -2,7 +2,7 @@
 
 use super::{IntegrationError, Integrations, auth_type};
 use crate::registry::Connector;
-use store::{AuthType, Choice, Holder, Integration, IntegrationFilter};
+use store::{AuthType, Choice, Holder, Integration, IntegrationFilter, Labels};
 
 /// The result of [`Integrations::exists`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +48,19 @@ impl Integrations {
         let selected = self.store.select_integration(holder, user_identifier).await?;
         self.cache.changed(holder, user_identifier).await;
         Ok(selected)
+    }
+
+    /// Sets the labels of an integration. Returns `None` if it does not exist.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn label(
+        &self,
+        holder: &Holder,
+        user_identifier: &str,
+        labels: &Labels,
+    ) -> Result<Option<Integration>, IntegrationError> {
+        Ok(self.store.label_integration(holder, user_identifier, labels).await?)
     }
 
     /// The identifiers of a holder's integrations, limited in number, for a caller that named one

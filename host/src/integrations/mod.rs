@@ -31,6 +31,7 @@
 //! Refreshing tokens:
 //! - `freshness`: when a credential is refreshed
 //! - `refresh`: the refresh, under a lease
+//! - `renew`: the refresh that an operator requests
 //! - `sweep`: refreshes credentials ahead of time
 //! - `revoke`: revokes tokens that are replaced or not kept
 //!
@@ -67,6 +68,7 @@ mod record;
 mod refresh;
 mod refresh_limit;
 mod remove;
+mod renew;
 mod revoke;
 mod schema;
 #[cfg(test)]
@@ -86,13 +88,15 @@ pub use self::authorization_result::AuthorizationResult;
 pub use self::begin::{AuthorizationOptions, redirect_uri};
 pub use self::choose::ChosenIntegration;
 pub use self::confirm::NotConfirmed;
+pub use self::connect::Named;
 pub use self::destination::Destination;
 pub use self::error::{AccessError, BeginError, IntegrationError};
 pub use self::exchange::NoAuthorization;
 pub use self::key::Key;
 pub use self::live_credential::LiveCredential;
 pub use self::record::{AuthTypeName, IntegrationRecord};
-pub use self::schema::{AuthSchemaRecord, init_schema};
+pub use self::renew::{NotRenewed, OVERDUE, is_overdue, last_error};
+pub use self::schema::{AuthSchemaRecord, init_schema, labels_schema};
 
 use self::cache::Cache;
 use self::refresh::{Journal, OngoingRefreshes};
@@ -103,8 +107,8 @@ use crate::metrics::Metrics;
 use crate::registry::Registry;
 use crate::webhooks::Events;
 use egress::Egress;
-use store::Store;
 use store::vault::Vault;
+use store::{Store, inherit_acting};
 
 /// Longest wait for background tasks at shutdown: one call to a provider, and a database that
 /// restarts.
@@ -164,10 +168,11 @@ impl Integrations {
         &self.vault
     }
 
-    /// Starts a task in the current span. It runs to its end even if the caller disconnects, for
-    /// example after an authorization code was used. Dropping the handle does not stop it.
+    /// Starts a task in the current span and for the current actor. It runs to its end even if the
+    /// caller disconnects, for example after an authorization code was used. Dropping the handle
+    /// does not stop it.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-        self.tasks.spawn(clock::inherit(work).in_current_span())
+        self.tasks.spawn(inherit_acting(clock::inherit(work)).in_current_span())
     }
 
     /// Waits for background tasks at shutdown, at most a minute, so that new tokens are stored

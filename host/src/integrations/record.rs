@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::freshness::status_at;
 use super::reason::Reason;
 use crate::timestamp::Timestamp;
-use store::{Account, AuthType, Integration, Status};
+use store::{Account, AuthType, Integration, Labels, Status};
 
 /// An account that a user has connected. It never holds a credential.
 #[derive(Serialize, JsonSchema)]
@@ -20,6 +20,8 @@ pub struct IntegrationRecord<'a> {
     status: StatusName,
     selected: bool,
     account: AccountRecord<'a>,
+    /// The texts that the caller gave.
+    labels: &'a Labels,
     /// The scopes that the user permitted.
     scopes: &'a [String],
     created_at: Timestamp,
@@ -72,6 +74,7 @@ impl<'a> IntegrationRecord<'a> {
             status: StatusName(status_at(details, now).name()),
             selected: integration.selected,
             account: AccountRecord { id: id.as_deref(), email: email.as_deref(), name: name.as_deref() },
+            labels: &integration.labels,
             scopes: &details.scopes,
             created_at: integration.created_at.into(),
             updated_at: integration.updated_at.into(),

@@ -190,7 +190,7 @@ impl Integrations {
     /// that is still in use is not revoked.
     async fn revoke_grant(&self, grant: &PendingGrant) -> Result<(), NotRevoked> {
         let provider = self.provider_of_grant(&grant.holder.connector)?;
-        let (_, secret) = self.unseal_grant(grant).await?;
+        let secret = self.unseal_grant(grant).await?.secret;
         let AccountSecret::OAuth2 { mut tokens, since, .. } = secret else { return Ok(()) };
         let current = self.current_tokens(&grant.holder, &grant.user_identifier).await?;
         if current.is_some_and(|current| share_a_token(&current, &tokens)) {
@@ -236,7 +236,7 @@ impl Integrations {
             hash: state_hash(&random_state()?),
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
-            sealed: self.seal_grant(holder, user_identifier, store::Account::default(), secret).await?,
+            sealed: self.seal_grant(holder, user_identifier, store::Account::default(), secret, None).await?,
             expires_at: clock::now() + BETWEEN_ROUNDS,
         })
     }

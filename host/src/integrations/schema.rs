@@ -15,6 +15,15 @@ use contract::{AuthScheme, Oauth2};
 /// Longest identifier: longer than any email address, and short enough for a path and a header.
 const MAX_IDENTIFIER_CHARACTERS: usize = 256;
 
+/// The most labels of one integration.
+const MAX_LABELS: u32 = 16;
+
+/// Names of labels. They are parts of names in queries.
+const LABEL_NAME: &str = "^[A-Za-z0-9_.-]{1,64}$";
+
+/// Longest text of a label.
+const MAX_LABEL_CHARACTERS: u32 = 256;
+
 /// Longest URL that browsers and providers accept.
 const MAX_URL_CHARACTERS: usize = 2048;
 
@@ -37,6 +46,7 @@ pub fn init_schema(scheme: &AuthScheme) -> Value {
             "description": "Not used, because the user does not visit a provider.",
         },
     });
+    properties["labels"] = labels_schema(true);
     match scheme {
         AuthScheme::Oauth2(_) => {
             required.push("callback_url");
@@ -62,6 +72,17 @@ pub fn init_schema(scheme: &AuthScheme) -> Value {
     }
     json!({
         "type": "object", "additionalProperties": false, "required": required, "properties": properties,
+    })
+}
+
+/// The JSON Schema of labels.
+pub fn labels_schema(may_be_null: bool) -> Value {
+    let type_name = if may_be_null { json!(["object", "null"]) } else { json!("object") };
+    json!({
+        "type": type_name, "maxProperties": MAX_LABELS,
+        "propertyNames": {"pattern": LABEL_NAME},
+        "additionalProperties": {"type": "string", "maxLength": MAX_LABEL_CHARACTERS},
+        "description": "Texts about the account, such as the team that uses it. GET /integrations?label.NAME=TEXT finds them.",
     })
 }
 

@@ -55,6 +55,7 @@ pub(super) fn integration(id: &str, version: i64) -> Integration {
         selected: false,
         created_at: SystemTime::UNIX_EPOCH,
         updated_at: SystemTime::UNIX_EPOCH,
+        labels: store::Labels::new(),
         version,
         details: Details {
             status: Status::Active,
@@ -92,7 +93,7 @@ async fn an_account_is_named_by_the_caller_else_by_its_email_else_by_its_id() {
     let site = site().await;
     let connect = async |named: Option<&str>, account: Account| {
         let secret = account_secret(Duration::from_secs(3600));
-        site.integrations.connect(&holder("ann"), named, account, &secret).await.unwrap().user_identifier
+        site.integrations.connect(&holder("ann"), named, None, account, &secret).await.unwrap().user_identifier
     };
     assert_eq!(connect(Some("work"), account("ann@example.com")).await, "work");
     assert_eq!(connect(None, account("ann@example.com")).await, "ann@example.com");
@@ -110,7 +111,7 @@ async fn a_holder_sees_selects_and_removes_its_own_integrations_only() {
     let integrations = &site.integrations;
     let secret = account_secret(Duration::from_secs(3600));
     for subject in ["ann", "bob"] {
-        integrations.connect(&holder(subject), Some("mail"), account("a@example.com"), &secret).await.unwrap();
+        integrations.connect(&holder(subject), Some("mail"), None, account("a@example.com"), &secret).await.unwrap();
     }
     assert_eq!(integrations.list_of_user("acme", "ann", page()).await.unwrap().len(), 1);
     assert_eq!(integrations.list_of_user("other", "ann", page()).await.unwrap().len(), 0);
@@ -126,7 +127,8 @@ async fn a_holder_sees_selects_and_removes_its_own_integrations_only() {
 async fn a_record_contains_no_token() {
     let site = site().await;
     let secret = account_secret(Duration::from_secs(3600));
-    let integration = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &secret).await.unwrap();
+    let integration =
+        site.integrations.connect(&holder("ann"), None, None, account("a@example.com"), &secret).await.unwrap();
     let shown = format!("{integration:?} {}", json!(IntegrationRecord::at(&integration, SystemTime::now())));
     assert!(!shown.contains("-token"), "{shown}");
 }
@@ -135,7 +137,8 @@ async fn a_record_contains_no_token() {
 async fn a_credential_that_only_the_operator_can_refresh_stays_active_and_says_so() {
     let site = site().await;
     let secret = account_secret(Duration::from_secs(60));
-    let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &secret).await.unwrap();
+    let before =
+        site.integrations.connect(&holder("ann"), None, None, account("a@example.com"), &secret).await.unwrap();
     site.integrations.refresh(&before.id, before.version).await;
     let after = site.integrations.find(&holder("ann"), "a@example.com").await.unwrap().unwrap();
     let shown = json!(IntegrationRecord::at(&after, SystemTime::now()));
@@ -148,7 +151,8 @@ async fn a_credential_that_only_the_operator_can_refresh_stays_active_and_says_s
 async fn a_hundred_callers_that_need_the_same_refresh_share_one() {
     let site = site().await;
     let secret = account_secret(Duration::from_secs(60));
-    let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &secret).await.unwrap();
+    let before =
+        site.integrations.connect(&holder("ann"), None, None, account("a@example.com"), &secret).await.unwrap();
     join_all((0..100).map(|_| site.integrations.refresh(&before.id, before.version))).await;
     let after = site.integrations.find(&holder("ann"), "a@example.com").await.unwrap().unwrap();
     assert_eq!(after.version, before.version + 1);
@@ -170,6 +174,7 @@ async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
         callback_url: "http://localhost/".to_owned(),
         redirect_uri: String::new(),
         verifier: None,
+        labels: None,
         expires_at,
     };
     let now = SystemTime::now();

@@ -12,7 +12,7 @@ use store::{Ended, Job, JobStatus, JobValue, NewDelivery};
 
 /// The end of a job as its caller sees it.
 pub(super) struct Explained {
-    /// The label of the metric.
+    /// The label of the metric. `cancelled` also has an entry in the audit.
     name: &'static str,
     /// The result, or the problem document.
     content: Result<Box<RawValue>, Box<RawValue>>,
@@ -48,6 +48,7 @@ impl Jobs {
         let job = Job { status, finished_at: Some(finished_at), expires_at: Some(expires_at), ..job.clone() };
         let ended = Ended {
             succeeded: explained.content.is_ok(),
+            cancelled: explained.name == "cancelled",
             value: self.seal(&job.id, value, content.get().as_bytes()).await?,
             finished_at,
             expires_at,

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::auth::KeyRefusal;
 use crate::pipeline;
 use crate::webhooks::WebhookError;
 use store::StoreError;
@@ -41,6 +42,9 @@ pub enum Failure {
         /// The operation.
         operation: String,
     },
+    /// The key that added the job may no longer call the operation.
+    #[error("the key that added the job may not call it now: {0}")]
+    NotAllowed(KeyRefusal),
     /// The gateway itself failed.
     #[error(transparent)]
     Failed(#[from] JobError),

@@ -44,7 +44,7 @@ use tokio_util::task::TaskTracker;
 pub use self::error::{Failure, JobError};
 pub use self::problem::job_problem;
 pub use self::queue::NewJob;
-pub use self::record::JobRecord;
+pub use self::record::{AnyJobRecord, JobRecord};
 pub use self::run::MAX_REQUESTS;
 
 use crate::config;

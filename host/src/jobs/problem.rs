@@ -2,8 +2,8 @@
 
 use super::{Failure, JobError};
 use crate::problem::{
-    CANCELLED, CONNECTOR_FAILED, CUT_OFF, INTERNAL, JOB_TIMED_OUT, Problem, TOO_MANY_JOBS, UNKNOWN_OPERATION,
-    pipeline_problem, store_problem,
+    CANCELLED, CONNECTOR_FAILED, CUT_OFF, INTERNAL, JOB_TIMED_OUT, NOT_ALLOWED, Problem, TOO_MANY_JOBS,
+    UNKNOWN_OPERATION, pipeline_problem, store_problem,
 };
 use crate::webhooks::WebhookError;
 use store::StoreError;
@@ -44,6 +44,9 @@ pub(super) fn failure_problem(failure: Failure, connector: &str) -> Problem {
         )),
         Failure::Gone { operation } => UNKNOWN_OPERATION.with_detail(format!(
             "`{connector}` with the operation `{operation}` was removed while the job waited; GET /connectors lists what is there."
+        )),
+        Failure::NotAllowed(refusal) => NOT_ALLOWED.with_detail(format!(
+            "The job was not started: {refusal}. Call the operation again with a key that may call it."
         )),
         Failure::Failed(error) => job_problem(error),
     }

@@ -2,8 +2,9 @@
 
 use serde_json::value::RawValue;
 
+use super::record::Viewer;
 use super::{Failure, JobError, Jobs, Parts};
-use store::{JobFilter, JobStatus, JobValue, new_job_id};
+use store::{AnyJobFilter, Job, JobFilter, JobStatus, JobValue, KeyId, StoreError, new_job_id};
 
 /// Attempts to cancel a job while workers take it or put it back.
 const CANCEL_ATTEMPTS: usize = 10;
@@ -17,6 +18,8 @@ pub struct NewJob<'a> {
     pub operation: &'a contract::Operation,
     /// The integration that the job runs on. `None` if the connector needs none.
     pub user_identifier: Option<String>,
+    /// The API key of the caller. `None` for another token.
+    pub key_id: Option<KeyId>,
     /// The body of the call, as the caller sent it.
     pub body: &'a [u8],
     /// URLs that are notified of the end.
@@ -57,6 +60,7 @@ impl Jobs {
             operation: new.operation.path.clone(),
             user_identifier: new.user_identifier,
             changes_data: new.operation.effect != contract::Effect::Read,
+            key_id: new.key_id,
             values,
         };
         store.add_job(job, config.max_pending_per_tenant).await?;
@@ -70,7 +74,7 @@ impl Jobs {
     /// If the store or the vault fails.
     pub async fn get(&self, tenant: &str, subject: &str, id: &str) -> Result<Option<String>, JobError> {
         match self.parts.store.job(tenant, subject, id).await? {
-            Some(job) => self.record(&job).await.map(Some),
+            Some(job) => self.record(&job, Viewer::Caller).await.map(Some),
             None => Ok(None),
         }
     }
@@ -94,7 +98,7 @@ impl Jobs {
         found.truncate(limit as usize);
         let mut jobs = Vec::with_capacity(found.len());
         for job in &found {
-            jobs.push(self.listed_record(job).await?);
+            jobs.push(self.listed_record(job, Viewer::Caller).await?);
         }
         let next_cursor = found.last().filter(|_| !is_last).map(|job| job.id.clone());
         Ok(ListedJobs { jobs, next_cursor })
@@ -106,8 +110,53 @@ impl Jobs {
     /// # Errors
     /// If the store or the vault fails.
     pub async fn cancel(&self, tenant: &str, subject: &str, id: &str) -> Result<Option<bool>, JobError> {
+        self.cancel_found(id, || self.parts.store.job(tenant, subject, id)).await
+    }
+
+    /// The text of the record of a job of any tenant, for the operator.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub async fn get_any(&self, id: &str) -> Result<Option<String>, JobError> {
+        match self.parts.store.any_job(id).await? {
+            Some(job) => self.record(&job, Viewer::Operator).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Jobs of all tenants, the newest first.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub async fn list_all(&self, filter: AnyJobFilter) -> Result<ListedJobs, JobError> {
+        let limit = filter.limit;
+        // One more shows if there is a next page.
+        let mut found = self.parts.store.all_jobs(AnyJobFilter { limit: limit + 1, ..filter }).await?;
+        let is_last = found.len() <= limit as usize;
+        found.truncate(limit as usize);
+        let mut jobs = Vec::with_capacity(found.len());
+        for job in &found {
+            jobs.push(self.listed_record(job, Viewer::Operator).await?);
+        }
+        let next_cursor = found.last().filter(|_| !is_last).map(|job| job.id.clone());
+        Ok(ListedJobs { jobs, next_cursor })
+    }
+
+    /// As [`Jobs::cancel`], for a job of any tenant.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub async fn cancel_any(&self, id: &str) -> Result<Option<bool>, JobError> {
+        self.cancel_found(id, || self.parts.store.any_job(id)).await
+    }
+
+    /// Cancels the job that `find` reads.
+    async fn cancel_found<F>(&self, id: &str, find: impl Fn() -> F) -> Result<Option<bool>, JobError>
+    where
+        F: Future<Output = Result<Option<Job>, StoreError>>,
+    {
         for _ in 0..CANCEL_ATTEMPTS {
-            let Some(job) = self.parts.store.job(tenant, subject, id).await? else { return Ok(None) };
+            let Some(job) = find().await? else { return Ok(None) };
             if job.status.is_end() {
                 return Ok(Some(false));
             }

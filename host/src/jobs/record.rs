@@ -39,6 +39,19 @@ pub struct JobRecord<'a> {
     expires_at: Option<Timestamp>,
 }
 
+/// A job of any tenant, as operators see it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AnyJob")]
+pub struct AnyJobRecord<'a> {
+    #[serde(flatten)]
+    job: JobRecord<'a>,
+    tenant: &'a str,
+    /// The user; null if the job belongs to the tenant itself.
+    subject: Option<&'a str>,
+    /// The account that it runs on; null if the connector needs none.
+    user_identifier: Option<&'a str>,
+}
+
 /// The state of a job.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
@@ -96,12 +109,32 @@ impl<'a> JobRecord<'a> {
     }
 }
 
+impl<'a> AnyJobRecord<'a> {
+    fn of(job: JobRecord<'a>, row: &'a Job) -> Self {
+        Self {
+            job,
+            tenant: &row.tenant,
+            subject: Some(&*row.subject).filter(|subject| !subject.is_empty()),
+            user_identifier: row.user_identifier.as_deref(),
+        }
+    }
+}
+
+/// Who sees a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Viewer {
+    /// The user whose job it is.
+    Caller,
+    /// The operator.
+    Operator,
+}
+
 impl Jobs {
     /// The text of a job's record.
     ///
     /// # Errors
     /// If a value cannot be read.
-    pub(super) async fn record(&self, job: &Job) -> Result<String, JobError> {
+    pub(super) async fn record(&self, job: &Job, viewer: Viewer) -> Result<String, JobError> {
         let result: Option<Box<RawValue>> = match job.status {
             JobStatus::Succeeded => self.json_value(&job.id, JobValue::Result).await?,
             _ => None,
@@ -115,18 +148,25 @@ impl Jobs {
             ..JobRecord::listed(job)
         };
         let length = result.as_ref().map_or(0, |result| result.get().len());
-        Ok(compute::run(length, || serde_json::to_string(&record)).await?)
+        Ok(compute::run(length, || match viewer {
+            Viewer::Caller => serde_json::to_string(&record),
+            Viewer::Operator => serde_json::to_string(&AnyJobRecord::of(record, job)),
+        })
+        .await?)
     }
 
     /// The text of a job's record in a list.
     ///
     /// # Errors
     /// If a value cannot be read.
-    pub(super) async fn listed_record(&self, job: &Job) -> Result<Box<RawValue>, JobError> {
+    pub(super) async fn listed_record(&self, job: &Job, viewer: Viewer) -> Result<Box<RawValue>, JobError> {
         let error = self.error(job).await?;
         let progress = self.progress(job).await?;
         let record = JobRecord { error: error.as_deref(), progress, ..JobRecord::listed(job) };
-        Ok(serde_json::value::to_raw_value(&record)?)
+        Ok(match viewer {
+            Viewer::Caller => serde_json::value::to_raw_value(&record)?,
+            Viewer::Operator => serde_json::value::to_raw_value(&AnyJobRecord::of(record, job))?,
+        })
     }
 
     async fn error(&self, job: &Job) -> Result<Option<Box<RawValue>>, JobError> {

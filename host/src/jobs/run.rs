@@ -10,6 +10,7 @@ use tracing::Instrument;
 
 use super::record::ProgressRecord;
 use super::{Failure, JobError, Jobs, Parts};
+use crate::auth::check_key;
 use crate::clock;
 use crate::integrations::{AccessError, IntegrationError};
 use crate::logging::REQUEST_SPAN;
@@ -164,7 +165,7 @@ impl Jobs {
     }
 
     async fn call(&self, job: &Job, progress: ProgressSender, deadline: Instant) -> Result<Box<RawValue>, Failure> {
-        let Parts { config, registry, telemetry, .. } = &self.parts;
+        let Parts { config, store, registry, telemetry, .. } = &self.parts;
         let body = self.value(&job.id, JobValue::Input).await?;
         let body = body.ok_or_else(|| JobError::Value("the input is missing".to_owned()))?;
         #[cfg(test)]
@@ -174,6 +175,11 @@ impl Jobs {
         let gone = || Failure::Gone { operation: job.operation.clone() };
         let connector = registry.get(&job.connector).ok_or_else(gone)?;
         let operation = connector.operation(&job.operation).ok_or_else(gone)?;
+        if let Some(id) = &job.key_id {
+            let key = store.key(id).await.map_err(JobError::from)?;
+            check_key(key.as_ref(), connector.name(), &job.operation, operation.manifest.effect)
+                .map_err(Failure::NotAllowed)?;
+        }
         let added_by = if telemetry.is_on() { self.value(&job.id, JobValue::Trace).await? } else { None };
         let trace = telemetry.job(&job.id, added_by);
         let call = Call {

@@ -27,6 +27,7 @@ impl Jobs {
             operation: "run".to_owned(),
             user_identifier: None,
             changes_data,
+            key_id: None,
             values: vec![(JobValue::Input, input), (JobValue::Callbacks, callbacks)],
         };
         self.parts.store.add_job(job, 1000).await?;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Call, Error, RunAs, Services, run};
-use crate::integrations::{AccountSecret, AuthorizationResult, IntegrationError, Key};
+use crate::integrations::{AccountSecret, AuthorizationResult, IntegrationError, Key, Named};
 use crate::registry::Connector;
 use crate::telemetry::Trace;
 use contract::{ApiKey, AuthScheme, Identity};
@@ -92,16 +92,16 @@ pub async fn with_key(
     connector: &Arc<Connector>,
     scheme: &ApiKey,
     key: Key,
-    holder: &Holder,
-    user_identifier: Option<&str>,
+    integration: Named<'_>,
     arrived: Instant,
 ) -> Result<Integration, KeyError> {
+    let Named { holder, user_identifier, labels } = integration;
     let credential = key.credential(&scheme.placement).map_err(|error| KeyError::NotSendable(error.to_string()))?;
     if let Some(operation) = &scheme.check {
         ask(services, connector, operation, &holder.tenant, credential, arrived).await.map_err(KeyError::Check)?;
     }
     let secret = AccountSecret::ApiKey(key, scheme.placement.clone());
-    Ok(services.integrations.connect(holder, user_identifier, Account::default(), &secret).await?)
+    Ok(services.integrations.connect(holder, user_identifier, labels.cloned(), Account::default(), &secret).await?)
 }
 
 /// Asks the service whose account it is.

@@ -22,7 +22,7 @@ const BETWEEN_LINES: Duration = Duration::from_secs(1);
 
 /// The problem of an operation that has no account to run on. The member `action` names the call
 /// that helps.
-pub(super) fn access_problem(error: AccessError, connector: &str) -> Problem {
+pub fn access_problem(error: AccessError, connector: &str) -> Problem {
     let begin = json!({"method": "POST", "path": format!("/connectors/{connector}/integrations")});
     match error {
         AccessError::Required { named, candidates } => {

@@ -60,6 +60,8 @@ kinds! {
     UNAUTHENTICATED = ("unauthenticated", UNAUTHORIZED, "A valid token is needed", Caller, false, Gateway);
     /// The token lacks a scope.
     MISSING_SCOPE = ("missing-scope", FORBIDDEN, "The token lacks a scope", Caller, false, Gateway);
+    /// The key is limited to other operations.
+    NOT_ALLOWED = ("not-allowed", FORBIDDEN, "The key may not call this operation", Caller, false, Gateway);
     /// The route acts for the whole tenant, and the token is bound to one user.
     TENANT_TOKEN_REQUIRED = ("tenant-token-required", FORBIDDEN, "The token is bound to a user", Caller, false, Gateway);
     /// The connector was not granted a host.
@@ -79,6 +81,10 @@ kinds! {
     UNKNOWN_INTEGRATION = ("unknown-integration", NOT_FOUND, "There is no such integration", Caller, false, Gateway);
     /// The caller has no job of this id.
     UNKNOWN_JOB = ("unknown-job", NOT_FOUND, "There is no such job", Caller, false, Gateway);
+    /// There is no API key with this id.
+    UNKNOWN_KEY = ("unknown-key", NOT_FOUND, "There is no such key", Caller, false, Gateway);
+    /// An integration has no tokens that could be refreshed.
+    NOT_RENEWABLE = ("not-renewable", CONFLICT, "The account has nothing to renew", Caller, false, Gateway);
     /// The caller cancelled the job.
     CANCELLED = ("cancelled", CONFLICT, "The job was cancelled", Caller, false, Gateway);
     /// The gateway that ran the job ended in the middle of it.

@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use crate::audit::{self, Acting, AuditAction};
 use crate::connection::{Connection, Durability};
 use crate::value::{FromRow, Row, values};
 use crate::{Store, StoreError};
@@ -112,7 +113,8 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn note_change(&self, change: NewChange) -> Result<(), StoreError> {
-        self.write(Durability::PowerLoss, move |connection| insert_and_trim(connection, &change)).await
+        let by = actor(&change);
+        self.write(Durability::PowerLoss, move |connection| insert_and_trim(connection, &by, &change)).await
     }
 
     /// Adds a change that this process has only noticed. Adds nothing if the history already ends
@@ -122,13 +124,13 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn note_noticed_change(&self, change: NewChange) -> Result<(), StoreError> {
-        let seen = change.clone();
+        let (seen, by) = (change.clone(), actor(&change));
         if self.read(move |connection| is_known(connection, &seen)).await? {
             return Ok(());
         }
         self.write(Durability::ProcessKill, move |connection| {
             connection.lock(&format!("history {}", change.connector))?;
-            if is_known(connection, &change)? { Ok(()) } else { insert_and_trim(connection, &change) }
+            if is_known(connection, &change)? { Ok(()) } else { insert_and_trim(connection, &by, &change) }
         })
         .await
     }
@@ -197,12 +199,35 @@ fn is_known(connection: &mut dyn Connection, change: &NewChange) -> Result<bool,
     Ok(last.is_some_and(|(digest, installed)| installed == change.installed && (!installed || digest == change.digest)))
 }
 
-fn insert_and_trim(connection: &mut dyn Connection, change: &NewChange) -> Result<(), StoreError> {
+/// The actor of a change, as the audit names it.
+fn actor(change: &NewChange) -> Acting {
+    match change.actor_kind {
+        folder @ ("modules_dir" | "shipped_dir") => Acting::file(folder),
+        _ => Acting::current(),
+    }
+}
+
+/// The action of a change, as the audit names it. `None` if the audit has no such action.
+fn audit_action(action: &str) -> Option<AuditAction> {
+    use AuditAction::{
+        ConnectorAdded, ConnectorGranted, ConnectorRemoved, ConnectorReplaced, ConnectorRevoked, ConnectorRolledBack,
+    };
+    let actions =
+        [ConnectorAdded, ConnectorGranted, ConnectorRemoved, ConnectorReplaced, ConnectorRevoked, ConnectorRolledBack];
+    actions.into_iter().find(|known| known.name().strip_prefix("connector.") == Some(action))
+}
+
+/// Adds the change, with its entry in the audit.
+fn insert_and_trim(connection: &mut dyn Connection, by: &Acting, change: &NewChange) -> Result<(), StoreError> {
     let NewChange { connector, action, actor_kind, actor, version, digest, installed, detail } = change;
     connection.execute(
         &format!("INSERT INTO connector_changes ({COLUMNS}) VALUES (now_ms(), $1, $2, $3, $4, $5, $6, $7, $8)"),
         values![connector, *action, *actor_kind, actor, version, digest, *installed, detail],
     )?;
+    if let Some(action) = audit_action(action) {
+        let version = [version.as_str(), detail.as_str()].into_iter().filter(|text| !text.is_empty());
+        audit::note(connection, by, action, connector, "", &version.collect::<Vec<_>>().join("; "))?;
+    }
     connection.execute(
         "DELETE FROM connector_changes WHERE connector = $1 AND number <= (SELECT number FROM connector_changes \
          WHERE connector = $1 ORDER BY number DESC LIMIT 1 OFFSET $2)",

@@ -34,6 +34,7 @@
 //! - [`grants`]: hosts that the operator allows connectors to reach
 //! - [`storage`]: the key-value storage that connectors use
 //! - [`webhooks`]: the secrets that webhooks are signed with, and their deliveries
+//! - [`audit`]: every change by a person, a key or a file
 //!
 //! Secrets:
 //! - [`vault`]: seals secrets before they are stored, and rotates the keys
@@ -55,6 +56,7 @@
 //! - [`digest`]: SHA-256, as bytes and as hexadecimal digits
 //! - [`id`]: random ids
 
+mod audit;
 mod authorizations;
 mod caps;
 mod changes;
@@ -95,14 +97,20 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
+pub use self::audit::{
+    AUDIT_ACTIONS, Acting, AuditAction, AuditEntry, AuditFilter, AuditPlace, acting, inherit as inherit_acting,
+};
 pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
 pub use self::changes::{Change, NewChange, Swap};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
 pub use self::grants::GrantChange;
 pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};
-pub use self::integrations::{Account, AuthType, Choice, Details, Holder, Integration, IntegrationFilter, Status};
-pub use self::jobs::{Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
+pub use self::integrations::{
+    Account, AnyIntegrationFilter, AuthType, Choice, Connected, Details, Holder, Integration, IntegrationFilter,
+    Labels, Status,
+};
+pub use self::jobs::{AnyJobFilter, Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
 pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
 pub use self::pending_grants::{FoundGrant, PendingGrant};
 pub use self::postgres::PostgresError;

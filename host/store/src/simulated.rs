@@ -79,14 +79,14 @@ impl SimulatedDatabase {
         read().map_err(|error| of_sqlite(Path::new(PATH), error))
     }
 
-    /// Deletes all rows, so that the next test finds an empty database.
+    /// Deletes all rows but those of the audit, which the database keeps. The next test finds an empty
+    /// database.
     ///
     /// # Errors
     /// If SQLite fails.
     pub fn clear(&self) -> Result<(), StoreError> {
         // A table refers only to tables that were created before it.
-        let tables =
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid DESC";
+        let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'audit' ORDER BY rowid DESC";
         let tables = self.look(tables)?;
         let delete = |table: String| format!("DELETE FROM {table};");
         let deletes: String = tables.into_iter().flatten().flatten().map(delete).collect();

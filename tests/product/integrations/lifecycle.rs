@@ -53,6 +53,7 @@ fn the_record_shows_everything_but_secrets(store: &Store) {
         "status": "active",
         "selected": false,
         "account": me("ada"),
+        "labels": {},
         "scopes": ["read", "write"],
         "created_at": null,
         "updated_at": null,
@@ -248,7 +249,7 @@ fn an_unknown_integration_is_404_and_a_wrong_method_is_405() {
         ("POST", "/connectors/account/auth-schema"),
         ("POST", "/connectors/account/success-authorize-callback"),
         ("HEAD", "/connectors/account/success-authorize-callback"),
-        ("PATCH", "/connectors/account/integrations/x"),
+        ("PUT", "/connectors/account/integrations/x"),
         ("POST", "/integrations"),
     ] {
         let answer = client.request(method, route).send();

@@ -8,6 +8,7 @@ use connector_gateway::{Actor, ChangeError, Config, Installation, Registry, conn
 
 use super::GatewayError;
 use crate::database;
+use crate::person::Person;
 
 /// The registry of a gateway that this process does not serve.
 pub(super) struct Local {
@@ -22,12 +23,8 @@ impl Local {
         let store = database::open(&config).await?;
         let config = Arc::new(config);
         let registry = open_registry(&config, store).await?;
-        // The command also works if the machine does not know the user or has no name.
-        let unknown = || "unknown".to_owned();
-        let actor = Actor::CommandLine {
-            user: whoami::username().unwrap_or_else(|_| unknown()),
-            host: whoami::hostname().unwrap_or_else(|_| unknown()),
-        };
+        let Person { user, host } = Person::current();
+        let actor = Actor::CommandLine { user, host };
         let full = |folder: &Path| absolute(folder).unwrap_or_else(|_| folder.to_owned());
         Ok(Self { registry, actor, modules: full(&config.modules_dir), data: full(&config.data_dir) })
     }

@@ -13,7 +13,9 @@ use std::fmt;
 
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
 use connector_gateway::{ChangeError, Config, Installation, ServeError};
+use reqwest::Method;
 use secrecy::SecretString;
+use serde_json::Value;
 use thiserror::Error;
 use url::Url;
 
@@ -64,6 +66,54 @@ pub enum AddError {
     Other(GatewayError),
 }
 
+/// A running gateway, for commands about what only its routes give.
+pub struct RunningGateway(Remote);
+
+impl RunningGateway {
+    /// The running gateway that the arguments name, or `None` if they name no running gateway.
+    ///
+    /// # Errors
+    /// If the arguments have no key.
+    pub fn open(arguments: &GatewayArguments) -> Result<Option<Self>, GatewayError> {
+        Ok(running(arguments)?.map(Self))
+    }
+
+    /// Reads the answer of a route.
+    ///
+    /// # Errors
+    /// If the gateway refuses or does not respond.
+    pub async fn get(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Value, GatewayError> {
+        Ok(self.0.json(Method::GET, path, query, None).await?)
+    }
+
+    /// Sends a request with or without a body.
+    ///
+    /// # Errors
+    /// If the gateway refuses or does not respond.
+    pub async fn post(&self, path: &[&str], body: Option<&Value>) -> Result<Value, GatewayError> {
+        Ok(self.0.json(Method::POST, path, &[], body).await?)
+    }
+
+    /// Deletes what a path names.
+    ///
+    /// # Errors
+    /// If the gateway refuses or does not respond.
+    pub async fn delete(&self, path: &[&str]) -> Result<Value, GatewayError> {
+        Ok(self.0.json(Method::DELETE, path, &[], None).await?)
+    }
+}
+
+/// The running gateway that the arguments name.
+fn running(arguments: &GatewayArguments) -> Result<Option<Remote>, GatewayError> {
+    let Some(url) = &arguments.url else { return Ok(None) };
+    let key = match (&arguments.key_file, &arguments.key) {
+        (Some(file), _) => SecretString::from(String::from_utf8_lossy(&read(file)?).trim()),
+        (None, Some(key)) => key.clone(),
+        (None, None) => return Err(RemoteError::NoKey.into()),
+    };
+    Ok(Some(Remote::new(url.clone(), key)?))
+}
+
 impl Gateway {
     /// The gateway that the arguments name.
     ///
@@ -71,13 +121,10 @@ impl Gateway {
     /// If the arguments have no key for a running gateway, or if the store or the registry does not
     /// open.
     pub async fn open(arguments: &GatewayArguments, config: Config) -> Result<Self, GatewayError> {
-        let Some(url) = &arguments.url else { return Ok(Self(Kind::Local(Box::new(Local::open(config).await?)))) };
-        let key = match (&arguments.key_file, &arguments.key) {
-            (Some(file), _) => SecretString::from(String::from_utf8_lossy(&read(file)?).trim()),
-            (None, Some(key)) => key.clone(),
-            (None, None) => return Err(RemoteError::NoKey.into()),
-        };
-        Ok(Self(Kind::Remote(Remote::new(url.clone(), key)?)))
+        match running(arguments)? {
+            Some(remote) => Ok(Self(Kind::Remote(remote))),
+            None => Ok(Self(Kind::Local(Box::new(Local::open(config).await?)))),
+        }
     }
 
     /// A running gateway.

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
 use connector_gateway::{Installation, SIGNATURE};
 use hyper::header::HeaderName;
-use reqwest::{Client, Method, Url};
+use reqwest::{Client, Method, RequestBuilder, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -78,6 +78,15 @@ struct Problem {
     detail: String,
     #[serde(default)]
     asks_for: Vec<String>,
+    #[serde(default)]
+    errors: Vec<Violation>,
+}
+
+/// One thing that is wrong with a request.
+#[derive(Debug, Deserialize)]
+struct Violation {
+    pointer: String,
+    detail: String,
 }
 
 impl Problem {
@@ -87,7 +96,8 @@ impl Problem {
             NOT_FOUND => "; if the gateway has an `admin_listen` address, --url takes that address",
             _ => "",
         };
-        format!("{}{detail} (request {request_id}){hint}", self.title)
+        let errors: String = self.errors.iter().map(|error| format!("; {}: {}", error.pointer, error.detail)).collect();
+        format!("{}{detail}{errors} (request {request_id}){hint}", self.title)
     }
 }
 
@@ -198,13 +208,48 @@ impl Remote {
         Ok(changes)
     }
 
-    /// Sends a request, and reads the record or the problem.
+    /// Sends a request with or without a JSON body, and reads the answer.
+    pub(super) async fn json(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, &str)],
+        body: Option<&serde_json::Value>,
+    ) -> Result<serde_json::Value, RemoteError> {
+        self.send(method, path, query, |request| match body {
+            Some(body) => request.header("content-type", "application/json").body(body.to_string()),
+            None => request,
+        })
+        .await
+    }
+
+    /// Sends a request with or without a module, and reads the record or the problem.
     async fn call<T: DeserializeOwned>(
         &self,
         method: Method,
         path: &[&str],
         query: &[(&str, &str)],
         module: Option<(Vec<u8>, Option<String>)>,
+    ) -> Result<T, RemoteError> {
+        self.send(method, path, query, |mut request| {
+            if let Some((module, signature)) = module {
+                request = request.header("content-type", "application/wasm").body(module);
+                if let Some(signature) = signature {
+                    request = request.header(SIGNATURE, signature);
+                }
+            }
+            request
+        })
+        .await
+    }
+
+    /// Sends a request whose body `with_body` adds, and reads the record or the problem.
+    async fn send<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, &str)],
+        with_body: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<T, RemoteError> {
         let mut url = self.url.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -213,13 +258,7 @@ impl Remote {
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        let mut request = self.client.request(method, url).bearer_auth(self.key.expose_secret());
-        if let Some((module, signature)) = module {
-            request = request.header("content-type", "application/wasm").body(module);
-            if let Some(signature) = signature {
-                request = request.header(SIGNATURE, signature);
-            }
-        }
+        let request = with_body(self.client.request(method, url).bearer_auth(self.key.expose_secret()));
         // The message already has the URL of the gateway.
         let unreachable = |error: reqwest::Error| RemoteError::Unreachable {
             url: self.url.clone(),

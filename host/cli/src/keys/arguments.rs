@@ -1,6 +1,8 @@
 //! The commands `keys …` and their options.
 
-use authoring::options::ListArguments;
+use std::time::SystemTime;
+
+use authoring::options::{GatewayArguments, ListArguments};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use connector_gateway::Scope;
@@ -11,11 +13,27 @@ pub enum KeysCommand {
     /// Make a key and print it. It cannot be printed again
     Create(CreateKeyArguments),
     /// List all keys, without their secret parts
-    List(ListArguments),
+    List {
+        #[command(flatten)]
+        list: ListArguments,
+        #[command(flatten)]
+        gateway: GatewayArguments,
+    },
+    /// Show one key, without its secret part
+    Show {
+        /// The key's id, as `keys list` shows it
+        id: String,
+        #[command(flatten)]
+        list: ListArguments,
+        #[command(flatten)]
+        gateway: GatewayArguments,
+    },
     /// Revoke a key. A running gateway refuses it within two seconds
     Revoke {
         /// The key's id, as `keys list` shows it
         id: String,
+        #[command(flatten)]
+        gateway: GatewayArguments,
     },
     /// Replace the master key and seal every secret again, while gateways run. If interrupted, run
     /// it again
@@ -47,6 +65,57 @@ pub struct CreateKeyArguments {
     /// A permission of the key, in place of the default ones. Repeat the option for several
     #[arg(long = "scope", value_name = "SCOPE", value_parser = scope(), default_values = ["operate", "integrate"])]
     pub scopes: Vec<Scope>,
+
+    /// A connector or an operation (`CONNECTOR/OPERATION`) that the key may call. Repeat the option
+    /// for several [default: all]
+    #[arg(long, value_name = "NAME", value_parser = allowed)]
+    pub allow: Vec<String>,
+
+    /// An effect of operations that the key may call. Repeat the option for several [default: all]
+    #[arg(long = "effect", value_name = "EFFECT", value_parser = ["read", "write", "destructive"])]
+    pub effects: Vec<String>,
+
+    /// The time from which the key is refused, in UTC, such as 2030-01-31T12:00:00Z [default: never]
+    #[arg(long, value_name = "TIME", value_parser = future_time)]
+    pub expires_at: Option<SystemTime>,
+
+    #[command(flatten)]
+    pub list: ListArguments,
+
+    #[command(flatten)]
+    pub gateway: GatewayArguments,
+}
+
+impl KeysCommand {
+    /// The gateway that the command is about. `None` if it is always the one of the configuration.
+    pub(crate) fn gateway(&self) -> Option<&GatewayArguments> {
+        match self {
+            Self::Create(CreateKeyArguments { gateway, .. })
+            | Self::List { gateway, .. }
+            | Self::Show { gateway, .. }
+            | Self::Revoke { gateway, .. } => Some(gateway),
+            Self::RotateMaster { .. } => None,
+        }
+    }
+}
+
+/// Accepts the name of a connector, or of an operation with its connector.
+fn allowed(text: &str) -> Result<String, String> {
+    let is_name = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    };
+    let parts: Vec<&str> = text.split('/').collect();
+    if parts.len() <= 2 && parts.into_iter().all(is_name) {
+        return Ok(text.to_owned());
+    }
+    Err("it must be a connector or an operation with its connector, such as calendar or calendar/list-events"
+        .to_owned())
+}
+
+fn future_time(text: &str) -> Result<SystemTime, String> {
+    let time = humantime::parse_rfc3339(text)
+        .map_err(|_| "it must be a time in UTC, such as 2030-01-31T12:00:00Z".to_owned())?;
+    if time > SystemTime::now() { Ok(time) } else { Err("it must be in the future".to_owned()) }
 }
 
 /// Parses a scope by its name. `--help` lists the scopes.

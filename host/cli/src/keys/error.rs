@@ -2,6 +2,7 @@
 
 use std::io;
 
+use authoring::gateway::GatewayError;
 use connector_gateway::NoRandomness;
 use thiserror::Error;
 
@@ -14,6 +15,9 @@ pub(crate) enum KeysError {
     /// The key does not exist.
     #[error("there is no key with the id {0}; `connector-gateway keys list` shows the ids")]
     Unknown(KeyId),
+    /// The running gateway refused, or did not respond.
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
     /// There are no random numbers for a key.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),

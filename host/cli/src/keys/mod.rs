@@ -1,13 +1,15 @@
 //! The commands `keys …`. They change the database, with or without a running gateway. A running
 //! gateway notices a change within two seconds.
 //!
-//! - here: `keys create`, `keys list` and `keys revoke`
+//! - here: `keys create`, `keys list`, `keys show` and `keys revoke`
+//! - [`remote`]: the same commands for a running gateway (`--url`)
 //! - [`arguments`]: the commands and their options
 //! - [`rotate`]: `keys rotate-master`
 //! - [`error`]: why a command failed
 
 mod arguments;
 mod error;
+mod remote;
 mod rotate;
 
 use std::io::Write;
@@ -15,13 +17,14 @@ use std::time::{Duration, SystemTime};
 
 use authoring::options::ListArguments;
 use authoring::output::ProgressLine;
+use connector_gateway::operator_records::KeyRecord;
 use connector_gateway::{Config, make_key};
-use contract::words::json_printable;
-use humantime::{format_duration, format_rfc3339_seconds};
+use humantime::format_duration;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
 pub(crate) use self::arguments::{CreateKeyArguments, KeysCommand};
+pub(crate) use self::remote::run as run_remote;
 
 use self::error::KeysError;
 use crate::table::Table;
@@ -40,8 +43,9 @@ pub(crate) async fn run(
 ) -> Result<(), KeysError> {
     match command {
         KeysCommand::Create(arguments) => create(arguments, store, output, remarks).await,
-        KeysCommand::List(arguments) => list(*arguments, store, output, remarks).await,
-        KeysCommand::Revoke { id } => revoke(id, store, remarks).await,
+        KeysCommand::List { list: arguments, .. } => list(*arguments, store, output, remarks).await,
+        KeysCommand::Show { id, list: arguments, .. } => show(id, *arguments, store, output).await,
+        KeysCommand::Revoke { id, .. } => revoke(id, store, remarks).await,
         KeysCommand::RotateMaster { finish } => {
             rotate::run(*finish, config, store, remarks, ProgressLine::open()).await
         }
@@ -54,15 +58,26 @@ async fn create(
     output: &mut impl Write,
     remarks: &mut impl Write,
 ) -> Result<(), KeysError> {
-    let CreateKeyArguments { name, tenant, subject, scopes } = arguments;
-    let (stored, key) = make_key(name, tenant, subject.as_deref(), scopes.iter().copied().collect())?;
+    let CreateKeyArguments { name, tenant, subject, scopes, allow, effects, expires_at, list, .. } = arguments;
+    let (mut stored, key) = make_key(name, tenant, subject.as_deref(), scopes.iter().copied().collect())?;
+    stored.allow = (!allow.is_empty()).then(|| json!(allow).to_string());
+    stored.effects = (!effects.is_empty()).then(|| effects.join(" "));
+    stored.expires_at = *expires_at;
     let remark = format!(
         "made the key {} for {}, with the scopes: {}",
         stored.id,
         owner(tenant, subject.as_deref()),
         stored.scopes
     );
+    let id = stored.id.clone();
     store.create_key(stored).await?;
+    if list.json {
+        let made = store.key(&id).await?.ok_or(KeysError::Unknown(id))?;
+        let mut record = as_json(made);
+        record["key"] = key.expose_secret().into();
+        remote::write_record(output, &record, true)?;
+        return Ok(());
+    }
     writeln!(output, "{}", key.expose_secret())?;
     output.flush()?;
     writeln!(remarks, "{remark}")?;
@@ -78,8 +93,8 @@ async fn list(
 ) -> Result<(), KeysError> {
     let keys = store.keys().await?;
     if arguments.json {
-        let keys: Vec<_> = keys.iter().map(as_json).collect();
-        writeln!(output, "{}", json_printable(&format!("{:#}", serde_json::Value::from(keys))))?;
+        let keys: Vec<_> = keys.into_iter().map(as_json).collect();
+        remote::write_record(output, &serde_json::Value::from(keys), true)?;
         return Ok(());
     }
     if keys.is_empty() {
@@ -89,7 +104,12 @@ async fn list(
     let mut table = Table::new(["ID", "NAME", "KEY", "TENANT", "SUBJECT", "SCOPES", "CREATED", "LAST USED", "STATE"]);
     for key in keys {
         let shown = if key.prefix.is_empty() { String::new() } else { format!("{}…", key.prefix) };
-        let state = if key.revoked_at.is_some() { "revoked" } else { "good" };
+        let has_expired = key.expires_at.is_some_and(|at| at <= SystemTime::now());
+        let state = match key.revoked_at {
+            Some(_) => "revoked",
+            None if has_expired => "expired",
+            None => "good",
+        };
         table.row([
             key.id.0,
             key.name,
@@ -103,6 +123,13 @@ async fn list(
         ]);
     }
     write!(output, "{table}")?;
+    Ok(())
+}
+
+async fn show(id: &str, arguments: ListArguments, store: &Store, output: &mut impl Write) -> Result<(), KeysError> {
+    let id = KeyId(id.to_owned());
+    let key = store.key(&id).await?.ok_or(KeysError::Unknown(id))?;
+    remote::write_record(output, &as_json(key), arguments.json)?;
     Ok(())
 }
 
@@ -127,19 +154,8 @@ fn owner(tenant: &str, subject: Option<&str>) -> String {
     }
 }
 
-fn as_json(key: &ApiKey) -> serde_json::Value {
-    let time = |time: SystemTime| format_rfc3339_seconds(time).to_string();
-    json!({
-        "id": key.id.0,
-        "name": key.name,
-        "prefix": key.prefix,
-        "tenant": key.tenant,
-        "subject": key.subject,
-        "scopes": key.scopes.split_whitespace().collect::<Vec<_>>(),
-        "created_at": time(key.created_at),
-        "last_used_at": key.last_used_at.map(time),
-        "revoked_at": key.revoked_at.map(time),
-    })
+fn as_json(key: ApiKey) -> serde_json::Value {
+    json!(KeyRecord::from(key))
 }
 
 /// The time since a moment, in one unit: `3days ago`.

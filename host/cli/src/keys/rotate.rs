@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use connector_gateway::Config;
 
 use super::error::KeysError;
-use store::Store;
 use store::vault::{self, RotationEnd, RotationProgress, RotationReport};
+use store::{AuditAction, Store};
 
 /// Width of the progress bar, in characters.
 const BAR: u64 = 40;
@@ -41,6 +41,8 @@ pub(crate) async fn run(
         )?;
         return Ok(());
     };
+    // The rotation changes a file and many rows in steps, so its entry is written after it.
+    store.note_audit(AuditAction::MasterKeyRotated, "master_key", "", "").await?;
     display.end()?;
     conclude(&outcome, config, remarks)?;
     Ok(())

@@ -1,3 +1,4 @@
+use authoring::options::GatewayArguments;
 use connector_gateway::Scope;
 use tempfile::TempDir;
 
@@ -26,6 +27,11 @@ impl Shell {
             tenant: "acme".into(),
             subject: subject.map(str::to_owned),
             scopes: vec![Scope::Integrate, Scope::Operate, Scope::Operate],
+            allow: vec!["calendar".into()],
+            effects: vec!["read".into()],
+            expires_at: None,
+            list: ListArguments { json: false },
+            gateway: GatewayArguments::default(),
         };
         let (result, output, remarks) = self.run(KeysCommand::Create(arguments)).await;
         result.unwrap();
@@ -42,7 +48,9 @@ async fn standard_output_has_only_the_new_key_and_the_list_does_not_show_it() {
     assert!(remarks.contains("the user ann of the tenant acme, with the scopes: operate integrate\n"), "{remarks}");
     assert!(!remarks.contains(key));
 
-    let (_, list, _) = shell.run(KeysCommand::List(ListArguments { json: false })).await;
+    let (_, list, _) = shell
+        .run(KeysCommand::List { list: ListArguments { json: false }, gateway: GatewayArguments::default() })
+        .await;
     assert!(list.starts_with("ID "), "{list}");
     for expected in ["mobile app", &key[..8], "acme", "ann", "operate integrate", "just now", "never", "good"] {
         assert!(list.contains(expected), "{expected} is missing in\n{list}");
@@ -54,9 +62,11 @@ async fn standard_output_has_only_the_new_key_and_the_list_does_not_show_it() {
 async fn the_json_list_has_one_object_for_each_key() {
     let shell = Shell::new().await;
     shell.create(None).await;
-    let (_, list, _) = shell.run(KeysCommand::List(ListArguments { json: true })).await;
+    let (_, list, _) =
+        shell.run(KeysCommand::List { list: ListArguments { json: true }, gateway: GatewayArguments::default() }).await;
     let list: serde_json::Value = serde_json::from_str(&list).unwrap();
     assert_eq!(list[0]["scopes"], json!(["operate", "integrate"]));
+    assert_eq!((&list[0]["allow"], &list[0]["effects"]), (&json!(["calendar"]), &json!(["read"])));
     assert_eq!(list[0]["subject"], json!(null));
     assert_eq!(list[0]["revoked_at"], json!(null));
     assert!(humantime::parse_rfc3339(list[0]["created_at"].as_str().unwrap()).is_ok());
@@ -66,10 +76,13 @@ async fn the_json_list_has_one_object_for_each_key() {
 #[tokio::test]
 async fn an_empty_list_says_how_to_make_a_key() {
     let shell = Shell::new().await;
-    let (_, output, remarks) = shell.run(KeysCommand::List(ListArguments { json: false })).await;
+    let (_, output, remarks) = shell
+        .run(KeysCommand::List { list: ListArguments { json: false }, gateway: GatewayArguments::default() })
+        .await;
     assert_eq!(output, "");
     assert!(remarks.contains("keys create --name"));
-    let (_, output, _) = shell.run(KeysCommand::List(ListArguments { json: true })).await;
+    let (_, output, _) =
+        shell.run(KeysCommand::List { list: ListArguments { json: true }, gateway: GatewayArguments::default() }).await;
     assert_eq!(output, "[]\n");
 }
 
@@ -78,13 +91,15 @@ async fn revoking_twice_is_no_error_and_an_unknown_id_is_one_that_says_where_to_
     let shell = Shell::new().await;
     shell.create(None).await;
     let id = shell.store.keys().await.unwrap()[0].id.0.clone();
-    let (result, _, remarks) = shell.run(KeysCommand::Revoke { id: id.clone() }).await;
+    let (result, _, remarks) =
+        shell.run(KeysCommand::Revoke { id: id.clone(), gateway: GatewayArguments::default() }).await;
     result.unwrap();
     assert!(remarks.starts_with(&format!("revoked the key {id} (mobile app) of the tenant acme\n")), "{remarks}");
-    let (result, _, remarks) = shell.run(KeysCommand::Revoke { id }).await;
+    let (result, _, remarks) = shell.run(KeysCommand::Revoke { id, gateway: GatewayArguments::default() }).await;
     result.unwrap();
     assert!(remarks.contains("was revoked before"), "{remarks}");
-    let (result, ..) = shell.run(KeysCommand::Revoke { id: "key_x".into() }).await;
+    let (result, ..) =
+        shell.run(KeysCommand::Revoke { id: "key_x".into(), gateway: GatewayArguments::default() }).await;
     assert_eq!(
         result.unwrap_err().to_string(),
         "there is no key with the id key_x; `connector-gateway keys list` shows the ids"

@@ -1,4 +1,19 @@
-//! The operator's routes: install, remove and roll back connectors, their grants and their history.
+//! The operator's routes.
+//!
+//! - [`audit`]: every change by a person, a key or a file
+//! - [`integrations`]: accounts of all tenants
+//! - [`jobs`]: jobs of all tenants
+//! - [`keys`]: API keys
+//! - [`page`]: the queries of lists
+//!
+//! The routes that install, remove and roll back connectors, and those of grants and of the
+//! history, are here.
+
+mod audit;
+mod integrations;
+mod jobs;
+mod keys;
+mod page;
 
 use std::sync::Arc;
 
@@ -8,6 +23,11 @@ use hyper::Response;
 use hyper::header::HeaderMap;
 use serde_json::json;
 use tracing::Instrument;
+
+pub(super) use self::audit::list_audit;
+pub(super) use self::integrations::{get_integration, list_integrations, remove_integration, renew_integration};
+pub(super) use self::jobs::{cancel_job, get_job, list_jobs};
+pub(super) use self::keys::{create_key, get_key, list_keys, revoke_key};
 
 use super::answer::json_answer;
 use super::authorize::AuthorizedCaller;
@@ -200,7 +220,7 @@ async fn make_change<T: Send + 'static>(
     gateway: &Gateway,
     making: impl Future<Output = Result<T, ChangeError>> + Send + 'static,
 ) -> Result<T, Problem> {
-    let made = gateway.background.spawn(making.in_current_span()).await;
+    let made = gateway.background.spawn(store::inherit_acting(making).in_current_span()).await;
     made.map_err(|_| problem::INTERNAL.with_detail("The change was interrupted; GET /connectors says what is live."))?
         .map_err(change_problem)
 }
@@ -211,8 +231,8 @@ async fn actor_of(gateway: &Gateway, caller: &AuthorizedCaller) -> Result<Actor,
         let subject = Some(caller.subject()).filter(|subject| !subject.is_empty());
         return Ok(Actor::Token { tenant: caller.tenant().to_owned(), subject: subject.map(str::to_owned) });
     };
-    let keys = gateway.store.keys().await.map_err(|error| change_problem(ChangeError::Store(error)))?;
-    let name = keys.into_iter().find(|key| key.id == *id).map(|key| key.name).unwrap_or_default();
+    let key = gateway.store.key(id).await.map_err(|error| change_problem(ChangeError::Store(error)))?;
+    let name = key.map(|key| key.name).unwrap_or_default();
     Ok(Actor::ApiKey { id: id.to_string(), name })
 }
 

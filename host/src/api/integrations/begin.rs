@@ -17,7 +17,7 @@ use crate::api::route::HttpCall;
 use crate::api::{connectors, idempotency};
 use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::integrations::{self, AccountSecret, AuthorizationOptions, Destination, IntegrationRecord, Key};
+use crate::integrations::{self, AccountSecret, AuthorizationOptions, Destination, IntegrationRecord, Key, Named};
 use crate::pipeline::connect;
 use crate::problem::{self, Problem, input_problem, integration_problem, invalid};
 use crate::registry::Connector;
@@ -66,7 +66,7 @@ async fn begin_now(
         AuthScheme::ApiKey(scheme) => with_key(gateway, connector, scheme, &holder, init, arrived).await?,
         AuthScheme::None => gateway
             .integrations
-            .connect(&holder, init.user_identifier.as_deref(), Account::default(), &AccountSecret::None)
+            .connect(&holder, init.user_identifier.as_deref(), init.labels, Account::default(), &AccountSecret::None)
             .await
             .map_err(|error| integration_problem(&error))?,
     };
@@ -87,6 +87,7 @@ async fn authorization(
         user_identifier: init.user_identifier,
         replaces: init.replace.unwrap_or_default(),
         confirms: init.confirm.unwrap_or_default(),
+        labels: init.labels,
         destination,
     };
     let begun = gateway
@@ -120,8 +121,8 @@ async fn with_key(
         );
         return Err(invalid(&format!("/credentials/{member}"), detail));
     }
-    let user_identifier = init.user_identifier.as_deref();
-    connect::with_key(gateway.services(), connector, scheme, key, holder, user_identifier, arrived)
+    let named = Named { holder, user_identifier: init.user_identifier.as_deref(), labels: init.labels.as_ref() };
+    connect::with_key(gateway.services(), connector, scheme, key, named, arrived)
         .await
         .map_err(|error| key_problem(error, connector.name()))
 }

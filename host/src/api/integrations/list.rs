@@ -71,7 +71,13 @@ fn set_parameter(filter: &mut IntegrationFilter, name: &str, value: &str) -> Res
             let status = Status::ALL.into_iter().find(|status| status.name() == value);
             filter.status = Some(status.ok_or("Must be active, expired or revoked.")?);
         }
-        _ => return Err("This list has the parameters `limit`, `cursor`, `connector` and `status`.".to_owned()),
+        _ => match name.strip_prefix("label.") {
+            Some(label) if !label.is_empty() => drop(filter.labels.insert(label.to_owned(), value.to_owned())),
+            _ => {
+                return Err("This list has the parameters `limit`, `cursor`, `connector`, `status` and `label.NAME`."
+                    .to_owned());
+            }
+        },
     }
     Ok(())
 }
@@ -90,15 +96,21 @@ mod tests {
         let expected = IntegrationFilter {
             connector: Some("mail".to_owned()),
             status: Some(Status::Expired),
+            labels: [("team".to_owned(), "blue".to_owned())].into(),
             after: Some(("mail".to_owned(), "ann".to_owned())),
             limit: 7,
         };
-        assert_eq!(parse_query(&format!("connector=mail&status=expired&cursor={cursor}&limit=7")).unwrap(), expected);
+        assert_eq!(
+            parse_query(&format!("label.team=blue&connector=mail&status=expired&cursor={cursor}&limit=7")).unwrap(),
+            expected
+        );
     }
 
     #[test]
     fn a_wrong_query_is_refused() {
-        for query in ["limit=0", "limit=1001", "limit=", "cursor=", "cursor=abc", "status=done", "state=active"] {
+        for query in
+            ["limit=0", "limit=1001", "limit=", "cursor=", "cursor=abc", "status=done", "state=active", "label.=a"]
+        {
             assert!(parse_query(query).is_err(), "{query}");
         }
     }

@@ -30,7 +30,8 @@ pub(super) use self::list::list_integrations;
 
 use super::answer::{json_answer, private_answer};
 use super::authorize::AuthorizedCaller;
-use super::records::{IntegrationDeletedRecord, IntegrationExistsRecord};
+use super::body::read_record;
+use super::records::{IntegrationChange, IntegrationDeletedRecord, IntegrationExistsRecord};
 use super::route::HttpCall;
 use super::{connectors, headers};
 use crate::body::Body;
@@ -57,6 +58,19 @@ pub(super) async fn select_integration(
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let found = call.gateway.integrations.select(&holder, &user_identifier).await;
     let integration = existing(call.gateway, &holder, &user_identifier, found).await?;
+    Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now()))))
+}
+
+/// PATCH /connectors/{connector}/integrations/{user_identifier}: sets the labels.
+pub(super) async fn change_integration(
+    call: HttpCall<'_>,
+    caller: AuthorizedCaller,
+) -> Result<Response<Body>, Problem> {
+    let (holder, user_identifier) = addressed(&call, &caller)?;
+    let HttpCall { gateway, head, body, .. } = call;
+    let IntegrationChange { labels } = read_record(&head.headers, body, gateway).await?;
+    let found = gateway.integrations.label(&holder, &user_identifier, &labels).await;
+    let integration = existing(gateway, &holder, &user_identifier, found).await?;
     Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now()))))
 }
 

@@ -36,6 +36,15 @@ pub(in crate::api) fn describe_confirm() -> Value {
     with_problems(members, &["409", "429"])
 }
 
+/// Members of PATCH /connectors/{connector}/integrations/{user_identifier}.
+pub(in crate::api) fn describe_change() -> Value {
+    let mut members = describe_integration();
+    members["requestBody"] = json!({"required": true, "content": {"application/json": {
+        "schema": reference("IntegrationChange"), "example": {"labels": {"team": "blue"}},
+    }}});
+    members
+}
+
 /// Members of DELETE /connectors/{connector}/integrations/{user_identifier}.
 pub(in crate::api) fn describe_remove() -> Value {
     describe_answer("The integration is deleted.", reference("IntegrationDeleted"))
@@ -52,6 +61,11 @@ pub(in crate::api) fn describe_list() -> Value {
         {"name": "cursor", "in": "query", "schema": {"type": "string"}, "description": "The `next_cursor` of the previous page."},
         {"name": "connector", "in": "query", "schema": {"type": "string"}, "description": "Only accounts of this connector."},
         {"name": "status", "in": "query", "schema": reference("IntegrationStatus")},
+        {
+            "name": "label", "in": "query", "style": "form", "explode": true,
+            "schema": {"type": "object", "additionalProperties": {"type": "string"}},
+            "description": "`label.team=blue`: only accounts with this label. Repeat it for several labels.",
+        },
     ]);
     with_problems(members, &["422"])
 }

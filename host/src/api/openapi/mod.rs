@@ -20,6 +20,7 @@ pub(super) mod jobs;
 pub(super) mod lifecycle;
 mod notes;
 mod operation;
+pub(super) mod operator;
 mod problems;
 mod records;
 mod schemas;
@@ -206,6 +207,8 @@ fn path_parameter(segment: &str) -> Option<Value> {
         "connector" => "Identifier of a connector; GET /connectors lists the live ones.",
         "user_identifier" => "The integration's identifier, percent-encoded.",
         "job_id" => "The job's id.",
+        "key_id" => "The id of an API key; GET /admin/keys lists them.",
+        "integration_id" => "The id of an integration; GET /admin/integrations lists them.",
         "secret_id" => "The id of a webhook secret; GET /webhooks/secrets lists them.",
         _ => "",
     };

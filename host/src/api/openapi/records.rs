@@ -33,9 +33,18 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<SecretsRecord<'_>>(&mut answers);
     add::<SecretDeletedRecord>(&mut answers);
     add::<EventRecord<'_>>(&mut answers);
+    add::<KeyRecord>(&mut answers);
+    add::<CreatedKeyRecord<'_>>(&mut answers);
+    add::<KeyPageRecord>(&mut answers);
+    add::<KeyRevokedRecord>(&mut answers);
+    add::<AnyIntegrationPageRecord<'_>>(&mut answers);
+    add::<AnyJobPageRecord>(&mut answers);
+    add::<AuditPageRecord>(&mut answers);
     let mut bodies = schema_generator(Contract::Deserialize);
     add::<AuthorizationInit<'_>>(&mut bodies);
     add::<Confirmation>(&mut bodies);
+    add::<IntegrationChange>(&mut bodies);
+    add::<NewKey>(&mut bodies);
     let mut schemas = bodies.take_definitions(true);
     schemas.extend(answers.take_definitions(true));
     schemas

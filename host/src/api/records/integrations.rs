@@ -1,12 +1,13 @@
 //! Bodies and answers of the routes of integrations.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::integrations::{AuthTypeName, IntegrationRecord};
+use crate::integrations::{AuthTypeName, IntegrationRecord, labels_schema};
 use crate::timestamp::Timestamp;
+use store::Labels;
 
 /// GET …/auth-schema has the exact schema for a connector.
 // That schema has accepted the body before it is read into this.
@@ -29,11 +30,27 @@ pub struct AuthorizationInit<'a> {
     /// …/integrations/{user_identifier}/confirm. The `callback_url` gets `status=pending` and a
     /// `completion` for that.
     pub confirm: Option<bool>,
+    /// Texts about the account, such as the team that uses it. If they are left out, an account that
+    /// was connected under `user_identifier` before keeps its labels.
+    pub labels: Option<Labels>,
     /// For api_key: the key that the user has from the service.
     // Not parsed here, so that no copy of a secret is left in memory.
     #[serde(borrow, default)]
     #[schemars(with = "Map<String, Value>", extend("writeOnly" = true))]
     pub credentials: Option<&'a RawValue>,
+}
+
+/// Changes an integration.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IntegrationChange {
+    /// At most 16 texts about the account, which replace all previous ones.
+    #[schemars(schema_with = "schema_of_labels")]
+    pub labels: Labels,
+}
+
+fn schema_of_labels(_: &mut SchemaGenerator) -> Schema {
+    Schema::try_from(labels_schema(false)).unwrap_or_default()
 }
 
 /// Confirms a pending grant.

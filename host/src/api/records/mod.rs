@@ -3,6 +3,7 @@
 //! - [`connectors`]: connectors, their versions, grants and history
 //! - [`integrations`]: bodies and answers about integrations
 //! - [`jobs`]: jobs of operations that run in the background
+//! - [`operator`]: keys, integrations and jobs of all tenants, and the audit
 //! - [`webhooks`]: secrets of webhooks
 //! - [`system`]: the health of the gateway
 //! - [`problems`]: the members of problem documents
@@ -15,6 +16,7 @@
 pub mod connectors;
 mod integrations;
 mod jobs;
+pub mod operator;
 mod problems;
 mod system;
 mod webhooks;
@@ -22,6 +24,7 @@ mod webhooks;
 pub use self::connectors::*;
 pub use self::integrations::*;
 pub use self::jobs::*;
+pub use self::operator::*;
 pub use self::problems::*;
 pub use self::system::*;
 pub use self::webhooks::*;

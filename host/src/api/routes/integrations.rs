@@ -96,6 +96,18 @@ pub(super) static ROUTES: &[Route] = &[
                 }),
             },
             Endpoint {
+                method: Method::PATCH,
+                takes_head: false,
+                handler: Handler::Scoped(Integrate, |call, caller| {
+                    Box::pin(integrations::change_integration(call, caller))
+                }),
+                description: Some(Description {
+                    id: "change",
+                    summary: "Sets its labels.",
+                    members: lifecycle::describe_change,
+                }),
+            },
+            Endpoint {
                 method: Method::DELETE,
                 takes_head: false,
                 handler: Handler::Scoped(Integrate, |call, caller| {

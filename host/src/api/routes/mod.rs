@@ -4,11 +4,13 @@
 //! - [`integrations`]: accounts that users connect
 //! - [`operations`]: operations, jobs and webhook secrets
 //! - [`admin`]: changes of connectors
+//! - [`operator`]: keys, integrations and jobs of all tenants, and the audit
 //! - [`system`]: the gateway itself
 
 mod admin;
 mod integrations;
 mod operations;
+mod operator;
 mod system;
 
 use std::borrow::Cow;
@@ -18,7 +20,8 @@ use super::route::{PathArguments, Route};
 
 /// The first path that matches a request's path answers it. So the pattern of operations comes
 /// after the paths of the same length.
-pub(super) static ROUTES: &[&[Route]] = &[integrations::ROUTES, operations::ROUTES, system::ROUTES, admin::ROUTES];
+pub(super) static ROUTES: &[&[Route]] =
+    &[integrations::ROUTES, operations::ROUTES, system::ROUTES, admin::ROUTES, operator::ROUTES];
 
 /// The most segments that a path of the table has.
 const MAX_SEGMENTS: usize = 5;

@@ -15,7 +15,7 @@ fn every_path_of_the_table_leads_to_its_own_route() {
 #[test]
 fn a_path_gives_its_arguments() {
     let (route, arguments) = find_route("/connectors/calendar/integrations/ann%40example.com").unwrap();
-    assert_eq!(route.allowed(), "GET, HEAD, POST, DELETE");
+    assert_eq!(route.allowed(), "GET, HEAD, POST, PATCH, DELETE");
     assert_eq!((arguments.connector, arguments.user_identifier), ("calendar", "ann%40example.com"));
     assert_eq!(find_route("/connectors/calendar/events_get").unwrap().1.operation, "events_get");
 }

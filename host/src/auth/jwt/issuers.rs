@@ -149,6 +149,7 @@ impl Issuer {
             subject: Some(subject.to_owned()),
             key_id: None,
             scopes: self.settings.scopes,
+            limits: None,
         })
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Authorization, StateHash, TakenAuthorization};
 use crate::connection::{Connection, Durability};
-use crate::integrations::read_sealed;
+use crate::integrations::{read_optional_labels, read_sealed, text_of_labels};
 use crate::time::millis;
 use crate::value::{FromRow, Row, values};
 use crate::{Holder, Store, StoreError, caps};
@@ -16,7 +16,7 @@ const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(24 * 3600);
 /// The columns of an [`Authorization`], in the order in which they are read.
 const COLUMNS: &str =
     "hash, tenant, subject, connector, user_identifier, replaces, confirms, callback_url, redirect_uri, data_key, verifier,
-    expires_at";
+    expires_at, labels";
 
 impl Store {
     /// Stores an authorization. Deletes those that expired more than a day ago.
@@ -67,7 +67,9 @@ pub(super) fn insert_authorization(
 ) -> Result<(), StoreError> {
     let verifier = authorization.verifier.as_ref();
     connection.execute(
-        &format!("INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"),
+        &format!(
+            "INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+        ),
         values![
             &authorization.hash,
             &authorization.holder.tenant,
@@ -81,6 +83,7 @@ pub(super) fn insert_authorization(
             verifier.map(|sealed| &sealed.key_id),
             verifier.map(|sealed| &sealed.bytes),
             authorization.expires_at,
+            authorization.labels.as_ref().map(text_of_labels),
         ],
     )?;
     Ok(())
@@ -132,6 +135,7 @@ impl FromRow for Authorization {
             redirect_uri: row.read()?,
             verifier: read_sealed(row)?,
             expires_at: row.read()?,
+            labels: read_optional_labels(row)?,
         })
     }
 }

@@ -28,6 +28,7 @@ fn authorization(verifier: Option<Sealed>) -> Authorization {
         callback_url: "https://app.example.com/back?a=1".into(),
         redirect_uri: "https://gateway.example.com/callback".into(),
         verifier,
+        labels: Some([("team".to_owned(), "blue".to_owned())].into()),
         expires_at: from_millis(to_millis(SystemTime::now()) + 600_000),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use crate::{Holder, Sealed};
+use crate::{Holder, Labels, Sealed};
 
 /// SHA-256 of a `state` parameter.
 pub type StateHash = [u8; 32];
@@ -29,6 +29,8 @@ pub struct Authorization {
     /// The PKCE verifier, sealed with [`Holder::verifier_context`]. `None` if the provider does not
     /// use PKCE.
     pub verifier: Option<Sealed>,
+    /// The labels that the caller gave for the integration, if any.
+    pub labels: Option<Labels>,
     /// The time from which the authorization can no longer be completed.
     pub expires_at: SystemTime,
 }

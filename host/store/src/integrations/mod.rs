@@ -2,16 +2,24 @@
 //!
 //! - [`types`]: an integration, its holder and its details
 //! - [`queries`]: storing, finding, selecting and deleting integrations
+//! - [`all`]: the integrations of all tenants, for the operator
 //! - [`choice`]: the integration that a call runs on
+//! - [`labels`]: the labels of an integration
 //! - [`leases`]: the leases that let one gateway at a time refresh the tokens of an integration
 
+mod all;
 mod choice;
+mod labels;
 mod leases;
 mod queries;
 mod types;
 
-pub(crate) use self::queries::{read_sealed, upsert_integration};
-pub use self::types::{Account, AuthType, Choice, Details, Holder, Integration, IntegrationFilter, Status};
+pub(crate) use self::labels::{read_optional_labels, text_of_labels};
+pub(crate) use self::queries::{note, read_sealed, upsert_integration};
+pub use self::types::{
+    Account, AnyIntegrationFilter, AuthType, Choice, Connected, Details, Holder, Integration, IntegrationFilter,
+    Labels, Status,
+};
 
 #[cfg(test)]
 mod tests;

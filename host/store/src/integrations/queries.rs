@@ -2,7 +2,9 @@
 
 use std::time::SystemTime;
 
-use super::{Account, AuthType, Details, Holder, Integration, IntegrationFilter};
+use super::labels::{read_labels, text_of_label, text_of_labels};
+use super::{Account, AuthType, Connected, Details, Holder, Integration, IntegrationFilter};
+use crate::audit::{self, Acting, AuditAction};
 use crate::connection::{Connection, Durability};
 use crate::id::random_id;
 use crate::pending_grants::insert_grant;
@@ -10,10 +12,10 @@ use crate::value::{FromRow, FromValue, Row, Value, values};
 use crate::{NewDelivery, PendingGrant, Sealed, Store, StoreError, caps, storage, webhooks};
 
 /// The columns of an [`Integration`], in the order in which they are read.
-const COLUMNS: &str =
+pub(super) const COLUMNS: &str =
     "id, tenant, subject, connector, user_identifier, auth_type, selected, created_at, updated_at, version,
     status, reason, account_id, account_email, account_name, scopes, expires_at, last_refreshed_at, next_refresh_at,
-    data_key, secret";
+    data_key, secret, labels";
 
 /// Sets the columns of [`Details`]. [`with_details`] gives the parameters `$1` to `$11`.
 const SET_DETAILS: &str =
@@ -44,10 +46,28 @@ impl Store {
         deliveries: Vec<NewDelivery>,
         replaced: Option<PendingGrant>,
     ) -> Result<Integration, StoreError> {
-        let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
+        let connected = Connected { auth_type, details, labels: None };
+        self.connect_labelled_integration(holder, user_identifier, connected, deliveries, replaced).await
+    }
+
+    /// As [`Store::connect_integration`], with labels.
+    ///
+    /// # Errors
+    /// As [`Store::connect_integration`].
+    pub async fn connect_labelled_integration(
+        &self,
+        holder: &Holder,
+        user_identifier: &str,
+        connected: Connected,
+        deliveries: Vec<NewDelivery>,
+        replaced: Option<PendingGrant>,
+    ) -> Result<Integration, StoreError> {
+        let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
         self.write(Durability::PowerLoss, move |connection| {
             replaced.iter().try_for_each(|replaced| insert_grant(connection, replaced))?;
-            upsert_integration(connection, &holder, &user_identifier, auth_type, &details, &deliveries)
+            let integration = upsert_integration(connection, &holder, &user_identifier, &connected, &deliveries)?;
+            note(connection, &by, AuditAction::IntegrationConnected, &integration)?;
+            Ok(integration)
         })
         .await
     }
@@ -109,6 +129,12 @@ impl Store {
                 values.push(status.name().into());
                 condition += &format!(" AND {STATUS_NOW} = ${}", values.len());
             }
+            for (name, value) in &filter.labels {
+                // The members of the column are written in one way, so each of them is a part of it.
+                // `replace` distinguishes upper and lower case on both databases, other than `LIKE`.
+                values.push(text_of_label(name, value).into());
+                condition += &format!(" AND replace(labels, ${}, '') <> labels", values.len());
+            }
             connection.all(&select(&format!("{condition} ORDER BY connector, user_identifier LIMIT $5")), &values)
         })
         .await
@@ -124,8 +150,9 @@ impl Store {
         holder: &Holder,
         user_identifier: &str,
     ) -> Result<Option<Integration>, StoreError> {
-        let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
-        self.write(Durability::PowerLoss, move |connection| select_one(connection, &holder, &user_identifier)).await
+        let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
+        self.write(Durability::PowerLoss, move |connection| select_one(connection, &by, &holder, &user_identifier))
+            .await
     }
 
     /// Writes the details, and stores the `deliveries` of webhooks about it. Returns `None` and
@@ -165,15 +192,18 @@ impl Store {
         details: Details,
         deliveries: Vec<NewDelivery>,
     ) -> Result<Option<Integration>, StoreError> {
-        let id = id.to_owned();
+        let (id, by) = (id.to_owned(), Acting::current());
         self.write(Durability::PowerLoss, move |connection| {
-            let written = connection.optional(
+            let written: Option<Integration> = connection.optional(
                 &format!(
                     "UPDATE integrations SET {SET_DETAILS}, leased_until = NULL
                      WHERE id = $12 AND version = $13 AND fence = $14 RETURNING {COLUMNS}"
                 ),
                 &with_details(&details, values![&id, expected_version, fence]),
             )?;
+            if let Some(written) = written.as_ref().filter(|written| by.renews() && written.details.reason.is_none()) {
+                note(connection, &by, AuditAction::IntegrationRenewed, written)?;
+            }
             store_deliveries_if_written(connection, written, &deliveries)
         })
         .await
@@ -191,14 +221,15 @@ impl Store {
         version: i64,
         deliveries: Vec<NewDelivery>,
     ) -> Result<bool, StoreError> {
-        let id = id.to_owned();
+        let (id, by) = (id.to_owned(), Acting::current());
         self.write(Durability::PowerLoss, move |connection| {
-            let connector: Option<String> = connection.optional(
-                "DELETE FROM integrations WHERE id = $1 AND version = $2 RETURNING connector",
+            let deleted: Option<Integration> = connection.optional(
+                &format!("DELETE FROM integrations WHERE id = $1 AND version = $2 RETURNING {COLUMNS}"),
                 values![&id, version],
             )?;
-            let Some(connector) = connector else { return Ok(false) };
-            storage::clear_values(connection, &connector, &id)?;
+            let Some(deleted) = deleted else { return Ok(false) };
+            note(connection, &by, AuditAction::IntegrationDeleted, &deleted)?;
+            storage::clear_values(connection, &deleted.holder.connector, &id)?;
             webhooks::insert_deliveries(connection, &deliveries)?;
             Ok(true)
         })
@@ -211,10 +242,11 @@ pub(crate) fn upsert_integration(
     connection: &mut dyn Connection,
     holder: &Holder,
     user_identifier: &str,
-    auth_type: AuthType,
-    details: &Details,
+    connected: &Connected,
     deliveries: &[NewDelivery],
 ) -> Result<Integration, StoreError> {
+    let Connected { auth_type, details, labels } = connected;
+    let labels = labels.as_ref().map(text_of_labels);
     let id = random_id("int_")?;
     prepare_to_connect(connection, holder, user_identifier, &details.account)?;
     webhooks::insert_deliveries(connection, deliveries)?;
@@ -222,22 +254,36 @@ pub(crate) fn upsert_integration(
         &format!(
             "INSERT INTO integrations (status, reason, account_id, account_email, account_name, scopes, expires_at,
                  last_refreshed_at, next_refresh_at, data_key, secret, id, tenant, subject, connector,
-                 user_identifier, auth_type, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, now_ms(), now_ms())
+                 user_identifier, auth_type, labels, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+                 coalesce($18, '{{}}'), now_ms(), now_ms())
              ON CONFLICT (tenant, subject, connector, user_identifier) DO UPDATE SET
                  status = excluded.status, reason = excluded.reason, account_id = excluded.account_id,
                  account_email = excluded.account_email, account_name = excluded.account_name,
                  scopes = excluded.scopes, expires_at = excluded.expires_at,
                  last_refreshed_at = excluded.last_refreshed_at, next_refresh_at = excluded.next_refresh_at,
                  data_key = excluded.data_key, secret = excluded.secret, auth_type = excluded.auth_type,
+                 labels = coalesce($18, integrations.labels),
                  version = integrations.version + 1, updated_at = excluded.updated_at
              RETURNING {COLUMNS}"
         ),
         &with_details(
             details,
-            values![&id, &holder.tenant, &holder.subject, &holder.connector, user_identifier, auth_type.name()],
+            values![&id, &holder.tenant, &holder.subject, &holder.connector, user_identifier, auth_type.name(), labels],
         ),
     )
+}
+
+/// Adds the entry of a change of an integration to the audit.
+pub(crate) fn note(
+    connection: &mut dyn Connection,
+    by: &Acting,
+    action: AuditAction,
+    integration: &Integration,
+) -> Result<(), StoreError> {
+    let Integration { id, holder: Holder { tenant, subject, connector }, user_identifier, .. } = integration;
+    let of = if subject.is_empty() { String::new() } else { format!(" of {subject}") };
+    audit::note(connection, by, action, id, tenant, &format!("{connector}: {user_identifier}{of}"))
 }
 
 /// Checks the limit of a new integration. Deletes the connector's stored values of an existing one
@@ -286,6 +332,7 @@ pub(super) fn find_integration(
 
 fn select_one(
     connection: &mut dyn Connection,
+    by: &Acting,
     holder: &Holder,
     user_identifier: &str,
 ) -> Result<Option<Integration>, StoreError> {
@@ -306,11 +353,12 @@ fn select_one(
         // Another call deleted the integration after it was found.
         let Some(updated_at) = updated_at else { return Ok(None) };
         (integration.selected, integration.updated_at) = (true, updated_at);
+        note(connection, by, AuditAction::IntegrationSelected, &integration)?;
     }
     Ok(Some(integration))
 }
 
-pub(super) fn select(condition: &str) -> String {
+pub(crate) fn select(condition: &str) -> String {
     format!("SELECT {COLUMNS} FROM integrations {condition}")
 }
 
@@ -355,6 +403,7 @@ impl FromRow for Integration {
                 next_refresh_at: row.read()?,
                 secret: read_sealed(row)?,
             },
+            labels: read_labels(row)?,
         })
     }
 }

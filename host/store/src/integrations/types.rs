@@ -1,10 +1,14 @@
 //! An integration: a user's account at a provider, as it is stored.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::SystemTime;
 
 use crate::Sealed;
 use crate::value::{FromValue, Value};
+
+/// Texts that a caller gave an integration, by name.
+pub type Labels = BTreeMap<String, String>;
 
 /// The owner of integrations: a user of a tenant, for one connector. The store never returns
 /// integrations of another holder.
@@ -165,6 +169,8 @@ pub struct Integration {
     pub created_at: SystemTime,
     /// Time of the last write.
     pub updated_at: SystemTime,
+    /// Texts that the caller gave.
+    pub labels: Labels,
     /// Grows with every write of the details, so that an update can detect an earlier concurrent
     /// one.
     pub version: i64,
@@ -192,8 +198,42 @@ pub struct IntegrationFilter {
     pub connector: Option<String>,
     /// Only integrations in this status now.
     pub status: Option<Status>,
+    /// Only integrations that have all these labels.
+    pub labels: Labels,
     /// Connector and user identifier of the last integration of the previous page.
     pub after: Option<(String, String)>,
+    /// Maximum number of integrations in the page.
+    pub limit: u32,
+}
+
+/// An account that is connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connected {
+    /// The way in which the user connected the account.
+    pub auth_type: AuthType,
+    /// The details of the integration.
+    pub details: Details,
+    /// The labels of the integration. `None` keeps those of the integration that is overwritten.
+    pub labels: Option<Labels>,
+}
+
+/// Selects a page of the integrations of all tenants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnyIntegrationFilter {
+    /// Only integrations of this tenant.
+    pub tenant: Option<String>,
+    /// Only integrations of this user. Empty for those of tenants themselves.
+    pub subject: Option<String>,
+    /// Only integrations with this connector.
+    pub connector: Option<String>,
+    /// Only integrations with this name.
+    pub user_identifier: Option<String>,
+    /// Only integrations in this status now.
+    pub status: Option<Status>,
+    /// Only active integrations whose refresh was due at this time and was not done.
+    pub due_before: Option<SystemTime>,
+    /// Time of creation and id of the last integration of the previous page.
+    pub before: Option<(SystemTime, String)>,
     /// Maximum number of integrations in the page.
     pub limit: u32,
 }

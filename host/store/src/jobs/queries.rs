@@ -1,7 +1,8 @@
 //! Adding, finding, ending and deleting jobs.
 
 use super::types::COLUMNS;
-use super::{Ended, Job, JobFilter, JobValue, NewJob};
+use super::{AnyJobFilter, Ended, Job, JobFilter, JobValue, NewJob};
+use crate::audit::{self, Acting, AuditAction};
 use crate::connection::{Connection, Durability};
 use crate::integrations::read_sealed;
 use crate::value::{FromRow, Row, values};
@@ -29,9 +30,9 @@ impl Store {
                 values![&job.tenant],
             )?;
             connection.execute(
-                "INSERT INTO jobs (id, tenant, subject, connector, operation, user_identifier, changes_data, status, due_at,
-                     created_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', now_ms(), now_ms())",
+                "INSERT INTO jobs (id, tenant, subject, connector, operation, user_identifier, changes_data, key_id, status,
+                     due_at, created_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', now_ms(), now_ms())",
                 values![
                     &job.id,
                     &job.tenant,
@@ -39,7 +40,8 @@ impl Store {
                     &job.connector,
                     &job.operation,
                     &job.user_identifier,
-                    job.changes_data
+                    job.changes_data,
+                    job.key_id.as_ref()
                 ],
             )?;
             job.values.iter().try_for_each(|(value, sealed)| put_job_value(connection, &job.id, *value, sealed))
@@ -60,6 +62,47 @@ impl Store {
                          AND (expires_at IS NULL OR expires_at > now_ms())"
                 ),
                 values![&id, &tenant, &subject],
+            )
+        })
+        .await
+    }
+
+    /// Returns a job of any tenant, if there is one that has not expired.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn any_job(&self, id: &str) -> Result<Option<Job>, StoreError> {
+        let id = id.to_owned();
+        self.read(move |connection| {
+            let sql =
+                format!("SELECT {COLUMNS} FROM jobs WHERE id = $1 AND (expires_at IS NULL OR expires_at > now_ms())");
+            connection.optional(&sql, values![&id])
+        })
+        .await
+    }
+
+    /// Returns a page of the jobs of all tenants that have not expired, the newest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn all_jobs(&self, filter: AnyJobFilter) -> Result<Vec<Job>, StoreError> {
+        self.read(move |connection| {
+            // Every id begins with `job_`, so `k` sorts after all of them.
+            let mut values = values![filter.limit, filter.before.as_deref().unwrap_or("k")].to_vec();
+            let mut condition = String::new();
+            let status = filter.status.map(|status| status.name().to_owned());
+            for (column, value) in [("tenant", filter.tenant), ("status", status)] {
+                if let Some(value) = value {
+                    values.push(value.into());
+                    condition += &format!(" AND {column} = ${}", values.len());
+                }
+            }
+            connection.all(
+                &format!(
+                    "SELECT {COLUMNS} FROM jobs WHERE id < $2 AND (expires_at IS NULL OR expires_at > now_ms()){condition}
+                     ORDER BY id DESC LIMIT $1"
+                ),
+                &values,
             )
         })
         .await
@@ -108,17 +151,20 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn end_job(&self, id: &str, fence: i64, ended: Ended) -> Result<bool, StoreError> {
-        let id = id.to_owned();
+        let (id, by) = (id.to_owned(), Acting::current());
         self.write(Durability::PowerLoss, move |connection| {
             let (status, value) =
                 if ended.succeeded { ("succeeded", JobValue::Result) } else { ("failed", JobValue::Error) };
-            let written = connection.execute(
+            let written: Option<(String, String, String)> = connection.optional(
                 "UPDATE jobs SET status = $1, finished_at = $2, expires_at = $3, fence = fence + 1, leased_until = NULL
-                 WHERE id = $4 AND fence = $5 AND status IN ('pending', 'running')",
+                 WHERE id = $4 AND fence = $5 AND status IN ('pending', 'running')
+                 RETURNING tenant, connector, operation",
                 values![status, ended.finished_at, ended.expires_at, &id, fence],
             )?;
-            if written == 0 {
-                return Ok(false);
+            let Some((tenant, connector, operation)) = written else { return Ok(false) };
+            if ended.cancelled {
+                let detail = format!("{connector}/{operation}");
+                audit::note(connection, &by, AuditAction::JobCancelled, &id, &tenant, &detail)?;
             }
             // The database keeps no secret that is no longer needed.
             for value in [JobValue::Input, JobValue::Progress] {

@@ -36,6 +36,7 @@ fn new(tenant: &str) -> NewJob {
         connector: "calendar".into(),
         operation: "search".into(),
         user_identifier: Some("ann@example.com".into()),
+        key_id: None,
         changes_data: false,
         values: vec![(JobValue::Input, sealed("dk_1")), (JobValue::Callbacks, sealed("dk_1"))],
     }
@@ -59,7 +60,14 @@ async fn status(store: &Store, tenant: &str, id: &str) -> JobStatus {
 fn ended(succeeded: bool, kept_for: Duration) -> Ended {
     let finished_at = SystemTime::UNIX_EPOCH + Duration::from_millis(7);
     let value = Sealed { key_id: "dk_1".into(), bytes: vec![7] };
-    Ended { succeeded, value, finished_at, expires_at: SystemTime::now() + kept_for, deliveries: vec![] }
+    Ended {
+        succeeded,
+        cancelled: false,
+        value,
+        finished_at,
+        expires_at: SystemTime::now() + kept_for,
+        deliveries: vec![],
+    }
 }
 
 async fn a_job_comes_back_as_it_was_added(site: Site) {

@@ -8,7 +8,7 @@ use ring::rand::{SystemRandom, generate};
 
 use crate::time::to_millis;
 use crate::value::{FromRow, FromValue, Row, Value};
-use crate::{NewDelivery, Sealed, StoreError};
+use crate::{KeyId, NewDelivery, Sealed, StoreError};
 
 /// Makes the id of a job. Ids grow with the time of creation, and also within one millisecond of a
 /// process. The order of ids is therefore the order of jobs. The last 64 bits are random.
@@ -128,6 +128,8 @@ pub struct NewJob {
     pub user_identifier: Option<String>,
     /// `true` if the job must not run a second time after it was cut off.
     pub changes_data: bool,
+    /// The API key that added the job. `None` if it was another token.
+    pub key_id: Option<KeyId>,
     /// The sealed [`JobValue::Input`], and perhaps [`JobValue::Callbacks`] and [`JobValue::Trace`].
     pub values: Vec<(JobValue, Sealed)>,
 }
@@ -149,6 +151,8 @@ pub struct Job {
     pub user_identifier: Option<String>,
     /// `true` if the job must not run a second time after it was cut off.
     pub changes_data: bool,
+    /// The API key that added the job. `None` if it was another token.
+    pub key_id: Option<KeyId>,
     /// The state.
     pub status: JobStatus,
     /// How often the job was taken.
@@ -166,7 +170,7 @@ pub struct Job {
 }
 
 /// The columns of a [`Job`], in the order in which they are read.
-pub(super) const COLUMNS: &str = "id, tenant, subject, connector, operation, user_identifier, changes_data, status, attempts, \
+pub(super) const COLUMNS: &str = "id, tenant, subject, connector, operation, user_identifier, changes_data, key_id, status, attempts, \
      fence, created_at, started_at, finished_at, expires_at";
 
 impl FromRow for Job {
@@ -179,6 +183,7 @@ impl FromRow for Job {
             operation: row.read()?,
             user_identifier: row.read()?,
             changes_data: row.read()?,
+            key_id: row.read()?,
             status: row.read()?,
             attempts: row.read()?,
             fence: row.read()?,
@@ -195,6 +200,8 @@ impl FromRow for Job {
 pub struct Ended {
     /// `true` if the job has a result, `false` if it has an error.
     pub succeeded: bool,
+    /// `true` if a caller or an operator has cancelled the job.
+    pub cancelled: bool,
     /// The sealed [`JobValue::Result`] or [`JobValue::Error`].
     pub value: Sealed,
     /// Time of the end.
@@ -208,6 +215,19 @@ pub struct Ended {
 /// The jobs that a list shows.
 #[derive(Clone, Debug, Default)]
 pub struct JobFilter {
+    /// Only jobs in this state.
+    pub status: Option<JobStatus>,
+    /// Only jobs that are older than the one with this id.
+    pub before: Option<String>,
+    /// Maximum number of jobs.
+    pub limit: u32,
+}
+
+/// The jobs that a list of all tenants shows.
+#[derive(Clone, Debug, Default)]
+pub struct AnyJobFilter {
+    /// Only jobs of this tenant.
+    pub tenant: Option<String>,
     /// Only jobs in this state.
     pub status: Option<JobStatus>,
     /// Only jobs that are older than the one with this id.

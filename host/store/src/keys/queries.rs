@@ -1,7 +1,10 @@
 //! Storing, listing and revoking API keys.
 
+use std::time::SystemTime;
+
 use super::types::KeyOrigin;
 use super::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
+use crate::audit::{self, Acting, AuditAction};
 use crate::connection::{Connection, Durability};
 use crate::value::values;
 use crate::{Store, StoreError};
@@ -16,8 +19,9 @@ impl Store {
     /// Fails with [`StoreError::Duplicate`] if the key is already stored, or if the database does
     /// not answer.
     pub async fn create_key(&self, key: NewApiKey) -> Result<(), StoreError> {
+        let by = Acting::current();
         let created = self
-            .write(Durability::PowerLoss, move |connection| insert_key(connection, &key, KeyOrigin::Command))
+            .write(Durability::PowerLoss, move |connection| insert_key(connection, &by, &key, KeyOrigin::Command))
             .await?;
         if created { Ok(()) } else { Err(StoreError::Duplicate) }
     }
@@ -27,10 +31,11 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn create_first_key(&self, key: NewApiKey) -> Result<bool, StoreError> {
+        let by = Acting::current();
         self.write(Durability::PowerLoss, move |connection| {
             connection.lock(LOCK)?;
             let is_empty: bool = connection.one("SELECT count(*) = 0 FROM api_keys", &[])?;
-            Ok(is_empty && insert_key(connection, &key, KeyOrigin::FirstStart)?)
+            Ok(is_empty && insert_key(connection, &by, &key, KeyOrigin::FirstStart)?)
         })
         .await
     }
@@ -40,7 +45,8 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn adopt_key(&self, key: NewApiKey) -> Result<KeyAdoption, StoreError> {
-        self.write(Durability::PowerLoss, move |connection| adopt(connection, &key)).await
+        let by = Acting::current();
+        self.write(Durability::PowerLoss, move |connection| adopt(connection, &by, &key)).await
     }
 
     /// Returns all keys, the oldest first, including revoked ones.
@@ -49,6 +55,31 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.read(list_keys).await
+    }
+
+    /// Returns a page of keys, the newest first, including revoked ones. `before` is the time and the
+    /// id of the last key of the previous page.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn keys_page(&self, before: Option<(SystemTime, String)>, limit: u32) -> Result<Vec<ApiKey>, StoreError> {
+        self.read(move |connection| match before {
+            None => connection.all(&select("ORDER BY created_at DESC, id DESC LIMIT $1"), values![limit]),
+            Some((at, id)) => connection.all(
+                &select("WHERE (created_at, id) < ($1, $2) ORDER BY created_at DESC, id DESC LIMIT $3"),
+                values![at, &id, limit],
+            ),
+        })
+        .await
+    }
+
+    /// Returns the key with an id, if there is one. It may be revoked.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn key(&self, id: &KeyId) -> Result<Option<ApiKey>, StoreError> {
+        let id = id.clone();
+        self.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
     }
 
     /// Returns all keys, and the revision at which they were read.
@@ -75,7 +106,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn revoke_key(&self, id: &KeyId) -> Result<KeyRevocation, StoreError> {
-        let id = id.clone();
+        let (id, by) = (id.clone(), Acting::current());
         self.write(Durability::PowerLoss, move |connection| {
             connection.lock(LOCK)?;
             let key: Option<ApiKey> = connection.optional(&select("WHERE id = $1"), values![&id])?;
@@ -85,6 +116,9 @@ impl Store {
                 "UPDATE api_keys SET revoked_at = coalesce(revoked_at, now_ms()), revoked_by_person = TRUE WHERE id = $1",
                 values![&id],
             )?;
+            if let Some(key) = key.as_ref().filter(|key| key.revoked_at.is_none()) {
+                audit::note(connection, &by, AuditAction::KeyRevoked, &id.0, &key.tenant, &key.name)?;
+            }
             Ok(match key {
                 None => KeyRevocation::Unknown,
                 Some(key) if key.revoked_at.is_some() => KeyRevocation::AlreadyRevoked(key),
@@ -120,16 +154,38 @@ fn list_keys(connection: &mut dyn Connection) -> Result<Vec<ApiKey>, StoreError>
 }
 
 /// Returns `false` if the key was already stored.
-fn insert_key(connection: &mut dyn Connection, key: &NewApiKey, origin: KeyOrigin) -> Result<bool, StoreError> {
+fn insert_key(
+    connection: &mut dyn Connection,
+    by: &Acting,
+    key: &NewApiKey,
+    origin: KeyOrigin,
+) -> Result<bool, StoreError> {
     let added = connection.execute(
-        "INSERT INTO api_keys (id, name, tenant, subject, scopes, hash, prefix, origin, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now_ms()) ON CONFLICT (hash) DO NOTHING",
-        values![&key.id, &key.name, &key.tenant, &key.subject, &key.scopes, &key.hash, &key.prefix, origin],
+        "INSERT INTO api_keys (id, name, tenant, subject, scopes, hash, prefix, origin, allowed, effects, expires_at,
+             created_by, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now_ms()) ON CONFLICT (hash) DO NOTHING",
+        values![
+            &key.id,
+            &key.name,
+            &key.tenant,
+            &key.subject,
+            &key.scopes,
+            &key.hash,
+            &key.prefix,
+            origin,
+            &key.allow,
+            &key.effects,
+            key.expires_at,
+            by.actor(),
+        ],
     )?;
+    if added > 0 {
+        audit::note(connection, by, AuditAction::KeyCreated, &key.id.0, &key.tenant, &key.name)?;
+    }
     Ok(added > 0)
 }
 
-fn adopt(connection: &mut dyn Connection, key: &NewApiKey) -> Result<KeyAdoption, StoreError> {
+fn adopt(connection: &mut dyn Connection, by: &Acting, key: &NewApiKey) -> Result<KeyAdoption, StoreError> {
     connection.lock(LOCK)?;
     let previous = by_hash(connection, &key.hash)?;
     if let Some(previous) = &previous {
@@ -152,7 +208,7 @@ fn adopt(connection: &mut dyn Connection, key: &NewApiKey) -> Result<KeyAdoption
         }
         Some(_) => {}
         None => {
-            insert_key(connection, key, KeyOrigin::Environment)?;
+            insert_key(connection, by, key, KeyOrigin::Environment)?;
         }
     }
     Ok(KeyAdoption::Accepted)
@@ -164,7 +220,8 @@ fn by_hash(connection: &mut dyn Connection, hash: &KeyHash) -> Result<Option<Api
 
 fn select(condition: &str) -> String {
     format!(
-        "SELECT id, name, tenant, subject, scopes, hash, prefix, created_at, revoked_at, last_used_at
+        "SELECT id, name, tenant, subject, scopes, hash, prefix, allowed, effects, expires_at, created_by,
+             created_at, revoked_at, last_used_at
          FROM api_keys {condition}"
     )
 }

@@ -23,6 +23,7 @@ fn key(id: &str) -> NewApiKey {
         scopes: "operate integrate admin".to_owned(),
         hash: [id.as_bytes()[0]; 32],
         prefix: "cgw_test".into(),
+        ..NewApiKey::default()
     }
 }
 

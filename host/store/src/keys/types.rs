@@ -10,7 +10,7 @@ use crate::value::{FromRow, FromValue, Row, Value};
 pub type KeyHash = [u8; 32];
 
 /// Id of a key. It reveals nothing about the key.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct KeyId(pub String);
 
 impl fmt::Display for KeyId {
@@ -58,6 +58,15 @@ pub struct ApiKey {
     /// The first characters of the key, so that people recognise it. Empty if a person chose the
     /// key, because then these characters could help to guess it.
     pub prefix: String,
+    /// The connectors and operations that the key may call, as JSON. `None` if it may call all. The
+    /// store does not interpret it.
+    pub allow: Option<String>,
+    /// Names of the effects that operations may have, separated by spaces. `None` for all.
+    pub effects: Option<String>,
+    /// Time from which the gateway refuses the key. `None` if it never expires.
+    pub expires_at: Option<SystemTime>,
+    /// Who made the key, as the audit names it. Empty for keys of earlier versions.
+    pub created_by: String,
     /// Time at which the key was stored.
     pub created_at: SystemTime,
     /// Time at which the key was revoked. The gateway accepts only keys with `None`.
@@ -67,7 +76,7 @@ pub struct ApiKey {
 }
 
 /// A key to store. The fields are those of [`ApiKey`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct NewApiKey {
     /// See [`ApiKey::id`].
     pub id: KeyId,
@@ -83,6 +92,12 @@ pub struct NewApiKey {
     pub hash: KeyHash,
     /// See [`ApiKey::prefix`].
     pub prefix: String,
+    /// See [`ApiKey::allow`].
+    pub allow: Option<String>,
+    /// See [`ApiKey::effects`].
+    pub effects: Option<String>,
+    /// See [`ApiKey::expires_at`].
+    pub expires_at: Option<SystemTime>,
 }
 
 /// The result of revoking a key.
@@ -135,6 +150,10 @@ impl FromRow for ApiKey {
             scopes: row.read()?,
             hash: row.read()?,
             prefix: row.read()?,
+            allow: row.read()?,
+            effects: row.read()?,
+            expires_at: row.read()?,
+            created_by: row.read()?,
             created_at: row.read()?,
             revoked_at: row.read()?,
             last_used_at: row.read()?,

@@ -2,9 +2,9 @@
 
 use super::{FoundGrant, PendingGrant};
 use crate::connection::{Connection, Durability};
-use crate::integrations::upsert_integration;
+use crate::integrations::{note, upsert_integration};
 use crate::value::{FromRow, Row, values};
-use crate::{AuthType, Details, Holder, Integration, NewDelivery, Sealed, StateHash, Store, StoreError};
+use crate::{Acting, AuditAction, Connected, Holder, Integration, NewDelivery, Sealed, StateHash, Store, StoreError};
 
 /// The columns of a [`PendingGrant`], in the order in which they are read.
 const COLUMNS: &str = "hash, tenant, subject, connector, user_identifier, data_key, secret, expires_at";
@@ -54,19 +54,21 @@ impl Store {
     pub async fn confirm_grant(
         &self,
         grant: PendingGrant,
-        auth_type: AuthType,
-        details: Details,
+        connected: Connected,
         deliveries: Vec<NewDelivery>,
         replaced: Option<PendingGrant>,
     ) -> Result<Option<Integration>, StoreError> {
+        let by = Acting::current();
         self.write(Durability::PowerLoss, move |connection| {
             let deleted = connection.execute("DELETE FROM pending_grants WHERE hash = $1", values![&grant.hash])?;
             if deleted == 0 {
                 return Ok(None);
             }
             replaced.iter().try_for_each(|replaced| insert_grant(connection, replaced))?;
-            upsert_integration(connection, &grant.holder, &grant.user_identifier, auth_type, &details, &deliveries)
-                .map(Some)
+            let integration =
+                upsert_integration(connection, &grant.holder, &grant.user_identifier, &connected, &deliveries)?;
+            note(connection, &by, AuditAction::IntegrationConfirmed, &integration)?;
+            Ok(Some(integration))
         })
         .await
     }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use super::*;
 use crate::testing::{Site, data_key, details, holder, on_every_database, sealed};
 use crate::time::{from_millis, to_millis};
-use crate::{AuthType, Holder};
+use crate::{AuthType, Connected, Holder};
 
 on_every_database!(
     a_grant_is_confirmed_once_and_becomes_an_integration,
@@ -26,6 +26,10 @@ async fn pending(site: &Site) -> PendingGrant {
     grant
 }
 
+fn connected() -> Connected {
+    Connected { auth_type: AuthType::OAuth2, details: details(), labels: None }
+}
+
 async fn look_up(site: &Site, holder: &Holder, user_identifier: &str) -> FoundGrant {
     site.store.pending_grant(holder, user_identifier, &[7; 32]).await.unwrap()
 }
@@ -36,8 +40,8 @@ async fn a_grant_is_confirmed_once_and_becomes_an_integration(site: Site) {
     assert!(site.store.integrations_of(&holder()).await.unwrap().is_empty());
     let other = site.open_again().await;
     let (one, two) = tokio::join!(
-        site.store.confirm_grant(grant.clone(), AuthType::OAuth2, details(), Vec::new(), None),
-        other.confirm_grant(grant.clone(), AuthType::OAuth2, details(), Vec::new(), None),
+        site.store.confirm_grant(grant.clone(), connected(), Vec::new(), None),
+        other.confirm_grant(grant.clone(), connected(), Vec::new(), None),
     );
     let confirmed: Vec<_> = [one.unwrap(), two.unwrap()].into_iter().flatten().collect();
     assert_eq!(site.store.integrations_of(&holder()).await.unwrap(), confirmed);

@@ -23,6 +23,10 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0007_former_grants.sql"),
     include_str!("../migrations/postgres/0008_connector_changes.sql"),
     include_str!("../migrations/postgres/0009_sealed_storage.sql"),
+    include_str!("../migrations/postgres/0020_audit.sql"),
+    include_str!("../migrations/postgres/0021_key_limits.sql"),
+    include_str!("../migrations/postgres/0022_labels.sql"),
+    include_str!("../migrations/postgres/0023_operator_lists.sql"),
 ];
 
 /// Runs the missing migrations.

@@ -13,6 +13,7 @@ fn key(number: u8) -> NewApiKey {
         scopes: "operate".to_owned(),
         hash: [number; 32],
         prefix: "cgw_test".into(),
+        ..NewApiKey::default()
     }
 }
 

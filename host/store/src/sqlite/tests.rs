@@ -24,6 +24,7 @@ fn key(number: u32) -> NewApiKey {
         scopes: "operate".to_owned(),
         hash,
         prefix: "cgw_test".into(),
+        ..NewApiKey::default()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::WebhookSecret;
+use crate::audit::{self, Acting, AuditAction};
 use crate::connection::Durability;
 use crate::time::millis;
 use crate::value::{FromRow, Row, values};
@@ -24,8 +25,9 @@ impl Store {
         secret: Sealed,
         overlap: Duration,
     ) -> Result<WebhookSecret, StoreError> {
-        let (tenant, id) = (tenant.to_owned(), id.to_owned());
+        let (tenant, id, by) = (tenant.to_owned(), id.to_owned(), Acting::current());
         self.write(Durability::PowerLoss, move |connection| {
+            audit::note(connection, &by, AuditAction::WebhookSecretCreated, &id, &tenant, "")?;
             // Without the lock, two calls at the same time could each leave a current secret.
             connection.lock(&format!("webhook secrets\0{tenant}"))?;
             connection.execute(
@@ -71,13 +73,16 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn delete_webhook_secret(&self, tenant: &str, id: &str) -> Result<bool, StoreError> {
-        let (tenant, id) = (tenant.to_owned(), id.to_owned());
+        let (tenant, id, by) = (tenant.to_owned(), id.to_owned(), Acting::current());
         self.write(Durability::PowerLoss, move |connection| {
             let deleted = connection.execute(
                 "DELETE FROM webhook_secrets
                  WHERE tenant = $1 AND id = $2 AND (expires_at IS NULL OR expires_at > now_ms())",
                 values![&tenant, &id],
             )?;
+            if deleted > 0 {
+                audit::note(connection, &by, AuditAction::WebhookSecretDeleted, &id, &tenant, "")?;
+            }
             Ok(deleted > 0)
         })
         .await

@@ -14,6 +14,7 @@ async fn a_token_identifies_its_subject_with_the_tenant_and_scopes_of_the_settin
         subject: Some("ann".to_owned()),
         key_id: None,
         scopes: [Scope::Operate, Scope::Integrate].into_iter().collect(),
+        limits: None,
     };
     assert_eq!(caller, expected);
     assert!(caller.require(Scope::Admin).is_err());

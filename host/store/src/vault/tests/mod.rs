@@ -92,6 +92,7 @@ impl Machine {
             confirms: false,
             callback_url: "https://app.example.com".into(),
             redirect_uri: "https://gateway.example.com".into(),
+            labels: None,
             verifier: Some(verifier),
             expires_at: std::time::SystemTime::now() + Duration::from_secs(600),
         };

@@ -1,0 +1,100 @@
+//! The operator's lists with a million rows, on SQLite and, if `tests/postgres.sh` started a
+//! server, on PostgreSQL.
+
+use std::time::Instant;
+
+use support::{Client, Setup, Store};
+
+use crate::settings::{Outcome, Settings};
+use crate::table::{Figure, Goal, Unit};
+
+/// The longest time for a page, in seconds.
+const GOAL: f64 = 0.05;
+
+/// Queries of the lists. Each has a filter that an operator uses.
+const QUERIES: [&str; 8] = [
+    "integrations?limit=200",
+    "integrations?tenant=t7&limit=200",
+    "integrations?user_identifier=user500000",
+    "integrations?status=expired&limit=200",
+    "integrations?overdue=true&limit=200",
+    "integrations?connector=none",
+    "audit?limit=200",
+    "audit?tenant=t7&action=key.created&limit=200",
+];
+
+/// Measures the section.
+pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
+    let rows = settings.pick(1_000_000, 20_000);
+    let mut figures = of_store(Store::Sqlite, "SQLite", rows)?;
+    if std::env::var_os("TEST_POSTGRES_URL").is_some() {
+        figures.extend(of_store(Store::postgres(), "PostgreSQL", rows)?);
+    }
+    Ok(figures)
+}
+
+fn of_store(store: Store, name: &str, rows: u32) -> Outcome<Vec<Figure>> {
+    let gateway = Setup::new().on(&store).start();
+    fill(&store, &gateway.home().data().join("gateway.db"), rows)?;
+    let client = gateway.client();
+    let mut worst = (0.0, "");
+    for query in QUERIES {
+        let time = page_time(&client, query)?;
+        if time > worst.0 {
+            worst = (time, query);
+        }
+    }
+    let (time, query) = worst;
+    Ok(vec![
+        Figure::new(format!("operator's lists, {rows} rows, {name}: slowest page ({query})"), Unit::Seconds, time)
+            .goal(Goal::AtMost(GOAL)),
+    ])
+}
+
+/// The median time of a page, also of the second one.
+fn page_time(client: &Client, query: &str) -> Outcome<f64> {
+    let mut times = Vec::new();
+    let mut path = format!("/admin/{query}");
+    for _ in 0..11 {
+        let began = Instant::now();
+        let page = client.get(&path).ok();
+        times.push(began.elapsed().as_secs_f64());
+        if let Some(cursor) = page["next_cursor"].as_str() {
+            path = format!("/admin/{query}&cursor={cursor}");
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().ok_or_else(|| "nothing was measured".into())
+}
+
+/// Adds accounts of 100 tenants, a few of them expired or overdue, and entries of the audit.
+fn fill(store: &Store, file: &std::path::Path, rows: u32) -> Outcome<()> {
+    let numbers =
+        format!("WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {rows})");
+    let integrations = format!(
+        "{numbers} INSERT INTO integrations (id, tenant, subject, connector, user_identifier, auth_type, created_at, updated_at,
+             status, scopes, expires_at, next_refresh_at)
+         SELECT 'int_' || n, 't' || (n % 100), 's' || (n % 1000), 'mail', 'user' || n, 'oauth2', n, n,
+             CASE WHEN n % 1000 = 0 THEN 'expired' ELSE 'active' END, '[]', 4000000000000,
+             CASE WHEN n % 1000 = 1 THEN 1 ELSE 4000000000000 END
+         FROM numbers"
+    );
+    let audit = format!(
+        "{numbers} INSERT INTO audit (at, actor, action, target, tenant, request_id, detail)
+         SELECT 4000000000000 + n, 'key_' || (n % 50), CASE WHEN n % 3 = 0 THEN 'key.created' ELSE 'key.revoked' END,
+             'x' || n, 't' || (n % 100), '', ''
+         FROM numbers"
+    );
+    match store {
+        Store::Sqlite => {
+            let connection = rusqlite::Connection::open(file)?;
+            connection.execute_batch(&format!("PRAGMA busy_timeout = 60000; {integrations}; {audit};"))?;
+        }
+        Store::Postgres(database) => {
+            for statement in [&*integrations, &*audit, "ANALYZE"] {
+                database.sql(statement);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! The commands `integrations …`, `jobs …` and `audit`, and their options.
+
+use authoring::options::{GatewayArguments, ListArguments};
+use clap::{Args, Subcommand};
+
+/// The commands `integrations …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum IntegrationsCommand {
+    /// List accounts of all tenants, the newest first
+    List(ListIntegrationsArguments),
+    /// Show one account
+    Show(OneArguments),
+    /// Refresh the tokens of an account now
+    Renew(OneArguments),
+    /// Revoke the access at the service if possible, and delete the account in any case
+    Remove(OneArguments),
+}
+
+/// The commands `jobs …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum JobsCommand {
+    /// List jobs of all tenants, the newest first
+    List(ListJobsArguments),
+    /// Show one job
+    Show(OneArguments),
+    /// Cancel a job
+    Cancel(OneArguments),
+}
+
+/// The options of `integrations list`.
+#[derive(Clone, Debug, Args)]
+pub struct ListIntegrationsArguments {
+    /// Only accounts of this tenant
+    #[arg(long)]
+    pub tenant: Option<String>,
+    /// Only accounts of this user
+    #[arg(long)]
+    pub subject: Option<String>,
+    /// Only accounts of this connector
+    #[arg(long)]
+    pub connector: Option<String>,
+    /// Only accounts in this status
+    #[arg(long, value_parser = ["active", "expired", "revoked"])]
+    pub status: Option<String>,
+    /// Only accounts with this name
+    #[arg(long, value_name = "NAME")]
+    pub user_identifier: Option<String>,
+    /// Only accounts whose tokens should have been refreshed a minute ago or earlier
+    #[arg(long)]
+    pub overdue: bool,
+    #[command(flatten)]
+    pub page: PageArguments,
+}
+
+/// The options of `jobs list`.
+#[derive(Clone, Debug, Args)]
+pub struct ListJobsArguments {
+    /// Only jobs in this state
+    #[arg(long, value_parser = ["pending", "running", "succeeded", "failed"])]
+    pub status: Option<String>,
+    /// Only jobs of this tenant
+    #[arg(long)]
+    pub tenant: Option<String>,
+    #[command(flatten)]
+    pub page: PageArguments,
+}
+
+/// The options of `audit`.
+#[derive(Clone, Debug, Args)]
+pub struct AuditArguments {
+    /// Only changes by this actor, such as the id of a key
+    #[arg(long)]
+    pub actor: Option<String>,
+    /// Only changes of this kind, such as key.created
+    #[arg(long, value_parser = store::AUDIT_ACTIONS.to_vec())]
+    pub action: Option<String>,
+    /// Only changes that belong to this tenant
+    #[arg(long)]
+    pub tenant: Option<String>,
+    /// Only changes of the thing with this id
+    #[arg(long)]
+    pub target: Option<String>,
+    /// Only changes from this time on, such as 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub since: Option<String>,
+    /// Only changes before this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub until: Option<String>,
+    #[command(flatten)]
+    pub page: PageArguments,
+}
+
+/// The options of a long list.
+#[derive(Clone, Debug, Args)]
+pub struct PageArguments {
+    /// The most entries to print
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+    #[command(flatten)]
+    pub list: ListArguments,
+    #[command(flatten)]
+    pub gateway: GatewayArguments,
+}
+
+/// The options of a command about one thing.
+#[derive(Clone, Debug, Args)]
+pub struct OneArguments {
+    /// The id
+    pub id: String,
+    #[command(flatten)]
+    pub list: ListArguments,
+    #[command(flatten)]
+    pub gateway: GatewayArguments,
+}
+
+fn time(text: &str) -> Result<String, String> {
+    humantime::parse_rfc3339(text)
+        .map(|_| text.to_owned())
+        .map_err(|_| "it must be a time in UTC, such as 2026-01-31T12:00:00Z".to_owned())
+}

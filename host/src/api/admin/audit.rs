@@ -1,0 +1,78 @@
+//! GET /admin/audit: every change by a person, a key or a file.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hyper::Response;
+use serde_json::json;
+
+use super::page;
+use crate::api::answer::private_answer;
+use crate::api::records::{AuditEntryRecord, AuditPageRecord};
+use crate::api::route::HttpCall;
+use crate::body::Body;
+use crate::problem::{Problem, read_query, store_problem};
+use contract::words::most_alike;
+use store::{AUDIT_ACTIONS, AuditFilter};
+
+/// Answers with a page, the newest entry first.
+pub(in crate::api) async fn list_audit(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let filter = parse_query(call.head.uri.query().unwrap_or_default())?;
+    let limit = filter.limit;
+    // One more than the requested number shows if there is another page.
+    let found = call.gateway.store.audit(AuditFilter { limit: limit + 1, ..filter }).await;
+    let mut found = found.map_err(|error| store_problem(&error, "The audit cannot be read now; try again."))?;
+    let next_cursor = page::next_cursor(&mut found, limit, |entry| (millis(entry.at), entry.number));
+    let entries = found.into_iter().map(AuditEntryRecord::from).collect();
+    Ok(private_answer(&json!(AuditPageRecord { entries, next_cursor })))
+}
+
+fn millis(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis().try_into().unwrap_or(u64::MAX)
+}
+
+fn parse_query(query: &str) -> Result<AuditFilter, Problem> {
+    let mut filter = AuditFilter { limit: page::DEFAULT_LIMIT, ..AuditFilter::default() };
+    read_query(query, |name, value| {
+        match name {
+            "limit" => filter.limit = page::limit(value)?,
+            "cursor" => {
+                let (at, number): (u64, i64) = page::cursor(value)?;
+                filter.before = UNIX_EPOCH.checked_add(Duration::from_millis(at)).map(|at| (at, number));
+            }
+            "actor" => filter.actor = Some(value.to_owned()),
+            "action" => filter.action = Some(known_action(value)?.to_owned()),
+            "tenant" => filter.tenant = Some(value.to_owned()),
+            "target" => filter.target = Some(value.to_owned()),
+            "since" => filter.since = Some(page::time(value)?),
+            "until" => filter.until = Some(page::time(value)?),
+            _ => return Err(page::unknown(&["actor", "action", "tenant", "target", "since", "until"])),
+        }
+        Ok(())
+    })?;
+    Ok(filter)
+}
+
+fn known_action(value: &str) -> Result<&'static str, String> {
+    if let Some(known) = AUDIT_ACTIONS.iter().find(|known| **known == value) {
+        return Ok(known);
+    }
+    let nearest = most_alike(value, AUDIT_ACTIONS.iter().copied());
+    let nearest = nearest.map(|name| format!(" Did you mean `{name}`?")).unwrap_or_default();
+    Err(format!("There is no such action.{nearest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mistake_of_a_query_is_told() {
+        let query = "actor=key_1&action=key.create&since=x&limit=0&cursor=?&who=me";
+        let document = parse_query(query).unwrap_err().document("");
+        let pointers: Vec<_> = document["errors"].as_array().unwrap().iter().map(|error| &error["pointer"]).collect();
+        assert_eq!(pointers, ["/action", "/since", "/limit", "/cursor", "/who"]);
+        assert!(document.to_string().contains("Did you mean `key.created`?"), "{document}");
+        let filter = parse_query("action=key.created&until=2026-01-31T12:00:00Z&target=key_1").unwrap();
+        assert!(filter.until.is_some() && filter.target.as_deref() == Some("key_1"));
+    }
+}

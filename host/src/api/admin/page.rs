@@ -1,0 +1,81 @@
+//! The queries of the operator's lists: `limit`, `cursor` and filters.
+
+use std::time::SystemTime;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Entries in a page, if the caller does not say how many.
+pub(super) const DEFAULT_LIMIT: u32 = 50;
+
+/// The most entries in a page.
+const MAX_LIMIT: u32 = 200;
+
+/// The parameter `limit`.
+pub(super) fn limit(value: &str) -> Result<u32, String> {
+    let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
+    limit.ok_or_else(|| format!("Must be a whole number from 1 to {MAX_LIMIT}."))
+}
+
+/// The parameter `cursor`: the place of the last entry of the previous page.
+pub(super) fn cursor<T: DeserializeOwned>(value: &str) -> Result<T, String> {
+    let bytes = URL_SAFE_NO_PAD.decode(value).ok();
+    let place = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    place.ok_or_else(|| "Must be the `next_cursor` of the previous page.".to_owned())
+}
+
+/// A parameter that is a time.
+pub(super) fn time(value: &str) -> Result<SystemTime, String> {
+    humantime::parse_rfc3339(value)
+        .map_err(|_| "Must be a time in UTC as in RFC 3339, such as 2026-01-31T12:00:00Z.".to_owned())
+}
+
+/// A parameter whose value is one of some names.
+pub(super) fn one_of<T: Copy>(value: &str, known: &[T], name: impl Fn(T) -> &'static str) -> Result<T, String> {
+    known.iter().copied().find(|known| name(*known) == value).ok_or_else(|| {
+        let names: Vec<_> = known.iter().map(|known| name(*known)).collect();
+        format!("Must be one of {}.", names.join(", "))
+    })
+}
+
+/// The parameter of a list that has no such parameter.
+pub(super) fn unknown(known: &[&str]) -> String {
+    let names: Vec<_> = ["limit", "cursor"].iter().chain(known).map(|name| format!("`{name}`")).collect();
+    format!("This list has the parameters {}.", names.join(", "))
+}
+
+/// Takes the entry after the last one of a page off, which shows if there is a next page. Returns
+/// the cursor of that page.
+pub(super) fn next_cursor<T, P: Serialize>(found: &mut Vec<T>, limit: u32, place: impl Fn(&T) -> P) -> Option<String> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+    let last = found.last().filter(|_| has_more)?;
+    serde_json::to_vec(&place(last)).ok().map(|place| URL_SAFE_NO_PAD.encode(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_the_place_of_the_last_entry_of_a_page() {
+        let mut found = vec![1, 2, 3];
+        let next = next_cursor(&mut found, 2, |number| (*number, "x")).unwrap();
+        assert_eq!((found, cursor::<(u32, String)>(&next)), (vec![1, 2], Ok((2, "x".to_owned()))));
+        assert_eq!(next_cursor(&mut vec![1, 2], 2, |number| *number), None);
+        assert!(cursor::<u32>(&next).is_err() && cursor::<u32>("?").is_err());
+    }
+
+    #[test]
+    fn limits_and_times_are_checked() {
+        assert_eq!((limit("1"), limit("200")), (Ok(1), Ok(200)));
+        for wrong in ["0", "201", "", "-1", "x"] {
+            assert!(limit(wrong).is_err(), "{wrong}");
+        }
+        assert!(time("2026-01-31T12:00:00.123Z").is_ok());
+        assert!(time("2026-01-31").is_err() && time("yesterday").is_err());
+    }
+}

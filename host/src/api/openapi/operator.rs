@@ -1,0 +1,133 @@
+//! The operator's routes of keys, integrations and jobs of all tenants, and of the audit.
+
+use serde_json::{Value, json};
+
+use super::components::parameter_references;
+use super::gateway::{describe_answer, with_problems};
+use super::problems::{OF_SERVICE, headers};
+use super::schemas::reference;
+use store::AUDIT_ACTIONS;
+
+/// Members of GET /admin/audit.
+pub(in crate::api) fn describe_audit() -> Value {
+    let time = json!({"type": "string", "format": "date-time"});
+    list(
+        "Entries. The gateway keeps them for `audit.keep_days`, and never changes them.",
+        "AuditPage",
+        vec![
+            filter("actor", json!({"type": "string"}), "Only changes by this actor."),
+            filter("action", json!({"type": "string", "enum": AUDIT_ACTIONS}), "Only changes of this kind."),
+            filter("tenant", json!({"type": "string"}), "Only changes that belong to this tenant."),
+            filter("target", json!({"type": "string"}), "Only changes of the thing with this id."),
+            filter("since", time.clone(), "Only changes from this time on."),
+            filter("until", time, "Only changes before this time."),
+        ],
+    )
+}
+
+/// Members of GET /admin/keys.
+pub(in crate::api) fn describe_keys() -> Value {
+    list("Keys, without the keys themselves.", "KeyPage", Vec::new())
+}
+
+/// Members of POST /admin/keys.
+pub(in crate::api) fn describe_new_key() -> Value {
+    let mut members = describe_answer("The key.", reference("CreatedKey"));
+    let created = members["responses"]["200"].take();
+    members["responses"] = json!({"201": created});
+    members["responses"]["201"]["headers"] =
+        headers([("X-Request-Id", "RequestId"), ("Idempotent-Replayed", "IdempotentReplayed")]);
+    members["parameters"] = parameter_references(&["IdempotencyKey"]);
+    members["requestBody"] = json!({"required": true, "content": {"application/json": {
+        "schema": reference("NewKey"),
+        "example": {"name": "reports", "scopes": ["operate"], "effects": ["read"]},
+    }}});
+    with_problems(members, &["409"])
+}
+
+/// Members of GET /admin/keys/{key_id}.
+pub(in crate::api) fn describe_key() -> Value {
+    describe_answer("The key, without the key itself.", reference("Key"))
+}
+
+/// Members of DELETE /admin/keys/{key_id}.
+pub(in crate::api) fn describe_revoked_key() -> Value {
+    describe_answer("The key is revoked, perhaps since earlier.", reference("KeyRevoked"))
+}
+
+/// Members of GET /admin/integrations.
+pub(in crate::api) fn describe_integrations() -> Value {
+    let text = || json!({"type": "string"});
+    list(
+        "Accounts.",
+        "AnyIntegrationPage",
+        vec![
+            filter("tenant", text(), "Only accounts of this tenant."),
+            filter("subject", text(), "Only accounts of this user. Empty for those of tenants themselves."),
+            filter("connector", text(), "Only accounts of this connector."),
+            filter("status", reference("IntegrationStatus"), "Only accounts in this status."),
+            filter("user_identifier", text(), "Only accounts with this name."),
+            filter(
+                "overdue",
+                json!({"type": "boolean", "enum": [true]}),
+                "Only accounts whose tokens should have been refreshed a minute ago or earlier.",
+            ),
+        ],
+    )
+}
+
+/// Members of GET /admin/integrations/{integration_id}.
+pub(in crate::api) fn describe_integration() -> Value {
+    describe_answer("The account.", reference("AnyIntegration"))
+}
+
+/// Members of DELETE /admin/integrations/{integration_id}.
+pub(in crate::api) fn describe_removed_integration() -> Value {
+    describe_answer("The integration is deleted.", reference("IntegrationDeleted"))
+}
+
+/// Members of POST /admin/integrations/{integration_id}/renew.
+pub(in crate::api) fn describe_renewed_integration() -> Value {
+    with_problems(
+        describe_answer("The account, with new tokens.", reference("AnyIntegration")),
+        &["409", "424", OF_SERVICE, "502", "504"],
+    )
+}
+
+/// Members of GET /admin/jobs.
+pub(in crate::api) fn describe_jobs() -> Value {
+    list(
+        "Jobs.",
+        "AnyJobPage",
+        vec![
+            filter("status", reference("JobStatus"), "Only jobs in this state."),
+            filter("tenant", json!({"type": "string"}), "Only jobs of this tenant."),
+        ],
+    )
+}
+
+/// Members of GET /admin/jobs/{job_id}.
+pub(in crate::api) fn describe_job() -> Value {
+    describe_answer("The job.", reference("AnyJob"))
+}
+
+/// Members of DELETE /admin/jobs/{job_id}.
+pub(in crate::api) fn describe_cancelled_job() -> Value {
+    describe_answer("The job has ended, now or before.", reference("JobCancelled"))
+}
+
+/// Members of a list.
+fn list(description: &str, record: &str, filters: Vec<Value>) -> Value {
+    let mut members = describe_answer(description, reference(record));
+    let mut parameters = vec![
+        filter("limit", json!({"type": "integer", "minimum": 1, "maximum": 200, "default": 50}), "The size of a page."),
+        filter("cursor", json!({"type": "string"}), "The `next_cursor` of the previous page."),
+    ];
+    parameters.extend(filters);
+    members["parameters"] = parameters.into();
+    with_problems(members, &["422"])
+}
+
+fn filter(name: &str, schema: Value, description: &str) -> Value {
+    json!({"name": name, "in": "query", "schema": schema, "description": description})
+}

@@ -1,0 +1,167 @@
+//! The routes of keys, integrations and jobs of all tenants, and of the audit.
+
+use hyper::Method;
+
+use crate::api::admin;
+use crate::api::openapi::operator;
+use crate::api::route::{Description, Endpoint, Family, Handler, Route};
+use crate::auth::Scope::Admin;
+
+pub(super) static ROUTES: &[Route] = &[
+    Route {
+        path: "/admin/audit",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_audit(call))),
+            description: Some(Description {
+                id: "audit",
+                summary: "Changes by people, keys and files, the newest first.",
+                members: operator::describe_audit,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/keys",
+        family: Family::Admin,
+        methods: &[
+            Endpoint {
+                method: Method::GET,
+                takes_head: true,
+                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_keys(call))),
+                description: Some(Description {
+                    id: "keys.list",
+                    summary: "API keys, the newest first. Revoked ones are among them.",
+                    members: operator::describe_keys,
+                }),
+            },
+            Endpoint {
+                method: Method::POST,
+                takes_head: false,
+                handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::create_key(call, caller))),
+                description: Some(Description {
+                    id: "keys.create",
+                    summary: "Makes an API key, and shows it this once.",
+                    members: operator::describe_new_key,
+                }),
+            },
+        ],
+    },
+    Route {
+        path: "/admin/keys/{key_id}",
+        family: Family::Admin,
+        methods: &[
+            Endpoint {
+                method: Method::GET,
+                takes_head: true,
+                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_key(call))),
+                description: Some(Description {
+                    id: "keys.get",
+                    summary: "One API key.",
+                    members: operator::describe_key,
+                }),
+            },
+            Endpoint {
+                method: Method::DELETE,
+                takes_head: false,
+                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::revoke_key(call))),
+                description: Some(Description {
+                    id: "keys.revoke",
+                    summary: "Revokes an API key. Every gateway refuses it within two seconds.",
+                    members: operator::describe_revoked_key,
+                }),
+            },
+        ],
+    },
+    Route {
+        path: "/admin/integrations",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_integrations(call))),
+            description: Some(Description {
+                id: "integrations.list",
+                summary: "Accounts of all tenants, the newest first.",
+                members: operator::describe_integrations,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/integrations/{integration_id}",
+        family: Family::Admin,
+        methods: &[
+            Endpoint {
+                method: Method::GET,
+                takes_head: true,
+                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_integration(call))),
+                description: Some(Description {
+                    id: "integrations.get",
+                    summary: "One account.",
+                    members: operator::describe_integration,
+                }),
+            },
+            Endpoint {
+                method: Method::DELETE,
+                takes_head: false,
+                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::remove_integration(call))),
+                description: Some(Description {
+                    id: "integrations.remove",
+                    summary: "Revokes the access at the service if possible, and deletes the integration in any case.",
+                    members: operator::describe_removed_integration,
+                }),
+            },
+        ],
+    },
+    Route {
+        path: "/admin/integrations/{integration_id}/renew",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::POST,
+            takes_head: false,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::renew_integration(call))),
+            description: Some(Description {
+                id: "integrations.renew",
+                summary: "Refreshes the tokens of an account now.",
+                members: operator::describe_renewed_integration,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/jobs",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_jobs(call))),
+            description: Some(Description {
+                id: "jobs.list",
+                summary: "Jobs of all tenants, the newest first.",
+                members: operator::describe_jobs,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/jobs/{job_id}",
+        family: Family::Admin,
+        methods: &[
+            Endpoint {
+                method: Method::GET,
+                takes_head: true,
+                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_job(call))),
+                description: Some(Description { id: "jobs.get", summary: "One job.", members: operator::describe_job }),
+            },
+            Endpoint {
+                method: Method::DELETE,
+                takes_head: false,
+                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::cancel_job(call))),
+                description: Some(Description {
+                    id: "jobs.cancel",
+                    summary: "Cancels a job.",
+                    members: operator::describe_cancelled_job,
+                }),
+            },
+        ],
+    },
+];

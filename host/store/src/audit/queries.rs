@@ -1,0 +1,112 @@
+//! Adding, listing and deleting entries of the audit.
+
+use std::time::Duration;
+
+use super::{Acting, AuditAction, AuditEntry, AuditFilter};
+use crate::connection::{Connection, Durability};
+use crate::time::millis;
+use crate::value::values;
+use crate::{Store, StoreError};
+
+/// Entries that one transaction deletes, so that it does not delay other writes.
+const SWEEP_BATCH: u32 = 500;
+
+impl Store {
+    /// Adds an entry about a change that is not in the database.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn note_audit(
+        &self,
+        action: AuditAction,
+        target: &str,
+        tenant: &str,
+        detail: &str,
+    ) -> Result<(), StoreError> {
+        let by = Acting::current();
+        let [target, tenant, detail] = [target, tenant, detail].map(str::to_owned);
+        self.write(Durability::PowerLoss, move |connection| note(connection, &by, action, &target, &tenant, &detail))
+            .await
+    }
+
+    /// Returns a page of entries, the newest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn audit(&self, filter: AuditFilter) -> Result<Vec<AuditEntry>, StoreError> {
+        self.read(move |connection| {
+            let mut values = values![filter.limit].to_vec();
+            let mut conditions: Vec<String> = Vec::new();
+            let AuditFilter { actor, action, tenant, target, since, until, before, .. } = filter;
+            for (column, value) in [("actor", actor), ("action", action), ("tenant", tenant), ("target", target)] {
+                if let Some(value) = value {
+                    values.push(value.into());
+                    conditions.push(format!("{column} = ${}", values.len()));
+                }
+            }
+            for (comparison, value) in [("at >=", since), ("at <", until)] {
+                if let Some(value) = value {
+                    values.push(value.into());
+                    conditions.push(format!("{comparison} ${}", values.len()));
+                }
+            }
+            if let Some((at, number)) = before {
+                values.extend_from_slice(values![at, number]);
+                conditions.push(format!("(at, number) < (${}, ${})", values.len() - 1, values.len()));
+            }
+            let condition = match conditions.is_empty() {
+                true => String::new(),
+                false => format!("WHERE {}", conditions.join(" AND ")),
+            };
+            connection.all(
+                &format!(
+                    "SELECT number, at, actor, action, target, tenant, request_id, detail FROM audit {condition}
+                     ORDER BY at DESC, number DESC LIMIT $1"
+                ),
+                &values,
+            )
+        })
+        .await
+    }
+
+    /// Deletes the entries that are older than `keep`, and returns their number. The databases
+    /// refuse to delete entries of the last day.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn delete_old_audit(&self, keep: Duration) -> Result<u64, StoreError> {
+        let mut deleted = 0;
+        loop {
+            let batch = self
+                .write(Durability::ProcessKill, move |connection| {
+                    connection.execute(
+                        "DELETE FROM audit WHERE number IN
+                             (SELECT number FROM audit WHERE at < now_ms() - $1 ORDER BY at, number LIMIT $2)",
+                        values![millis(keep), SWEEP_BATCH],
+                    )
+                })
+                .await?;
+            deleted += batch;
+            if batch < u64::from(SWEEP_BATCH) {
+                return Ok(deleted);
+            }
+        }
+    }
+}
+
+/// Adds an entry in the transaction of its change.
+pub(crate) fn note(
+    connection: &mut dyn Connection,
+    by: &Acting,
+    action: AuditAction,
+    target: &str,
+    tenant: &str,
+    detail: &str,
+) -> Result<(), StoreError> {
+    connection.execute(
+        "INSERT INTO audit (at, actor, action, target, tenant, request_id, detail)
+         VALUES (now_ms(), $1, $2, $3, $4, $5, $6)",
+        values![by.actor(), action.name(), target, tenant, by.request_id(), detail],
+    )?;
+    Ok(())
+}

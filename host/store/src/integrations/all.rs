@@ -1,0 +1,152 @@
+//! The integrations of all tenants, for the operator.
+//!
+//! Every statement reads a page by an index, so that a page costs the same with any number of
+//! integrations.
+
+use std::time::SystemTime;
+
+use super::queries::select;
+use super::{AnyIntegrationFilter, Integration, Status};
+use crate::connection::Connection;
+use crate::value::{Value, values};
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Returns a page of the integrations of all tenants, the newest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn all_integrations(&self, filter: AnyIntegrationFilter) -> Result<Vec<Integration>, StoreError> {
+        self.read(move |connection| {
+            let status = filter.status;
+            match status {
+                None => page(connection, &filter, ""),
+                Some(Status::Expired) => {
+                    // Each of the two statements has an index. One statement with both conditions has
+                    // none. `status <> 'active'` is the condition of an index, and `status || ''` keeps
+                    // the databases from using an index that finds nearly all rows.
+                    let mut found = page(connection, &filter, "status = 'expired' AND status <> 'active'")?;
+                    let ended = "status || '' = 'active' AND next_refresh_at IS NULL AND expires_at IS NOT NULL
+                        AND expires_at <= now_ms()";
+                    found.extend(page(connection, &filter, ended)?);
+                    found.sort_by(|left, right| place(right).cmp(&place(left)));
+                    found.truncate(filter.limit as usize);
+                    Ok(found)
+                }
+                Some(Status::Active) => page(
+                    connection,
+                    &filter,
+                    "status = 'active' AND NOT (next_refresh_at IS NULL AND expires_at IS NOT NULL AND expires_at <= now_ms())",
+                ),
+                Some(Status::Revoked) => page(connection, &filter, "status = 'revoked' AND status <> 'active'"),
+            }
+        })
+        .await
+    }
+}
+
+fn place(integration: &Integration) -> (SystemTime, &str) {
+    (integration.created_at, &integration.id)
+}
+
+/// A page of the integrations for which `condition` holds.
+fn page(
+    connection: &mut dyn Connection,
+    filter: &AnyIntegrationFilter,
+    condition: &str,
+) -> Result<Vec<Integration>, StoreError> {
+    let mut values = values![filter.limit].to_vec();
+    let mut conditions: Vec<String> = Some(condition.to_owned()).filter(|text| !text.is_empty()).into_iter().collect();
+    let AnyIntegrationFilter { tenant, subject, connector, user_identifier, due_before, before, .. } = filter;
+    let equal =
+        [("tenant", tenant), ("subject", subject), ("connector", connector), ("user_identifier", user_identifier)];
+    for (column, value) in equal {
+        if let Some(value) = value {
+            conditions.push(format!("{column} = {}", parameter(&mut values, value.into())));
+        }
+    }
+    if let Some(due) = due_before {
+        let due = parameter(&mut values, (*due).into());
+        conditions.push(format!("status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <= {due}"));
+    }
+    if let Some((at, id)) = before {
+        let (at, id) = (parameter(&mut values, (*at).into()), parameter(&mut values, id.into()));
+        conditions.push(format!("(created_at, id) < ({at}, {id})"));
+    }
+    let condition = if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) };
+    connection.all(&select(&format!("{condition} ORDER BY created_at DESC, id DESC LIMIT $1")), &values)
+}
+
+/// Adds a parameter, and returns its name.
+fn parameter(values: &mut Vec<Value>, value: Value) -> String {
+    values.push(value);
+    format!("${}", values.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::testing::{Site, at_second, details, on_every_database};
+    use crate::{AuthType, Details, Holder};
+
+    on_every_database!(the_integrations_of_all_tenants_are_listed_in_pages_the_newest_first, the_list_has_filters,);
+
+    async fn connect(site: &Site, tenant: &str, user: &str, details: Details) -> String {
+        let holder = Holder { tenant: tenant.into(), subject: "ann".into(), connector: "calendar".into() };
+        let connected = site.store.connect_integration(&holder, user, AuthType::OAuth2, details, Vec::new(), None);
+        let id = connected.await.unwrap().id;
+        // Times of creation are in milliseconds.
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        id
+    }
+
+    async fn ids(site: &Site, filter: AnyIntegrationFilter) -> Vec<String> {
+        let found = site.store.all_integrations(AnyIntegrationFilter { limit: 10, ..filter }).await.unwrap();
+        found.into_iter().map(|integration| integration.id).collect()
+    }
+
+    async fn the_integrations_of_all_tenants_are_listed_in_pages_the_newest_first(site: Site) {
+        let mut made = Vec::new();
+        for number in 0..5 {
+            made.insert(0, connect(&site, &format!("t{}", number % 2), &format!("u{number}"), details()).await);
+        }
+        assert_eq!(ids(&site, AnyIntegrationFilter::default()).await, made);
+        let mut seen = Vec::new();
+        let mut before = None;
+        loop {
+            let filter = AnyIntegrationFilter { before: before.clone(), limit: 2, ..AnyIntegrationFilter::default() };
+            let page = site.store.all_integrations(filter).await.unwrap();
+            let Some(last) = page.last() else { break };
+            before = Some((last.created_at, last.id.clone()));
+            seen.extend(page.into_iter().map(|integration| integration.id));
+        }
+        assert_eq!(seen, made);
+        let of_one = AnyIntegrationFilter { tenant: Some("t1".into()), ..AnyIntegrationFilter::default() };
+        assert_eq!(ids(&site, of_one).await, [made[1].clone(), made[3].clone()]);
+    }
+
+    async fn the_list_has_filters(site: Site) {
+        let future = SystemTime::now() + Duration::from_secs(3600);
+        let good = Details { expires_at: Some(future), next_refresh_at: Some(future), ..details() };
+        let active = connect(&site, "t", "active", good.clone()).await;
+        let late = connect(&site, "t", "late", Details { next_refresh_at: Some(at_second(10)), ..good.clone() }).await;
+        let ended = connect(&site, "t", "ended", Details { next_refresh_at: None, ..details() }).await;
+        let expired = connect(&site, "t", "expired", Details { status: Status::Expired, ..good }).await;
+        let with = |status| AnyIntegrationFilter { status: Some(status), ..AnyIntegrationFilter::default() };
+        assert_eq!(ids(&site, with(Status::Active)).await, [late.clone(), active]);
+        assert_eq!(ids(&site, with(Status::Expired)).await, [expired, ended]);
+        assert!(ids(&site, with(Status::Revoked)).await.is_empty());
+        let overdue = AnyIntegrationFilter { due_before: Some(at_second(20)), ..AnyIntegrationFilter::default() };
+        assert_eq!(ids(&site, overdue).await, std::slice::from_ref(&late));
+        for filter in [
+            AnyIntegrationFilter { subject: Some("bob".into()), ..AnyIntegrationFilter::default() },
+            AnyIntegrationFilter { connector: Some("mail".into()), ..AnyIntegrationFilter::default() },
+        ] {
+            assert!(ids(&site, filter).await.is_empty());
+        }
+        let named = AnyIntegrationFilter { user_identifier: Some("late".into()), ..AnyIntegrationFilter::default() };
+        assert_eq!(ids(&site, named).await, [late]);
+    }
+}

@@ -1,0 +1,63 @@
+//! Labels: texts that callers gave integrations.
+
+use super::queries::{COLUMNS, note};
+use super::{Holder, Integration, Labels};
+use crate::audit::{Acting, AuditAction};
+use crate::connection::Durability;
+use crate::value::{Row, values};
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Sets the labels of an integration. Returns `None` and changes nothing if there is no such
+    /// integration.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn label_integration(
+        &self,
+        holder: &Holder,
+        user_identifier: &str,
+        labels: &Labels,
+    ) -> Result<Option<Integration>, StoreError> {
+        let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
+        let labels = text_of_labels(labels);
+        self.write(Durability::PowerLoss, move |connection| {
+            // The version stays, because it is the one of the details: a refresh that runs now must
+            // still store its tokens.
+            let labelled: Option<Integration> = connection.optional(
+                &format!(
+                    "UPDATE integrations SET labels = $1, updated_at = now_ms()
+                     WHERE tenant = $2 AND subject = $3 AND connector = $4 AND user_identifier = $5 RETURNING {COLUMNS}"
+                ),
+                values![&labels, &holder.tenant, &holder.subject, &holder.connector, &user_identifier],
+            )?;
+            if let Some(labelled) = &labelled {
+                note(connection, &by, AuditAction::IntegrationLabelled, labelled)?;
+            }
+            Ok(labelled)
+        })
+        .await
+    }
+}
+
+/// Labels as their column has them.
+pub(crate) fn text_of_labels(labels: &Labels) -> String {
+    let members: Vec<_> = labels.iter().map(|(name, value)| text_of_label(name, value)).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+/// One member of the column.
+pub(super) fn text_of_label(name: &str, value: &str) -> String {
+    format!("{}:{}", serde_json::Value::from(name), serde_json::Value::from(value))
+}
+
+/// Reads a column with labels. `NULL` counts as none.
+pub(crate) fn read_labels(row: &mut Row) -> Result<Labels, StoreError> {
+    Ok(read_optional_labels(row)?.unwrap_or_default())
+}
+
+/// Reads a column with labels, or `NULL`.
+pub(crate) fn read_optional_labels(row: &mut Row) -> Result<Option<Labels>, StoreError> {
+    let text: Option<String> = row.read()?;
+    text.map(|text| serde_json::from_str(&text).map_err(|_| StoreError::Unexpected("labels are not JSON"))).transpose()
+}

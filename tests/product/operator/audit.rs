@@ -1,0 +1,101 @@
+//! The audit: every change by a person, a key or a file.
+
+use serde_json::{Value, json};
+use support::{Dialect, OAuthProvider, Store, module};
+
+use super::{make_key, operating, pages, printed, run};
+use crate::integrations::{connect, gateway, on_each_store, path};
+
+on_each_store!(every_change_has_an_entry_with_its_actor, entries_are_filtered_and_paged);
+
+fn entries(client: &support::Client, query: &str) -> Vec<Value> {
+    client.get(&format!("/admin/audit?limit=200{query}")).ok()["entries"].as_array().unwrap().clone()
+}
+
+/// The actions of the entries, the oldest first.
+fn actions(client: &support::Client, query: &str) -> Vec<String> {
+    let text = |entry: &Value| entry["action"].as_str().unwrap().to_owned();
+    entries(client, query).iter().rev().map(text).collect()
+}
+
+fn every_change_has_an_entry_with_its_actor(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    client.post(&path("account", "ada"), json!({})).ok();
+    client.request("PATCH", &path("account", "ada")).json(&json!({"labels": {"team": "blue"}})).send().ok();
+    let id = entries(&client, "&action=integration.connected")[0]["target"].as_str().unwrap().to_owned();
+    client.request("POST", &format!("/admin/integrations/{id}/renew")).send().ok();
+    client.delete(&path("account", "ada")).ok();
+    let expected =
+        ["connected", "selected", "labelled", "renewed", "deleted"].map(|action| format!("integration.{action}"));
+    assert_eq!(actions(&client, &format!("&target={id}")), expected);
+    let own_key = entries(&client, "&action=integration.deleted")[0]["actor"].as_str().unwrap().to_owned();
+    assert!(own_key.starts_with("key_"), "{own_key}");
+    let connected = &entries(&client, "&action=integration.connected")[0];
+    assert_eq!((&connected["actor"], &connected["tenant"]), (&json!("user:default/"), &json!("default")));
+
+    let secret = client.post("/webhooks/secrets", json!({})).ok()["id"].as_str().unwrap().to_owned();
+    client.delete(&format!("/webhooks/secrets/{secret}")).ok();
+    assert_eq!(actions(&client, &format!("&target={secret}")), ["webhook_secret.created", "webhook_secret.deleted"]);
+
+    let (key, _) = make_key(&gateway, operating("one"));
+    gateway.home().run_ok(&["keys", "revoke", key["id"].as_str().unwrap()]);
+    let of_key = entries(&client, &format!("&target={}", key["id"].as_str().unwrap()));
+    assert_eq!((&of_key[1]["action"], &of_key[1]["actor"]), (&json!("key.created"), &json!(own_key)));
+    assert!(of_key[1]["request_id"].is_string() && of_key[0]["request_id"].is_null(), "{of_key:?}");
+    let person = of_key[0]["actor"].as_str().unwrap();
+    assert!(
+        of_key[0]["action"] == "key.revoked" && person.starts_with("person:") && person.contains('@'),
+        "{of_key:?}"
+    );
+
+    gateway.home().put("liar", &module::liar("version=1.0.0"));
+    gateway.wait_for_version("liar", "1.0.0");
+    client.delete("/admin/connectors/liar").ok();
+    let of_liar = entries(&client, "&target=liar");
+    let seen: Vec<_> = of_liar.iter().map(|entry| (&entry["action"], &entry["actor"])).collect();
+    let (added, removed, by_file) = (json!("connector.added"), json!("connector.removed"), json!("file:modules_dir"));
+    assert_eq!(seen, [(&removed, &json!(own_key)), (&added, &by_file)]);
+
+    // What failed has no entry.
+    let before = entries(&client, "").len();
+    client.delete(&path("account", "nobody")).problem(404, "unknown-integration");
+    client.delete("/admin/keys/key_none").problem(404, "unknown-key");
+    client.post("/admin/keys", json!({"name": ""})).violations();
+    assert_eq!(entries(&client, "").len(), before);
+    for secret in provider.secrets() {
+        assert!(!client.get("/admin/audit?limit=200").text().contains(&secret));
+    }
+}
+
+fn entries_are_filtered_and_paged(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let client = gateway.client();
+    for tenant in ["acme", "acme", "other"] {
+        make_key(&gateway, json!({"name": tenant, "tenant": tenant, "scopes": ["operate"]}));
+    }
+    let all = entries(&client, "");
+    assert_eq!(pages(&client, "/admin/audit", "entries"), all);
+    assert_eq!(entries(&client, "&tenant=acme&action=key.created").len(), 2);
+    let at = all[1]["at"].as_str().unwrap();
+    assert!(entries(&client, &format!("&since={at}")).len() >= 2);
+    assert!(entries(&client, &format!("&until={at}")).iter().all(|entry| entry["at"].as_str().unwrap() < at));
+    let wrong = client.request("GET", "/admin/audit?since=x&action=key.made&who=me&limit=201").send().violations();
+    assert_eq!(
+        wrong.iter().map(|(pointer, _)| &**pointer).collect::<Vec<_>>(),
+        ["/since", "/action", "/who", "/limit"]
+    );
+    assert!(wrong[1].1.contains("key.created") || wrong[1].1.contains("no such action"), "{wrong:?}");
+    let (_, operate) = make_key(&gateway, operating("operate"));
+    operate.get("/admin/audit").problem(403, "missing-scope");
+
+    let listed = printed(&gateway, &["audit", "--tenant", "acme", "--limit", "1"]);
+    assert_eq!(listed.as_array().unwrap()[..], entries(&client, "&tenant=acme")[..1]);
+    let local = gateway.home().run_ok(&["audit", "--tenant", "acme", "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&local).unwrap(), json!(entries(&client, "&tenant=acme")));
+    let table = run(&gateway, &["audit", "--action", "key.created"]).stdout;
+    assert!(table.starts_with("AT ") && table.contains("key.created"), "{table}");
+}

@@ -1,0 +1,125 @@
+//! Accounts of all tenants, for the operator.
+
+use serde_json::{Value, json};
+use support::{Dialect, Endpoint, OAuthProvider, Reply, Store};
+
+use super::{pages, printed, run};
+use crate::integrations::{client, connect, gateway, on_each_store, who};
+
+on_each_store!(
+    accounts_of_all_tenants_are_listed_with_filters,
+    an_account_is_shown_and_removed_as_its_user_would,
+    an_account_is_renewed_on_request,
+    a_renewal_that_fails_says_why_and_changes_no_token,
+);
+
+fn ids(client: &support::Client, query: &str) -> Vec<String> {
+    let page = client.get(&format!("/admin/integrations?{query}")).ok();
+    let id =
+        |found: &Value| format!("{}/{}", found["tenant"].as_str().unwrap(), found["user_identifier"].as_str().unwrap());
+    page["integrations"].as_array().unwrap().iter().map(id).collect()
+}
+
+fn accounts_of_all_tenants_are_listed_with_filters(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let operator = gateway.client();
+    for (tenant, subject, name) in [("acme", Some("ann"), "ada"), ("acme", None, "bob"), ("other", Some("ann"), "cyd")]
+    {
+        connect(&client(&gateway, tenant, subject, "integrate"), "account", name);
+    }
+    let all = ["other/cyd@example.com", "acme/bob@example.com", "acme/ada@example.com"];
+    assert_eq!(ids(&operator, ""), all);
+    assert_eq!(ids(&operator, "tenant=acme"), all[1..]);
+    assert_eq!(ids(&operator, "subject=ann"), [all[0], all[2]]);
+    assert_eq!(ids(&operator, "subject="), [all[1]]);
+    assert_eq!(ids(&operator, "user_identifier=bob%40example.com&status=active&connector=account"), [all[1]]);
+    for nothing in ["status=expired", "status=revoked", "overdue=true", "connector=mail", "tenant=none"] {
+        assert!(ids(&operator, nothing).is_empty(), "{nothing}");
+    }
+    assert_eq!(pages(&operator, "/admin/integrations", "integrations").len(), 3);
+    let page = operator.get("/admin/integrations").ok();
+    let last = &page["integrations"][2];
+    assert_eq!((&last["subject"], &last["labels"], &last["overdue"]), (&json!("ann"), &json!({}), &json!(false)));
+    assert_eq!((&last["last_error"], &page["integrations"][1]["subject"]), (&json!(null), &json!(null)));
+    let text = operator.get("/admin/integrations").text();
+    assert!(provider.secrets().iter().all(|secret| !text.contains(secret)));
+    operator.request("GET", "/admin/integrations?status=x&overdue=no&tenants=a&limit=0").send().violations();
+    client(&gateway, "acme", None, "integrate").get("/admin/integrations").problem(403, "missing-scope");
+    assert_eq!(printed(&gateway, &["integrations", "list", "--tenant", "other"]).as_array().unwrap().len(), 1);
+    let table = run(&gateway, &["integrations", "list"]).stdout;
+    assert!(table.starts_with("ID ") && table.contains("cyd@example.com"), "{table}");
+    let local = gateway.home().run(&["integrations", "list"]);
+    assert!(local.code == Some(1) && local.stderr.contains("--url"), "{}", local.stderr);
+}
+
+fn an_account_is_shown_and_removed_as_its_user_would(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let (operator, user) = (gateway.client(), client(&gateway, "acme", Some("ann"), "operate,integrate"));
+    connect(&user, "account", "ada");
+    who(&user).ok();
+    let listed = operator.get("/admin/integrations").ok()["integrations"][0].clone();
+    let id = listed["id"].as_str().unwrap();
+    assert_eq!(operator.get(&format!("/admin/integrations/{id}")).ok(), listed);
+    assert_eq!(printed(&gateway, &["integrations", "show", id]), listed);
+    let removed = operator.delete(&format!("/admin/integrations/{id}")).ok();
+    assert_eq!(removed, json!({"deleted": true, "revoked": true}));
+    who(&user).problem(424, "integration-required");
+    for (method, path) in [("GET", ""), ("DELETE", ""), ("POST", "/renew")] {
+        let path = format!("/admin/integrations/{id}{path}");
+        operator.request(method, &path).send().problem(404, "unknown-integration");
+    }
+}
+
+fn an_account_is_renewed_on_request(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let operator = gateway.client();
+    connect(&operator, "account", "ada");
+    let id = operator.get("/admin/integrations").ok()["integrations"][0]["id"].as_str().unwrap().to_owned();
+    let renewed = operator.request("POST", &format!("/admin/integrations/{id}/renew")).send().ok();
+    assert!(renewed["last_refreshed_at"].is_string(), "{renewed}");
+    assert_eq!(provider.count(Endpoint::Refresh), 1);
+    who(&operator).ok();
+    assert_eq!(run(&gateway, &["integrations", "renew", &id]).code, Some(0));
+    assert_eq!(provider.count(Endpoint::Refresh), 2);
+    assert_eq!(run(&gateway, &["integrations", "remove", &id]).code, Some(0));
+    assert!(operator.get("/admin/integrations").ok()["integrations"].as_array().unwrap().is_empty());
+}
+
+fn a_renewal_that_fails_says_why_and_changes_no_token(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let operator = gateway.client();
+    connect(&operator, "account", "ada");
+    let id = operator.get("/admin/integrations").ok()["integrations"][0]["id"].as_str().unwrap().to_owned();
+    let renew = || operator.request("POST", &format!("/admin/integrations/{id}/renew")).send();
+    provider.break_tokens(Reply::empty(503));
+    let problem = renew().problem(502, "token-refresh-failed");
+    assert!(problem["detail"].as_str().unwrap().contains("503"), "{problem}");
+    let shown = operator.get(&format!("/admin/integrations/{id}")).ok();
+    assert!(shown["last_error"].as_str().unwrap().contains("503") && shown["status"] == "active", "{shown}");
+    who(&operator).ok();
+    assert_eq!(run(&gateway, &["integrations", "renew", &id]).code, Some(1));
+    assert!(operator.get("/admin/audit?action=integration.renewed").ok()["entries"].as_array().unwrap().is_empty());
+    provider.repair();
+    assert_eq!(renew().ok()["last_error"], json!(null));
+    provider.withdraw();
+    for _ in 0..2 {
+        let problem = renew().problem(424, "reauthorization-required");
+        assert_eq!(problem["owner"], "user");
+    }
+    assert_eq!(ids(&operator, "status=expired"), ["default/ada@example.com"]);
+}
+
+#[test]
+fn an_account_without_a_refresh_token_has_nothing_to_renew() {
+    let provider = OAuthProvider::start(Dialect::github().without_refresh());
+    let gateway = gateway(&Store::Sqlite, &provider);
+    let operator = gateway.client();
+    connect(&operator, "account", "ada");
+    let id = operator.get("/admin/integrations").ok()["integrations"][0]["id"].as_str().unwrap().to_owned();
+    operator.request("POST", &format!("/admin/integrations/{id}/renew")).send().problem(409, "not-renewable");
+    who(&operator).ok();
+}
