@@ -187,6 +187,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     let mut signals = signals::Stop::new()?;
     let mut background = vec![
         tokio::spawn(registry::watch(Arc::clone(&registry))),
+        tokio::spawn(registry::follow_modules(Arc::clone(&registry))),
         tokio::spawn(registry::follow_grants(Arc::clone(&registry), store.grants_revision().await?)),
         tokio::spawn({
             let authenticator = Arc::clone(&authenticator);
@@ -264,7 +265,7 @@ async fn checkpoint(store: Store) {
 ///
 /// # Errors
 /// If the operator's settings for a connector are wrong.
-async fn connectors_loaded(registry: &Registry) -> Result<(), ServeError> {
+async fn connectors_loaded(registry: &Arc<Registry>) -> Result<(), ServeError> {
     registry.loaded().await;
     registry.check_settings()?;
     registry.warn_of_unused_settings();

@@ -189,7 +189,7 @@ fn last_swap(states: Vec<State>, digest: &str) -> Option<Swap> {
 }
 
 /// Returns `true` if the history already ends with the state after this change.
-fn is_known(connection: &mut dyn Connection, change: &NewChange) -> Result<bool, StoreError> {
+pub(crate) fn is_known(connection: &mut dyn Connection, change: &NewChange) -> Result<bool, StoreError> {
     let last: Option<(String, bool)> = connection.optional(
         "SELECT digest, installed FROM connector_changes WHERE connector = $1 ORDER BY number DESC LIMIT 1",
         values![&change.connector],
@@ -197,7 +197,8 @@ fn is_known(connection: &mut dyn Connection, change: &NewChange) -> Result<bool,
     Ok(last.is_some_and(|(digest, installed)| installed == change.installed && (!installed || digest == change.digest)))
 }
 
-fn insert_and_trim(connection: &mut dyn Connection, change: &NewChange) -> Result<(), StoreError> {
+/// Adds a change in a transaction, and deletes the oldest ones of its connector.
+pub(crate) fn insert_and_trim(connection: &mut dyn Connection, change: &NewChange) -> Result<(), StoreError> {
     let NewChange { connector, action, actor_kind, actor, version, digest, installed, detail } = change;
     connection.execute(
         &format!("INSERT INTO connector_changes ({COLUMNS}) VALUES (now_ms(), $1, $2, $3, $4, $5, $6, $7, $8)"),

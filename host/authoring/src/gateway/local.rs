@@ -52,11 +52,11 @@ impl Local {
     }
 
     pub(super) async fn remove(&self, id: &str) -> Result<(), ChangeError> {
-        self.registry.remove(id, &self.actor).await
+        self.registry.remove(id, None, &self.actor).await
     }
 
     pub(super) async fn rollback(&self, id: &str, to: Option<&str>) -> Result<InstalledRecord, ChangeError> {
-        let live = self.registry.rollback(id, to, &self.actor).await?;
+        let live = self.registry.rollback(id, to, None, &self.actor).await?;
         Ok(InstalledRecord::from(&*live))
     }
 

@@ -46,7 +46,13 @@ pub(super) async fn install_connector(call: HttpCall<'_>, caller: AuthorizedCall
     let by = actor_of(gateway, &caller).await?;
     let registry = Arc::clone(&gateway.registry);
     let installing = async move {
-        let word = Installation { grants: &grants, accepts, replaces_shipped, signature: signature.as_deref() };
+        let word = Installation {
+            grants: &grants,
+            accepts,
+            replaces_shipped,
+            signature: signature.as_deref(),
+            replaces: None,
+        };
         registry.install(module, word, &by).await
     };
     let installed = make_change(gateway, installing).await?;
@@ -67,7 +73,7 @@ fn signature_in_headers(headers: &HeaderMap) -> Result<Option<String>, Problem> 
 pub(super) async fn remove_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let connector = call.arguments.connector;
     let (registry, identifier, by) = change_context(&call, &caller).await?;
-    make_change(call.gateway, async move { registry.remove(&identifier, &by).await }).await?;
+    make_change(call.gateway, async move { registry.remove(&identifier, None, &by).await }).await?;
     Ok(json_answer(&json!(RemovedRecord { connector, removed: true })))
 }
 
@@ -88,7 +94,7 @@ pub(super) async fn roll_back_connector(
         }
     }
     let (registry, identifier, by) = change_context(&call, &caller).await?;
-    let rolling_back = async move { registry.rollback(&identifier, to.as_deref(), &by).await };
+    let rolling_back = async move { registry.rollback(&identifier, to.as_deref(), None, &by).await };
     let live = make_change(call.gateway, rolling_back).await?;
     Ok(json_answer(&json!(InstalledRecord::from(&*live))))
 }
@@ -256,6 +262,9 @@ fn change_problem(error: ChangeError) -> Problem {
         ChangeError::Shipped(_) | ChangeError::NeedsNoGrants(_) => problem::SHIPPED.with_detail(detail),
         ChangeError::InvalidHost(_) | ChangeError::UnnamedHost { .. } | ChangeError::NotGranted { .. } => {
             problem::BAD_REQUEST.with_detail(detail)
+        }
+        ChangeError::ChangedMeanwhile { generation, .. } => {
+            problem::CHANGED_MEANWHILE.with_detail(detail).with("generation", generation)
         }
         ChangeError::Io(_) => problem::INTERNAL.with_detail(detail),
         ChangeError::Store(error) => {

@@ -23,6 +23,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0007_former_grants.sql"),
     include_str!("../migrations/postgres/0008_connector_changes.sql"),
     include_str!("../migrations/postgres/0009_sealed_storage.sql"),
+    include_str!("../migrations/postgres/0010_modules.sql"),
 ];
 
 /// Runs the missing migrations.

@@ -22,6 +22,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0007_former_grants.sql"),
     include_str!("../migrations/sqlite/0008_connector_changes.sql"),
     include_str!("../migrations/sqlite/0009_sealed_storage.sql"),
+    include_str!("../migrations/sqlite/0010_modules.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.
