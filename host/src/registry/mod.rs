@@ -39,6 +39,7 @@
 //! What is kept:
 //!
 //! - [`service`]: the modules that all gateways on one database serve, with their generations
+//! - [`standings`]: what this gateway made of the modules of the service
 //! - [`record`]: the durable part of a live connector
 //! - [`origin`]: shipped or foreign
 //! - [`folders`]: the two folders of modules, and the operator's marks
@@ -87,6 +88,7 @@ mod rollback;
 mod scan;
 mod service;
 mod settings;
+mod standings;
 mod token_hosts;
 mod trust;
 mod unused_settings;

@@ -227,6 +227,7 @@ mod tests {
             connector: "one".to_owned(),
             generation,
             digest: Some("aa".to_owned()),
+            version: None,
             signature: None,
             replaces_shipped: false,
             changed_at: std::time::SystemTime::UNIX_EPOCH,

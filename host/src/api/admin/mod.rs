@@ -1,4 +1,8 @@
 //! The operator's routes: install, remove and roll back connectors, their grants and their history.
+//!
+//! - [`fleet`]: the gateways, and what each of them serves
+
+mod fleet;
 
 use std::sync::Arc;
 
@@ -9,12 +13,13 @@ use hyper::header::HeaderMap;
 use serde_json::json;
 use tracing::Instrument;
 
+pub(super) use self::fleet::{list_gateways, list_service_connectors};
+
 use super::answer::json_answer;
 use super::authorize::AuthorizedCaller;
 use super::body;
 use super::records::{
-    ChangeRecord, GrantRecord, GrantsRecord, HistoryRecord, InstalledRecord, RemovedRecord, VersionRecord,
-    VersionsRecord,
+    ChangeRecord, GrantRecord, GrantsRecord, HistoryRecord, RemovedRecord, VersionRecord, VersionsRecord,
 };
 use super::route::HttpCall;
 use crate::body::Body;
@@ -37,7 +42,9 @@ pub const SIGNATURE: &str = "X-Module-Signature";
 /// it take the place of a shipped connector.
 pub(super) async fn install_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, body, .. } = call;
-    let InstallQuery { grants, accepts, replaces_shipped } = parse_install_query(head.uri.query().unwrap_or_default())?;
+    let replaces = fleet::generation_in_headers(&head.headers)?;
+    let InstallQuery { grants, accepts, replaces_shipped, wait } =
+        parse_install_query(head.uri.query().unwrap_or_default())?;
     let limit_mb = gateway.config.compile.max_module_mb;
     let limit_mb = usize::try_from(limit_mb).unwrap_or(usize::MAX >> 20);
     let advice = "raise `compile.max_module_mb` if you trust the module";
@@ -46,17 +53,12 @@ pub(super) async fn install_connector(call: HttpCall<'_>, caller: AuthorizedCall
     let by = actor_of(gateway, &caller).await?;
     let registry = Arc::clone(&gateway.registry);
     let installing = async move {
-        let word = Installation {
-            grants: &grants,
-            accepts,
-            replaces_shipped,
-            signature: signature.as_deref(),
-            replaces: None,
-        };
+        let word =
+            Installation { grants: &grants, accepts, replaces_shipped, signature: signature.as_deref(), replaces };
         registry.install(module, word, &by).await
     };
     let installed = make_change(gateway, installing).await?;
-    Ok(json_answer(&json!(InstalledRecord::from(&*installed))))
+    Ok(json_answer(&json!(fleet::changed_record(gateway, &installed, wait).await?)))
 }
 
 /// The text of the module's signature, if the caller sends it.
@@ -72,9 +74,19 @@ fn signature_in_headers(headers: &HeaderMap) -> Result<Option<String>, Problem> 
 /// DELETE /admin/connectors/{connector}: calls in progress end on it.
 pub(super) async fn remove_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let connector = call.arguments.connector;
+    let replaces = fleet::generation_in_headers(&call.head.headers)?;
+    let mut wait = None;
+    problem::read_query(call.head.uri.query().unwrap_or_default(), |name, value| match name {
+        "wait" => fleet::parse_wait(value).map(|seconds| wait = Some(seconds)),
+        _ => Err("This route has the parameter `wait`.".to_owned()),
+    })?;
     let (registry, identifier, by) = change_context(&call, &caller).await?;
-    make_change(call.gateway, async move { registry.remove(&identifier, None, &by).await }).await?;
-    Ok(json_answer(&json!(RemovedRecord { connector, removed: true })))
+    make_change(call.gateway, async move { registry.remove(&identifier, replaces, &by).await }).await?;
+    let registry = &call.gateway.registry;
+    let generation = registry.generation(connector);
+    let gateways = fleet::wait_for_gateways(call.gateway, connector, generation, wait).await?;
+    let digest = registry.get(connector).map(|live| live.digest().to_owned());
+    Ok(json_answer(&json!(RemovedRecord { connector, removed: true, generation, digest, gateways })))
 }
 
 /// POST /admin/connectors/{connector}/rollback: swaps in the previous version, or the one that
@@ -83,20 +95,20 @@ pub(super) async fn roll_back_connector(
     call: HttpCall<'_>,
     caller: AuthorizedCaller,
 ) -> Result<Response<Body>, Problem> {
-    let mut to = None;
-    for (name, value) in query_parameters(&call) {
-        match &*name {
-            "to" => to = Some(value),
-            _ => {
-                return Err(problem::BAD_REQUEST
-                    .with_detail(format!("This route has no parameter `{name}`; name a version with ?to=1.0.0.")));
-            }
+    let replaces = fleet::generation_in_headers(&call.head.headers)?;
+    let (mut to, mut wait) = (None, None);
+    problem::read_query(call.head.uri.query().unwrap_or_default(), |name, value| match name {
+        "to" => {
+            to = Some(value.to_owned());
+            Ok(())
         }
-    }
+        "wait" => fleet::parse_wait(value).map(|seconds| wait = Some(seconds)),
+        _ => Err("This route has no such parameter; name a version with ?to=1.0.0.".to_owned()),
+    })?;
     let (registry, identifier, by) = change_context(&call, &caller).await?;
-    let rolling_back = async move { registry.rollback(&identifier, to.as_deref(), None, &by).await };
+    let rolling_back = async move { registry.rollback(&identifier, to.as_deref(), replaces, &by).await };
     let live = make_change(call.gateway, rolling_back).await?;
-    Ok(json_answer(&json!(InstalledRecord::from(&*live))))
+    Ok(json_answer(&json!(fleet::changed_record(call.gateway, &live, wait).await?)))
 }
 
 /// GET /admin/connectors/{connector}/versions: the stored versions, the newest first.
@@ -228,6 +240,7 @@ struct InstallQuery {
     grants: Vec<String>,
     accepts: bool,
     replaces_shipped: bool,
+    wait: Option<u64>,
 }
 
 fn parse_install_query(query: &str) -> Result<InstallQuery, Problem> {
@@ -237,6 +250,7 @@ fn parse_install_query(query: &str) -> Result<InstallQuery, Problem> {
             ("grant", _) => parameters.grants.push(value.to_owned()),
             ("accept", "true" | "false") => parameters.accepts = value == "true",
             ("replace_shipped", "true" | "false") => parameters.replaces_shipped = value == "true",
+            ("wait", _) => parameters.wait = Some(fleet::parse_wait(value)?),
             ("accept" | "replace_shipped", _) => return Err("Must be `true` or `false`.".to_owned()),
             _ => return Err("This route has no such parameter; grant hosts with ?grant=api.example.com.".to_owned()),
         }

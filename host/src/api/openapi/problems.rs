@@ -86,6 +86,13 @@ const REFUSALS: &[Refusal] = &[
                       this Idempotency-Key still runs, or its outcome is not known (`outcome`).",
     },
     Refusal {
+        status: "412",
+        name: "ChangedMeanwhile",
+        schema: "Problem",
+        headers: &[],
+        description: "The connector has another generation than `If-Match` says (`changed-meanwhile`). `generation` is the present one.",
+    },
+    Refusal {
         status: "413",
         name: "TooLarge",
         schema: "Problem",

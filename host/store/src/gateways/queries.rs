@@ -69,7 +69,7 @@ impl Store {
             for (at, age) in connectors {
                 connection.execute(
                     "INSERT INTO gateway_connectors (gateway, connector, version, title, digest, generation, shipped, \
-                     state, reason, since) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now_ms() - $10)",
+                     about, state, reason, since) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now_ms() - $11)",
                     values![
                         id,
                         &at.connector,
@@ -78,6 +78,7 @@ impl Store {
                         &at.digest,
                         at.generation,
                         at.is_shipped,
+                        at.about,
                         &at.state,
                         &at.reason,
                         millis(*age)
@@ -123,7 +124,7 @@ impl Store {
     pub async fn connectors_at_gateways(&self) -> Result<Vec<ConnectorAtGateway>, StoreError> {
         self.read(|connection| {
             connection.all(
-                "SELECT gateway, connector, gateway_connectors.version, title, digest, generation, shipped, \
+                "SELECT gateway, connector, gateway_connectors.version, title, digest, generation, shipped, about, \
                  gateway_connectors.state, reason, since FROM gateway_connectors JOIN gateways ON id = gateway \
                  WHERE seen_at >= now_ms() - $1 ORDER BY connector, name, gateway",
                 values![millis(FORGOTTEN)],

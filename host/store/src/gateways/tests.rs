@@ -36,6 +36,7 @@ fn at(connector: &str, state: &str) -> ConnectorAtGateway {
         digest: Some("aa".into()),
         generation: Some(1),
         is_shipped: false,
+        about: 1,
         state: state.into(),
         reason: None,
         since: std::time::SystemTime::UNIX_EPOCH,

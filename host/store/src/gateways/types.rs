@@ -95,6 +95,8 @@ pub struct ConnectorAtGateway {
     pub generation: Option<i64>,
     /// `true` if the module that serves there is shipped.
     pub is_shipped: bool,
+    /// The generation of the service that the state is about.
+    pub about: i64,
     /// The name of the state.
     pub state: String,
     /// Why the present generation is refused there.
@@ -113,6 +115,7 @@ impl FromRow for ConnectorAtGateway {
             digest: row.read()?,
             generation: row.read()?,
             is_shipped: row.read()?,
+            about: row.read()?,
             state: row.read()?,
             reason: row.read()?,
             since: row.read()?,

@@ -9,7 +9,7 @@ use crate::{Store, StoreError, changes, grants};
 const MAX_MODULES: i64 = 10;
 
 /// The present state of connectors.
-const LIVE: &str = "SELECT live_modules.connector, live_modules.generation, live_modules.digest, signature, \
+const LIVE: &str = "SELECT live_modules.connector, live_modules.generation, live_modules.digest, version, signature, \
     replaces_shipped, changed_at, changed_by FROM live_modules LEFT JOIN module_versions \
     ON module_versions.connector = live_modules.connector AND module_versions.digest = live_modules.digest";
 

@@ -82,6 +82,8 @@ pub struct LiveModule {
     pub generation: i64,
     /// SHA-256 of the module. `None` if the connector was removed.
     pub digest: Option<String>,
+    /// The version in its manifest.
+    pub version: Option<String>,
     /// The text of the module's signature.
     pub signature: Option<String>,
     /// See [`NewModule::replaces_shipped`].
@@ -98,6 +100,7 @@ impl FromRow for LiveModule {
             connector: row.read()?,
             generation: row.read()?,
             digest: row.read()?,
+            version: row.read()?,
             signature: row.read()?,
             replaces_shipped: row.read()?,
             changed_at: row.read()?,

@@ -56,6 +56,8 @@ CREATE TABLE gateway_connectors (
     digest     TEXT,
     generation BIGINT ,
     shipped BOOLEAN NOT NULL,
+    -- The generation of the service that the state is about.
+    about      BIGINT  NOT NULL,
     state      TEXT    NOT NULL,
     reason     TEXT,
     since      BIGINT  NOT NULL,

@@ -56,6 +56,8 @@ CREATE TABLE gateway_connectors (
     digest     TEXT,
     generation INTEGER,
     shipped    INTEGER NOT NULL,
+    -- The generation of the service that the state is about.
+    about      INTEGER NOT NULL,
     state      TEXT    NOT NULL,
     reason     TEXT,
     since      INTEGER NOT NULL,
