@@ -86,7 +86,8 @@ pub async fn beat(gateway: Gateway, id: String) {
 /// The name of the gateway for people.
 fn name_of(config: &Config) -> String {
     config.fleet_name.clone().unwrap_or_else(|| {
-        let system = rustix::system::uname();
-        format!("{}:{}", system.nodename().to_string_lossy(), config.listen.port())
+        // The gateway also serves if the machine has no name.
+        let host = whoami::hostname().unwrap_or_else(|_| "unknown".to_owned());
+        format!("{host}:{}", config.listen.port())
     })
 }
