@@ -13,7 +13,18 @@ fn gateways<const N: usize>(store: &Store) -> [Gateway; N] {
     let first = Setup::new().on(store).module("liar", module::liar("version=1.0.0")).start();
     let key = key_of(&first);
     let mut first = Some(first);
-    std::array::from_fn(|_| first.take().unwrap_or_else(|| Setup::new().on(store).general(&key).start()))
+    let all = std::array::from_fn(|_| first.take().unwrap_or_else(|| Setup::new().on(store).general(&key).start()));
+    wait_for_ready(&all[0], N);
+    all
+}
+
+/// Waits until so many gateways are ready, as the operator sees them.
+fn wait_for_ready(gateway: &Gateway, count: usize) {
+    support::wait_for("the gateways to be ready", || {
+        let listed = gateway.client().get("/admin/gateways").ok();
+        let gateways = listed["gateways"].as_array().unwrap();
+        (gateways.iter().filter(|each| each["state"] == "ready").count() == count).then_some(())
+    });
 }
 
 /// The line of `gateway.toml` that names the master key of a gateway.

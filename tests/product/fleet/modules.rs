@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use support::{Gateway, Setup, Store, module, wait_for};
 
-use super::{gateways, key_of, liar, upload};
+use super::{gateways, key_of, liar, upload, wait_for_ready};
 
 #[test]
 fn a_route_a_command_and_a_file_each_change_every_gateway() {
@@ -83,7 +83,7 @@ fn a_gateway_that_refuses_a_module_keeps_the_previous_one_and_all_see_why() {
     let one = Setup::new().on(&store).module("liar", module::liar("version=1.0.0")).start();
     let small = format!("{}\n", key_of(&one));
     let other = Setup::new().on(&store).general(&small).config("[compile]\nmax_module_mb = 1").start();
-    other.wait_for_version("liar", "1.0.0");
+    wait_for_ready(&one, 2);
     let large = module::with_note(&module::liar("version=2.0.0"), &"x".repeat(2 << 20));
     let answer = upload(&one, "?wait=30", None, large.clone()).ok();
     let refused: Vec<_> = answer["gateways"].as_array().unwrap().iter().filter(|at| at["state"] == "refused").collect();
@@ -93,7 +93,7 @@ fn a_gateway_that_refuses_a_module_keeps_the_previous_one_and_all_see_why() {
     assert_eq!(liar(&other).unwrap()["version"], "2.0.0", "the service has the new one");
     assert_eq!(other.call("liar/version", json!({})).ok()["version"], "version=1.0.0");
     // The gateway that was asked refuses it itself: nothing changes.
-    upload(&other, "", None, large).problem(413, "too-large");
+    upload(&other, "", None, large).problem(413, "body-too-large");
     assert_eq!(liar(&one).unwrap()["generation"], 2);
 }
 
