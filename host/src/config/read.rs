@@ -72,7 +72,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     root.section("sandbox", |section| read_sandbox(section, &mut config.sandbox));
     root.section("fleet", |section| {
         let mut name = String::new();
-        section.value("name", &mut name, value::name);
+        section.value("name", &mut name, value::string);
         config.fleet_name = Some(name).filter(|name| !name.is_empty());
     });
     root.section("jobs", |section| read_jobs(section, &mut config.jobs));

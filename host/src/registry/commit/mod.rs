@@ -240,6 +240,12 @@ impl Registry {
     pub(super) async fn commit_missing_file(&self, identifier: &str) {
         let Some(live) = self.get(identifier) else { return };
         if self.service.is_shared() && !live.is_shipped() {
+            // A command that removed the connector has deleted the file too. The gateway follows.
+            if let Ok(Some(present)) = self.service.store().live_module(identifier).await
+                && present.digest.is_none()
+            {
+                return;
+            }
             tracing::warn!(
                 connector = identifier,
                 "the file of a connector was deleted, but the connector belongs to all gateways on this database and \
