@@ -8,11 +8,12 @@ cd "$(dirname "$0")/.."
 # it, or add it here and in host/ARCHITECTURE.md.
 arrows='
 local         config integrations jobs metrics pipeline problem registry serve telemetry webhooks
-serve         api auth config gateway idempotency integrations jobs metrics registry signals telemetry webhooks
+serve         api auth config gateway heartbeat idempotency integrations jobs metrics registry signals telemetry webhooks
 welcome       config registry
 simulation    clock config idempotency integrations jobs metrics registry telemetry webhooks
 fuzzing       api config schema
 api           auth body config gateway idempotency integrations jobs logging media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks
+heartbeat     config gateway
 gateway       auth config idempotency integrations jobs metrics pipeline registry telemetry webhooks
 jobs          auth clock config integrations logging metrics pipeline problem registry telemetry timestamp webhooks
 problem       body integrations pipeline registry schema webhooks

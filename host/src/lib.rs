@@ -47,6 +47,7 @@ mod config;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gateway;
+mod heartbeat;
 mod idempotency;
 mod integrations;
 mod jobs;

@@ -16,6 +16,7 @@ use crate::api::server::{self, Cores, Listeners};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::config::{Config, ConfigError};
 use crate::gateway::{Draining, Gateway, RequestIds};
+use crate::heartbeat;
 use crate::idempotency::Idempotency;
 use crate::integrations::{IntegrationError, Integrations};
 use crate::jobs::{self, Jobs};
@@ -184,9 +185,12 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     registry.begin_loading().await?;
     // The cores run until the last task that a call began has ended.
     let cores = Cores::start(&gateway).await?;
+    let gateway_id = Store::new_gateway_id()?;
+    let heartbeat = tokio::spawn(heartbeat::beat(gateway.clone(), gateway_id.clone()));
     let mut signals = signals::Stop::new()?;
     let mut background = vec![
         tokio::spawn(registry::watch(Arc::clone(&registry))),
+        tokio::spawn(registry::follow_modules(Arc::clone(&registry))),
         tokio::spawn(registry::follow_grants(Arc::clone(&registry), store.grants_revision().await?)),
         tokio::spawn({
             let authenticator = Arc::clone(&authenticator);
@@ -239,6 +243,10 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     integrations.shut_down().await;
     webhooks.shut_down().await;
     telemetry.stop(drained_at).await;
+    heartbeat.abort();
+    if let Err(error) = store.forget_gateway(&gateway_id).await {
+        tracing::debug!(%error, "the gateway could not be taken from the list of gateways");
+    }
     if let Err(error) = authenticator.note_use().await {
         tracing::warn!(%error, "the last use of some API keys could not be stored");
     }
@@ -264,7 +272,7 @@ async fn checkpoint(store: Store) {
 ///
 /// # Errors
 /// If the operator's settings for a connector are wrong.
-async fn connectors_loaded(registry: &Registry) -> Result<(), ServeError> {
+async fn connectors_loaded(registry: &Arc<Registry>) -> Result<(), ServeError> {
     registry.loaded().await;
     registry.check_settings()?;
     registry.warn_of_unused_settings();

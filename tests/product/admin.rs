@@ -166,7 +166,7 @@ fn a_rollback_leads_to_the_version_that_the_operator_names() {
         let problem = rollback(unknown).problem(409, "no-earlier-version");
         assert!(problem["detail"].as_str().unwrap().contains("connectors versions liar"), "{problem}");
     }
-    client.request("POST", "/admin/connectors/liar/rollback?version=1.0.0").send().problem(400, "bad-request");
+    client.request("POST", "/admin/connectors/liar/rollback?version=1.0.0").send().problem(422, "validation");
     client.get("/admin/connectors/lier/versions").problem(404, "unknown-connector");
     assert_eq!(names(&versions()), ["2.0.0", "1.0.0", "3.0.0"]);
 
@@ -198,7 +198,7 @@ fn removing_a_connector_removes_its_file() {
     let gateway = gateway();
     upload(&gateway, "", &module::liar("version=1.0.0")).ok();
     let removed = gateway.client().delete("/admin/connectors/liar").ok();
-    assert_eq!(removed, json!({"connector": "liar", "removed": true}));
+    assert_eq!(removed, json!({"connector": "liar", "removed": true, "generation": 2, "digest": null}));
     gateway.call("liar/version", json!({})).problem(404, "unknown-connector");
     assert!(!gateway.home().module("liar").exists());
     gateway.client().delete("/admin/connectors/liar").problem(404, "unknown-connector");

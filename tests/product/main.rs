@@ -25,6 +25,7 @@ mod documentation;
 mod egress_rules;
 mod errors;
 mod fairness;
+mod fleet;
 mod frozen;
 mod grants;
 mod guest_coverage;

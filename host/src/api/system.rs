@@ -37,14 +37,11 @@ pub(super) async fn get_readiness(call: HttpCall<'_>) -> Result<Response<Body>, 
         };
         return Err(problem::STARTING.with_detail(detail).retry_after(1));
     }
-    if !call.gateway.store.is_answering().await {
-        return Err(problem::STORE_UNAVAILABLE
-            .with_detail("The database does not answer. The operator finds the cause in the gateway's log.")
-            .with("failing", "store")
-            .retry_after(1));
-    }
+    // A balancer that took all gateways out because their database is away would make an outage of
+    // it.
+    let degraded = if call.gateway.store.is_answering().await { Vec::new() } else { vec!["database"] };
     let connectors = call.gateway.registry.live().len();
-    Ok(json_answer(&json!(ReadinessRecord { status: "ready", connectors })))
+    Ok(json_answer(&json!(ReadinessRecord { status: "ready", connectors, degraded })))
 }
 
 /// GET /metrics.

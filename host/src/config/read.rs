@@ -70,6 +70,11 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     config.drain = Duration::from_secs(drain_s);
     root.section("compile", |section| read_compile(section, &mut config.compile));
     root.section("sandbox", |section| read_sandbox(section, &mut config.sandbox));
+    root.section("fleet", |section| {
+        let mut name = String::new();
+        section.value("name", &mut name, value::string);
+        config.fleet_name = Some(name).filter(|name| !name.is_empty());
+    });
     root.section("jobs", |section| read_jobs(section, &mut config.jobs));
     root.each("oauth_clients", |name, clients| {
         let mut client = None;

@@ -77,6 +77,8 @@ pub struct Config {
     pub compile: CompileLimits,
     /// Size of the pool of instances.
     pub sandbox: Pool,
+    /// The name of this gateway in lists. `None`: the host name and the port.
+    pub fleet_name: Option<String>,
     /// Operations that run in the background.
     pub jobs: Jobs,
     /// The gateway's registrations with OAuth providers, by provider or connector. See
@@ -206,6 +208,7 @@ impl Default for Config {
             bootstrap_key: None,
             compile: CompileLimits::default(),
             sandbox: Pool::default(),
+            fleet_name: None,
             jobs: Jobs::default(),
             oauth_clients: BTreeMap::new(),
             jwt_issuers: BTreeMap::new(),

@@ -193,6 +193,11 @@ impl Metrics {
         Ok(encoded)
     }
 
+    /// The number of calls of operations that are running.
+    pub fn calls_in_progress(&self) -> i64 {
+        self.in_flight.get()
+    }
+
     /// The metrics of one operation. They are looked up once, when the connector becomes live, and
     /// not for each call.
     pub fn operation(&self, connector: &str, operation: &str) -> OperationMetrics {

@@ -119,6 +119,8 @@ kinds! {
     MODULE_REFUSED = ("module-refused", UNPROCESSABLE_ENTITY, "The module was refused", Connector, false, Gateway);
     /// The connector has no earlier version.
     NO_EARLIER_VERSION = ("no-earlier-version", CONFLICT, "There is no earlier version", Operator, false, Gateway);
+    /// The connector changed since the operator looked at it.
+    CHANGED_MEANWHILE = ("changed-meanwhile", PRECONDITION_FAILED, "The connector changed meanwhile", Caller, false, Gateway);
     /// The gateway removes and rolls back only modules that the operator added.
     SHIPPED = ("shipped", CONFLICT, "The connector came with the gateway", Operator, false, Gateway);
     /// The user has no integration.

@@ -49,12 +49,11 @@ pub struct Problem {
 }
 
 /// The members that only the gateway sets, in addition to those that every problem has.
-const OWN_MEMBERS: [&str; 16] = [
+const OWN_MEMBERS: [&str; 15] = [
     "action",
     "asks_for",
     "connector",
     "errors",
-    "failing",
     "limit",
     "missing",
     "missing_hosts",
@@ -69,7 +68,7 @@ const OWN_MEMBERS: [&str; 16] = [
 ];
 
 /// The members that a connector may set too.
-const SHARED_MEMBERS: [&str; 1] = ["candidates"];
+const SHARED_MEMBERS: [&str; 2] = ["candidates", "generation"];
 
 impl Problem {
     /// Sets another status than the kind's.

@@ -19,6 +19,17 @@ pub enum ChangeError {
     /// No connector of this name is installed.
     #[error("no connector `{0}` is installed")]
     Unknown(String),
+    /// The connector has another generation than the one that the change should replace.
+    #[error(
+        "`{connector}` changed meanwhile: its generation is {generation}; look at the change, then send yours again \
+         with this generation"
+    )]
+    ChangedMeanwhile {
+        /// The connector's identifier.
+        connector: String,
+        /// Its present generation.
+        generation: i64,
+    },
     /// No earlier version of the connector is stored.
     #[error("no earlier version of `{0}` is stored")]
     NoEarlierVersion(String),

@@ -20,7 +20,7 @@ impl Registry {
     /// has changed then.
     pub async fn grant(&self, identifier: &str, hosts: &[String], by: &Actor) -> Result<Connector, ChangeError> {
         grants::check_form(hosts)?;
-        let path = foreign_module(self, identifier)?;
+        let path = foreign_module(self, identifier).await?;
         let (module, signature) = (self.read_module(&path)?, signature_of(&path)?);
         let source = ModuleSource::Foreign(signature.as_deref());
         let granted = self.load(&module, Some(identifier), GrantSource::StoredAnd(hosts), source).await?;
@@ -78,10 +78,16 @@ impl Registry {
 
 /// The file with the module of a foreign connector: the stored file of its present version, else
 /// the file in `modules_dir`.
-fn foreign_module(registry: &Registry, identifier: &str) -> Result<PathBuf, ChangeError> {
+async fn foreign_module(registry: &Registry, identifier: &str) -> Result<PathBuf, ChangeError> {
     let unknown = || ChangeError::Unknown(identifier.to_owned());
     if contract_rules::name::identifier(identifier).is_err() {
         return Err(unknown());
+    }
+    registry.mirror_versions(identifier).await?;
+    let present = registry.present_digest(identifier).await?.unwrap_or_default();
+    let stored = registry.versions.file(identifier, Origin::Foreign, &present);
+    if registry.service.is_shared() && stored.is_file() {
+        return Ok(stored);
     }
     let Some(file) = registry.folders.file(Origin::Foreign, identifier) else {
         return Err(match registry.folders.shipped(identifier) {
@@ -89,7 +95,5 @@ fn foreign_module(registry: &Registry, identifier: &str) -> Result<PathBuf, Chan
             None => unknown(),
         });
     };
-    let present = registry.present_digest(identifier).unwrap_or_default();
-    let stored = registry.versions.file(identifier, Origin::Foreign, &present);
     Ok(if stored.is_file() { stored } else { file })
 }

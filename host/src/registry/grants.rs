@@ -92,12 +92,6 @@ impl Grants {
         self.store.swap_grants(identifier, previous, present, change).await
     }
 
-    /// Deletes the grants of all versions of a connector.
-    pub(super) async fn delete(&self, identifier: &str) -> Result<(), StoreError> {
-        self.count_change();
-        self.store.forget_grants(identifier).await
-    }
-
     /// The hosts of a connector with their states, sorted by host.
     pub(super) async fn states(&self, connector: &Connector) -> Result<Vec<HostGrant>, StoreError> {
         let name = connector.name().to_string();

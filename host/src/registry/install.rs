@@ -8,6 +8,7 @@ use super::commit::{Candidate, Change, Committed, Expected, FoldersStep, GrantsS
 use super::history::{self, Action, Actor};
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
+use super::service::{ServiceStep, condition};
 use super::{ChangeError, Connector, Refusal, Registry, grants, permissions};
 use store::GrantChange;
 
@@ -22,6 +23,8 @@ pub struct Installation<'a> {
     pub replaces_shipped: bool,
     /// The text of the module's signature.
     pub signature: Option<&'a str>,
+    /// The generation that the change replaces. `None` if any.
+    pub replaces: Option<i64>,
 }
 
 impl Registry {
@@ -40,7 +43,7 @@ impl Registry {
         loop {
             let expected = Expected::now(self);
             let (connector, accepted) = self.installable(&module, installation).await?;
-            let present = self.present_digest(connector.name());
+            let present = self.present_digest(connector.name()).await?;
             let action = if present.is_some() { Action::Replaced } else { Action::Added };
             let details = [("granted", installation.grants), ("accepted", &accepted)];
             let details = details.into_iter().filter(|(_, list)| !list.is_empty());
@@ -49,6 +52,10 @@ impl Registry {
                 entry: Some(history::entry(&connector, action, by, details.join("; "))),
                 grants: GrantsStep::Swap { previous: present, change: GrantChange::Add(installation.grants) },
                 folders: FoldersStep::Write,
+                service: ServiceStep::Publish {
+                    condition: condition(installation.replaces),
+                    replaces_shipped: installation.replaces_shipped,
+                },
                 is_noticed: false,
             };
             let candidate = Candidate { connector, module: &module, outcome: "installed" };
@@ -65,7 +72,7 @@ impl Registry {
         module: &[u8],
         installation: Installation<'_>,
     ) -> Result<(Connector, Vec<String>), ChangeError> {
-        let Installation { grants, accepts, replaces_shipped, signature } = installation;
+        let Installation { grants, accepts, replaces_shipped, signature, replaces: _ } = installation;
         let source = ModuleSource::Foreign(signature);
         let candidate = self.load(module, None, GrantSource::StoredAnd(grants), source).await?;
         grants::check_named(&candidate, grants)?;

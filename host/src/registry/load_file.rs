@@ -37,6 +37,11 @@ impl Registry {
 
     /// Makes the module of a file live, or refuses the file.
     async fn commit_file(&self, expected: &Expected, path: &Path, origin: Origin, module: &[u8]) -> Committed<()> {
+        let step = match self.step_of_file(origin, identifier_of(path), &sha256_hex(module)).await {
+            Ok(Some(step)) => step,
+            Ok(None) => return Committed::Done(()),
+            Err(refusal) => return self.reject_file(expected, path, &sha256_hex(module), refusal).await,
+        };
         let connector = match self.load_from_folder(path, origin, module).await {
             Ok(connector) => connector,
             Err(refusal) => return self.reject_file(expected, path, &sha256_hex(module), refusal).await,
@@ -52,6 +57,7 @@ impl Registry {
                 None => GrantsStep::Unchanged,
             },
             folders: if origin == Origin::Foreign { FoldersStep::Accept } else { FoldersStep::Unchanged },
+            service: step,
             is_noticed: true,
         };
         match self.commit(expected, Candidate { connector, module, outcome }, change).await {
@@ -84,9 +90,16 @@ impl Registry {
     }
 
     /// Refuses a file. If no version with a file is live, the last valid version becomes live.
-    async fn reject_file(&self, expected: &Expected, path: &Path, digest: &str, refusal: Refusal) -> Committed<()> {
+    pub(super) async fn reject_file(
+        &self,
+        expected: &Expected,
+        path: &Path,
+        digest: &str,
+        refusal: Refusal,
+    ) -> Committed<()> {
         let identifier = identifier_of(path);
-        let is_live = |live: &Connector| self.folders.file(live.origin(), identifier).is_some();
+        let is_live =
+            |live: &Connector| self.service.is_shared() || self.folders.file(live.origin(), identifier).is_some();
         let module;
         let remaining = if expected.live(identifier).is_some_and(|live| is_live(live)) {
             Remaining::Present

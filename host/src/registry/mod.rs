@@ -17,6 +17,7 @@
 //! - [`remove`]: the operator removes a connector
 //! - [`rollback`]: the operator goes back to an earlier version, or to the shipped connector
 //! - [`mod@load_file`]: a file of a folder becomes live
+//! - [`follow`]: another gateway or a command has changed the modules of the service
 //! - [`renew`]: the grants of a live connector have changed
 //! - [`grant`]: the operator grants and revokes hosts
 //! - [`change_error`]: why a change was not made
@@ -37,6 +38,8 @@
 //!
 //! What is kept:
 //!
+//! - [`service`]: the modules that all gateways on one database serve, with their generations
+//! - [`standings`]: what this gateway made of the modules of the service
 //! - [`record`]: the durable part of a live connector
 //! - [`origin`]: shipped or foreign
 //! - [`folders`]: the two folders of modules, and the operator's marks
@@ -62,6 +65,7 @@ mod connector;
 mod derived;
 mod files;
 mod folders;
+mod follow;
 mod grant;
 mod grant_form;
 mod grants;
@@ -82,7 +86,9 @@ mod remove;
 mod renew;
 mod rollback;
 mod scan;
+mod service;
 mod settings;
+mod standings;
 mod token_hosts;
 mod trust;
 mod unused_settings;
@@ -96,12 +102,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::{ArcSwap, Guard};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 
 pub use self::change_error::ChangeError;
 pub use self::concurrency::{NoPermit, Permit};
 pub use self::connector::{Connector, Operation};
 pub use self::derived::Derived;
+pub use self::follow::follow_modules;
 pub use self::grants::{GrantState, HostGrant};
 pub use self::history::Actor;
 pub use self::install::Installation;
@@ -120,6 +127,7 @@ use self::folders::Folders;
 use self::grants::Grants;
 use self::history::History;
 use self::origin::Origin;
+use self::service::Service as SharedService;
 use self::versions::Versions;
 use crate::config::{Config, ConfigError, Problem};
 use crate::metrics::Metrics;
@@ -149,6 +157,10 @@ pub struct Registry {
     versions: Versions,
     grants: Grants,
     history: History,
+    /// The modules of all gateways on the same database.
+    service: SharedService,
+    /// Permits for modules of the service that are loaded at the same time.
+    following: Arc<Semaphore>,
     config: Arc<Config>,
     sandbox: Sandbox,
     metrics: Arc<Metrics>,
@@ -177,7 +189,9 @@ impl Registry {
             has_started: AtomicBool::new(false),
             slots: ConcurrencyLimit::new(config.sandbox.instances as usize, SHARE_OF_SLOTS),
             grants: Grants::new(store.clone()),
-            history: History::new(store),
+            history: History::new(store.clone()),
+            service: SharedService::new(store),
+            following: Arc::new(Semaphore::new(scan::PARALLEL_LOADS)),
             config,
             sandbox,
             metrics,
@@ -237,7 +251,17 @@ impl Registry {
 
     /// The digest of the present version of a connector: the live one, or the last one that was
     /// live. `None` if the connector is not installed.
-    fn present_digest(&self, identifier: &str) -> Option<String> {
+    async fn present_digest(&self, identifier: &str) -> Result<Option<String>, StoreError> {
+        if self.service.is_shared()
+            && let Some(live) = self.service.store().live_module(identifier).await?
+            && live.digest.is_some()
+        {
+            return Ok(live.digest);
+        }
+        Ok(self.digest_in_folders(identifier))
+    }
+
+    fn digest_in_folders(&self, identifier: &str) -> Option<String> {
         if let Some(live) = self.get(identifier) {
             return Some(live.digest().to_owned());
         }

@@ -3,6 +3,7 @@
 use super::commit::{Committed, Expected};
 use super::history::{Action, Actor};
 use super::origin::Origin;
+use super::service::condition;
 use super::{ChangeError, Registry};
 
 impl Registry {
@@ -11,13 +12,13 @@ impl Registry {
     ///
     /// # Errors
     /// If the connector is not installed, if it is shipped, or if its file cannot be removed.
-    pub async fn remove(&self, identifier: &str, by: &Actor) -> Result<(), ChangeError> {
+    pub async fn remove(&self, identifier: &str, replaces: Option<i64>, by: &Actor) -> Result<(), ChangeError> {
         if contract_rules::name::identifier(identifier).is_err() {
             return Err(ChangeError::Unknown(identifier.to_owned()));
         }
         if self.get(identifier).is_some_and(|live| self.would_replace_shipped(&live)) {
-            match self.restore_shipped(identifier, "restored", Action::Removed, by).await {
-                Ok(_) => return Ok(self.grants.delete(identifier).await?),
+            match self.restore_shipped(identifier, "restored", Action::Removed, replaces, by).await {
+                Ok(_) => return Ok(()),
                 // Remove the module anyway. The next scan refuses the shipped module again and
                 // reports why.
                 Err(ChangeError::Refused(_)) => {}
@@ -26,16 +27,26 @@ impl Registry {
         }
         loop {
             let expected = Expected::now(self);
-            if self.folders.file(Origin::Foreign, identifier).is_none() {
+            if self.folders.file(Origin::Foreign, identifier).is_none() && !self.is_in_service(identifier).await? {
                 match (self.folders.shipped(identifier), expected.live(identifier)) {
                     (Some(_), _) => return Err(ChangeError::Shipped(identifier.to_owned())),
                     (None, None) => return Err(ChangeError::Unknown(identifier.to_owned())),
                     (None, Some(_)) => {}
                 }
             }
-            if let Committed::Done(()) = self.commit_removal(&expected, identifier, by).await? {
+            if let Committed::Done(()) = self.commit_removal(&expected, identifier, condition(replaces), by).await? {
                 return Ok(());
             }
         }
+    }
+
+    /// Returns `true` if the service has a foreign module for the connector, so that a file on this
+    /// disk is not needed.
+    async fn is_in_service(&self, identifier: &str) -> Result<bool, ChangeError> {
+        if !self.service.is_shared() {
+            return Ok(false);
+        }
+        let live = self.service.store().live_module(identifier).await?;
+        Ok(live.is_some_and(|live| live.digest.is_some()))
     }
 }

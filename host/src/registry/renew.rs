@@ -58,7 +58,8 @@ pub(super) async fn all(registry: &Registry) -> Result<bool, StoreError> {
         let path = registry.folders.foreign(identifier);
         let in_folder = module_file::digest_of(&path, registry.config.compile.max_module_mb).await.unwrap_or_default();
         let is_refused = registry.refused().iter().any(|refused| refused.path == path && refused.digest == in_folder);
-        if in_folder != live.digest() && !is_refused {
+        // A shared store decides which module is live, so that the file says nothing.
+        if !registry.service.is_shared() && in_folder != live.digest() && !is_refused {
             is_done = false;
             continue;
         }
@@ -107,6 +108,7 @@ async fn one(registry: &Registry, live: &Arc<Connector>) -> bool {
 
 /// Loads the refused files again, because a missing grant may have been the reason.
 async fn retry_refused(registry: &Arc<Registry>) {
+    registry.service.retry_refused(true);
     let mut files = registry.files.lock().await;
     for refused in registry.refused().iter() {
         // The next scan loads a file that has not changed since the previous scan.

@@ -7,6 +7,7 @@ use super::files::FileState;
 use super::history::{self, Action, Actor};
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
+use super::service::{ServiceStep, condition};
 use super::trust::signature_of;
 use super::versions::Version;
 use super::{ChangeError, Connector, Registry, module_file};
@@ -23,14 +24,16 @@ impl Registry {
         &self,
         identifier: &str,
         to: Option<&str>,
+        replaces: Option<i64>,
         by: &Actor,
     ) -> Result<Arc<Connector>, ChangeError> {
         contract_rules::name::identifier(identifier).map_err(|_| ChangeError::Unknown(identifier.to_owned()))?;
+        self.mirror_versions(identifier).await?;
         loop {
             let expected = Expected::now(self);
-            let present = self.present_version(&expected, identifier).await;
+            let present = self.present_version(&expected, identifier).await?;
             let Some(version) = self.rollback_target(identifier, to, present.as_ref()).await? else {
-                return self.restore_shipped(identifier, "rolled_back", Action::RolledBack, by).await;
+                return self.restore_shipped(identifier, "rolled_back", Action::RolledBack, replaces, by).await;
             };
             let (module, signature) = (self.read_module(&version.path)?, signature_of(&version.path)?);
             let granted = self.grants.of_version(identifier, &version.digest).await?;
@@ -44,6 +47,10 @@ impl Registry {
                     change: granted.as_deref().map_or(GrantChange::Add(&[]), GrantChange::Set),
                 },
                 folders: FoldersStep::Write,
+                service: ServiceStep::Publish {
+                    condition: condition(replaces),
+                    replaces_shipped: self.folders.shipped(identifier).is_some(),
+                },
                 is_noticed: false,
             };
             let candidate = Candidate { connector, module: &module, outcome: "rolled_back" };
@@ -59,6 +66,7 @@ impl Registry {
         identifier: &str,
         outcome: &'static str,
         action: Action,
+        replaces: Option<i64>,
         by: &Actor,
     ) -> Result<Arc<Connector>, ChangeError> {
         loop {
@@ -73,8 +81,15 @@ impl Registry {
                 entry: Some(history::entry(&connector, action, by, detail)),
                 // A shipped connector needs no grants. The store keeps the grants of the module
                 // that replaced it.
-                grants: GrantsStep::Swap { previous: self.present_digest(identifier), change: GrantChange::Set(&[]) },
+                grants: match action {
+                    Action::Removed => GrantsStep::Forget,
+                    _ => GrantsStep::Swap {
+                        previous: self.present_digest(identifier).await?,
+                        change: GrantChange::Set(&[]),
+                    },
+                },
                 folders: FoldersStep::Restore(path, state),
+                service: ServiceStep::Withdraw(condition(replaces)),
                 is_noticed: false,
             };
             let candidate = Candidate { connector, module: &module, outcome };
@@ -86,13 +101,23 @@ impl Registry {
 
     /// The origin and the digest of the live version, else those of the refused file in
     /// `modules_dir`.
-    async fn present_version(&self, expected: &Expected, identifier: &str) -> Option<(Origin, String)> {
+    async fn present_version(
+        &self,
+        expected: &Expected,
+        identifier: &str,
+    ) -> Result<Option<(Origin, String)>, ChangeError> {
+        if self.service.is_shared()
+            && let Some(live) = self.service.store().live_module(identifier).await?
+            && let Some(digest) = live.digest
+        {
+            return Ok(Some((Origin::Foreign, digest)));
+        }
         if let Some(live) = expected.live(identifier) {
-            return Some((live.origin(), live.digest().to_owned()));
+            return Ok(Some((live.origin(), live.digest().to_owned())));
         }
         let path = self.folders.foreign(identifier);
-        let digest = module_file::digest_of(&path, self.config.compile.max_module_mb).await?;
-        Some((Origin::Foreign, digest))
+        let digest = module_file::digest_of(&path, self.config.compile.max_module_mb).await;
+        Ok(digest.map(|digest| (Origin::Foreign, digest)))
     }
 
     /// The foreign version that a rollback leads to. `None` if it leads to the shipped connector.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
@@ -14,7 +15,10 @@ use super::origin::Origin;
 
 /// Maximum number of files that are loaded at the same time. Each is held in memory. The sandbox
 /// compiles as many of them at a time as there are cores.
-const PARALLEL_LOADS: usize = 8;
+pub(super) const PARALLEL_LOADS: usize = 8;
+
+/// Time between two attempts to read the modules of the service at the start.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// The treatment of files that changed since the previous scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +50,14 @@ impl Registry {
     }
 
     /// Returns when no module is being loaded any more.
-    pub async fn loaded(&self) {
+    pub async fn loaded(self: &Arc<Self>) {
         self.loading.wait_until_empty().await;
+        while self.service.is_shared()
+            && let Err(error) = self.follow_once().await
+        {
+            tracing::warn!(%error, "the modules of the service cannot be read; they are read again");
+            tokio::time::sleep(RETRY).await;
+        }
         self.has_started.store(true, Ordering::Relaxed);
     }
 

@@ -37,6 +37,7 @@ impl Registry {
     /// # Errors
     /// If no version is stored, or if the folder of versions cannot be read.
     pub async fn stored_versions(&self, identifier: &str) -> Result<Vec<StoredVersion>, ChangeError> {
+        self.mirror_versions(identifier).await?;
         let live = self.get(identifier);
         let changes = self.history.list(Some(identifier), MAX_CHANGES).await?;
         let mut stored = Vec::new();

@@ -9,6 +9,7 @@ use super::folders::remove_file;
 use super::origin::Origin;
 use super::record::Record;
 use super::trust;
+use store::StoredModule;
 
 /// Maximum number of stored versions of a connector from one origin, with the live one.
 const MAX_VERSIONS: usize = 5;
@@ -67,6 +68,29 @@ impl Versions {
             remove_file(&trust::file(&old.path))?;
         }
         Ok(())
+    }
+
+    /// Maximum number of versions of a connector from one origin.
+    pub(super) fn capacity(&self) -> usize {
+        MAX_VERSIONS
+    }
+
+    /// Returns `true` if a foreign version of the service is stored. Its time becomes that of the
+    /// service.
+    pub(super) fn has(&self, connector: &str, version: &StoredModule) -> io::Result<bool> {
+        match fs::File::options().write(true).open(self.file(connector, Origin::Foreign, &version.digest)) {
+            Ok(file) => file.set_modified(version.live_at).map(|()| true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Stores a foreign version of the service, which this gateway need not have served.
+    pub(super) fn mirror(&self, connector: &str, version: &StoredModule, module: &[u8]) -> io::Result<()> {
+        let StoredModule { digest, signature, .. } = version;
+        let signature = signature.as_deref();
+        self.store(&Record { identifier: connector, origin: Origin::Foreign, digest, module, signature })?;
+        self.has(connector, version).map(drop)
     }
 
     /// The version that was live before the one with this origin and digest.

@@ -191,7 +191,7 @@ fn last_swap(states: Vec<State>, digest: &str) -> Option<Swap> {
 }
 
 /// Returns `true` if the history already ends with the state after this change.
-fn is_known(connection: &mut dyn Connection, change: &NewChange) -> Result<bool, StoreError> {
+pub(crate) fn is_known(connection: &mut dyn Connection, change: &NewChange) -> Result<bool, StoreError> {
     let last: Option<(String, bool)> = connection.optional(
         "SELECT digest, installed FROM connector_changes WHERE connector = $1 ORDER BY number DESC LIMIT 1",
         values![&change.connector],
@@ -200,7 +200,7 @@ fn is_known(connection: &mut dyn Connection, change: &NewChange) -> Result<bool,
 }
 
 /// The actor of a change, as the audit names it.
-fn actor(change: &NewChange) -> Acting {
+pub(crate) fn actor(change: &NewChange) -> Acting {
     match change.actor_kind {
         folder @ ("modules_dir" | "shipped_dir") => Acting::file(folder),
         _ => Acting::current(),
@@ -217,8 +217,13 @@ fn audit_action(action: &str) -> Option<AuditAction> {
     actions.into_iter().find(|known| known.name().strip_prefix("connector.") == Some(action))
 }
 
-/// Adds the change, with its entry in the audit.
-fn insert_and_trim(connection: &mut dyn Connection, by: &Acting, change: &NewChange) -> Result<(), StoreError> {
+/// Adds a change in a transaction, with its entry in the audit, and deletes the oldest ones of its
+/// connector.
+pub(crate) fn insert_and_trim(
+    connection: &mut dyn Connection,
+    by: &Acting,
+    change: &NewChange,
+) -> Result<(), StoreError> {
     let NewChange { connector, action, actor_kind, actor, version, digest, installed, detail } = change;
     connection.execute(
         &format!("INSERT INTO connector_changes ({COLUMNS}) VALUES (now_ms(), $1, $2, $3, $4, $5, $6, $7, $8)"),

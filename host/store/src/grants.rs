@@ -72,46 +72,9 @@ impl Store {
         present: &str,
         change: GrantChange<'_>,
     ) -> Result<(), StoreError> {
-        let (connector, present) = (connector.to_owned(), present.to_owned());
-        let previous = previous.filter(|previous| *previous != present).map(str::to_owned);
-        let (exactly, added, removed) = match change {
-            GrantChange::Add(hosts) => (false, hosts.to_vec(), Vec::new()),
-            GrantChange::Remove(hosts) => (false, Vec::new(), hosts.to_vec()),
-            GrantChange::Set(hosts) => (true, hosts.to_vec(), Vec::new()),
-        };
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.lock(&format!("grants {connector}"))?;
-            let granted = granted(connection, &connector)?;
-            if let Some(previous) = &previous {
-                // Each gateway that notices the swap runs this. The first one stores the grants.
-                connection.execute(
-                    "INSERT INTO former_grants (connector, version, hosts, noted_at) VALUES ($1, $2, $3, now_ms()) \
-                     ON CONFLICT DO NOTHING",
-                    values![&connector, previous, &granted.join(" ")],
-                )?;
-                connection.execute(
-                    "DELETE FROM former_grants WHERE connector = $1 AND version NOT IN (SELECT version FROM former_grants \
-                     WHERE connector = $1 ORDER BY noted_at DESC, version LIMIT $2)",
-                    values![&connector, MAX_PREVIOUS],
-                )?;
-            }
-            connection.execute(
-                "DELETE FROM former_grants WHERE connector = $1 AND version = $2",
-                values![&connector, &present],
-            )?;
-            for host in granted.iter().filter(|host| removed.contains(host) || exactly && !added.contains(host)) {
-                connection
-                    .execute("DELETE FROM grants WHERE connector = $1 AND host = $2", values![&connector, host])?;
-            }
-            for host in added.iter().filter(|host| !granted.contains(host)) {
-                connection.execute(
-                    "INSERT INTO grants (connector, host, granted_at) VALUES ($1, $2, now_ms()) ON CONFLICT DO NOTHING",
-                    values![&connector, host],
-                )?;
-            }
-            Ok(())
-        })
-        .await
+        let connector = connector.to_owned();
+        let swap = GrantSwap::new(previous, present, change);
+        self.write(Durability::PowerLoss, move |connection| swap_on(connection, &connector, &swap)).await
     }
 
     /// Deletes the grants of all versions of a connector.
@@ -120,12 +83,7 @@ impl Store {
     /// Fails if the database does not answer. Nothing has changed then.
     pub async fn forget_grants(&self, connector: &str) -> Result<(), StoreError> {
         let connector = connector.to_owned();
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.lock(&format!("grants {connector}"))?;
-            connection.execute("DELETE FROM former_grants WHERE connector = $1", values![&connector])?;
-            connection.execute("DELETE FROM grants WHERE connector = $1", values![&connector]).map(drop)
-        })
-        .await
+        self.write(Durability::PowerLoss, move |connection| forget_on(connection, &connector)).await
     }
 
     /// Returns a number that grows when grants change.
@@ -135,6 +93,68 @@ impl Store {
     pub async fn grants_revision(&self) -> Result<i64, StoreError> {
         self.read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'grants'", &[])).await
     }
+}
+
+/// The change of the grants when one version replaces another.
+#[derive(Clone, Debug)]
+pub struct GrantSwap {
+    previous: Option<String>,
+    present: String,
+    exactly: bool,
+    added: Vec<String>,
+    removed: Vec<String>,
+}
+
+impl GrantSwap {
+    /// The version `present` replaces `previous`. See [`Store::swap_grants`].
+    pub fn new(previous: Option<&str>, present: &str, change: GrantChange<'_>) -> Self {
+        let (exactly, added, removed) = match change {
+            GrantChange::Add(hosts) => (false, hosts.to_vec(), Vec::new()),
+            GrantChange::Remove(hosts) => (false, Vec::new(), hosts.to_vec()),
+            GrantChange::Set(hosts) => (true, hosts.to_vec(), Vec::new()),
+        };
+        let previous = previous.filter(|previous| *previous != present).map(str::to_owned);
+        Self { previous, present: present.to_owned(), exactly, added, removed }
+    }
+}
+
+/// Swaps the grants of a connector in a transaction.
+pub(crate) fn swap_on(connection: &mut dyn Connection, connector: &str, swap: &GrantSwap) -> Result<(), StoreError> {
+    let GrantSwap { previous, present, exactly, added, removed } = swap;
+    connection.lock(&format!("grants {connector}"))?;
+    let granted = granted(connection, connector)?;
+    if let Some(previous) = previous {
+        // Each gateway that notices the swap runs this. The first one stores the grants.
+        connection.execute(
+            "INSERT INTO former_grants (connector, version, hosts, noted_at) VALUES ($1, $2, $3, now_ms()) \
+             ON CONFLICT DO NOTHING",
+            values![connector, previous, &granted.join(" ")],
+        )?;
+        connection.execute(
+            "DELETE FROM former_grants WHERE connector = $1 AND version NOT IN (SELECT version FROM former_grants \
+             WHERE connector = $1 ORDER BY noted_at DESC, version LIMIT $2)",
+            values![connector, MAX_PREVIOUS],
+        )?;
+    }
+    connection
+        .execute("DELETE FROM former_grants WHERE connector = $1 AND version = $2", values![connector, present])?;
+    for host in granted.iter().filter(|host| removed.contains(host) || *exactly && !added.contains(host)) {
+        connection.execute("DELETE FROM grants WHERE connector = $1 AND host = $2", values![connector, host])?;
+    }
+    for host in added.iter().filter(|host| !granted.contains(host)) {
+        connection.execute(
+            "INSERT INTO grants (connector, host, granted_at) VALUES ($1, $2, now_ms()) ON CONFLICT DO NOTHING",
+            values![connector, host],
+        )?;
+    }
+    Ok(())
+}
+
+/// Deletes the grants of a connector in a transaction.
+pub(crate) fn forget_on(connection: &mut dyn Connection, connector: &str) -> Result<(), StoreError> {
+    connection.lock(&format!("grants {connector}"))?;
+    connection.execute("DELETE FROM former_grants WHERE connector = $1", values![connector])?;
+    connection.execute("DELETE FROM grants WHERE connector = $1", values![connector]).map(drop)
 }
 
 fn granted(connection: &mut dyn Connection, connector: &str) -> Result<Vec<String>, StoreError> {

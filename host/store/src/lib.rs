@@ -31,6 +31,8 @@
 //!   key
 //! - [`caps`]: the number of integrations and authorizations that one holder may have
 //! - [`changes`]: the history of connectors
+//! - [`modules`]: the modules of the service, and the generations of connectors
+//! - [`gateways`]: the gateways that share the database, and what they serve
 //! - [`grants`]: hosts that the operator allows connectors to reach
 //! - [`storage`]: the key-value storage that connectors use
 //! - [`webhooks`]: the secrets that webhooks are signed with, and their deliveries
@@ -64,6 +66,7 @@ mod connection;
 mod data_keys;
 pub mod digest;
 mod error;
+mod gateways;
 mod grants;
 mod health;
 mod id;
@@ -71,6 +74,7 @@ mod idempotency;
 mod integrations;
 mod jobs;
 mod keys;
+mod modules;
 mod pending_grants;
 mod plain_storage;
 mod pool;
@@ -104,7 +108,8 @@ pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
 pub use self::changes::{Change, NewChange, Swap};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
-pub use self::grants::GrantChange;
+pub use self::gateways::{ConnectorAtGateway, GatewayBeat, GatewayRow};
+pub use self::grants::{GrantChange, GrantSwap};
 pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};
 pub use self::integrations::{
     Account, AnyIntegrationFilter, AuthType, Choice, Connected, Details, Holder, Integration, IntegrationFilter,
@@ -112,6 +117,7 @@ pub use self::integrations::{
 };
 pub use self::jobs::{AnyJobFilter, Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
 pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
+pub use self::modules::{GrantStep, LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewModule, StoredModule};
 pub use self::pending_grants::{FoundGrant, PendingGrant};
 pub use self::postgres::PostgresError;
 pub use self::serving::Serving;
@@ -187,6 +193,11 @@ impl Store {
 
     fn new(backend: Backend) -> Self {
         Self { backend, health: Arc::default() }
+    }
+
+    /// Returns `true` if gateways on several machines may share the database.
+    pub fn is_shared(&self) -> bool {
+        !matches!(self.backend, Backend::Sqlite(_))
     }
 
     /// Checks that the database answers.

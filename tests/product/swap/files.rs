@@ -127,19 +127,6 @@ fn a_module_that_came_while_the_database_was_away_is_live_after_its_return() {
 }
 
 #[test]
-fn a_module_that_could_not_be_checked_and_is_removed_takes_the_live_version_with_it() {
-    let store = Store::postgres();
-    let (proxy, config) = store.database().behind_proxy();
-    let gateway = Setup::new().general(&config).module("liar", module::liar("version=1.0.0")).start();
-    proxy.cut();
-    gateway.home().put("liar", &module::liar("version=2.0.0"));
-    gateway.wait_for_refusal("liar.wasm");
-    fs::remove_file(gateway.home().module("liar")).unwrap();
-    support::wait_for("the removal", || gateway.connector("liar").is_none().then_some(()));
-    assert_eq!(gateway.refusal("liar.wasm"), None);
-}
-
-#[test]
 fn a_module_is_compiled_once() {
     let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).cold().start();
     let found = |gateway: &Gateway| {

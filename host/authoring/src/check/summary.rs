@@ -52,7 +52,7 @@ pub(super) struct Module {
 
 impl From<InstalledRecord> for Summary {
     fn from(installed: InstalledRecord) -> Self {
-        let InstalledRecord { connector, signature, provider, scopes, settings } = installed;
+        let InstalledRecord { connector, signature, provider, scopes, settings, .. } = installed;
         Self {
             connector: connector.connector,
             version: connector.version,

@@ -40,7 +40,8 @@ impl Local {
         installation: Installation<'_>,
     ) -> Result<InstalledRecord, ChangeError> {
         let installed = self.registry.install(module.into(), installation, &self.actor).await?;
-        Ok(InstalledRecord::from(&*installed))
+        let generation = self.registry.generation(installed.name());
+        Ok(InstalledRecord { generation, ..InstalledRecord::from(&*installed) })
     }
 
     pub(super) async fn list(&self) -> Result<ConnectorsRecord, ChangeError> {
@@ -49,12 +50,12 @@ impl Local {
     }
 
     pub(super) async fn remove(&self, id: &str) -> Result<(), ChangeError> {
-        self.registry.remove(id, &self.actor).await
+        self.registry.remove(id, None, &self.actor).await
     }
 
     pub(super) async fn rollback(&self, id: &str, to: Option<&str>) -> Result<InstalledRecord, ChangeError> {
-        let live = self.registry.rollback(id, to, &self.actor).await?;
-        Ok(InstalledRecord::from(&*live))
+        let live = self.registry.rollback(id, to, None, &self.actor).await?;
+        Ok(InstalledRecord { generation: self.registry.generation(id), ..InstalledRecord::from(&*live) })
     }
 
     pub(super) async fn grant(&self, id: &str, hosts: &[String]) -> Result<Vec<GrantRecord>, ChangeError> {

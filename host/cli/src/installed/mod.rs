@@ -124,7 +124,7 @@ async fn add(gateway: &Gateway, arguments: &AddArguments, limit_mb: u64, program
     let AddArguments { module: source, grants, accept, replace_shipped, registry, .. } = arguments;
     let FetchedModule { module, signature, pulled } = module_source::read(source, registry, limit_mb).await?;
     let (accepts, replaces_shipped, signature) = (*accept, *replace_shipped, signature.as_deref());
-    let installation = Installation { grants, accepts, replaces_shipped, signature };
+    let installation = Installation { grants, accepts, replaces_shipped, signature, replaces: None };
     let installed = gateway.add(module, installation).await.map_err(|error| match error {
         AddError::AsksForMore(more) => {
             for ask in &more {

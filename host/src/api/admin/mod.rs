@@ -1,6 +1,7 @@
 //! The operator's routes.
 //!
 //! - [`audit`]: every change by a person, a key or a file
+//! - [`fleet`]: the gateways, and the connectors that each of them serves
 //! - [`integrations`]: accounts of all tenants
 //! - [`jobs`]: jobs of all tenants
 //! - [`keys`]: API keys
@@ -10,6 +11,7 @@
 //! history, are here.
 
 mod audit;
+mod fleet;
 mod integrations;
 mod jobs;
 mod keys;
@@ -25,6 +27,7 @@ use serde_json::json;
 use tracing::Instrument;
 
 pub(super) use self::audit::list_audit;
+pub(super) use self::fleet::{list_gateways, list_service_connectors};
 pub(super) use self::integrations::{get_integration, list_integrations, remove_integration, renew_integration};
 pub(super) use self::jobs::{cancel_job, get_job, list_jobs};
 pub(super) use self::keys::{create_key, get_key, list_keys, revoke_key};
@@ -33,8 +36,7 @@ use super::answer::json_answer;
 use super::authorize::AuthorizedCaller;
 use super::body;
 use super::records::{
-    ChangeRecord, GrantRecord, GrantsRecord, HistoryRecord, InstalledRecord, RemovedRecord, VersionRecord,
-    VersionsRecord,
+    ChangeRecord, GrantRecord, GrantsRecord, HistoryRecord, RemovedRecord, VersionRecord, VersionsRecord,
 };
 use super::route::HttpCall;
 use crate::body::Body;
@@ -57,7 +59,9 @@ pub const SIGNATURE: &str = "X-Module-Signature";
 /// it take the place of a shipped connector.
 pub(super) async fn install_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, body, .. } = call;
-    let InstallQuery { grants, accepts, replaces_shipped } = parse_install_query(head.uri.query().unwrap_or_default())?;
+    let replaces = fleet::generation_in_headers(&head.headers)?;
+    let InstallQuery { grants, accepts, replaces_shipped, wait } =
+        parse_install_query(head.uri.query().unwrap_or_default())?;
     let limit_mb = gateway.config.compile.max_module_mb;
     let limit_mb = usize::try_from(limit_mb).unwrap_or(usize::MAX >> 20);
     let advice = "raise `compile.max_module_mb` if you trust the module";
@@ -66,11 +70,12 @@ pub(super) async fn install_connector(call: HttpCall<'_>, caller: AuthorizedCall
     let by = actor_of(gateway, &caller).await?;
     let registry = Arc::clone(&gateway.registry);
     let installing = async move {
-        let word = Installation { grants: &grants, accepts, replaces_shipped, signature: signature.as_deref() };
+        let word =
+            Installation { grants: &grants, accepts, replaces_shipped, signature: signature.as_deref(), replaces };
         registry.install(module, word, &by).await
     };
     let installed = make_change(gateway, installing).await?;
-    Ok(json_answer(&json!(InstalledRecord::from(&*installed))))
+    Ok(json_answer(&json!(fleet::changed_record(gateway, &installed, wait).await?)))
 }
 
 /// The text of the module's signature, if the caller sends it.
@@ -86,9 +91,19 @@ fn signature_in_headers(headers: &HeaderMap) -> Result<Option<String>, Problem> 
 /// DELETE /admin/connectors/{connector}: calls in progress end on it.
 pub(super) async fn remove_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let connector = call.arguments.connector;
+    let replaces = fleet::generation_in_headers(&call.head.headers)?;
+    let mut wait = None;
+    problem::read_query(call.head.uri.query().unwrap_or_default(), |name, value| match name {
+        "wait" => fleet::parse_wait(value).map(|seconds| wait = Some(seconds)),
+        _ => Err("This route has the parameter `wait`.".to_owned()),
+    })?;
     let (registry, identifier, by) = change_context(&call, &caller).await?;
-    make_change(call.gateway, async move { registry.remove(&identifier, &by).await }).await?;
-    Ok(json_answer(&json!(RemovedRecord { connector, removed: true })))
+    make_change(call.gateway, async move { registry.remove(&identifier, replaces, &by).await }).await?;
+    let registry = &call.gateway.registry;
+    let generation = registry.generation(connector);
+    let gateways = fleet::wait_for_gateways(call.gateway, connector, generation, wait).await?;
+    let digest = registry.get(connector).map(|live| live.digest().to_owned());
+    Ok(json_answer(&json!(RemovedRecord { connector, removed: true, generation, digest, gateways })))
 }
 
 /// POST /admin/connectors/{connector}/rollback: swaps in the previous version, or the one that
@@ -97,20 +112,20 @@ pub(super) async fn roll_back_connector(
     call: HttpCall<'_>,
     caller: AuthorizedCaller,
 ) -> Result<Response<Body>, Problem> {
-    let mut to = None;
-    for (name, value) in query_parameters(&call) {
-        match &*name {
-            "to" => to = Some(value),
-            _ => {
-                return Err(problem::BAD_REQUEST
-                    .with_detail(format!("This route has no parameter `{name}`; name a version with ?to=1.0.0.")));
-            }
+    let replaces = fleet::generation_in_headers(&call.head.headers)?;
+    let (mut to, mut wait) = (None, None);
+    problem::read_query(call.head.uri.query().unwrap_or_default(), |name, value| match name {
+        "to" => {
+            to = Some(value.to_owned());
+            Ok(())
         }
-    }
+        "wait" => fleet::parse_wait(value).map(|seconds| wait = Some(seconds)),
+        _ => Err("This route has no such parameter; name a version with ?to=1.0.0.".to_owned()),
+    })?;
     let (registry, identifier, by) = change_context(&call, &caller).await?;
-    let rolling_back = async move { registry.rollback(&identifier, to.as_deref(), &by).await };
+    let rolling_back = async move { registry.rollback(&identifier, to.as_deref(), replaces, &by).await };
     let live = make_change(call.gateway, rolling_back).await?;
-    Ok(json_answer(&json!(InstalledRecord::from(&*live))))
+    Ok(json_answer(&json!(fleet::changed_record(call.gateway, &live, wait).await?)))
 }
 
 /// GET /admin/connectors/{connector}/versions: the stored versions, the newest first.
@@ -242,6 +257,7 @@ struct InstallQuery {
     grants: Vec<String>,
     accepts: bool,
     replaces_shipped: bool,
+    wait: Option<u64>,
 }
 
 fn parse_install_query(query: &str) -> Result<InstallQuery, Problem> {
@@ -251,6 +267,7 @@ fn parse_install_query(query: &str) -> Result<InstallQuery, Problem> {
             ("grant", _) => parameters.grants.push(value.to_owned()),
             ("accept", "true" | "false") => parameters.accepts = value == "true",
             ("replace_shipped", "true" | "false") => parameters.replaces_shipped = value == "true",
+            ("wait", _) => parameters.wait = Some(fleet::parse_wait(value)?),
             ("accept" | "replace_shipped", _) => return Err("Must be `true` or `false`.".to_owned()),
             _ => return Err("This route has no such parameter; grant hosts with ?grant=api.example.com.".to_owned()),
         }
@@ -276,6 +293,9 @@ fn change_problem(error: ChangeError) -> Problem {
         ChangeError::Shipped(_) | ChangeError::NeedsNoGrants(_) => problem::SHIPPED.with_detail(detail),
         ChangeError::InvalidHost(_) | ChangeError::UnnamedHost { .. } | ChangeError::NotGranted { .. } => {
             problem::BAD_REQUEST.with_detail(detail)
+        }
+        ChangeError::ChangedMeanwhile { generation, .. } => {
+            problem::CHANGED_MEANWHILE.with_detail(detail).with("generation", generation)
         }
         ChangeError::Io(_) => problem::INTERNAL.with_detail(detail),
         ChangeError::Store(error) => {

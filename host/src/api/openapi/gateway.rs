@@ -87,6 +87,7 @@ pub(in crate::api) fn describe_install() -> Value {
             "description": "The file MODULE.wasm.minisig, encoded as base64. Needed if the configuration has publishers in `[trust]`.",
         },
     ]);
+    add_change_parameters(&mut members);
     members["requestBody"] = json!({
         "required": true,
         "content": {"application/wasm": {"schema": {"type": "string", "format": "binary"}}},
@@ -96,12 +97,14 @@ pub(in crate::api) fn describe_install() -> Value {
 
 /// Members of DELETE /admin/connectors/{connector}.
 pub(in crate::api) fn describe_removed() -> Value {
-    with_conflict(describe_answer("The connector is removed.", reference("ConnectorRemoved")))
+    let mut members = with_change_problems(describe_answer("The connector is removed.", reference("ConnectorRemoved")));
+    add_change_parameters(&mut members);
+    members
 }
 
 /// Members of a route that changes a connector and answers with it.
 pub(in crate::api) fn describe_changed_connector() -> Value {
-    with_conflict(describe_answer("The connector as it is live now.", reference("InstalledConnector")))
+    with_change_problems(describe_answer("The connector as it is live now.", reference("InstalledConnector")))
 }
 
 /// Members of POST /admin/connectors/{connector}/rollback.
@@ -111,7 +114,45 @@ pub(in crate::api) fn describe_rolled_back() -> Value {
         "name": "to", "in": "query", "schema": {"type": "string", "minLength": 1},
         "description": "The version in its manifest, or at least six digits of the digest of its module.",
     }]);
+    add_change_parameters(&mut members);
     members
+}
+
+/// Members of GET /admin/gateways.
+pub(in crate::api) fn describe_gateways() -> Value {
+    describe_answer("The gateways, by name.", reference("Gateways"))
+}
+
+/// Members of GET /admin/connectors.
+pub(in crate::api) fn describe_service_connectors() -> Value {
+    let mut members = describe_answer("A page of the connectors.", reference("ServiceConnectors"));
+    members["parameters"] = json!([
+        {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}},
+        {"name": "cursor", "in": "query", "schema": {"type": "string"}, "description": "The `next_cursor` of the previous page."},
+    ]);
+    members
+}
+
+/// Adds the parameters of a route that changes the module of a connector.
+fn add_change_parameters(members: &mut Value) {
+    let parameters = [
+        json!({
+            "name": "If-Match", "in": "header", "schema": {"type": "string"},
+            "description": "The generation that the change replaces, in quotes. If it is no longer the present one, nothing changes.",
+        }),
+        json!({
+            "name": "wait", "in": "query", "schema": {"type": "integer", "minimum": 0, "maximum": 60},
+            "description": "Seconds to wait until each ready gateway serves or refuses the change. The answer then has `gateways`.",
+        }),
+    ];
+    match members["parameters"].as_array_mut() {
+        Some(known) => known.extend(parameters),
+        None => members["parameters"] = json!(parameters),
+    }
+}
+
+fn with_change_problems(members: Value) -> Value {
+    with_problems(members, &["409", "412"])
 }
 
 /// Members of GET /admin/connectors/{connector}/versions.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::schemas::reference;
 use crate::api::record_schema::schema_generator;
-use crate::api::records::{AccountProblem, ConflictProblem, Problem, ValidationProblem};
+use crate::api::records::{AccountProblem, ChangedProblem, ConflictProblem, Problem, ValidationProblem};
 
 /// Headers of every problem.
 const ALWAYS: [(&str, &str); 2] = [REQUEST_ID, ("X-Error-Source", "ErrorSource")];
@@ -84,6 +84,13 @@ const REFUSALS: &[Refusal] = &[
         headers: &[&[REPLAYED], &[RETRY_AFTER], &UPSTREAM],
         description: "A conflict with the state of the gateway or of the service, perhaps with `candidates`; or the first call with \
                       this Idempotency-Key still runs, or its outcome is not known (`outcome`).",
+    },
+    Refusal {
+        status: "412",
+        name: "ChangedMeanwhile",
+        schema: "ChangedProblem",
+        headers: &[],
+        description: "The connector has another generation than `If-Match` says (`changed-meanwhile`). `generation` is the present one.",
     },
     Refusal {
         status: "413",
@@ -215,6 +222,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     let mut generator = schema_generator(Contract::Serialize);
     generator.subschema_for::<Problem>();
     generator.subschema_for::<ValidationProblem>();
+    generator.subschema_for::<ChangedProblem>();
     generator.subschema_for::<ConflictProblem>();
     generator.subschema_for::<AccountProblem>();
     generator.take_definitions(true)

@@ -16,6 +16,8 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<ConnectorsRecord>(&mut answers);
     add::<InstalledRecord>(&mut answers);
     add::<RemovedRecord<'_>>(&mut answers);
+    add::<GatewaysRecord>(&mut answers);
+    add::<ServiceConnectorsRecord>(&mut answers);
     add::<VersionsRecord>(&mut answers);
     add::<GrantsRecord>(&mut answers);
     add::<HistoryRecord>(&mut answers);

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::api::pagination::pagination_rule;
+use crate::api::records::ConnectorAtGatewayRecord;
 use crate::integrations::AuthTypeName;
 use crate::registry::{Connector, GrantState, HostGrant, Refused, Service, StoredVersion};
 use crate::timestamp::Timestamp;
@@ -60,6 +61,15 @@ pub struct InstalledRecord {
     /// The scopes that the authorization of a user requests.
     pub scopes: Vec<String>,
     pub settings: Vec<SettingRecord>,
+    /// Digest of the module in hexadecimal digits.
+    pub digest: String,
+    /// The number of the change. It grows with each change of the connector.
+    #[serde(default)]
+    pub generation: i64,
+    /// What each gateway made of the change. Only with `?wait`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<ConnectorAtGatewayRecord>")]
+    pub gateways: Option<Vec<ConnectorAtGatewayRecord>>,
 }
 
 /// The signature of a module.
@@ -239,6 +249,14 @@ pub struct RemovedRecord<'a> {
     pub connector: &'a str,
     #[schemars(extend("const" = true))]
     pub removed: bool,
+    /// The number of the change. It grows with each change of the connector.
+    pub generation: i64,
+    /// Digest of the shipped module that is live again. Null if there is none.
+    pub digest: Option<String>,
+    /// What each gateway made of the change. Only with `?wait`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<ConnectorAtGatewayRecord>")]
+    pub gateways: Option<Vec<ConnectorAtGatewayRecord>>,
 }
 
 impl From<&Connector> for ConnectorRecord {
@@ -291,7 +309,17 @@ impl From<&Connector> for InstalledRecord {
         let signature = connector
             .signed()
             .map(|signed| SignatureRecord { key: signed.key_id.clone(), publisher: signed.publisher.clone() });
-        Self { connector: connector.into(), signature, provider, scopes, settings }
+        let digest = connector.digest().to_owned();
+        Self {
+            connector: connector.into(),
+            signature,
+            provider,
+            scopes,
+            settings,
+            digest,
+            generation: 0,
+            gateways: None,
+        }
     }
 }
 

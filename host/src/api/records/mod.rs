@@ -1,6 +1,7 @@
 //! The JSON that the gateway's own routes read and write.
 //!
 //! - [`connectors`]: connectors, their versions, grants and history
+//! - [`gateways`]: the gateways of the service, and what they serve
 //! - [`integrations`]: bodies and answers about integrations
 //! - [`jobs`]: jobs of operations that run in the background
 //! - [`operator`]: keys, integrations and jobs of all tenants, and the audit
@@ -14,6 +15,7 @@
 //! `crate::integrations`, `crate::jobs` and `crate::webhooks`.
 
 pub mod connectors;
+pub mod gateways;
 mod integrations;
 mod jobs;
 pub mod operator;
@@ -22,6 +24,7 @@ mod system;
 mod webhooks;
 
 pub use self::connectors::*;
+pub use self::gateways::*;
 pub use self::integrations::*;
 pub use self::jobs::*;
 pub use self::operator::*;

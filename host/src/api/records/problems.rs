@@ -101,6 +101,15 @@ pub struct ConflictProblem {
     candidates: Option<Vec<Value>>,
 }
 
+/// The connector changed since the operator looked at it.
+#[derive(JsonSchema)]
+pub struct ChangedProblem {
+    #[schemars(flatten)]
+    problem: Problem,
+    /// The present generation of the connector.
+    generation: i64,
+}
+
 /// The user must act.
 #[derive(JsonSchema)]
 pub struct AccountProblem {

@@ -20,4 +20,7 @@ pub struct ReadinessRecord {
     pub status: &'static str,
     /// The number of live connectors.
     pub connectors: usize,
+    /// The parts that the gateway works without at this moment. What needs them is answered with 503.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub degraded: Vec<&'static str>,
 }

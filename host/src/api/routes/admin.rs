@@ -9,18 +9,44 @@ use crate::auth::Scope::Admin;
 
 pub(super) static ROUTES: &[Route] = &[
     Route {
-        path: "/admin/connectors",
+        path: "/admin/gateways",
         family: Family::Admin,
         methods: &[Endpoint {
-            method: Method::POST,
-            takes_head: false,
-            handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::install_connector(call, caller))),
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_gateways(call))),
             description: Some(Description {
-                id: "connectors.install",
-                summary: "Installs a module, or swaps in another version.",
-                members: gateway::describe_install,
+                id: "gateways",
+                summary: "The gateways that share the database, with their states.",
+                members: gateway::describe_gateways,
             }),
         }],
+    },
+    Route {
+        path: "/admin/connectors",
+        family: Family::Admin,
+        methods: &[
+            Endpoint {
+                method: Method::GET,
+                takes_head: true,
+                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_service_connectors(call))),
+                description: Some(Description {
+                    id: "connectors.list",
+                    summary: "The connectors of the service, and what each gateway serves of them.",
+                    members: gateway::describe_service_connectors,
+                }),
+            },
+            Endpoint {
+                method: Method::POST,
+                takes_head: false,
+                handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::install_connector(call, caller))),
+                description: Some(Description {
+                    id: "connectors.install",
+                    summary: "Installs a module, or swaps in another version.",
+                    members: gateway::describe_install,
+                }),
+            },
+        ],
     },
     Route {
         path: "/admin/connectors/{connector}",

@@ -6,17 +6,18 @@
 //!
 //! 1. If the state has changed since, nothing happens. The caller gets [`Committed::Retry`], and
 //!    makes its candidate again.
-//! 2. The history gets its entry. A gateway that notices the new file then adds no second
-//!    entry.
-//! 3. The store keeps the grants of the previous version and gets those of the new one. A gateway
-//!    that notices the new file then loads it with the right grants.
-//! 4. The folders get the marks, the signature and the module. The next start loads what they have.
-//! 5. The table of live connectors is exchanged.
-//! 6. If a connector is removed, its grants are deleted.
+//! 2. The store changes in one transaction: the module of the service with its next generation, the
+//!    entry in the history, and the grants of the previous and the new version. If the operator
+//!    named another generation than the present one, nothing happens. A gateway that notices the
+//!    new file or the new generation then adds no second entry and has the right grants.
+//! 3. The folders get the marks, the signature and the module. The next start loads what they have.
+//! 4. The table of live connectors is exchanged.
 //!
-//! If a step fails, the later ones do not happen. The live connector then stays live, and a restart
-//! makes the same one live, because the folders still have its module. Grants that step 3 has
-//! changed stay changed: a running gateway makes the live connector again with them.
+//! If the store fails, nothing has changed. If the folders fail, the live connector stays live, and
+//! a restart makes the same one live, because the folders still have its module. Grants that the
+//! store has changed stay changed: a running gateway makes the live connector again with them. On a
+//! database that gateways share, the change is already made then: the gateway serves it, and its
+//! next start takes the module from the store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,8 +26,9 @@ use super::files::{FileState, KnownFiles};
 use super::history::{self, Actor};
 use super::origin::Origin;
 use super::record::Record;
+use super::service::ServiceStep;
 use super::{ChangeError, Connector, Live, Refusal, Registry, provider_names};
-use store::{GrantChange, NewChange};
+use store::{GrantChange, GrantStep, GrantSwap, ModuleChange, ModuleCondition, ModuleOutcome, NewChange, NewModule};
 
 /// The state that a candidate was made of.
 pub(super) struct Expected {
@@ -51,6 +53,8 @@ pub(super) struct Change<'a> {
     pub(super) entry: Option<NewChange>,
     pub(super) grants: GrantsStep<'a>,
     pub(super) folders: FoldersStep,
+    /// The part of the change that all gateways on the same database follow.
+    pub(super) service: ServiceStep,
     /// `true` if the gateway noticed the change in a folder. The next start would load the file in
     /// any case, so the gateway only logs that history, grants or marks could not be written.
     pub(super) is_noticed: bool,
@@ -63,6 +67,8 @@ pub(super) enum GrantsStep<'a> {
     Unchanged,
     /// The grants of the version `previous` are kept, and the candidate gets the changed grants.
     Swap { previous: Option<String>, change: GrantChange<'a> },
+    /// The grants of all versions are deleted.
+    Forget,
 }
 
 /// The change of the folders of modules.
@@ -156,8 +162,19 @@ impl Registry {
         if expected.has_changed(self, &files, record.identifier) || self.took_identifier(&record) {
             return Ok(Committed::Retry);
         }
-        self.persist(&mut files, &record, change).await?;
-        Ok(Committed::Done(self.activate(candidate)))
+        if let ServiceStep::Follow(generation) = change.service
+            && generation <= self.service.generation(record.identifier)
+        {
+            return Ok(Committed::Retry);
+        }
+        let Committed::Done(generation) = self.persist(&mut files, &record, change).await? else {
+            return Ok(Committed::Retry);
+        };
+        let live = self.activate(candidate);
+        if let Some(generation) = generation {
+            self.service.note_served(live.name(), generation);
+        }
+        Ok(Committed::Done(live))
     }
 
     /// Removes a connector: its files, its place in the table, and the grants of all its versions.
@@ -168,6 +185,7 @@ impl Registry {
         &self,
         expected: &Expected,
         identifier: &str,
+        condition: ModuleCondition,
         by: &Actor,
     ) -> Result<Committed<()>, ChangeError> {
         let mut files = self.files.lock().await;
@@ -175,12 +193,45 @@ impl Registry {
             return Ok(Committed::Retry);
         }
         let live = expected.live(identifier);
-        self.history.add(history::removal(identifier, live.map(|live| &**live), by)).await?;
+        let change = ModuleChange {
+            connector: identifier.to_owned(),
+            module: None,
+            condition,
+            entry: history::removal(identifier, live.map(|live| &**live), by),
+            is_noticed: false,
+            grants: GrantStep::Forget,
+        };
+        self.grants.count_change();
+        let generation = match self.service.change(change).await? {
+            ModuleOutcome::Changed(generation) => generation,
+            ModuleOutcome::Unchanged(generation) => {
+                return Err(ChangeError::ChangedMeanwhile { connector: identifier.to_owned(), generation });
+            }
+        };
         self.remove_foreign(&mut files, identifier)?;
         if live.is_some_and(|live| !live.is_shipped()) {
             self.retire(identifier);
         }
-        self.grants.delete(identifier).await?;
+        self.service.note_served(identifier, generation);
+        Ok(Committed::Done(()))
+    }
+
+    /// Removes a connector that the service no longer has: its files, and its place in the table.
+    pub(super) async fn commit_followed_removal(
+        &self,
+        expected: &Expected,
+        identifier: &str,
+        generation: i64,
+    ) -> Result<Committed<()>, ChangeError> {
+        let mut files = self.files.lock().await;
+        if expected.has_changed(self, &files, identifier) {
+            return Ok(Committed::Retry);
+        }
+        self.remove_foreign(&mut files, identifier)?;
+        if expected.live(identifier).is_some_and(|live| !live.is_shipped()) {
+            self.retire(identifier);
+        }
+        self.service.note_served(identifier, generation);
         Ok(Committed::Done(()))
     }
 
@@ -188,9 +239,41 @@ impl Registry {
     /// The caller holds the lock.
     pub(super) async fn commit_missing_file(&self, identifier: &str) {
         let Some(live) = self.get(identifier) else { return };
+        if self.service.is_shared() && !live.is_shipped() {
+            // A command that removed the connector has deleted the file too. The gateway follows.
+            if let Ok(Some(present)) = self.service.store().live_module(identifier).await
+                && present.digest.is_none()
+            {
+                return;
+            }
+            tracing::warn!(
+                connector = identifier,
+                "the file of a connector was deleted, but the connector belongs to all gateways on this database and \
+                 stays; `connector-gateway connectors remove {identifier}` removes it"
+            );
+            return;
+        }
         let by = Actor::of_file(live.origin());
-        if let Err(error) = self.history.add_noticed(history::removal(identifier, Some(&live), &by)).await {
-            warn_of_unwritten("history", identifier, &error.into());
+        let entry = history::removal(identifier, Some(&live), &by);
+        if live.is_shipped() {
+            if let Err(error) = self.history.add_noticed(entry).await {
+                warn_of_unwritten("history", identifier, &error.into());
+            }
+        } else {
+            let change = ModuleChange {
+                connector: identifier.to_owned(),
+                module: None,
+                condition: ModuleCondition::OtherModule,
+                entry,
+                is_noticed: true,
+                grants: GrantStep::Unchanged,
+            };
+            match self.service.change(change).await {
+                Ok(ModuleOutcome::Changed(generation) | ModuleOutcome::Unchanged(generation)) => {
+                    self.service.note_served(identifier, generation);
+                }
+                Err(error) => warn_of_unwritten("history", identifier, &error.into()),
+            }
         }
         self.retire(identifier);
     }
@@ -224,35 +307,105 @@ impl Registry {
         Committed::Done(())
     }
 
-    /// Makes the durable part of a change: history, grants, folders.
+    /// Makes the durable part of a change: store, then folders. Returns the generation that the
+    /// change leads to, if it belongs to the service.
     async fn persist(
         &self,
         files: &mut KnownFiles,
         record: &Record<'_>,
         change: Change<'_>,
-    ) -> Result<(), ChangeError> {
-        let Change { entry, grants, folders, is_noticed } = change;
-        let check = |part, result: Result<(), ChangeError>| match result {
-            Err(error) if is_noticed => {
-                warn_of_unwritten(part, record.identifier, &error);
-                Ok(())
+    ) -> Result<Committed<Option<i64>>, ChangeError> {
+        let Change { entry, grants, folders, service, is_noticed } = change;
+        let may_fail = is_noticed && !(self.service.is_shared() && record.origin == Origin::Foreign);
+        let generation = match self.persist_in_store(record, entry, grants, service, is_noticed).await {
+            Ok(Committed::Done(generation)) => generation,
+            Ok(Committed::Retry) => return Ok(Committed::Retry),
+            Err(error) if may_fail => {
+                warn_of_unwritten("store", record.identifier, &error);
+                None
             }
-            result => result,
+            Err(error) => return Err(error),
         };
-        if let Some(entry) = entry {
-            let added = match is_noticed {
-                true => self.history.add_noticed(entry).await,
-                false => self.history.add(entry).await,
-            };
-            check("history", added.map_err(ChangeError::Store))?;
+        match self.persist_in_folders(files, record, folders) {
+            Ok(()) => {}
+            // The service has changed already. The next start takes the module from the store.
+            Err(error) if is_noticed || self.service.is_shared() && generation.is_some() => {
+                warn_of_unwritten("folders", record.identifier, &error);
+            }
+            Err(error) => return Err(error),
         }
-        if let GrantsStep::Swap { previous, change } = grants {
-            let swapped = self.grants.swap(record.identifier, previous.as_deref(), record.digest, change).await;
-            check("grants", swapped.map_err(ChangeError::Store))?;
+        Ok(Committed::Done(generation))
+    }
+
+    /// Makes the part of a change that the store keeps, in one transaction.
+    async fn persist_in_store(
+        &self,
+        record: &Record<'_>,
+        entry: Option<NewChange>,
+        grants: GrantsStep<'_>,
+        service: ServiceStep,
+        is_noticed: bool,
+    ) -> Result<Committed<Option<i64>>, ChangeError> {
+        let (condition, replaces_shipped) = match service {
+            ServiceStep::Publish { condition, replaces_shipped } => (condition, Some(replaces_shipped)),
+            ServiceStep::Withdraw(condition) => (condition, None),
+            ServiceStep::Follow(generation) => return Ok(Committed::Done(Some(generation))),
+            ServiceStep::Unchanged => {
+                if let Some(entry) = entry {
+                    match is_noticed {
+                        true => self.history.add_noticed(entry).await?,
+                        false => self.history.add(entry).await?,
+                    }
+                }
+                if let GrantsStep::Swap { previous, change } = grants {
+                    self.grants.swap(record.identifier, previous.as_deref(), record.digest, change).await?;
+                }
+                return Ok(Committed::Done(None));
+            }
+        };
+        let Some(entry) = entry else { return Ok(Committed::Done(None)) };
+        let grants = match grants {
+            GrantsStep::Unchanged => GrantStep::Unchanged,
+            GrantsStep::Forget => GrantStep::Forget,
+            GrantsStep::Swap { previous, change } => {
+                GrantStep::Swap(GrantSwap::new(previous.as_deref(), record.digest, change))
+            }
+        };
+        // A candidate that is being made of the previous grants is made again.
+        if !matches!(grants, GrantStep::Unchanged) {
+            self.grants.count_change();
         }
+        let module = replaces_shipped.map(|replaces_shipped| NewModule {
+            digest: record.digest.to_owned(),
+            version: entry.version.clone(),
+            bytes: record.module.into(),
+            signature: record.signature.map(str::to_owned),
+            replaces_shipped,
+        });
+        let connector = record.identifier.to_owned();
+        let change = ModuleChange { connector: connector.clone(), module, condition, entry, is_noticed, grants };
+        match (self.service.change(change).await?, condition) {
+            (ModuleOutcome::Unchanged(generation), ModuleCondition::Generation(_)) => {
+                Err(ChangeError::ChangedMeanwhile { connector, generation })
+            }
+            // Another gateway has brought the module in the meantime.
+            (ModuleOutcome::Unchanged(_), ModuleCondition::NewModule) => Ok(Committed::Retry),
+            (ModuleOutcome::Changed(generation) | ModuleOutcome::Unchanged(generation), _) => {
+                Ok(Committed::Done(Some(generation)))
+            }
+        }
+    }
+
+    /// Makes the part of a change that the folders keep.
+    fn persist_in_folders(
+        &self,
+        files: &mut KnownFiles,
+        record: &Record<'_>,
+        folders: FoldersStep,
+    ) -> Result<(), ChangeError> {
         match folders {
             FoldersStep::Unchanged => {}
-            FoldersStep::Accept => check("acceptance", self.folders.accept(record).map_err(ChangeError::Io))?,
+            FoldersStep::Accept => self.folders.accept(record)?,
             FoldersStep::Write => {
                 let path = self.folders.keep(record)?;
                 files.mark_handled(path.clone(), FileState::read(&path, Origin::Foreign)?);

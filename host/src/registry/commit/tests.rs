@@ -49,7 +49,15 @@ fn record(module: &'static str) -> Record<'static> {
 
 impl Site {
     /// Swaps in the module `new`, with one more grant.
-    async fn swap(&self, is_noticed: bool) -> Result<(), ChangeError> {
+    async fn swap(&self, is_noticed: bool) -> Result<Committed<Option<i64>>, ChangeError> {
+        self.swap_if(is_noticed, ModuleCondition::Always).await
+    }
+
+    async fn swap_if(
+        &self,
+        is_noticed: bool,
+        condition: ModuleCondition,
+    ) -> Result<Committed<Option<i64>>, ChangeError> {
         let by = Actor::CommandLine { user: "ann".to_owned(), host: "desk".to_owned() };
         let change = Change {
             entry: Some(history::removal("one", None, &by)),
@@ -58,6 +66,7 @@ impl Site {
                 change: GrantChange::Add(&["new.example".to_owned()]),
             },
             folders: if is_noticed { FoldersStep::Accept } else { FoldersStep::Write },
+            service: ServiceStep::Publish { condition, replaces_shipped: false },
             is_noticed,
         };
         self.registry.persist(&mut *self.registry.files.lock().await, &record("new"), change).await
@@ -119,7 +128,18 @@ async fn without_the_grants_no_file_changes() {
     let site = site().await;
     site.break_table("grants");
     site.swap(false).await.unwrap_err();
-    assert_eq!((site.entries().await, site.kept()), (1, "old".into()));
+    assert_eq!((site.entries().await, site.kept()), (0, "old".into()));
+    assert_eq!(site.store.live_modules().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_change_of_another_generation_changes_nothing() {
+    let site = site().await;
+    assert_eq!(site.swap(false).await.unwrap(), Committed::Done(Some(1)));
+    let error = site.swap_if(false, ModuleCondition::Generation(0)).await.unwrap_err();
+    assert!(matches!(error, ChangeError::ChangedMeanwhile { generation: 1, .. }), "{error}");
+    assert_eq!((site.entries().await, site.kept()), (1, "new".into()));
+    assert_eq!(site.swap_if(false, ModuleCondition::Generation(1)).await.unwrap(), Committed::Done(Some(2)));
 }
 
 #[tokio::test]
@@ -151,11 +171,17 @@ async fn if_the_expected_state_has_changed_the_caller_tries_again_and_nothing_ch
 
     let expected = Expected::now(registry);
     registry.grants.count_change();
-    assert_eq!(registry.commit_removal(&expected, "one", &by).await.unwrap(), Committed::Retry);
+    assert_eq!(
+        registry.commit_removal(&expected, "one", ModuleCondition::Always, &by).await.unwrap(),
+        Committed::Retry
+    );
 
     let expected = Expected::with_file(registry, &path, &state);
     registry.files.lock().await.forget(&path);
-    assert_eq!(registry.commit_removal(&expected, "one", &by).await.unwrap(), Committed::Retry);
+    assert_eq!(
+        registry.commit_removal(&expected, "one", ModuleCondition::Always, &by).await.unwrap(),
+        Committed::Retry
+    );
     let rejection = || Rejection { path: &path, digest: "old", refusal: Refusal::Module("it is wrong".to_owned()) };
     assert_eq!(registry.commit_rejection(&expected, rejection(), Remaining::Nothing).await, Committed::Retry);
     assert_eq!((site.entries().await, site.grants().await, site.kept()), (0, "old.example".into(), "old".into()));
@@ -164,7 +190,10 @@ async fn if_the_expected_state_has_changed_the_caller_tries_again_and_nothing_ch
     let expected = Expected::now(registry);
     assert_eq!(registry.commit_rejection(&expected, rejection(), Remaining::Nothing).await, Committed::Done(()));
     assert_eq!(registry.refused().len(), 1);
-    assert_eq!(registry.commit_removal(&expected, "one", &by).await.unwrap(), Committed::Done(()));
+    assert_eq!(
+        registry.commit_removal(&expected, "one", ModuleCondition::Always, &by).await.unwrap(),
+        Committed::Done(())
+    );
     assert_eq!((site.entries().await, site.grants().await, path.exists()), (1, String::new(), false));
     assert!(registry.refused().is_empty(), "the refusal was of the removed file");
 }

@@ -3,6 +3,12 @@
 //! A released migration never changes. A later migration corrects it. All missing migrations run in
 //! one transaction under a lock. A crash therefore leaves the database as it was. If two gateways
 //! start at the same time, the second one finds nothing to do.
+//!
+//! During a roll-out, gateways of two releases share a database. A release adds tables and columns
+//! that the previous release can do without, and a later release removes what no one uses any more.
+//! The row of `gateway_version` therefore has a second number: the version of the tables that the
+//! previous release knows ([`OLDEST`]). A gateway accepts a newer database if it knows at least that
+//! version, and so refuses a database of the release after the next one.
 
 use tokio_postgres::{Client, Error};
 
@@ -23,11 +29,16 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0007_former_grants.sql"),
     include_str!("../migrations/postgres/0008_connector_changes.sql"),
     include_str!("../migrations/postgres/0009_sealed_storage.sql"),
-    include_str!("../migrations/postgres/0020_audit.sql"),
-    include_str!("../migrations/postgres/0021_key_limits.sql"),
-    include_str!("../migrations/postgres/0022_labels.sql"),
-    include_str!("../migrations/postgres/0023_operator_lists.sql"),
+    include_str!("../migrations/postgres/0010_modules.sql"),
+    include_str!("../migrations/postgres/0011_audit.sql"),
+    include_str!("../migrations/postgres/0012_key_limits.sql"),
+    include_str!("../migrations/postgres/0013_labels.sql"),
+    include_str!("../migrations/postgres/0014_operator_lists.sql"),
 ];
+
+/// The version of the tables of the previous release. It works with the tables of this release.
+/// Each release sets it to the number of migrations of the release before.
+const OLDEST: i64 = 9;
 
 /// Runs the missing migrations.
 pub(super) async fn run_missing(client: &mut CachedClient, address: &Address) -> Result<(), StoreError> {
@@ -38,7 +49,8 @@ async fn run_all(client: &mut Client, address: &Address, migrations: &[&str]) ->
     let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
     let failed = |error: Error| of_statement(address, &error);
     // Most starts find nothing to do. This check needs no lock.
-    if version(client).await.map_err(failed)? == known {
+    let version = version(client).await.map_err(failed)?;
+    if version.number == known || version.is_usable(known) {
         return Ok(());
     }
     // The lock is taken before the transaction begins, because the transaction sees only tables
@@ -47,11 +59,14 @@ async fn run_all(client: &mut Client, address: &Address, migrations: &[&str]) ->
     let name = lock_name("migrations");
     client.batch_execute("SET statement_timeout = 0; SET lock_timeout = 0").await.map_err(failed)?;
     client.execute(&format!("SELECT pg_advisory_lock({LOCK_NUMBER})"), &[&name]).await.map_err(failed)?;
-    let found = version(client).await.map_err(failed)?;
-    if found > known {
+    let version = self::version(client).await.map_err(failed)?;
+    let found = version.number;
+    if found > known && !version.is_usable(known) {
         return Err(StoreError::Newer { database: address.shown.clone(), found, known });
     }
-    migrate(client, found, migrations).await.map_err(failed)?;
+    if found < known {
+        migrate(client, found, migrations).await.map_err(failed)?;
+    }
     client.execute(&format!("SELECT pg_advisory_unlock({LOCK_NUMBER})"), &[&name]).await.map_err(failed)?;
     client.batch_execute(SETTINGS).await.map_err(failed)
 }
@@ -61,18 +76,42 @@ async fn migrate(client: &mut Client, found: i64, migrations: &[&str]) -> Result
     for migration in migrations.iter().skip(usize::try_from(found).unwrap_or_default()) {
         transaction.batch_execute(migration).await?;
     }
-    let replace = "CREATE TABLE IF NOT EXISTS gateway_version (number BIGINT NOT NULL); DELETE FROM gateway_version";
+    let replace = "CREATE TABLE IF NOT EXISTS gateway_version (number BIGINT NOT NULL); \
+        ALTER TABLE gateway_version ADD COLUMN IF NOT EXISTS oldest BIGINT; DELETE FROM gateway_version";
     transaction.batch_execute(replace).await?;
     let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
-    transaction.execute("INSERT INTO gateway_version VALUES ($1)", &[&known]).await?;
+    transaction.execute("INSERT INTO gateway_version (number, oldest) VALUES ($1, $2)", &[&known, &OLDEST]).await?;
     transaction.commit().await
 }
 
-/// Reads the version, which is 0 if there are no tables yet.
-async fn version(client: &Client) -> Result<i64, Error> {
+/// The versions in the database.
+struct Version {
+    /// The number of migrations that have run. 0 if there are no tables yet.
+    number: i64,
+    /// The version of the tables that a gateway must know at least. `None` in a database of a
+    /// release that did not say so.
+    oldest: Option<i64>,
+}
+
+impl Version {
+    /// Returns `true` if the database is newer than a gateway that knows `known` migrations, and the
+    /// gateway works with it.
+    fn is_usable(&self, known: i64) -> bool {
+        self.number > known && self.oldest.is_some_and(|oldest| oldest <= known)
+    }
+}
+
+/// Reads the versions.
+async fn version(client: &Client) -> Result<Version, Error> {
     let exists: bool = client.query_one("SELECT to_regclass('gateway_version') IS NOT NULL", &[]).await?.try_get(0)?;
     if !exists {
-        return Ok(0);
+        return Ok(Version { number: 0, oldest: None });
     }
-    client.query_one("SELECT max(number) FROM gateway_version", &[]).await?.try_get(0)
+    // A database of an earlier release has no column `oldest`.
+    let read = "SELECT number, (to_jsonb(gateway_version)->>'oldest')::bigint FROM gateway_version \
+        ORDER BY number DESC LIMIT 1";
+    match client.query_opt(read, &[]).await? {
+        Some(row) => Ok(Version { number: row.try_get(0)?, oldest: row.try_get(1)? }),
+        None => Ok(Version { number: 0, oldest: None }),
+    }
 }

@@ -53,12 +53,32 @@ async fn many_gateways_may_open_a_new_database_at_once() {
 #[tokio::test]
 async fn a_database_of_a_newer_version_is_refused() {
     let site = Site::postgres().await;
-    site.execute("UPDATE gateway_version SET number = 1000").await;
+    site.execute("UPDATE gateway_version SET number = 1000, oldest = 999").await;
     let message = refusal(&site.schema().url()).await;
     assert!(
         message.contains("was written by a newer version of the gateway (tables 1000, this version supports "),
         "{message}"
     );
+}
+
+#[tokio::test]
+async fn a_database_of_the_next_release_is_used_and_left_as_it_is() {
+    let site = Site::postgres().await;
+    let known: i64 =
+        site.store.read(|connection| connection.one("SELECT number FROM gateway_version", &[])).await.unwrap();
+    // The next release has two more migrations, and names this one as the oldest that it serves with.
+    site.schema()
+        .sql(&format!("SET search_path = {}; ALTER TABLE api_keys ADD COLUMN added TEXT", site.schema().name))
+        .await;
+    site.execute("UPDATE gateway_version SET oldest = number, number = number + 2").await;
+    let other = site.open_again().await;
+    other.create_key(key(1)).await.unwrap();
+    assert_eq!(site.store.keys().await.unwrap().len(), 1);
+    let found: i64 = other.read(|connection| connection.one("SELECT number FROM gateway_version", &[])).await.unwrap();
+    assert_eq!(found, known + 2, "the tables are those of the newer release");
+    site.execute("UPDATE gateway_version SET oldest = oldest + 1").await;
+    let message = refusal(&site.schema().url()).await;
+    assert!(message.contains("was written by a newer version"), "{message}");
 }
 
 #[tokio::test]

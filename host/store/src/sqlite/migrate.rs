@@ -22,10 +22,11 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0007_former_grants.sql"),
     include_str!("../migrations/sqlite/0008_connector_changes.sql"),
     include_str!("../migrations/sqlite/0009_sealed_storage.sql"),
-    include_str!("../migrations/sqlite/0020_audit.sql"),
-    include_str!("../migrations/sqlite/0021_key_limits.sql"),
-    include_str!("../migrations/sqlite/0022_labels.sql"),
-    include_str!("../migrations/sqlite/0023_operator_lists.sql"),
+    include_str!("../migrations/sqlite/0010_modules.sql"),
+    include_str!("../migrations/sqlite/0011_audit.sql"),
+    include_str!("../migrations/sqlite/0012_key_limits.sql"),
+    include_str!("../migrations/sqlite/0013_labels.sql"),
+    include_str!("../migrations/sqlite/0014_operator_lists.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

@@ -1,0 +1,207 @@
+//! Follows the modules of the service: fetches, checks and swaps in what another gateway or a
+//! command has changed.
+//!
+//! The gateway reads a number in the database once a second. The number grows with each change.
+//! Correctness does not depend on when the gateway reads it: a gateway swaps only to a higher
+//! generation than the one that it serves.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::commit::{Candidate, Change, Committed, Expected, FoldersStep};
+use super::files::FileState;
+use super::load::{GrantSource, ModuleSource};
+use super::origin::Origin;
+use super::service::ServiceStep;
+use super::watch;
+use super::{ChangeError, Refusal, Registry};
+use store::digest::sha256_hex;
+use store::{LiveModule, StoreError};
+
+/// Time between two reads of the number.
+const POLL: Duration = Duration::from_secs(1);
+
+/// Follows the modules of the service, until the future is dropped.
+pub async fn follow_modules(registry: Arc<Registry>) {
+    if !registry.service.is_shared() {
+        return;
+    }
+    let mut followed = None;
+    let mut retried = Instant::now();
+    loop {
+        tokio::time::sleep(POLL).await;
+        if !registry.has_started.load(Ordering::Relaxed) {
+            continue;
+        }
+        if retried.elapsed() >= watch::POLL {
+            retried = Instant::now();
+            if registry.service.retry_refused(false) {
+                followed = None;
+            }
+        }
+        let follow = async {
+            let revision = registry.service.store().modules_revision().await?;
+            if followed != Some(revision) || registry.takes_retries() {
+                registry.follow_once().await?;
+                followed = Some(revision);
+            }
+            Ok::<_, StoreError>(())
+        };
+        // `/readyz` reports that the database does not answer.
+        if let Err(error) = follow.await {
+            tracing::debug!(%error, "the modules of the service cannot be read; they are read again");
+        }
+    }
+}
+
+impl Registry {
+    /// Swaps in all modules of the service that this gateway does not serve yet. Returns when each
+    /// of them is live or refused here.
+    pub(super) async fn follow_once(self: &Arc<Self>) -> Result<(), StoreError> {
+        let live = self.service.read().await?;
+        let mut following = tokio::task::JoinSet::new();
+        for live in live.iter().filter(|live| self.service.is_open(&live.connector, live.generation)) {
+            let (registry, live) = (Arc::clone(self), live.clone());
+            let loading = self.loading.add(&self.folders.foreign(&live.connector));
+            let permit = self.following.clone();
+            following.spawn(async move {
+                // The semaphore is never closed, so this does not fail.
+                let _permit = permit.acquire_owned().await;
+                registry.follow_connector(&live).await;
+                drop(loading);
+            });
+        }
+        while following.join_next().await.is_some() {}
+        Ok(())
+    }
+
+    /// Returns `true` if a generation is neither served nor refused here.
+    fn takes_retries(&self) -> bool {
+        self.service.last_read().iter().any(|live| self.service.is_open(&live.connector, live.generation))
+    }
+
+    async fn follow_connector(&self, live: &LiveModule) {
+        let LiveModule { connector, generation, .. } = live;
+        while self.service.is_open(connector, *generation) {
+            let expected = Expected::now(self);
+            let committed = match &live.digest {
+                None => self.follow_removal(&expected, live).await,
+                Some(digest) => self.follow_module(&expected, live, digest).await,
+            };
+            let refusal = match committed {
+                Ok(Committed::Done(())) => return,
+                Ok(Committed::Retry) => continue,
+                Err(refusal) => refusal,
+            };
+            let path = self.folders.foreign(connector);
+            let digest = live.digest.as_deref().unwrap_or_default();
+            let reason = refusal.to_string();
+            let is_temporary = refusal.is_temporary();
+            if self.reject_file(&expected, &path, digest, refusal).await == Committed::Done(()) {
+                self.service.note_refused(connector, *generation, reason, is_temporary);
+                return;
+            }
+        }
+    }
+
+    /// Makes the module of a generation live.
+    async fn follow_module(
+        &self,
+        expected: &Expected,
+        live: &LiveModule,
+        digest: &str,
+    ) -> Result<Committed<()>, Refusal> {
+        let LiveModule { connector, generation, signature, replaces_shipped, .. } = live;
+        if !replaces_shipped {
+            self.folders.check_identifier(Origin::Foreign, connector, digest)?;
+        }
+        let module = self.fetch(connector, digest).await?;
+        let source = ModuleSource::Foreign(signature.as_deref());
+        let candidate = self.load(&module, Some(connector), GrantSource::Stored, source).await?;
+        let outcome = if expected.live(connector).is_some() { "swapped" } else { "added" };
+        let change =
+            Change { folders: FoldersStep::Write, service: ServiceStep::Follow(*generation), ..Change::default() };
+        let candidate = Candidate { connector: candidate, module: &module, outcome };
+        let committed = self.commit(expected, candidate, change).await.map_err(refusal_of)?;
+        Ok(committed.map(drop))
+    }
+
+    /// Removes the foreign module of a connector that the service no longer has. The shipped
+    /// connector of this identifier is live again.
+    async fn follow_removal(&self, expected: &Expected, live: &LiveModule) -> Result<Committed<()>, Refusal> {
+        let LiveModule { connector, generation, .. } = live;
+        let is_foreign = expected.live(connector).is_some_and(|live| !live.is_shipped());
+        let Some(path) = self.folders.shipped(connector).filter(|_| is_foreign) else {
+            return self.commit_followed_removal(expected, connector, *generation).await.map_err(refusal_of);
+        };
+        let unreadable = |error: std::io::Error| Refusal::Temporary(error.to_string());
+        let state = FileState::read(&path, Origin::Shipped).map_err(unreadable)?;
+        let module = self.read_module(&path).map_err(unreadable)?;
+        let shipped = self.load(&module, Some(connector), GrantSource::Exactly(&[]), ModuleSource::Shipped).await?;
+        let change = Change {
+            folders: FoldersStep::Restore(path, state),
+            service: ServiceStep::Follow(*generation),
+            ..Change::default()
+        };
+        let candidate = Candidate { connector: shipped, module: &module, outcome: "restored" };
+        Ok(self.commit(expected, candidate, change).await.map_err(refusal_of)?.map(drop))
+    }
+
+    /// The module with this digest: from the versions on this disk, from `modules_dir`, or from the
+    /// store.
+    async fn fetch(&self, identifier: &str, digest: &str) -> Result<Vec<u8>, Refusal> {
+        let on_disk = [self.versions.file(identifier, Origin::Foreign, digest), self.folders.foreign(identifier)];
+        for path in on_disk {
+            if let Ok(module) = self.read_module(&path)
+                && sha256_hex(&module) == digest
+            {
+                return Ok(module);
+            }
+        }
+        let stored = self.service.store().module_bytes(digest).await.map_err(Refusal::Store)?;
+        let module = stored.ok_or_else(|| {
+            Refusal::Temporary(format!("the database does not have the module {digest} of the service"))
+        })?;
+        let found = sha256_hex(&module);
+        if found != digest {
+            return Err(Refusal::Temporary(format!(
+                "the database has other bytes for the module {digest} of the service, with the digest {found}; send \
+                 the module again with `connector-gateway connectors add FILE`"
+            )));
+        }
+        let (mb, max_mb) = ((module.len() >> 20) as u64, self.config.compile.max_module_mb);
+        if mb >= max_mb && module.len() as u64 > max_mb << 20 {
+            return Err(Refusal::Module(format!(
+                "it has {mb} MB, over the limit of {max_mb} MB (`compile.max_module_mb`)"
+            )));
+        }
+        Ok(module)
+    }
+
+    /// Copies the versions of a connector that the service has to the versions on this disk, so
+    /// that a rollback finds them.
+    pub(super) async fn mirror_versions(&self, identifier: &str) -> Result<(), ChangeError> {
+        if !self.service.is_shared() || contract_rules::name::identifier(identifier).is_err() {
+            return Ok(());
+        }
+        let stored = self.service.store().stored_modules(identifier).await?;
+        for version in stored.iter().take(self.versions.capacity()).rev() {
+            if self.versions.has(identifier, version)? {
+                continue;
+            }
+            let Some(module) = self.service.store().module_bytes(&version.digest).await? else { continue };
+            if sha256_hex(&module) == version.digest {
+                self.versions.mirror(identifier, version, &module)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refusal_of(error: ChangeError) -> Refusal {
+    match error {
+        ChangeError::Store(error) => Refusal::Store(error),
+        error => Refusal::Temporary(error.to_string()),
+    }
+}

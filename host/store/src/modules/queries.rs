@@ -1,0 +1,183 @@
+//! The statements on modules.
+
+use super::types::{GrantStep, LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewModule, StoredModule};
+use crate::connection::{Connection, Durability};
+use crate::value::values;
+use crate::{Acting, Store, StoreError, changes, grants};
+
+/// Maximum number of modules of a connector whose bytes are kept, with the live one.
+const MAX_MODULES: i64 = 10;
+
+/// The present state of connectors.
+const LIVE: &str = "SELECT live_modules.connector, live_modules.generation, live_modules.digest, version, signature, \
+    replaces_shipped, changed_at, changed_by FROM live_modules LEFT JOIN module_versions \
+    ON module_versions.connector = live_modules.connector AND module_versions.digest = live_modules.digest";
+
+impl Store {
+    /// Changes the module of a connector, together with the history and the grants. A change that
+    /// is made gets the next generation.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer. Nothing has changed then.
+    pub async fn change_module(&self, change: ModuleChange) -> Result<ModuleOutcome, StoreError> {
+        let (keeps_bytes, by) = (self.is_shared(), changes::actor(&change.entry));
+        self.write(Durability::PowerLoss, move |connection| change_on(connection, &by, &change, keeps_bytes)).await
+    }
+
+    /// The present state of all connectors that ever changed, also of those that were removed.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn live_modules(&self) -> Result<Vec<LiveModule>, StoreError> {
+        self.read(|connection| connection.all(&format!("{LIVE} ORDER BY live_modules.connector"), &[])).await
+    }
+
+    /// The present state of one connector. `None` if it never changed.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn live_module(&self, connector: &str) -> Result<Option<LiveModule>, StoreError> {
+        let connector = connector.to_owned();
+        self.read(move |connection| {
+            connection.optional(&format!("{LIVE} WHERE live_modules.connector = $1"), values![&connector])
+        })
+        .await
+    }
+
+    /// Returns whether the connector ever had the module with this digest.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn has_had_module(&self, connector: &str, digest: &str) -> Result<bool, StoreError> {
+        let (connector, digest) = (connector.to_owned(), digest.to_owned());
+        self.read(move |connection| has_had(connection, &connector, &digest)).await
+    }
+
+    /// The bytes of a module. `None` if they are not stored. The caller checks the digest.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn module_bytes(&self, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let digest = digest.to_owned();
+        self.read(move |connection| {
+            connection.optional("SELECT bytes FROM modules WHERE digest = $1", values![&digest])
+        })
+        .await
+    }
+
+    /// The modules of a connector whose bytes are stored. The one that was live last is first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn stored_modules(&self, connector: &str) -> Result<Vec<StoredModule>, StoreError> {
+        let connector = connector.to_owned();
+        self.read(move |connection| {
+            connection.all(
+                "SELECT digest, signature, live_at FROM module_versions WHERE connector = $1 AND \
+                 digest IN (SELECT digest FROM modules) ORDER BY generation DESC",
+                values![&connector],
+            )
+        })
+        .await
+    }
+
+    /// Returns a number that grows when a module changes.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn modules_revision(&self) -> Result<i64, StoreError> {
+        self.read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'modules'", &[])).await
+    }
+}
+
+fn change_on(
+    connection: &mut dyn Connection,
+    by: &Acting,
+    change: &ModuleChange,
+    keeps_bytes: bool,
+) -> Result<ModuleOutcome, StoreError> {
+    let ModuleChange { connector, module, condition, entry, is_noticed, grants } = change;
+    connection.lock(&format!("module {connector}"))?;
+    let present: Option<(i64, Option<String>)> =
+        connection.optional("SELECT generation, digest FROM live_modules WHERE connector = $1", values![connector])?;
+    let (generation, live) = present.unwrap_or_default();
+    let digest = module.as_ref().map(|module| &module.digest);
+    let holds = match condition {
+        ModuleCondition::Always => true,
+        ModuleCondition::Generation(expected) => *expected == generation,
+        ModuleCondition::OtherModule => digest != live.as_ref(),
+        ModuleCondition::NewModule => match digest {
+            Some(digest) => !has_had(connection, connector, digest)?,
+            None => true,
+        },
+    };
+    if !holds {
+        return Ok(ModuleOutcome::Unchanged(generation));
+    }
+    let generation = generation + 1;
+    if let Some(module) = module {
+        add_version(connection, connector, module, generation, keeps_bytes)?;
+    }
+    connection.execute(
+        "INSERT INTO live_modules (connector, generation, digest, replaces_shipped, changed_at, changed_by) \
+         VALUES ($1, $2, $3, $4, now_ms(), $5) ON CONFLICT (connector) DO UPDATE SET generation = excluded.generation, \
+         digest = excluded.digest, replaces_shipped = excluded.replaces_shipped, changed_at = excluded.changed_at, \
+         changed_by = excluded.changed_by",
+        values![
+            connector,
+            generation,
+            digest.cloned(),
+            module.as_ref().is_some_and(|module| module.replaces_shipped),
+            &entry.actor
+        ],
+    )?;
+    connection.execute(
+        "DELETE FROM modules WHERE digest IN (SELECT digest FROM module_versions WHERE connector = $1) \
+         AND digest NOT IN (SELECT digest FROM module_versions WHERE connector = $1 ORDER BY generation DESC LIMIT $2) \
+         AND digest NOT IN (SELECT digest FROM live_modules WHERE digest IS NOT NULL)",
+        values![connector, MAX_MODULES],
+    )?;
+    if !*is_noticed || !changes::is_known(connection, entry)? {
+        changes::insert_and_trim(connection, by, entry)?;
+    }
+    match grants {
+        GrantStep::Unchanged => {}
+        GrantStep::Swap(swap) => grants::swap_on(connection, connector, swap)?,
+        GrantStep::Forget => grants::forget_on(connection, connector)?,
+    }
+    connection.execute("UPDATE revisions SET number = number + 1 WHERE subject = 'modules'", &[])?;
+    Ok(ModuleOutcome::Changed(generation))
+}
+
+fn add_version(
+    connection: &mut dyn Connection,
+    connector: &str,
+    module: &NewModule,
+    generation: i64,
+    keeps_bytes: bool,
+) -> Result<(), StoreError> {
+    let NewModule { digest, version, bytes, signature, .. } = module;
+    if keeps_bytes {
+        // Bytes that were damaged in the database are replaced.
+        connection.execute(
+            "INSERT INTO modules (digest, bytes) VALUES ($1, $2) ON CONFLICT (digest) DO UPDATE SET \
+             bytes = excluded.bytes",
+            values![digest, &**bytes],
+        )?;
+    }
+    connection.execute(
+        "INSERT INTO module_versions (connector, digest, version, signature, generation, live_at) \
+         VALUES ($1, $2, $3, $4, $5, now_ms()) ON CONFLICT (connector, digest) DO UPDATE SET \
+         signature = excluded.signature, generation = excluded.generation, live_at = excluded.live_at",
+        values![connector, digest, version, signature, generation],
+    )?;
+    Ok(())
+}
+
+fn has_had(connection: &mut dyn Connection, connector: &str, digest: &str) -> Result<bool, StoreError> {
+    let found: Option<i64> = connection.optional(
+        "SELECT generation FROM module_versions WHERE connector = $1 AND digest = $2",
+        values![connector, digest],
+    )?;
+    Ok(found.is_some())
+}

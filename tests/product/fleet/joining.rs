@@ -1,0 +1,42 @@
+//! Gateways that join and leave the service.
+
+use serde_json::{Value, json};
+use support::{Gateway, Setup, Store, wait_for};
+
+use super::{gateways, key_of};
+
+/// The gateways that one of them lists.
+fn listed(gateway: &Gateway) -> Vec<Value> {
+    gateway.client().get("/admin/gateways").ok()["gateways"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_gateway_with_an_empty_disk_serves_everything_when_it_is_ready() {
+    let store = Store::postgres();
+    let [one] = gateways(&store);
+    let joined = Setup::new().on(&store).general(&key_of(&one)).config("[fleet]\nname = \"second\"").start();
+    assert_eq!(joined.call("liar/version", json!({})).ok()["version"], "version=1.0.0");
+    let ready = || Some(listed(&one)).filter(|all| all.len() == 2 && all.iter().all(|each| each["state"] == "ready"));
+    let all = wait_for("both gateways", ready);
+    let second = all.iter().find(|each| each["name"] == "second").unwrap();
+    assert_eq!(second["connectors"], json!({"live": 1, "compiling": 0, "refused": 0}));
+    assert_eq!(second["address"], json!(joined.address()));
+    for member in ["id", "version", "started_at", "seen_at", "calls", "jobs", "memory"] {
+        assert!(!second[member].is_null(), "{member}");
+    }
+}
+
+#[test]
+fn a_gateway_that_stops_leaves_the_list_and_a_killed_one_is_away() {
+    let store = Store::postgres();
+    let [one, mut other, killed]: [Gateway; 3] = gateways(&store);
+    wait_for("three gateways", || (listed(&one).len() == 3).then_some(()));
+    other.stop();
+    wait_for("two gateways", || (listed(&one).len() == 2).then_some(()));
+    killed.kill();
+    store.database().sql("update gateways set seen_at = seen_at - 16000");
+    wait_for("the killed one to be away", || {
+        let states: Vec<Value> = listed(&one).into_iter().map(|each| each["state"].clone()).collect();
+        (states.contains(&json!("away")) && states.contains(&json!("ready"))).then_some(())
+    });
+}

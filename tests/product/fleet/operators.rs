@@ -1,0 +1,50 @@
+//! Two operators change one connector at the same time.
+
+use std::thread;
+
+use serde_json::json;
+use support::{Gateway, Store, module};
+
+use super::{gateways, liar, upload};
+
+#[test]
+fn one_of_two_operators_who_replace_the_same_generation_is_told_the_present_one() {
+    let store = Store::postgres();
+    let all: [Gateway; 2] = gateways(&store);
+    all[1].wait_for_version("liar", "1.0.0");
+    let answers = thread::scope(|scope| {
+        let upload = |(gateway, version): (&'_ Gateway, &str)| {
+            upload(gateway, "", Some(1), module::liar(&format!("version={version}")))
+        };
+        let [one, other] = &all;
+        let other = scope.spawn(move || upload((other, "3.0.0")));
+        [upload((one, "2.0.0")), other.join().unwrap()]
+    });
+    let mut statuses = answers.each_ref().map(|answer| answer.status);
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 412]);
+    let refused = answers.iter().find(|answer| answer.status == 412).unwrap();
+    let problem = refused.problem(412, "changed-meanwhile");
+    assert_eq!((&problem["generation"], &problem["owner"]), (&json!(2), &json!("caller")));
+}
+
+#[test]
+fn a_removal_and_a_rollback_name_the_generation_that_they_replace() {
+    let store = Store::Sqlite;
+    let [gateway] = gateways(&store);
+    upload(&gateway, "", Some(1), module::liar("version=2.0.0")).ok();
+    let client = gateway.client();
+    let rollback = |generation: &str| {
+        client.request("POST", "/admin/connectors/liar/rollback").header("if-match", generation).send()
+    };
+    assert_eq!(rollback("\"1\"").problem(412, "changed-meanwhile")["generation"], 2);
+    rollback("2").problem(400, "bad-request");
+    assert_eq!(rollback("\"2\"").ok()["generation"], 3);
+    let remove =
+        |generation: &str| client.request("DELETE", "/admin/connectors/liar").header("if-match", generation).send();
+    assert_eq!(remove("\"2\"").problem(412, "changed-meanwhile")["generation"], 3);
+    assert_eq!(liar(&gateway).unwrap()["generation"], 3);
+    assert_eq!(remove("\"3\"").ok()["generation"], 4);
+    assert_eq!(liar(&gateway), None);
+    assert_eq!(upload(&gateway, "", None, module::liar("version=1.0.0")).ok()["generation"], 5);
+}
