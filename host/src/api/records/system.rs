@@ -20,7 +20,7 @@ pub struct ReadinessRecord {
     pub status: &'static str,
     /// The number of live connectors.
     pub connectors: usize,
-    /// The parts that the gateway works without at this moment. What needs them is answered with 503.
+    /// The parts that the gateway works without at this moment. Requests that need them get 503.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degraded: Vec<&'static str>,
 }

@@ -5,9 +5,9 @@
 //! start at the same time, the second one finds nothing to do.
 //!
 //! During a roll-out, gateways of two releases share a database. A release adds tables and columns
-//! that the previous release can do without, and a later release removes what no one uses any more.
-//! The row of `gateway_version` therefore has a second number: the version of the tables that the
-//! previous release knows ([`OLDEST`]). A gateway accepts a newer database if it knows at least that
+//! that the previous release can do without, and a later release removes the unused ones. The row
+//! of `gateway_version` therefore has a second number: the version of the tables that the previous
+//! release knows ([`OLDEST`]). A gateway accepts a newer database if it knows at least that
 //! version, and so refuses a database of the release after the next one.
 
 use tokio_postgres::{Client, Error};
