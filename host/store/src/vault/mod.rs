@@ -101,10 +101,13 @@ impl Vault {
 
     async fn open_or_begin(master_key: &Path, store: &Store, is_new: bool) -> Result<Self, VaultError> {
         let file = MasterFile::new(master_key.to_owned());
-        // The store is read first. Another gateway creates the file before it stores its data key,
-        // so that the file of a data key that is found here already exists.
+        // The mark is read before the store: another gateway stores its data key before it sets the
+        // mark, so that the data key of a mark that is found here is already in the store.
+        let is_in_use = file.is_in_use();
+        // The store is read before the file. Another gateway creates the file before it stores its
+        // data key, so that the file of a data key that is found here already exists.
         let mut data_keys = store.data_keys().await?;
-        if data_keys.is_empty() && !is_new && file.is_in_use() {
+        if data_keys.is_empty() && !is_new && is_in_use {
             return Err(file.without_database());
         }
         let masters = file.read_or_create(data_keys.is_empty())?;
