@@ -92,6 +92,7 @@ pub(super) struct PathArguments<'a> {
     pub(super) job_id: &'a str,
     pub(super) secret_id: &'a str,
     pub(super) key_id: &'a str,
+    pub(super) webhook_id: &'a str,
     pub(super) integration_id: &'a str,
     /// As it is in the path: percent-encoded.
     pub(super) user_identifier: &'a str,
@@ -159,6 +160,7 @@ impl<'a> PathArguments<'a> {
             "{job_id}" => Some(&mut self.job_id),
             "{secret_id}" => Some(&mut self.secret_id),
             "{key_id}" => Some(&mut self.key_id),
+            "{webhook_id}" => Some(&mut self.webhook_id),
             "{integration_id}" => Some(&mut self.integration_id),
             "{user_identifier}" => Some(&mut self.user_identifier),
             _ => None,

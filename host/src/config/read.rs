@@ -147,6 +147,9 @@ fn read_jobs(section: &mut Section<'_>, jobs: &mut Jobs) {
 fn read_callbacks(section: &mut Section<'_>, callbacks: &mut Callbacks) {
     section.value("allow_private_network", &mut callbacks.allow_private_network, value::boolean);
     section.value("events_url", &mut callbacks.events_url, value::optional_endpoint);
+    let mut keep_h = callbacks.keep.as_secs() / 3600;
+    section.value("keep_h", &mut keep_h, value::integer(0..=8760));
+    callbacks.keep = Duration::from_secs(keep_h * 3600);
     if !callbacks.allow_private_network && callbacks.events_url.as_ref().is_some_and(|url| url.scheme() == "http") {
         let problem = "begins with http://; use https, or set `callbacks.allow_private_network`";
         section.problem("events_url", problem.to_owned());

@@ -146,12 +146,21 @@ pub struct OauthClient {
 }
 
 /// The settings of webhooks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Callbacks {
     /// `true` if webhooks may be sent to loopback and private addresses, and over http.
     pub allow_private_network: bool,
     /// The URL that receives events. `None` if events are not sent.
     pub events_url: Option<Url>,
+    /// Time for which the URL and the body of a webhook are kept after its last attempt, so that it
+    /// can be sent once more.
+    pub keep: Duration,
+}
+
+impl Default for Callbacks {
+    fn default() -> Self {
+        Self { allow_private_network: false, events_url: None, keep: Duration::from_secs(24 * 3600) }
+    }
 }
 
 /// Spans and metrics for an OpenTelemetry collector.

@@ -95,6 +95,10 @@ kinds! {
     TOO_MANY_JOBS = ("too-many-jobs", TOO_MANY_REQUESTS, "Too many jobs are waiting", Caller, true, Gateway);
     /// The tenant has no valid webhook secret of this id.
     UNKNOWN_WEBHOOK_SECRET = ("unknown-webhook-secret", NOT_FOUND, "There is no such webhook secret", Caller, false, Gateway);
+    /// There is no webhook of this id.
+    UNKNOWN_WEBHOOK = ("unknown-webhook", NOT_FOUND, "There is no such webhook", Caller, false, Gateway);
+    /// The body of a webhook is no longer kept.
+    WEBHOOK_NOT_KEPT = ("webhook-not-kept", GONE, "The webhook is no longer kept", Caller, false, Gateway);
     /// The tenant has no webhook secret to sign callbacks with.
     WEBHOOK_SECRET_REQUIRED = ("webhook-secret-required", CONFLICT, "The tenant needs a webhook secret", Caller, false, Gateway);
     /// The path takes another method.

@@ -30,7 +30,7 @@ pub fn callback_problem(error: CallbackError) -> Problem {
 pub fn webhook_problem(error: &WebhookError) -> Problem {
     match error {
         WebhookError::Store(error) | WebhookError::Vault(VaultError::Store(error)) => {
-            store_problem(error, "The webhook secrets cannot be read or written now; try again.")
+            store_problem(error, "The webhooks and their secrets cannot be read or written now; try again.")
         }
         WebhookError::Vault(_)
         | WebhookError::NoRandomness

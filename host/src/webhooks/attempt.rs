@@ -52,7 +52,7 @@ impl Webhooks {
     /// Sends a delivery once, and stores the result. If the gateway itself fails, the delivery is
     /// attempted again after the end of its lease.
     pub(super) async fn attempt(&self, claimed: ClaimedDelivery) {
-        let ClaimedDelivery { delivery, tenant, source, url, payload, fence } = claimed;
+        let ClaimedDelivery { delivery, tenant, source, url, payload, fence, resent } = claimed;
         let at = clock::now();
         let webhook_id = delivery.webhook_id;
         let mut has_secret = true;
@@ -78,8 +78,13 @@ impl Webhooks {
         };
         let mut attempts = delivery.attempts;
         attempts.push(DeliveryAttempt { at, result: result.clone() });
-        let next = next_result(&result, attempts.len());
-        match self.store.finish_attempt(&webhook_id, fence, &attempts, next).await {
+        let next = match next_result(&result, attempts.len()) {
+            // An operator has requested one attempt.
+            AttemptResult::RetryAfter(_) if resent => AttemptResult::Failed,
+            next => next,
+        };
+        let keep = self.config.callbacks.keep;
+        match self.store.finish_attempt(&webhook_id, fence, &attempts, next, keep).await {
             Ok(true) => self.report(&webhook_id, &tenant, &source, has_secret, &result, next),
             Ok(false) => tracing::warn!(webhook_id, "another gateway has taken over this webhook"),
             Err(error) => {

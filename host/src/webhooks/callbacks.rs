@@ -80,8 +80,9 @@ impl Webhooks {
     ) -> Result<NewDelivery, WebhookError> {
         // A URL that is no longer allowed is still stored. Each attempt then says why.
         let receiver = Receiver::parse(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
+        let url_hash = NewDelivery::hash_of_url(url);
         let url = self.vault.seal(&NewDelivery::url_context(tenant, &webhook_id), url.as_bytes()).await?;
-        Ok(NewDelivery { webhook_id, tenant: tenant.to_owned(), source, receiver, url, payload, kept_for })
+        Ok(NewDelivery { webhook_id, tenant: tenant.to_owned(), source, receiver, url, url_hash, payload, kept_for })
     }
 }
 
@@ -97,9 +98,10 @@ pub struct CallbackRecord {
     attempts: Vec<AttemptRecord>,
 }
 
+/// An attempt to send a webhook.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "JobCallbackAttempt")]
-struct AttemptRecord {
+#[schemars(rename = "WebhookAttempt")]
+pub(super) struct AttemptRecord {
     at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u16")]

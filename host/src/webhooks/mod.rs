@@ -8,6 +8,7 @@
 //! - `signature`: signs a webhook with them
 //! - `receiver`: the URLs that webhooks may be sent to
 //! - `callbacks`: the webhooks of jobs
+//! - `all`: the webhooks of all tenants, for the operator
 //! - `events`: the webhooks of the operator
 //! - `sender`: takes deliveries that are due
 //! - `attempt`: sends one of them once
@@ -20,6 +21,7 @@
 //!   redirect is followed.
 //! - No secret appears in a record, a log line or an error.
 
+mod all;
 mod attempt;
 mod callbacks;
 mod error;
@@ -34,6 +36,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
+pub use self::all::{AnyWebhookRecord, parse_url_filter};
 pub use self::callbacks::CallbackRecord;
 pub use self::error::{CallbackError, WebhookError};
 pub use self::events::{EventKind, EventRecord, Events};

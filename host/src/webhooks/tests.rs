@@ -33,7 +33,7 @@ async fn site(callbacks: Callbacks) -> Site {
 }
 
 fn private() -> Callbacks {
-    Callbacks { allow_private_network: true, events_url: None }
+    Callbacks { allow_private_network: true, ..Callbacks::default() }
 }
 
 impl Site {

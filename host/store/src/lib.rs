@@ -123,8 +123,8 @@ pub use self::postgres::PostgresError;
 pub use self::serving::Serving;
 pub use self::storage::{StorageError, StorageScope};
 pub use self::webhooks::{
-    AttemptResult, ClaimLimits, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, Payload,
-    WebhookSecret, WebhookSource,
+    AnyDelivery, AnyDeliveryFilter, AttemptResult, ClaimLimits, ClaimedDelivery, Delivery, DeliveryAttempt,
+    DeliveryStatus, NewDelivery, Payload, Resent, UrlFilter, WebhookSecret, WebhookSource,
 };
 
 use self::connection::{Connection, Durability};

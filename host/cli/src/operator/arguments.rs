@@ -1,4 +1,4 @@
-//! The commands `integrations …`, `jobs …` and `audit`, and their options.
+//! The commands `integrations …`, `jobs …`, `webhooks …` and `audit`, and their options.
 
 use authoring::options::{GatewayArguments, ListArguments};
 use clap::{Args, Subcommand};
@@ -25,6 +25,32 @@ pub enum JobsCommand {
     Show(OneArguments),
     /// Cancel a job
     Cancel(OneArguments),
+}
+
+/// The commands `webhooks …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum WebhooksCommand {
+    /// List webhooks of all tenants, the newest first
+    List(ListWebhooksArguments),
+    /// Send a webhook now, under the same id
+    Resend(OneArguments),
+}
+
+/// The options of `webhooks list`.
+#[derive(Clone, Debug, Args)]
+pub struct ListWebhooksArguments {
+    /// Only webhooks in this state
+    #[arg(long, value_parser = ["pending", "delivered", "failed"])]
+    pub status: Option<String>,
+    /// Only webhooks of this tenant
+    #[arg(long)]
+    pub tenant: Option<String>,
+    /// Only webhooks to this URL, or to all URLs with this scheme, host and port. `--url` is the
+    /// address of the gateway
+    #[arg(long, value_name = "URL")]
+    pub to: Option<String>,
+    #[command(flatten)]
+    pub page: PageArguments,
 }
 
 /// The options of `integrations list`.

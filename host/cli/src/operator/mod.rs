@@ -1,4 +1,4 @@
-//! The commands `integrations …`, `jobs …` and `audit`. They read and change a running gateway by
+//! The commands `integrations …`, `jobs …`, `webhooks …` and `audit`. They read and change a running gateway by
 //! its admin routes (`--url`). `audit` also reads the database of the configuration.
 //!
 //! - here: the commands
@@ -17,7 +17,7 @@ use connector_gateway::operator_records::AuditEntryRecord;
 use serde_json::{Value, json};
 use store::AuditFilter;
 
-pub(crate) use self::arguments::{AuditArguments, IntegrationsCommand, JobsCommand};
+pub(crate) use self::arguments::{AuditArguments, IntegrationsCommand, JobsCommand, WebhooksCommand};
 
 use self::arguments::{ListIntegrationsArguments, OneArguments, PageArguments};
 use self::error::OperatorError;
@@ -100,6 +100,38 @@ pub(crate) async fn jobs(command: &JobsCommand) -> Result<(), OperatorError> {
             let done = if record["cancelled"] == true { "Cancelled" } else { "Not cancelled, because it had ended:" };
             remark(format_args!("{done} {id}."));
             if list.json { print_record(&record, *list) } else { Ok(()) }
+        }
+    }
+}
+
+/// Runs a command `webhooks …`.
+///
+/// # Errors
+/// See [`OperatorError`].
+pub(crate) async fn webhooks(command: &WebhooksCommand) -> Result<(), OperatorError> {
+    match command {
+        WebhooksCommand::List(arguments) => {
+            let filters = [
+                ("status", arguments.status.as_deref()),
+                ("tenant", arguments.tenant.as_deref()),
+                ("url", arguments.to.as_deref()),
+            ];
+            let columns = [
+                ("ID", "id"),
+                ("TENANT", "tenant"),
+                ("KIND", "kind"),
+                ("JOB", "job_id"),
+                ("RECEIVER", "receiver"),
+                ("STATUS", "status"),
+                ("CREATED", "created_at"),
+                ("NEXT ATTEMPT", "next_attempt_at"),
+            ];
+            list(&arguments.page, "webhooks", &filters, columns).await
+        }
+        WebhooksCommand::Resend(OneArguments { id, list, gateway }) => {
+            let record = running(gateway)?.post(&["admin", "webhooks", id, "resend"], None).await?;
+            remark(format_args!("{id} is sent now."));
+            print_record(&record, *list)
         }
     }
 }

@@ -6,7 +6,7 @@ use super::components::parameter_references;
 use super::gateway::{describe_answer, with_problems};
 use super::problems::{OF_SERVICE, headers};
 use super::schemas::reference;
-use store::AUDIT_ACTIONS;
+use store::{AUDIT_ACTIONS, DeliveryStatus};
 
 /// Members of GET /admin/audit.
 pub(in crate::api) fn describe_audit() -> Value {
@@ -114,6 +114,35 @@ pub(in crate::api) fn describe_job() -> Value {
 /// Members of DELETE /admin/jobs/{job_id}.
 pub(in crate::api) fn describe_cancelled_job() -> Value {
     describe_answer("The job has ended, now or before.", reference("JobCancelled"))
+}
+
+/// Members of GET /admin/webhooks.
+pub(in crate::api) fn describe_webhooks() -> Value {
+    let statuses = DeliveryStatus::ALL.map(DeliveryStatus::name);
+    list(
+        "Webhooks.",
+        "AnyWebhookPage",
+        vec![
+            filter("status", json!({"type": "string", "enum": statuses}), "Only webhooks in this state."),
+            filter("tenant", json!({"type": "string"}), "Only webhooks of this tenant."),
+            filter(
+                "url",
+                json!({"type": "string", "format": "uri"}),
+                "Only webhooks to this URL. A URL without a path stands for all URLs with its scheme, host and port.",
+            ),
+        ],
+    )
+}
+
+/// Members of POST /admin/webhooks/{webhook_id}/resend.
+pub(in crate::api) fn describe_resent_webhook() -> Value {
+    let mut members = describe_answer("The webhook is sent now, under the same id.", reference("AnyWebhook"));
+    let accepted = members["responses"]["200"].take();
+    members["responses"] = json!({"202": accepted});
+    members["description"] = "A webhook that had ended is attempted once more. URL and body are kept for \
+        `callbacks.keep_h` hours after the last attempt."
+        .into();
+    with_problems(members, &["410"])
 }
 
 /// Members of a list.

@@ -41,6 +41,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<KeyRevokedRecord>(&mut answers);
     add::<AnyIntegrationPageRecord<'_>>(&mut answers);
     add::<AnyJobPageRecord>(&mut answers);
+    add::<AnyWebhookPageRecord>(&mut answers);
     add::<AuditPageRecord>(&mut answers);
     let mut bodies = schema_generator(Contract::Deserialize);
     add::<AuthorizationInit<'_>>(&mut bodies);

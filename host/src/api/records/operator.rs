@@ -1,5 +1,5 @@
-//! Bodies and answers of the operator's routes: keys, integrations and jobs of all tenants, and the
-//! audit. The command line prints these records too.
+//! Bodies and answers of the operator's routes: keys, integrations, jobs and webhooks of all
+//! tenants, and the audit. The command line prints these records too.
 
 #![expect(
     missing_docs,
@@ -16,6 +16,7 @@ use crate::auth::Scope;
 use crate::integrations::{IntegrationRecord, is_overdue, last_error};
 use crate::jobs::AnyJobRecord;
 use crate::timestamp::Timestamp;
+use crate::webhooks::AnyWebhookRecord;
 use store::{AUDIT_ACTIONS, ApiKey, AuditEntry, Integration};
 
 /// The name of a scope.
@@ -203,6 +204,15 @@ pub struct AnyJobPageRecord {
     /// Without `result` and `callbacks`, which GET /admin/jobs/{job_id} has.
     #[schemars(with = "Vec<AnyJobRecord>")]
     pub jobs: Vec<Box<RawValue>>,
+    /// The `cursor` of the next page; null on the last page.
+    pub next_cursor: Option<String>,
+}
+
+/// A page of webhooks of all tenants.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AnyWebhookPage")]
+pub struct AnyWebhookPageRecord {
+    pub webhooks: Vec<AnyWebhookRecord>,
     /// The `cursor` of the next page; null on the last page.
     pub next_cursor: Option<String>,
 }

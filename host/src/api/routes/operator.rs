@@ -1,4 +1,4 @@
-//! The routes of keys, integrations and jobs of all tenants, and of the audit.
+//! The routes of keys, integrations, jobs and webhooks of all tenants, and of the audit.
 
 use hyper::Method;
 
@@ -163,5 +163,33 @@ pub(super) static ROUTES: &[Route] = &[
                 }),
             },
         ],
+    },
+    Route {
+        path: "/admin/webhooks",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_webhooks(call))),
+            description: Some(Description {
+                id: "webhooks.list",
+                summary: "Webhooks of all tenants, the newest first.",
+                members: operator::describe_webhooks,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/webhooks/{webhook_id}/resend",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::POST,
+            takes_head: false,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::resend_webhook(call))),
+            description: Some(Description {
+                id: "webhooks.resend",
+                summary: "Sends a webhook now.",
+                members: operator::describe_resent_webhook,
+            }),
+        }],
     },
 ];

@@ -262,6 +262,7 @@ async fn the_end_of_a_job_stores_its_webhooks_and_forgets_the_input(site: Site) 
         source: WebhookSource::Job(id.clone()),
         receiver: "https://app.example".into(),
         url: sealed("dk_1"),
+        url_hash: String::new(),
         payload: Arc::new(Payload { id: id.clone(), sealed: sealed("dk_1") }),
         kept_for: LONG,
     };

@@ -34,6 +34,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0012_key_limits.sql"),
     include_str!("../migrations/postgres/0013_labels.sql"),
     include_str!("../migrations/postgres/0014_operator_lists.sql"),
+    include_str!("../migrations/postgres/0015_webhook_lists.sql"),
 ];
 
 /// The version of the tables of the previous release. It works with the tables of this release.

@@ -7,6 +7,9 @@ use crate::time::millis;
 use crate::value::{FromRow, Row, values};
 use crate::{Store, StoreError};
 
+/// URLs and bodies that one transaction deletes, so that it does not delay other writes.
+const SWEEP_BATCH: usize = 200;
+
 /// The columns of a [`Delivery`], in the order in which they are read.
 pub(super) const COLUMNS: &str = "webhook_id, status, attempts";
 
@@ -54,15 +57,19 @@ impl Store {
         .await
     }
 
-    /// Deletes the records of deliveries that have ended and expired, and secrets that have
-    /// expired. Returns their number.
+    /// Deletes the URLs and bodies of deliveries that have ended and that are no longer kept, the
+    /// records of deliveries that have expired, and secrets that have expired. Returns the number
+    /// of records and secrets.
     ///
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn sweep_webhooks(&self) -> Result<u64, StoreError> {
+        while self.write(Durability::ProcessKill, delete_old_bodies).await? == SWEEP_BATCH {}
         self.write(Durability::ProcessKill, |connection| {
-            let deliveries = connection
-                .execute("DELETE FROM webhook_deliveries WHERE status <> 'pending' AND expires_at <= now_ms()", &[])?;
+            let deliveries = connection.execute(
+                "DELETE FROM webhook_deliveries WHERE status <> 'pending' AND payload_id IS NULL AND expires_at <= now_ms()",
+                &[],
+            )?;
             let secrets = connection.execute("DELETE FROM webhook_secrets WHERE expires_at <= now_ms()", &[])?;
             Ok(deliveries + secrets)
         })
@@ -70,11 +77,46 @@ impl Store {
     }
 }
 
+/// Deletes some of the URLs and bodies that are no longer kept. Returns their number.
+fn delete_old_bodies(connection: &mut dyn Connection) -> Result<usize, StoreError> {
+    let ended: Vec<(String, String)> = connection.all(
+        "SELECT webhook_id, payload_id FROM webhook_deliveries
+         WHERE status <> 'pending' AND payload_id IS NOT NULL AND body_until <= now_ms() ORDER BY payload_id LIMIT $1",
+        values![u32::try_from(SWEEP_BATCH).unwrap_or(u32::MAX)],
+    )?;
+    ended.iter().try_for_each(|(webhook_id, payload_id)| delete_body(connection, webhook_id, payload_id))?;
+    Ok(ended.len())
+}
+
+/// Deletes the URL of a delivery that has ended, and its body if no other delivery has it. The
+/// database keeps no secret that is no longer needed.
+pub(super) fn delete_body(
+    connection: &mut dyn Connection,
+    webhook_id: &str,
+    payload_id: &str,
+) -> Result<(), StoreError> {
+    // Without the lock, if the last two deliveries of a body ended at the same time, each would see
+    // the other one.
+    connection.lock(&format!("webhook payload\0{payload_id}"))?;
+    // An operator may have requested another attempt since.
+    connection.execute(
+        "UPDATE webhook_deliveries SET data_key = NULL, url = NULL, payload_id = NULL, body_until = NULL
+         WHERE webhook_id = $1 AND status <> 'pending'",
+        values![webhook_id],
+    )?;
+    connection.execute(
+        "DELETE FROM webhook_payloads WHERE id = $1
+             AND NOT EXISTS (SELECT 1 FROM webhook_deliveries WHERE payload_id = webhook_payloads.id)",
+        values![payload_id],
+    )?;
+    Ok(())
+}
+
 /// Stores deliveries in an open transaction, to be attempted immediately. A delivery whose id is
 /// already stored does not change.
 pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[NewDelivery]) -> Result<(), StoreError> {
     let mut stored = None;
-    for NewDelivery { webhook_id, tenant, source, receiver, url, payload, kept_for } in deliveries {
+    for NewDelivery { webhook_id, tenant, source, receiver, url, url_hash, payload, kept_for } in deliveries {
         if stored != Some(&payload.id) {
             insert_payload(connection, tenant, payload)?;
             stored = Some(&payload.id);
@@ -86,8 +128,8 @@ pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[N
         };
         connection.execute(
             "INSERT INTO webhook_deliveries (webhook_id, tenant, kind, job_id, receiver, data_key, url, payload_id, size,
-                 status, attempts, next_attempt_at, created_at, expires_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', '[]', now_ms(), now_ms(), now_ms() + $10)
+                 status, attempts, next_attempt_at, created_at, expires_at, url_hash)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', '[]', now_ms(), now_ms(), now_ms() + $10, $11)
              ON CONFLICT (webhook_id) DO NOTHING",
             values![
                 webhook_id,
@@ -100,6 +142,7 @@ pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[N
                 &payload.id,
                 i64::try_from(payload.sealed.bytes.len()).unwrap_or(i64::MAX),
                 millis(*kept_for),
+                url_hash,
             ],
         )?;
     }

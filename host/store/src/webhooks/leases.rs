@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::deliveries::COLUMNS;
+use super::deliveries::{COLUMNS, delete_body};
 use super::types::Attempts;
 use super::{ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, Payload, WebhookSource};
 use crate::connection::{Connection, Durability};
@@ -60,7 +60,7 @@ impl Store {
     }
 
     /// Stores the attempts of a delivery, with the last one, and its state after that. Releases the
-    /// lease. Returns `false` and stores nothing if another worker has taken a lease since.
+    /// lease. The URL and body of a delivery that ends are kept for the time `keep`. Returns `false` and stores nothing if another worker has taken a lease since.
     ///
     /// # Errors
     /// Fails if the database does not answer. The delivery is then attempted again after the end of
@@ -71,6 +71,7 @@ impl Store {
         fence: i64,
         attempts: &[DeliveryAttempt],
         result: AttemptResult,
+        keep: Duration,
     ) -> Result<bool, StoreError> {
         let (webhook_id, attempts) = (webhook_id.to_owned(), Attempts::to_text(attempts));
         self.write(Durability::PowerLoss, move |connection| {
@@ -81,10 +82,10 @@ impl Store {
                     values![&attempts, millis(delay), &webhook_id, fence],
                 ),
                 AttemptResult::Delivered => {
-                    end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Delivered)
+                    end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Delivered, keep)
                 }
                 AttemptResult::Failed => {
-                    end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Failed)
+                    end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Failed, keep)
                 }
             };
             Ok(written? > 0)
@@ -133,7 +134,7 @@ fn claim_due(
                  ) AS by_size WHERE size_up_to_here - size < $4
                  ORDER BY of_tenant, next_attempt_at, webhook_id LIMIT $5
              ) AND status = 'pending' AND next_attempt_at <= now_ms() AND (leased_until IS NULL OR leased_until <= now_ms())
-             RETURNING {COLUMNS}, tenant, job_id, data_key, url, payload_id, fence"
+             RETURNING {COLUMNS}, tenant, job_id, data_key, url, payload_id, fence, resent"
         ),
         values![millis(life), limits.of_receiver, limits.of_tenant, limits.bytes, limits.of_claim],
     )?;
@@ -141,35 +142,27 @@ fn claim_due(
     claimed.into_iter().map(|claimed| claimed.with_payload(connection, &mut payloads)).collect()
 }
 
-/// Ends a delivery. Its URL is no longer needed, and neither is its body if it was the last one of
-/// its deliveries. The database keeps no secret that is no longer needed.
+/// Ends a delivery. Its URL and body are kept for the time `keep`, so that it can be sent again.
 fn end_delivery(
     connection: &mut dyn Connection,
     webhook_id: &str,
     fence: i64,
     attempts: &str,
     status: DeliveryStatus,
+    keep: Duration,
 ) -> Result<u64, StoreError> {
     let payload_id: Option<String> = connection.optional(
-        "SELECT payload_id FROM webhook_deliveries WHERE webhook_id = $1 AND fence = $2 AND status = 'pending'",
-        values![webhook_id, fence],
+        "UPDATE webhook_deliveries
+         SET attempts = $1, status = $2, leased_until = NULL, resent = FALSE, body_until = now_ms() + $5,
+             expires_at = CASE WHEN expires_at < now_ms() + $5 THEN now_ms() + $5 ELSE expires_at END
+         WHERE webhook_id = $3 AND fence = $4 AND status = 'pending' RETURNING payload_id",
+        values![attempts, status.name(), webhook_id, fence, millis(keep)],
     )?;
     let Some(payload_id) = payload_id else { return Ok(0) };
-    // Without the lock, if the last two deliveries of a body ended at the same time, each would see
-    // the other one.
-    connection.lock(&format!("webhook payload\0{payload_id}"))?;
-    let ended = connection.execute(
-        "UPDATE webhook_deliveries
-         SET attempts = $1, status = $2, data_key = NULL, url = NULL, payload_id = NULL, leased_until = NULL
-         WHERE webhook_id = $3 AND fence = $4 AND status = 'pending'",
-        values![attempts, status.name(), webhook_id, fence],
-    )?;
-    connection.execute(
-        "DELETE FROM webhook_payloads WHERE id = $1
-             AND NOT EXISTS (SELECT 1 FROM webhook_deliveries WHERE payload_id = webhook_payloads.id)",
-        values![&payload_id],
-    )?;
-    Ok(ended)
+    if keep.is_zero() {
+        delete_body(connection, webhook_id, &payload_id)?;
+    }
+    Ok(1)
 }
 
 /// A claimed delivery, before its body is read.
@@ -180,6 +173,7 @@ struct Claimed {
     url: Sealed,
     payload_id: String,
     fence: i64,
+    resent: bool,
 }
 
 impl Claimed {
@@ -189,7 +183,7 @@ impl Claimed {
         connection: &mut dyn Connection,
         payloads: &mut HashMap<String, Arc<Payload>>,
     ) -> Result<ClaimedDelivery, StoreError> {
-        let Self { delivery, tenant, source, url, payload_id, fence } = self;
+        let Self { delivery, tenant, source, url, payload_id, fence, resent } = self;
         let payload = match payloads.get(&payload_id) {
             Some(payload) => Arc::clone(payload),
             None => {
@@ -200,7 +194,7 @@ impl Claimed {
                 payload
             }
         };
-        Ok(ClaimedDelivery { delivery, tenant, source, url, payload, fence })
+        Ok(ClaimedDelivery { delivery, tenant, source, url, payload, fence, resent })
     }
 }
 
@@ -213,6 +207,7 @@ impl FromRow for Claimed {
             url: Sealed { key_id: row.read()?, bytes: row.read()? },
             payload_id: row.read()?,
             fence: row.read()?,
+            resent: row.read()?,
         })
     }
 }

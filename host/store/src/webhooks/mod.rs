@@ -2,9 +2,11 @@
 //!
 //! - [`types`]: secrets and deliveries
 //! - [`secrets`]: storing, replacing and deleting secrets
-//! - [`deliveries`]: storing and reading deliveries
+//! - [`deliveries`]: storing and reading deliveries, and deleting old ones
+//! - [`all`]: the deliveries of all tenants, for the operator
 //! - [`leases`]: the leases under which one gateway at a time attempts a delivery
 
+mod all;
 mod deliveries;
 mod leases;
 mod secrets;
@@ -13,7 +15,8 @@ mod types;
 pub(crate) use self::deliveries::insert_deliveries;
 pub use self::leases::{AttemptResult, ClaimLimits};
 pub use self::types::{
-    ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, Payload, WebhookSecret, WebhookSource,
+    AnyDelivery, AnyDeliveryFilter, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, Payload,
+    Resent, UrlFilter, WebhookSecret, WebhookSource,
 };
 
 #[cfg(test)]

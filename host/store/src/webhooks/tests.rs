@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::testing::{Site, at_second, data_key, on_every_database, sealed};
-use crate::{Store, StoreError};
+use crate::{AuditFilter, Store, StoreError};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const LEASE: Duration = Duration::from_secs(60);
@@ -22,6 +22,8 @@ on_every_database!(
     a_slow_receiver_and_a_busy_tenant_leave_room_for_others,
     a_claim_returns_bodies_up_to_its_size_and_at_least_one,
     records_are_swept_after_their_end_and_expiry,
+    a_delivery_that_has_ended_is_sent_once_more_while_its_body_is_kept,
+    the_deliveries_of_all_tenants_are_listed_with_filters,
 );
 
 async fn site_with_key(site: &Site) -> &Store {
@@ -89,6 +91,7 @@ fn delivery(tenant: &str, receiver: &str, number: u32) -> NewDelivery {
         source: WebhookSource::Job("job_1".into()),
         receiver: receiver.into(),
         url: sealed("dk_1"),
+        url_hash: receiver.into(),
         payload: payload(&format!("{tenant}_{receiver}_{number}")),
         kept_for: Duration::ZERO,
     }
@@ -131,7 +134,7 @@ async fn a_delivery_is_stored_once_and_only_if_its_transaction_commits(site: Sit
     assert_eq!(store.deliveries_of("job_1").await.unwrap(), std::slice::from_ref(&expected));
     let source = WebhookSource::Job("job_1".into());
     let (tenant, url, payload) = ("acme".to_owned(), sealed("dk_1"), payload("acme_one_1"));
-    assert_eq!(claimed, ClaimedDelivery { delivery: expected, tenant, source, url, payload, fence: 1 });
+    assert_eq!(claimed, ClaimedDelivery { delivery: expected, tenant, source, url, payload, fence: 1, resent: false });
     assert_eq!(claim_one(store, LEASE).await.unwrap().source, WebhookSource::Event);
     assert_eq!(claim_one(store, LEASE).await, None);
 }
@@ -164,10 +167,10 @@ async fn a_delivery_whose_gateway_died_is_claimed_again_and_the_late_result_is_n
     let next = claim_one(store, LEASE).await.unwrap();
     let id = next.delivery.webhook_id;
     assert_eq!((late.delivery.webhook_id, late.fence, next.fence), (id.clone(), 1, 2));
-    assert!(!store.finish_attempt(&id, late.fence, &[], AttemptResult::Failed).await.unwrap());
-    assert!(store.finish_attempt(&id, next.fence, &[], AttemptResult::Delivered).await.unwrap());
+    assert!(!store.finish_attempt(&id, late.fence, &[], AttemptResult::Failed, Duration::ZERO).await.unwrap());
+    assert!(store.finish_attempt(&id, next.fence, &[], AttemptResult::Delivered, Duration::ZERO).await.unwrap());
     assert_eq!(store.deliveries_of("job_1").await.unwrap()[0].status, DeliveryStatus::Delivered);
-    assert!(!store.finish_attempt(&id, next.fence, &[], AttemptResult::Failed).await.unwrap());
+    assert!(!store.finish_attempt(&id, next.fence, &[], AttemptResult::Failed, Duration::ZERO).await.unwrap());
 }
 
 async fn a_delivery_is_claimed_again_when_its_retry_is_due_and_never_after_its_end(site: Site) {
@@ -177,13 +180,13 @@ async fn a_delivery_is_claimed_again_when_its_retry_is_due_and_never_after_its_e
     let id = first.delivery.webhook_id;
     let mut attempts = vec![DeliveryAttempt { at: at_second(5), result: Ok(503) }];
     let later = AttemptResult::RetryAfter(Duration::from_secs(60));
-    assert!(store.finish_attempt(&id, first.fence, &attempts, later).await.unwrap());
+    assert!(store.finish_attempt(&id, first.fence, &attempts, later, Duration::ZERO).await.unwrap());
     assert_eq!(claim_one(store, LEASE).await, None);
     site.execute("UPDATE webhook_deliveries SET next_attempt_at = next_attempt_at - 60000").await;
     let second = claim_one(store, LEASE).await.unwrap();
     assert_eq!(second.delivery.attempts, attempts);
     attempts.push(DeliveryAttempt { at: at_second(9), result: Err("no \"answer\"".into()) });
-    assert!(store.finish_attempt(&id, second.fence, &attempts, AttemptResult::Failed).await.unwrap());
+    assert!(store.finish_attempt(&id, second.fence, &attempts, AttemptResult::Failed, Duration::ZERO).await.unwrap());
     let stored = store.deliveries_of("job_1").await.unwrap().remove(0);
     assert_eq!((stored.status, stored.attempts), (DeliveryStatus::Failed, attempts));
     assert_eq!(claim_one(store, LEASE).await, None);
@@ -206,7 +209,13 @@ async fn a_body_is_deleted_with_the_end_of_the_last_of_its_deliveries(site: Site
         let store = store.clone();
         let ending = async move {
             store
-                .finish_attempt(&claimed.delivery.webhook_id, claimed.fence, &[], AttemptResult::Delivered)
+                .finish_attempt(
+                    &claimed.delivery.webhook_id,
+                    claimed.fence,
+                    &[],
+                    AttemptResult::Delivered,
+                    Duration::ZERO,
+                )
                 .await
                 .unwrap()
         };
@@ -269,10 +278,62 @@ async fn records_are_swept_after_their_end_and_expiry(site: Site) {
     assert_eq!(store.sweep_webhooks().await.unwrap(), 1);
     for claimed in store.claim_deliveries(LEASE, limits(9, 9, 9)).await.unwrap() {
         let ClaimedDelivery { delivery, fence, .. } = claimed;
-        assert!(store.finish_attempt(&delivery.webhook_id, fence, &[], AttemptResult::Delivered).await.unwrap());
+        assert!(
+            store
+                .finish_attempt(&delivery.webhook_id, fence, &[], AttemptResult::Delivered, Duration::ZERO)
+                .await
+                .unwrap()
+        );
     }
     assert_eq!(store.sweep_webhooks().await.unwrap(), 1);
     let left = store.deliveries_of("job_1").await.unwrap();
     assert_eq!(left.into_iter().map(|delivery| delivery.webhook_id).collect::<Vec<_>>(), ["msg_acme_one_2"]);
     assert_eq!(ids(store, "acme").await, ["whs_2"]);
+}
+
+async fn a_delivery_that_has_ended_is_sent_once_more_while_its_body_is_kept(site: Site) {
+    let store = site_with_key(&site).await;
+    let id = "msg_acme_one_1";
+    assert_eq!(store.resend_delivery(id).await.unwrap(), Resent::Unknown);
+    store.add_deliveries(vec![delivery("acme", "one", 1)]).await.unwrap();
+    for _ in 0..2 {
+        let claimed = claim_one(store, LEASE).await.unwrap();
+        assert!(store.finish_attempt(id, claimed.fence, &[], AttemptResult::Delivered, DAY).await.unwrap());
+        assert_eq!(claim_one(store, LEASE).await, None);
+        let Resent::Due(due) = store.resend_delivery(id).await.unwrap() else { unreachable!() };
+        assert_eq!((due.delivery.status, due.kept_until), (DeliveryStatus::Pending, None));
+    }
+    let claimed = claim_one(store, LEASE).await.unwrap();
+    assert_eq!((claimed.resent, claimed.payload), (true, payload("acme_one_1")));
+    assert!(store.finish_attempt(id, claimed.fence, &[], AttemptResult::Failed, LEASE).await.unwrap());
+    store.sweep_webhooks().await.unwrap();
+    assert!(matches!(store.resend_delivery(id).await.unwrap(), Resent::Due(_)));
+    let claimed = claim_one(store, LEASE).await.unwrap();
+    assert!(store.finish_attempt(id, claimed.fence, &[], AttemptResult::Failed, Duration::ZERO).await.unwrap());
+    assert_eq!(store.resend_delivery(id).await.unwrap(), Resent::NotKept);
+    let filter = AuditFilter { action: Some("webhook.resent".into()), limit: 10, ..AuditFilter::default() };
+    assert_eq!(store.audit(filter).await.unwrap().len(), 3);
+}
+
+async fn the_deliveries_of_all_tenants_are_listed_with_filters(site: Site) {
+    let store = site_with_key(&site).await;
+    for (tenant, receiver) in [("acme", "one"), ("other", "one"), ("acme", "two")] {
+        store.add_deliveries(vec![delivery(tenant, receiver, 1)]).await.unwrap();
+        // Times of creation are in milliseconds.
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    let ids = async |filter: AnyDeliveryFilter| {
+        let found = store.all_deliveries(AnyDeliveryFilter { limit: 2, ..filter }).await.unwrap();
+        found.into_iter().map(|found| found.delivery.webhook_id).collect::<Vec<_>>()
+    };
+    let all = AnyDeliveryFilter::default;
+    let [first, second, third] = ["msg_acme_one_1", "msg_other_one_1", "msg_acme_two_1"];
+    assert_eq!(ids(all()).await, [third, second]);
+    let last = store.all_deliveries(AnyDeliveryFilter { limit: 2, ..all() }).await.unwrap().remove(1);
+    let before = Some((last.created_at, last.delivery.webhook_id));
+    assert_eq!(ids(AnyDeliveryFilter { before, ..all() }).await, [first]);
+    assert_eq!(ids(AnyDeliveryFilter { tenant: Some("acme".into()), ..all() }).await, [third, first]);
+    assert_eq!(ids(AnyDeliveryFilter { url: Some(UrlFilter::Receiver("two".into())), ..all() }).await, [third]);
+    assert_eq!(ids(AnyDeliveryFilter { url: Some(UrlFilter::Hash("one".into())), ..all() }).await, [second, first]);
+    assert!(ids(AnyDeliveryFilter { status: Some(DeliveryStatus::Failed), ..all() }).await.is_empty());
 }

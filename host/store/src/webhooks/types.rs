@@ -61,6 +61,8 @@ pub struct NewDelivery {
     pub receiver: String,
     /// The URL, sealed with [`NewDelivery::url_context`].
     pub url: Sealed,
+    /// The [`NewDelivery::hash_of_url`] of the URL, by which lists find it.
+    pub url_hash: String,
     /// The body.
     pub payload: Arc<Payload>,
     /// Time for which the record of the delivery is kept. A pending delivery is kept in any case.
@@ -106,6 +108,11 @@ impl NewDelivery {
         format!("msg_{}", hash.get(..32).unwrap_or_default())
     }
 
+    /// The hash of a URL, which is sealed itself because it may contain a secret.
+    pub fn hash_of_url(url: &str) -> String {
+        sha256_hex(url.as_bytes())
+    }
+
     /// The context in which a URL is sealed.
     pub fn url_context<'a>(tenant: &'a str, webhook_id: &'a str) -> [&'a str; 3] {
         ["webhook_url", tenant, webhook_id]
@@ -124,7 +131,8 @@ pub enum DeliveryStatus {
 }
 
 impl DeliveryStatus {
-    const ALL: [Self; 3] = [Self::Pending, Self::Delivered, Self::Failed];
+    /// Every state.
+    pub const ALL: [Self; 3] = [Self::Pending, Self::Delivered, Self::Failed];
 
     /// The name in answers and in the database.
     pub const fn name(self) -> &'static str {
@@ -178,6 +186,65 @@ pub struct ClaimedDelivery {
     pub payload: Arc<Payload>,
     /// Number of the lease.
     pub fence: i64,
+    /// `true` if an operator has requested this attempt of a delivery that had ended.
+    pub resent: bool,
+}
+
+/// A delivery of any tenant, as the operator sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnyDelivery {
+    /// The delivery.
+    pub delivery: Delivery,
+    /// The tenant whose secrets sign the webhook.
+    pub tenant: String,
+    /// The job or event that it is about.
+    pub source: WebhookSource,
+    /// The origin of the URL.
+    pub receiver: String,
+    /// The URL, sealed with [`NewDelivery::url_context`]. `None` if it is no longer kept.
+    pub url: Option<Sealed>,
+    /// Time of its creation.
+    pub created_at: SystemTime,
+    /// Time of the next attempt. `None` after the end.
+    pub next_attempt_at: Option<SystemTime>,
+    /// Time until which URL and body are kept after the end. `None` if it has not ended, or if they
+    /// are no longer kept.
+    pub kept_until: Option<SystemTime>,
+}
+
+/// The URLs whose deliveries a list has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UrlFilter {
+    /// All URLs with this origin.
+    Receiver(String),
+    /// The URL with this [`NewDelivery::hash_of_url`].
+    Hash(String),
+}
+
+/// Selects a page of the deliveries of all tenants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnyDeliveryFilter {
+    /// Only deliveries in this state.
+    pub status: Option<DeliveryStatus>,
+    /// Only deliveries of this tenant.
+    pub tenant: Option<String>,
+    /// Only deliveries to these URLs.
+    pub url: Option<UrlFilter>,
+    /// Only deliveries before the last one of the previous page, by time of creation and id.
+    pub before: Option<(SystemTime, String)>,
+    /// Maximum number of deliveries.
+    pub limit: u32,
+}
+
+/// What became of the request to send a delivery once more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resent {
+    /// It is due now.
+    Due(Box<AnyDelivery>),
+    /// Its URL and body are no longer kept.
+    NotKept,
+    /// There is no such delivery.
+    Unknown,
 }
 
 /// A column with a JSON list of attempts.

@@ -105,6 +105,7 @@ impl Machine {
             source: WebhookSource::Event,
             receiver: "https://app.example.com".into(),
             url: vault.seal(&NewDelivery::url_context("acme", "msg_1"), b"url").await.unwrap(),
+            url_hash: String::new(),
             payload: Arc::new(Payload {
                 id: "payload_1".into(),
                 sealed: vault.seal(&Payload::context("acme", "payload_1"), b"body").await.unwrap(),

@@ -1,0 +1,94 @@
+//! The deliveries of all tenants, for the operator.
+
+use super::deliveries::COLUMNS;
+use super::{AnyDelivery, AnyDeliveryFilter, Delivery, DeliveryStatus, Resent, UrlFilter, WebhookSource};
+use crate::audit::{self, Acting, AuditAction};
+use crate::connection::{Connection, Durability};
+use crate::integrations::read_sealed;
+use crate::value::{FromRow, Row, values};
+use crate::{Store, StoreError};
+
+/// The columns of an [`AnyDelivery`] after those of its [`Delivery`], in the order in which they
+/// are read.
+const MORE_COLUMNS: &str = "tenant, job_id, receiver, data_key, url, created_at, next_attempt_at, body_until";
+
+impl Store {
+    /// Returns a page of the deliveries of all tenants, the newest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn all_deliveries(&self, filter: AnyDeliveryFilter) -> Result<Vec<AnyDelivery>, StoreError> {
+        self.read(move |connection| {
+            let AnyDeliveryFilter { status, tenant, url, before, limit } = filter;
+            let mut values = values![limit].to_vec();
+            let mut conditions = Vec::new();
+            let (receiver, hash) = match url {
+                Some(UrlFilter::Receiver(receiver)) => (Some(receiver), None),
+                Some(UrlFilter::Hash(hash)) => (None, Some(hash)),
+                None => (None, None),
+            };
+            let status = status.map(|status| status.name().to_owned());
+            for (column, value) in [("status", status), ("tenant", tenant), ("receiver", receiver), ("url_hash", hash)]
+            {
+                if let Some(value) = value {
+                    values.push(value.into());
+                    conditions.push(format!("{column} = ${}", values.len()));
+                }
+            }
+            if let Some((at, id)) = before {
+                values.extend_from_slice(values![at, &id]);
+                conditions.push(format!("(created_at, webhook_id) < (${}, ${})", values.len() - 1, values.len()));
+            }
+            let condition = match conditions.is_empty() {
+                true => String::new(),
+                false => format!("WHERE {}", conditions.join(" AND ")),
+            };
+            connection.all(
+                &format!(
+                    "SELECT {COLUMNS}, {MORE_COLUMNS} FROM webhook_deliveries {condition}
+                     ORDER BY created_at DESC, webhook_id DESC LIMIT $1"
+                ),
+                &values,
+            )
+        })
+        .await
+    }
+
+    /// Makes a delivery due now. If it had ended, it is attempted once more, with the same id.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn resend_delivery(&self, webhook_id: &str) -> Result<Resent, StoreError> {
+        let (webhook_id, by) = (webhook_id.to_owned(), Acting::current());
+        self.write(Durability::PowerLoss, move |connection| {
+            let found = "UPDATE webhook_deliveries
+                 SET resent = (status <> 'pending' OR resent), status = 'pending', next_attempt_at = now_ms(), body_until = NULL
+                 WHERE webhook_id = $1 AND payload_id IS NOT NULL RETURNING";
+            let due: Option<AnyDelivery> =
+                connection.optional(&format!("{found} {COLUMNS}, {MORE_COLUMNS}"), values![&webhook_id])?;
+            let Some(due) = due else { return not_sent(connection, &webhook_id) };
+            audit::note(connection, &by, AuditAction::WebhookResent, &webhook_id, &due.tenant, &due.receiver)?;
+            Ok(Resent::Due(Box::new(due)))
+        })
+        .await
+    }
+}
+
+/// The reason why a delivery cannot be sent once more.
+fn not_sent(connection: &mut dyn Connection, webhook_id: &str) -> Result<Resent, StoreError> {
+    let is_known: bool = connection
+        .one("SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE webhook_id = $1)", values![webhook_id])?;
+    Ok(if is_known { Resent::NotKept } else { Resent::Unknown })
+}
+
+impl FromRow for AnyDelivery {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        let delivery = Delivery::from_row(row)?;
+        let tenant = row.read()?;
+        let source = row.read::<Option<String>>()?.map_or(WebhookSource::Event, WebhookSource::Job);
+        let (receiver, url, created_at) = (row.read()?, read_sealed(row)?, row.read()?);
+        let next_attempt_at = Some(row.read()?).filter(|_| delivery.status == DeliveryStatus::Pending);
+        let kept_until = row.read()?;
+        Ok(Self { delivery, tenant, source, receiver, url, created_at, next_attempt_at, kept_until })
+    }
+}
