@@ -1,5 +1,6 @@
-//! The commands `integrations …`, `jobs …`, `webhooks …` and `audit`. They read and change a running gateway by
-//! its admin routes (`--url`). `audit` also reads the database of the configuration.
+//! The commands `integrations …`, `jobs …`, `webhooks …` and `audit`. They read and change a
+//! running gateway by its admin routes (`--url`). `audit` also reads the database of the
+//! configuration.
 //!
 //! - here: the commands
 //! - [`arguments`]: their options

@@ -60,7 +60,8 @@ impl Store {
     }
 
     /// Stores the attempts of a delivery, with the last one, and its state after that. Releases the
-    /// lease. The URL and body of a delivery that ends are kept for the time `keep`. Returns `false` and stores nothing if another worker has taken a lease since.
+    /// lease. The URL and body of a delivery that ends are kept for the time `keep`. Returns `false`
+    /// and stores nothing if another worker has taken a lease since.
     ///
     /// # Errors
     /// Fails if the database does not answer. The delivery is then attempted again after the end of
