@@ -12,7 +12,7 @@ serve         api auth config gateway heartbeat idempotency integrations jobs me
 welcome       config registry
 simulation    clock config idempotency integrations jobs metrics registry telemetry webhooks
 fuzzing       api config schema
-api           auth body config gateway idempotency integrations jobs logging media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks
+api           auth body caller_url config gateway idempotency integrations jobs logging media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks
 heartbeat     config gateway
 gateway       auth config idempotency integrations jobs metrics pipeline registry telemetry webhooks
 jobs          auth clock config integrations logging metrics pipeline problem registry telemetry timestamp webhooks

@@ -302,6 +302,9 @@ async fn sweep_storage(store: Store, vault: Vault, audit_keep: Duration) {
         if let Err(error) = store.sweep_webhooks().await {
             tracing::warn!(%error, "the records of old webhooks could not be removed");
         }
+        if let Err(error) = store.sweep_oauth_clients().await {
+            tracing::warn!(%error, "replaced OAuth clients could not be removed");
+        }
         if let Err(error) = store.delete_old_audit(audit_keep).await {
             tracing::warn!(%error, "old entries of the audit could not be removed");
         }

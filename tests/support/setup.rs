@@ -117,6 +117,15 @@ impl Setup {
         self.account_with(identifier, provider, &json!({}))
     }
 
+    /// As [`Setup::account`], without the client's credentials.
+    #[must_use]
+    pub fn account_without_client(self, identifier: &str, provider: &OAuthProvider) -> Self {
+        let mut described = described(provider);
+        described["identifier"] = json!(identifier);
+        let module = module::account(&described);
+        self.module(identifier, module).endpoints(identifier, provider, &[("api", ""), ("other", "")])
+    }
+
     /// As [`Setup::account`], with members of `service` added to the guest's description of its
     /// service, or replaced in it.
     #[must_use]

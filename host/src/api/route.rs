@@ -93,6 +93,9 @@ pub(super) struct PathArguments<'a> {
     pub(super) secret_id: &'a str,
     pub(super) key_id: &'a str,
     pub(super) webhook_id: &'a str,
+    pub(super) oauth_client: &'a str,
+    /// As it is in the path: percent-encoded.
+    pub(super) tenant: &'a str,
     pub(super) integration_id: &'a str,
     /// As it is in the path: percent-encoded.
     pub(super) user_identifier: &'a str,
@@ -161,6 +164,8 @@ impl<'a> PathArguments<'a> {
             "{secret_id}" => Some(&mut self.secret_id),
             "{key_id}" => Some(&mut self.key_id),
             "{webhook_id}" => Some(&mut self.webhook_id),
+            "{oauth_client}" => Some(&mut self.oauth_client),
+            "{tenant}" => Some(&mut self.tenant),
             "{integration_id}" => Some(&mut self.integration_id),
             "{user_identifier}" => Some(&mut self.user_identifier),
             _ => None,

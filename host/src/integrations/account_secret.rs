@@ -24,6 +24,9 @@ pub enum AccountSecret {
         /// The time of the request for the tokens. The lifetime is counted from this time, which
         /// is earlier than their issue.
         since: SystemTime,
+        /// The id of the tenant's OAuth client that issued the tokens. `None` for the client of
+        /// the configuration.
+        client: Option<String>,
     },
     /// An API key, and its place in requests to the service.
     ApiKey(Key, KeyPlacement),
@@ -63,6 +66,14 @@ impl AccountSecret {
         }
     }
 
+    /// The id of the tenant's OAuth client that issued the tokens.
+    pub(super) fn client_of_tenant(&self) -> Option<&str> {
+        match self {
+            Self::OAuth2 { client, .. } => client.as_deref(),
+            Self::ApiKey(..) | Self::None => None,
+        }
+    }
+
     /// The bytes to seal, or `None` if there is no secret.
     pub(super) fn to_bytes(&self) -> Option<SecretSlice<u8>> {
         match self {
@@ -85,7 +96,7 @@ impl AccountSecret {
             secret: sealed,
         };
         match self {
-            Self::OAuth2 { tokens, scopes, since } => Details {
+            Self::OAuth2 { tokens, scopes, since, .. } => Details {
                 scopes: tokens.scopes.clone().unwrap_or_else(|| scopes.clone()),
                 expires_at: tokens.expires_in.and_then(|lifetime| since.checked_add(lifetime)),
                 next_refresh_at: tokens.refresh_token.as_ref().and_then(|_| due_at(*since, tokens.expires_in)),
@@ -123,6 +134,7 @@ impl Integrations {
                 tokens: Tokens::from_bytes(bytes.expose_secret())?,
                 scopes: integration.details.scopes.clone(),
                 since: integration.updated_at,
+                client: integration.oauth_client.clone(),
             },
             AuthScheme::ApiKey(key) => {
                 AccountSecret::ApiKey(Key::from_bytes(bytes.expose_secret())?, key.placement.clone())

@@ -115,6 +115,7 @@ mod tests {
             redirect_uri: String::new(),
             verifier: None,
             labels: None,
+            oauth_client: None,
             expires_at: SystemTime::UNIX_EPOCH,
         }
     }

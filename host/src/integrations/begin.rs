@@ -12,7 +12,7 @@ use super::exchange::state_hash;
 use super::{BeginError, Destination, IntegrationError, Integrations};
 use crate::clock;
 use crate::config::Config;
-use crate::oauth::{NotConfigured, Provider};
+use crate::oauth::{NotConfigured, Provider, TenantClient};
 use crate::registry::Connector;
 use contract::Oauth2;
 use store::{Authorization, Holder, Labels};
@@ -58,8 +58,10 @@ impl Integrations {
         scheme: &Oauth2,
         options: AuthorizationOptions,
     ) -> Result<StartedAuthorization, BeginError> {
-        let provider = self.configured_provider(connector, scheme)?;
-        let redirect_uri = redirect_uri(&self.config, &holder.connector);
+        let client = self.client_for_new(&holder.tenant, connector, scheme).await?;
+        let redirect_url = client.as_ref().and_then(|client| client.redirect_url.clone());
+        let redirect_uri = redirect_url.unwrap_or_else(|| redirect_uri(&self.config, &holder.connector));
+        let provider = self.configured_provider(connector, scheme, client)?;
         let state = random_state()?;
         let (authorization_url, verifier) = provider.authorization_url(&redirect_uri, &state);
         let AuthorizationOptions { user_identifier, replaces, confirms, labels, destination } = options;
@@ -82,6 +84,7 @@ impl Integrations {
             redirect_uri,
             verifier,
             labels,
+            oauth_client: provider.client_of_tenant().map(str::to_owned),
             expires_at,
         };
         self.store.save_authorization(authorization).await.map_err(IntegrationError::from)?;
@@ -90,7 +93,12 @@ impl Integrations {
 
     /// The provider, if the operator has set every URL and granted every host that users of the
     /// connector need.
-    fn configured_provider(&self, connector: &Connector, scheme: &Oauth2) -> Result<Provider, NotConfigured> {
+    fn configured_provider(
+        &self,
+        connector: &Connector,
+        scheme: &Oauth2,
+        client: Option<TenantClient>,
+    ) -> Result<Provider, NotConfigured> {
         let name = connector.name();
         let configured = &self.config.connector(name).upstreams;
         let upstreams = &connector.manifest().upstreams;
@@ -100,7 +108,7 @@ impl Integrations {
             .map(|upstream| format!("connectors.{name}.upstreams.{}", upstream.name))
             .collect();
         let ungranted = connector.missing_token_hosts();
-        match self.provider(connector, scheme) {
+        match self.provider(connector, scheme, client) {
             Ok(provider) if unset.is_empty() && ungranted.is_empty() => Ok(provider),
             Ok(_) => Err(NotConfigured { connector: name.to_string(), missing: unset, ungranted }),
             Err(mut error) => {

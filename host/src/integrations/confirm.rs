@@ -51,6 +51,9 @@ struct GrantJson<'a> {
     /// The labels of the integration, if the caller gave any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     labels: Option<Labels>,
+    /// The tenant's OAuth client that issued the tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client: Option<String>,
 }
 
 /// A grant that is unsealed.
@@ -107,7 +110,12 @@ impl Integrations {
             None => None,
         };
         let details = secret.details(account, sealed);
-        let connected = Connected { auth_type: secret.auth_type(), details, labels };
+        let connected = Connected {
+            auth_type: secret.auth_type(),
+            details,
+            labels,
+            oauth_client: secret.client_of_tenant().map(str::to_owned),
+        };
         let previous = self.store.integration(holder, user_identifier).await?;
         let event = self.event_deliveries(holder, user_identifier, Change::Connected).await?;
         let replaced = self.grant_of_previous(previous.as_ref(), &secret).await;
@@ -146,7 +154,7 @@ fn to_bytes(
     secret: &AccountSecret,
     labels: Option<Labels>,
 ) -> Result<SecretSlice<u8>, IntegrationError> {
-    let AccountSecret::OAuth2 { tokens, scopes, since } = secret else {
+    let AccountSecret::OAuth2 { tokens, scopes, since, client } = secret else {
         return Err(IntegrationError::Secret("only OAuth 2 grants can wait for a confirmation".to_owned()));
     };
     let bytes = tokens.to_bytes();
@@ -161,6 +169,7 @@ fn to_bytes(
         since_s: since.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         expires_in_s: tokens.expires_in.map(|lifetime| lifetime.as_secs()),
         labels,
+        client: client.clone(),
     };
     Ok(serde_json::to_vec(&json).map_err(|error| damaged(&error))?.into())
 }
@@ -174,7 +183,7 @@ fn from_bytes(bytes: &[u8]) -> Result<OpenGrant, IntegrationError> {
     };
     let account = Account { id: json.account_id, email: json.account_email, name: json.account_name };
     let since = UNIX_EPOCH + Duration::from_secs(json.since_s);
-    let secret = AccountSecret::OAuth2 { tokens, scopes: json.requested_scopes, since };
+    let secret = AccountSecret::OAuth2 { tokens, scopes: json.requested_scopes, since, client: json.client };
     Ok(OpenGrant { account, secret, labels: json.labels })
 }
 
@@ -198,7 +207,7 @@ mod tests {
             scopes: Some(vec!["read".to_owned()]),
         };
         let scopes = vec!["read".to_owned(), "write".to_owned()];
-        let secret = AccountSecret::OAuth2 { tokens, scopes: scopes.clone(), since };
+        let secret = AccountSecret::OAuth2 { tokens, scopes: scopes.clone(), since, client: Some("oac_1".to_owned()) };
         let labels = Some(Labels::from([("team".to_owned(), "blue".to_owned())]));
         let bytes = to_bytes(account.clone(), &secret, labels.clone()).unwrap();
         let OpenGrant { account: read_account, secret: read, labels: read_labels } =

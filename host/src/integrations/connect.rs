@@ -48,7 +48,12 @@ impl Integrations {
         let previous = self.store.integration(holder, &user_identifier).await?;
         let event = self.event_deliveries(holder, &user_identifier, Change::Connected).await?;
         let replaced = self.grant_of_previous(previous.as_ref(), secret).await;
-        let connected = Connected { auth_type: secret.auth_type(), details, labels };
+        let connected = Connected {
+            auth_type: secret.auth_type(),
+            details,
+            labels,
+            oauth_client: secret.client_of_tenant().map(str::to_owned),
+        };
         let integration = self
             .store
             .connect_labelled_integration(holder, &user_identifier, connected, event, replaced.clone())

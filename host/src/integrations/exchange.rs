@@ -1,8 +1,11 @@
 //! The second half of an authorization, when the provider returns the user: the `state`
 //! identifies the authorization, and the code is exchanged for tokens.
 
+use std::fmt::Display;
+
 use secrecy::{ExposeSecret, SecretString};
 
+use super::provider::NoClient;
 use super::{AccountSecret, AuthorizationResult, IntegrationError, Integrations};
 use crate::clock;
 use crate::registry::Connector;
@@ -60,13 +63,20 @@ impl Integrations {
         scheme: &Oauth2,
         code: SecretString,
     ) -> Result<AccountSecret, AuthorizationResult> {
-        let Authorization { holder, user_identifier, redirect_uri, .. } = authorization;
-        let provider = self.provider(connector, scheme);
+        let Authorization { holder, user_identifier, redirect_uri, oauth_client, .. } = authorization;
+        let client = self.client_by_id(oauth_client.as_deref()).await;
+        let provider = client.map(|client| self.provider(connector, scheme, client));
         let connector = holder.connector.as_str();
-        let provider = provider.map_err(|error| {
+        let not_exchanged = |error: &dyn Display, code| {
             tracing::warn!(connector, %error, "an authorization code cannot be exchanged");
-            AuthorizationResult::failed("not_configured")
-        })?;
+            AuthorizationResult::failed(code)
+        };
+        let provider = match provider {
+            Ok(Ok(provider)) => provider,
+            Ok(Err(error)) => return Err(not_exchanged(&error, "not_configured")),
+            Err(error @ NoClient::Deleted) => return Err(not_exchanged(&error, "not_configured")),
+            Err(NoClient::Failed(error)) => return Err(not_exchanged(&error, "internal_error")),
+        };
         let verifier = match &authorization.verifier {
             None => None,
             Some(sealed) => {
@@ -82,7 +92,8 @@ impl Integrations {
             tracing::warn!(connector, %error, "an authorization code cannot be exchanged");
             AuthorizationResult::from(&error)
         })?;
-        Ok(AccountSecret::OAuth2 { tokens, scopes: provider.scopes().to_vec(), since })
+        let client = provider.client_of_tenant().map(str::to_owned);
+        Ok(AccountSecret::OAuth2 { tokens, scopes: provider.scopes().to_vec(), since, client })
     }
 
     async fn unseal_text(&self, context: &[&str], sealed: &Sealed) -> Result<SecretString, IntegrationError> {

@@ -6,6 +6,7 @@
 //! - `begin`: starts an authorization
 //! - `destination`: the page that the user is sent to at the end
 //! - `provider`: the OAuth client of the connector's provider
+//! - `tenant_clients`: the OAuth clients of tenants, which the operator sets
 //! - `exchange`: takes the authorization of a `state`, and exchanges the code for tokens
 //! - `conclude`: decides if the account is connected, waits for a confirmation, or is refused
 //! - `connect`: stores the account
@@ -74,6 +75,7 @@ mod schema;
 #[cfg(test)]
 pub(crate) mod simulated;
 mod sweep;
+mod tenant_clients;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,10 +2,15 @@
 
 use std::borrow::Cow;
 
-use super::Integrations;
-use crate::oauth::{NotConfigured, Provider};
+use secrecy::ExposeSecret;
+use thiserror::Error;
+
+use super::{IntegrationError, Integrations};
+use crate::config::OauthClient;
+use crate::oauth::{NotConfigured, Provider, TenantClient};
 use crate::registry::Connector;
 use contract::{AuthScheme, Oauth2};
+use store::{NewOauthClient, TenantOauthClient};
 
 /// The party that issues the tokens of a connector's accounts.
 pub(super) struct Issuer {
@@ -13,24 +18,55 @@ pub(super) struct Issuer {
     pub(super) provider: Provider,
 }
 
+/// Why a connector's accounts have no issuer.
+pub(super) enum NoIssuer {
+    /// A sentence for the operator.
+    NotConfigured(String),
+    /// The tenant's client that the account was connected with was deleted.
+    ClientDeleted,
+    /// The gateway itself failed.
+    Failed(IntegrationError),
+}
+
+/// The user must act if the tenant's client was deleted, because tokens belong to one client.
+pub(super) const CLIENT_DELETED: &str =
+    "The OAuth client that the account was connected with was deleted. The user must connect the account again.";
+
+/// The client of a tenant, or why it cannot be used.
+#[derive(Debug, Error)]
+pub(super) enum NoClient {
+    #[error("the OAuth client that the account was connected with was deleted")]
+    Deleted,
+    #[error(transparent)]
+    Failed(#[from] IntegrationError),
+}
+
 impl Integrations {
-    /// The issuer of the tokens of a connector's accounts.
+    /// The issuer of the tokens of a connector's accounts that were connected with this client of
+    /// the tenant.
     ///
     /// # Errors
-    /// A sentence for the operator, if there is none.
-    pub(super) fn issuer(&self, connector: &str) -> Result<Issuer, String> {
+    /// See [`NoIssuer`].
+    pub(super) async fn issuer(&self, connector: &str, client: Option<&str>) -> Result<Issuer, NoIssuer> {
         #[cfg(test)]
         if let Some(issuer) = self.simulated_issuer(connector) {
             return Ok(issuer);
         }
+        let not_configured = |text: &str| NoIssuer::NotConfigured(text.to_owned());
         let Some(connector) = self.registry.get(connector) else {
-            return Err("The connector is not installed.".to_owned());
+            return Err(not_configured("The connector is not installed."));
         };
         let auth = connector.manifest().auth.clone();
         let AuthScheme::Oauth2(scheme) = &auth else {
-            return Err("The connector no longer uses OAuth 2.".to_owned());
+            return Err(not_configured("The connector no longer uses OAuth 2."));
         };
-        let provider = self.provider(&connector, scheme).map_err(|error| format!("{error}."))?;
+        let client = match self.client_by_id(client).await {
+            Ok(client) => client,
+            Err(NoClient::Deleted) => return Err(NoIssuer::ClientDeleted),
+            Err(NoClient::Failed(error)) => return Err(NoIssuer::Failed(error)),
+        };
+        let provider = self.provider(&connector, scheme, client);
+        let provider = provider.map_err(|error| NoIssuer::NotConfigured(format!("{error}.")))?;
         Ok(Issuer { auth, provider })
     }
 
@@ -38,9 +74,59 @@ impl Integrations {
     ///
     /// # Errors
     /// If settings that the provider needs are missing.
-    pub(super) fn provider(&self, connector: &Connector, scheme: &Oauth2) -> Result<Provider, NotConfigured> {
+    pub(super) fn provider(
+        &self,
+        connector: &Connector,
+        scheme: &Oauth2,
+        client: Option<TenantClient>,
+    ) -> Result<Provider, NotConfigured> {
         let scheme = permitted_scheme(scheme, connector.is_shipped());
-        Provider::new(connector.name(), &scheme, &self.config, connector.recipients(), self.egress.clone())
+        Provider::new(connector.name(), &scheme, &self.config, connector.recipients(), self.egress.clone(), client)
+    }
+
+    /// The client of a tenant for new authorizations. `None` for the configuration's.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub(super) async fn client_for_new(
+        &self,
+        tenant: &str,
+        connector: &Connector,
+        scheme: &Oauth2,
+    ) -> Result<Option<TenantClient>, IntegrationError> {
+        let scheme = permitted_scheme(scheme, connector.is_shipped());
+        let names: Vec<&str> =
+            [&**connector.name(), scheme.provider.as_str()].into_iter().filter(|name| !name.is_empty()).collect();
+        match self.store.oauth_client(tenant, &names).await? {
+            Some(found) => self.unsealed(found).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The client of a tenant that an authorization or an integration remembers. `None` for the
+    /// configuration's.
+    ///
+    /// # Errors
+    /// If it was deleted, or if the store or the vault fails.
+    pub(super) async fn client_by_id(&self, id: Option<&str>) -> Result<Option<TenantClient>, NoClient> {
+        let Some(id) = id else { return Ok(None) };
+        let found =
+            self.store.oauth_client_by_id(id).await.map_err(IntegrationError::from)?.ok_or(NoClient::Deleted)?;
+        Ok(Some(self.unsealed(found).await?))
+    }
+
+    async fn unsealed(&self, found: TenantOauthClient) -> Result<TenantClient, IntegrationError> {
+        let TenantOauthClient { id, client, .. } = found;
+        let NewOauthClient { tenant, name, client_id, secret, scopes, redirect_url } = client;
+        let client_secret = match secret {
+            None => None,
+            Some(sealed) => {
+                let bytes = self.vault.unseal(&TenantOauthClient::context(&tenant, &name), &sealed).await?;
+                let text = str::from_utf8(bytes.expose_secret());
+                Some(text.map_err(|_| IntegrationError::Secret("it is not UTF-8".to_owned()))?.into())
+            }
+        };
+        Ok(TenantClient { id, client: OauthClient { client_id, client_secret }, scopes, redirect_url })
     }
 }
 
@@ -67,7 +153,7 @@ mod tests {
         let scheme = Oauth2 { provider: "acme".to_owned(), ..oauth::tests::scheme() };
         let scheme = permitted_scheme(&scheme, is_shipped);
         let egress = Egress::new(&Settings::default()).unwrap();
-        let provider = Provider::new("calendar", &scheme, &config, &Recipients::OfManifest, egress);
+        let provider = Provider::new("calendar", &scheme, &config, &Recipients::OfManifest, egress, None);
         provider.err().map(|error| error.missing).unwrap_or_default()
     }
 

@@ -20,6 +20,7 @@ use tokio::time::sleep;
 
 use super::begin::random_state;
 use super::exchange::state_hash;
+use super::provider::NoClient;
 use super::{AccountSecret, IntegrationError, Integrations};
 use crate::clock;
 use crate::oauth::{NotConfigured, Provider, TokenError, Tokens};
@@ -43,6 +44,8 @@ enum NotRevoked {
     #[error(transparent)]
     NotConfigured(#[from] NotConfigured),
     #[error(transparent)]
+    NoClient(#[from] NoClient),
+    #[error(transparent)]
     Provider(#[from] TokenError),
     #[error(transparent)]
     Gateway(#[from] IntegrationError),
@@ -56,7 +59,7 @@ impl NotRevoked {
             Self::Provider(error) => {
                 matches!(error, TokenError::Unavailable { .. } | TokenError::Misconfigured { .. })
             }
-            Self::Gateway(_) => false,
+            Self::NoClient(_) | Self::Gateway(_) => false,
         }
     }
 }
@@ -100,16 +103,16 @@ impl Integrations {
         let (AuthType::OAuth2, AccountSecret::OAuth2 { tokens: new, .. }) = (previous.auth_type, new) else {
             return None;
         };
-        let scheme = self.scheme_of_replaced(&previous.holder)?;
+        let scheme = self.scheme_of_replaced(previous).await?;
         let Integration { id, holder, user_identifier, details, updated_at, .. } = previous;
         let grant = async {
             let secret = self.account_secret(previous, &scheme).await?;
-            let AccountSecret::OAuth2 { mut tokens, scopes, since } = secret else { return Ok(None) };
+            let AccountSecret::OAuth2 { mut tokens, scopes, since, client } = secret else { return Ok(None) };
             if share_a_token(&tokens, new) {
                 return Ok(None);
             }
             tokens.expires_in = details.expires_at.map(|at| at.duration_since(*updated_at).unwrap_or_default());
-            let secret = AccountSecret::OAuth2 { tokens, scopes, since };
+            let secret = AccountSecret::OAuth2 { tokens, scopes, since, client };
             self.unused_grant(holder, user_identifier, &secret).await.map(Some)
         };
         grant.await.unwrap_or_else(|error: IntegrationError| {
@@ -143,7 +146,12 @@ impl Integrations {
         tokens: &Tokens,
         since: SystemTime,
     ) -> Result<(), IntegrationError> {
-        let secret = AccountSecret::OAuth2 { tokens: tokens.clone(), scopes: Vec::new(), since };
+        let secret = AccountSecret::OAuth2 {
+            tokens: tokens.clone(),
+            scopes: Vec::new(),
+            since,
+            client: integration.oauth_client.clone(),
+        };
         let grant = self.unused_grant(&integration.holder, &integration.user_identifier, &secret).await?;
         self.store.save_grant(grant.clone()).await?;
         // The failure is logged there, and a later round tries again.
@@ -153,9 +161,9 @@ impl Integrations {
 
     /// Revokes tokens that the gateway does not keep.
     pub(super) async fn revoke_unused(&self, holder: &Holder, secret: &AccountSecret) {
-        let AccountSecret::OAuth2 { tokens, .. } = secret else { return };
+        let AccountSecret::OAuth2 { tokens, client, .. } = secret else { return };
         // Other providers might also end the access that the user has given before.
-        if let Ok(provider) = self.provider_of_grant(&holder.connector)
+        if let Ok(provider) = self.provider_of_grant(&holder.connector, client.as_deref()).await
             && provider.revokes_replaced_grants()
             && let Err(error) = provider.revoke(tokens).await
         {
@@ -189,9 +197,9 @@ impl Integrations {
     /// Revokes a stored grant. Some providers give the same token to all grants of a user. A token
     /// that is still in use is not revoked.
     async fn revoke_grant(&self, grant: &PendingGrant) -> Result<(), NotRevoked> {
-        let provider = self.provider_of_grant(&grant.holder.connector)?;
         let secret = self.unseal_grant(grant).await?.secret;
-        let AccountSecret::OAuth2 { mut tokens, since, .. } = secret else { return Ok(()) };
+        let AccountSecret::OAuth2 { mut tokens, since, client, .. } = secret else { return Ok(()) };
+        let provider = self.provider_of_grant(&grant.holder.connector, client.as_deref()).await?;
         let current = self.current_tokens(&grant.holder, &grant.user_identifier).await?;
         if current.is_some_and(|current| share_a_token(&current, &tokens)) {
             return Ok(());
@@ -211,16 +219,18 @@ impl Integrations {
         Ok(())
     }
 
-    /// The provider of a connector's grants.
-    fn provider_of_grant(&self, connector: &str) -> Result<Provider, NotRevoked> {
+    /// The provider of a connector's grants to this client of the tenant.
+    async fn provider_of_grant(&self, connector: &str, client: Option<&str>) -> Result<Provider, NotRevoked> {
         let connector = self.registry.get(connector).ok_or(NotRevoked::NoConnector)?;
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Err(NotRevoked::NoConnector) };
-        Ok(self.provider(&connector, scheme)?)
+        let client = self.client_by_id(client).await?;
+        Ok(self.provider(&connector, scheme, client)?)
     }
 
-    /// The auth scheme of a holder's connector, if replaced grants are revoked.
-    fn scheme_of_replaced(&self, holder: &Holder) -> Option<AuthScheme> {
-        let provider = self.provider_of_grant(&holder.connector).ok()?;
+    /// The auth scheme of an integration's connector, if replaced grants are revoked.
+    async fn scheme_of_replaced(&self, previous: &Integration) -> Option<AuthScheme> {
+        let Integration { holder, oauth_client, .. } = previous;
+        let provider = self.provider_of_grant(&holder.connector, oauth_client.as_deref()).await.ok()?;
         let connector = self.registry.get(&holder.connector)?;
         (provider.revokes_replaced_grants() && provider.offers_revocation()).then(|| connector.manifest().auth.clone())
     }

@@ -24,7 +24,8 @@ impl Integrations {
         }
         let scheme = Oauth2 { provider: CONNECTOR.to_owned(), ..oauth::tests::scheme() };
         let provider =
-            Provider::new(connector, &scheme, &self.config, &Recipients::OfManifest, self.egress.clone()).unwrap();
+            Provider::new(connector, &scheme, &self.config, &Recipients::OfManifest, self.egress.clone(), None)
+                .unwrap();
         Some(Issuer { auth: AuthScheme::Oauth2(scheme), provider })
     }
 
@@ -45,7 +46,7 @@ pub(crate) async fn connect(store: &Store, vault: &Vault, name: &str, refresh_to
     };
     let context = holder.secret_context(name);
     let sealed = vault.seal(&context, tokens.to_bytes().expose_secret()).await.unwrap();
-    let secret = AccountSecret::OAuth2 { tokens, scopes: Vec::new(), since: clock::now() };
+    let secret = AccountSecret::OAuth2 { tokens, scopes: Vec::new(), since: clock::now(), client: None };
     let details = secret.details(Account::default(), Some(sealed));
     store.connect_integration(&holder, name, AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
 }

@@ -56,6 +56,7 @@ pub(super) fn integration(id: &str, version: i64) -> Integration {
         created_at: SystemTime::UNIX_EPOCH,
         updated_at: SystemTime::UNIX_EPOCH,
         labels: store::Labels::new(),
+        oauth_client: None,
         version,
         details: Details {
             status: Status::Active,
@@ -81,6 +82,7 @@ fn account_secret(lifetime: Duration) -> AccountSecret {
         },
         scopes: vec!["events".to_owned()],
         since: SystemTime::now(),
+        client: None,
     }
 }
 
@@ -175,6 +177,7 @@ async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
         redirect_uri: String::new(),
         verifier: None,
         labels: None,
+        oauth_client: None,
         expires_at,
     };
     let now = SystemTime::now();

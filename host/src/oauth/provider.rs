@@ -30,11 +30,26 @@ type Library = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, Endpoint
 
 type LibraryError = RequestTokenError<TokenError, BasicErrorResponse>;
 
+/// The registration of a tenant with a provider. It takes the place of the configuration's.
+#[derive(Clone, Debug)]
+pub struct TenantClient {
+    /// The id in the store, which authorizations and integrations remember.
+    pub id: String,
+    /// The registration.
+    pub client: OauthClient,
+    /// The scopes that users are asked to permit. `None` for those of the connector.
+    pub scopes: Option<Vec<String>>,
+    /// The URL that the provider sends users back to. `None` for the gateway's.
+    pub redirect_url: Option<String>,
+}
+
 /// The OAuth provider of one connector. Building it is cheap and calls nothing, so each use builds
 /// one.
 pub struct Provider {
     egress: Egress,
     client: OauthClient,
+    /// The id of the tenant's client. `None` if the client is the configuration's.
+    client_of_tenant: Option<String>,
     scheme: Oauth2,
     scopes: Vec<String>,
     authorization_url: Url,
@@ -60,7 +75,8 @@ impl TokenEndpoint {
 
 impl Provider {
     /// Combines the manifest's scheme with the operator's settings, which take precedence.
-    /// Requests go only to URLs that `recipients` includes.
+    /// Requests go only to URLs that `recipients` includes. The registration of a tenant takes the
+    /// place of the configuration's.
     ///
     /// # Errors
     /// If the gateway is not registered with the provider, or if a URL is neither in the manifest
@@ -71,11 +87,15 @@ impl Provider {
         config: &Config,
         recipients: &Recipients,
         egress: Egress,
+        tenant: Option<TenantClient>,
     ) -> Result<Self, NotConfigured> {
         let settings = config.connector(connector);
         let scheme = settings.oauth.adjusted(scheme);
         let mut missing = Vec::new();
-        let client = config.oauth_client(connector, &scheme.provider).cloned();
+        let (client_of_tenant, client, scopes) = match tenant {
+            Some(tenant) => (Some(tenant.id), Some(tenant.client), tenant.scopes),
+            None => (None, config.oauth_client(connector, &scheme.provider).cloned(), None),
+        };
         if client.is_none() {
             let name = if scheme.provider.is_empty() { connector } else { &scheme.provider };
             missing.extend(["client_id", "client_secret"].map(|key| format!("oauth_clients.{name}.{key}")));
@@ -97,13 +117,19 @@ impl Provider {
         Ok(Self {
             egress,
             revoker: Revoker::new(&scheme, settings, &client, policy),
-            scopes: settings.oauth.scopes.clone().unwrap_or_else(|| scheme.scopes.clone()),
+            scopes: scopes.or_else(|| settings.oauth.scopes.clone()).unwrap_or_else(|| scheme.scopes.clone()),
             authorization_url,
             token,
             refresh: refresh_url(&scheme, settings).and_then(|url| TokenEndpoint::new("refresh endpoint", url, policy)),
             scheme,
             client,
+            client_of_tenant,
         })
+    }
+
+    /// The id of the tenant's client. `None` if the client is the configuration's.
+    pub fn client_of_tenant(&self) -> Option<&str> {
+        self.client_of_tenant.as_deref()
     }
 
     /// The scopes that users are asked to permit.

@@ -95,6 +95,8 @@ kinds! {
     TOO_MANY_JOBS = ("too-many-jobs", TOO_MANY_REQUESTS, "Too many jobs are waiting", Caller, true, Gateway);
     /// The tenant has no valid webhook secret of this id.
     UNKNOWN_WEBHOOK_SECRET = ("unknown-webhook-secret", NOT_FOUND, "There is no such webhook secret", Caller, false, Gateway);
+    /// The tenant has no OAuth client of its own for this connector or provider.
+    UNKNOWN_OAUTH_CLIENT = ("unknown-oauth-client", NOT_FOUND, "The tenant has no such OAuth client", Caller, false, Gateway);
     /// There is no webhook of this id.
     UNKNOWN_WEBHOOK = ("unknown-webhook", NOT_FOUND, "There is no such webhook", Caller, false, Gateway);
     /// The body of a webhook is no longer kept.

@@ -23,6 +23,8 @@
 //! - [`keys`]: API keys of callers
 //! - [`integrations`]: accounts that users connected, and the leases under which gateways refresh
 //!   tokens
+//! - [`oauth_clients`]: the OAuth clients of tenants
+//! - [`tenants`]: the tenants that all of these name
 //! - [`authorizations`]: OAuth authorizations in progress
 //! - [`pending_grants`]: grants of users that the caller has not confirmed yet
 //! - [`jobs`]: operations that run in the background, and the queue that gateways share
@@ -75,6 +77,7 @@ mod integrations;
 mod jobs;
 mod keys;
 mod modules;
+mod oauth_clients;
 mod pending_grants;
 mod plain_storage;
 mod pool;
@@ -85,6 +88,7 @@ mod serving;
 pub mod simulated;
 mod sqlite;
 mod storage;
+mod tenants;
 mod time;
 mod value;
 pub mod vault;
@@ -118,10 +122,12 @@ pub use self::integrations::{
 pub use self::jobs::{AnyJobFilter, Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
 pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
 pub use self::modules::{GrantStep, LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewModule, StoredModule};
+pub use self::oauth_clients::{NewOauthClient, TenantOauthClient};
 pub use self::pending_grants::{FoundGrant, PendingGrant};
 pub use self::postgres::PostgresError;
 pub use self::serving::Serving;
 pub use self::storage::{StorageError, StorageScope};
+pub use self::tenants::{MAX_COUNT, Tenant};
 pub use self::webhooks::{
     AnyDelivery, AnyDeliveryFilter, AttemptResult, ClaimLimits, ClaimedDelivery, Delivery, DeliveryAttempt,
     DeliveryStatus, NewDelivery, Payload, Resent, UrlFilter, WebhookSecret, WebhookSource,

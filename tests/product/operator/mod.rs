@@ -6,6 +6,7 @@ mod integrations;
 mod jobs;
 mod keys;
 mod labels;
+mod tenants;
 mod webhooks;
 
 use serde_json::{Value, json};

@@ -94,6 +94,14 @@ impl RunningGateway {
         Ok(self.0.json(Method::POST, path, &[], body).await?)
     }
 
+    /// Sets what a path names.
+    ///
+    /// # Errors
+    /// If the gateway refuses or does not respond.
+    pub async fn put(&self, path: &[&str], body: &Value) -> Result<Value, GatewayError> {
+        Ok(self.0.json(Method::PUT, path, &[], Some(body)).await?)
+    }
+
     /// Deletes what a path names.
     ///
     /// # Errors

@@ -1,4 +1,6 @@
-//! The commands `integrations …`, `jobs …`, `webhooks …` and `audit`, and their options.
+//! The commands `integrations …`, `jobs …`, `webhooks …`, `tenants …` and `audit`, and their options.
+
+use std::path::PathBuf;
 
 use authoring::options::{GatewayArguments, ListArguments};
 use clap::{Args, Subcommand};
@@ -25,6 +27,75 @@ pub enum JobsCommand {
     Show(OneArguments),
     /// Cancel a job
     Cancel(OneArguments),
+}
+
+/// The commands `tenants …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum TenantsCommand {
+    /// List tenants, with what they have
+    List(PageArguments),
+    /// List, set and remove the OAuth clients of a tenant
+    #[command(subcommand)]
+    Clients(ClientsCommand),
+}
+
+/// The commands `tenants clients …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ClientsCommand {
+    /// List the OAuth clients of a tenant, without their secrets
+    List {
+        /// The tenant
+        tenant: String,
+        #[command(flatten)]
+        list: ListArguments,
+        #[command(flatten)]
+        gateway: GatewayArguments,
+    },
+    /// Set the OAuth client with which users of a tenant connect accounts from now on
+    Set(SetClientArguments),
+    /// Remove an OAuth client of a tenant. Accounts that were connected with it must be connected
+    /// again
+    Remove {
+        #[command(flatten)]
+        client: ClientArguments,
+        #[command(flatten)]
+        list: ListArguments,
+        #[command(flatten)]
+        gateway: GatewayArguments,
+    },
+}
+
+/// An OAuth client of a tenant.
+#[derive(Clone, Debug, Args)]
+pub struct ClientArguments {
+    /// The tenant
+    pub tenant: String,
+    /// The connector, or the provider of connectors that came with the gateway
+    pub name: String,
+}
+
+/// The options of `tenants clients set`.
+#[derive(Clone, Debug, Args)]
+pub struct SetClientArguments {
+    #[command(flatten)]
+    pub client: ClientArguments,
+    /// The id that the provider issued
+    #[arg(long, value_name = "ID")]
+    pub client_id: String,
+    /// The file with the secret that the provider issued. Without it, the client is public
+    #[arg(long, value_name = "FILE")]
+    pub client_secret_file: Option<PathBuf>,
+    /// A scope that users are asked to permit; may be given several times [default: those of the
+    /// connector]
+    #[arg(long = "scope", value_name = "SCOPE")]
+    pub scopes: Vec<String>,
+    /// The URL that the provider sends users back to [default: the gateway's]
+    #[arg(long, value_name = "URL")]
+    pub redirect_url: Option<String>,
+    #[command(flatten)]
+    pub list: ListArguments,
+    #[command(flatten)]
+    pub gateway: GatewayArguments,
 }
 
 /// The commands `webhooks …`.

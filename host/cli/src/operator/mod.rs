@@ -1,13 +1,15 @@
-//! The commands `integrations …`, `jobs …`, `webhooks …` and `audit`. They read and change a
-//! running gateway by its admin routes (`--url`). `audit` also reads the database of the
+//! The commands `integrations …`, `jobs …`, `webhooks …`, `tenants …` and `audit`. They read and
+//! change a running gateway by its admin routes (`--url`). `audit` also reads the database of the
 //! configuration.
 //!
 //! - here: the commands
+//! - [`tenants`]: the commands `tenants …`
 //! - [`arguments`]: their options
 //! - [`error`]: why a command failed
 
 mod arguments;
 mod error;
+mod tenants;
 
 use authoring::database;
 use authoring::gateway::{GatewayError, RunningGateway};
@@ -18,7 +20,8 @@ use connector_gateway::operator_records::AuditEntryRecord;
 use serde_json::{Value, json};
 use store::AuditFilter;
 
-pub(crate) use self::arguments::{AuditArguments, IntegrationsCommand, JobsCommand, WebhooksCommand};
+pub(crate) use self::arguments::{AuditArguments, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand};
+pub(crate) use self::tenants::tenants;
 
 use self::arguments::{ListIntegrationsArguments, OneArguments, PageArguments};
 use self::error::OperatorError;

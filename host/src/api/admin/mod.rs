@@ -6,6 +6,7 @@
 //! - [`jobs`]: jobs of all tenants
 //! - [`keys`]: API keys
 //! - [`page`]: the queries of lists
+//! - [`tenants`]: tenants and their OAuth clients
 //! - [`webhooks`]: webhooks of all tenants
 //!
 //! The routes that install, remove and roll back connectors, and those of grants and of the
@@ -17,6 +18,7 @@ mod integrations;
 mod jobs;
 mod keys;
 mod page;
+mod tenants;
 mod webhooks;
 
 use std::sync::Arc;
@@ -33,6 +35,9 @@ pub(super) use self::fleet::{list_gateways, list_service_connectors};
 pub(super) use self::integrations::{get_integration, list_integrations, remove_integration, renew_integration};
 pub(super) use self::jobs::{cancel_job, get_job, list_jobs};
 pub(super) use self::keys::{create_key, get_key, list_keys, revoke_key};
+pub(super) use self::tenants::{
+    delete_oauth_client, get_oauth_client, list_oauth_clients, list_tenants, set_oauth_client,
+};
 pub(super) use self::webhooks::{list_webhooks, resend_webhook};
 
 use super::answer::json_answer;

@@ -206,6 +206,8 @@ fn path_parameter(segment: &str) -> Option<Value> {
     let description = match name {
         "connector" => "Identifier of a connector; GET /connectors lists the live ones.",
         "user_identifier" => "The integration's identifier, percent-encoded.",
+        "tenant" => "The tenant.",
+        "oauth_client" => "The connector, or the provider of a connector that came with the gateway.",
         "webhook_id" => "The webhook's id.",
         "job_id" => "The job's id.",
         "key_id" => "The id of an API key; GET /admin/keys lists them.",

@@ -145,6 +145,40 @@ pub(in crate::api) fn describe_resent_webhook() -> Value {
     with_problems(members, &["410"])
 }
 
+/// Members of GET /admin/tenants.
+pub(in crate::api) fn describe_tenants() -> Value {
+    list("Tenants, in the order of their names.", "TenantPage", Vec::new())
+}
+
+/// Members of GET /admin/tenants/{tenant}/oauth_clients.
+pub(in crate::api) fn describe_oauth_clients() -> Value {
+    describe_answer("The OAuth clients of the tenant, without their secrets.", reference("OauthClients"))
+}
+
+/// Members of GET /admin/tenants/{tenant}/oauth_clients/{oauth_client}.
+pub(in crate::api) fn describe_oauth_client() -> Value {
+    describe_answer("The OAuth client, without its secret.", reference("OauthClient"))
+}
+
+/// Members of PUT /admin/tenants/{tenant}/oauth_clients/{oauth_client}.
+pub(in crate::api) fn describe_set_oauth_client() -> Value {
+    let mut members = describe_oauth_client();
+    members["description"] = "It takes the place of the configuration's client for accounts that users of the tenant \
+        connect from now on. With the same `client_id`, the secret and the other members change. With another one, \
+        accounts that are connected keep the previous client."
+        .into();
+    members["requestBody"] = json!({"required": true, "content": {"application/json": {
+        "schema": reference("NewOauthClient"),
+        "example": {"client_id": "1234.apps.example.com", "client_secret": "a secret of the provider"},
+    }}});
+    members
+}
+
+/// Members of DELETE /admin/tenants/{tenant}/oauth_clients/{oauth_client}.
+pub(in crate::api) fn describe_deleted_oauth_client() -> Value {
+    describe_answer("The client is deleted, with those that it has replaced.", reference("OauthClientDeleted"))
+}
+
 /// Members of a list.
 fn list(description: &str, record: &str, filters: Vec<Value>) -> Value {
     let mut members = describe_answer(description, reference(record));

@@ -86,6 +86,13 @@ const REFUSALS: &[Refusal] = &[
                       this Idempotency-Key still runs, or its outcome is not known (`outcome`).",
     },
     Refusal {
+        status: "410",
+        name: "Gone",
+        schema: "Problem",
+        headers: &[&UPSTREAM],
+        description: "What the request needs is no longer kept; or the service says 410.",
+    },
+    Refusal {
         status: "412",
         name: "ChangedMeanwhile",
         schema: "ChangedProblem",

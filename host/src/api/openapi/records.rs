@@ -42,12 +42,16 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<AnyIntegrationPageRecord<'_>>(&mut answers);
     add::<AnyJobPageRecord>(&mut answers);
     add::<AnyWebhookPageRecord>(&mut answers);
+    add::<TenantPageRecord>(&mut answers);
+    add::<OauthClientsRecord>(&mut answers);
+    add::<OauthClientDeletedRecord>(&mut answers);
     add::<AuditPageRecord>(&mut answers);
     let mut bodies = schema_generator(Contract::Deserialize);
     add::<AuthorizationInit<'_>>(&mut bodies);
     add::<Confirmation>(&mut bodies);
     add::<IntegrationChange>(&mut bodies);
     add::<NewKey>(&mut bodies);
+    add::<NewOauthClientBody>(&mut bodies);
     let mut schemas = bodies.take_definitions(true);
     schemas.extend(answers.take_definitions(true));
     schemas

@@ -5,6 +5,7 @@
 //! - [`integrations`]: bodies and answers about integrations
 //! - [`jobs`]: jobs of operations that run in the background
 //! - [`operator`]: keys, integrations and jobs of all tenants, and the audit
+//! - [`tenants`]: tenants and their OAuth clients
 //! - [`webhooks`]: secrets of webhooks
 //! - [`system`]: the health of the gateway
 //! - [`problems`]: the members of problem documents
@@ -21,6 +22,7 @@ mod jobs;
 pub mod operator;
 mod problems;
 mod system;
+mod tenants;
 mod webhooks;
 
 pub use self::connectors::*;
@@ -30,4 +32,5 @@ pub use self::jobs::*;
 pub use self::operator::*;
 pub use self::problems::*;
 pub use self::system::*;
+pub use self::tenants::*;
 pub use self::webhooks::*;

@@ -1,4 +1,5 @@
-//! The routes of keys, integrations, jobs and webhooks of all tenants, and of the audit.
+//! The routes of keys, integrations, jobs and webhooks of all tenants, of the tenants and their OAuth
+//! clients, and of the audit.
 
 use hyper::Method;
 
@@ -191,5 +192,69 @@ pub(super) static ROUTES: &[Route] = &[
                 members: operator::describe_resent_webhook,
             }),
         }],
+    },
+    Route {
+        path: "/admin/tenants",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_tenants(call))),
+            description: Some(Description {
+                id: "tenants.list",
+                summary: "Tenants, with what they have.",
+                members: operator::describe_tenants,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/tenants/{tenant}/oauth_clients",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_oauth_clients(call))),
+            description: Some(Description {
+                id: "oauth_clients.list",
+                summary: "The OAuth clients of a tenant.",
+                members: operator::describe_oauth_clients,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/tenants/{tenant}/oauth_clients/{oauth_client}",
+        family: Family::Admin,
+        methods: &[
+            Endpoint {
+                method: Method::GET,
+                takes_head: true,
+                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_oauth_client(call))),
+                description: Some(Description {
+                    id: "oauth_clients.get",
+                    summary: "One OAuth client of a tenant.",
+                    members: operator::describe_oauth_client,
+                }),
+            },
+            Endpoint {
+                method: Method::PUT,
+                takes_head: false,
+                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::set_oauth_client(call))),
+                description: Some(Description {
+                    id: "oauth_clients.set",
+                    summary: "Sets the OAuth client of a tenant.",
+                    members: operator::describe_set_oauth_client,
+                }),
+            },
+            Endpoint {
+                method: Method::DELETE,
+                takes_head: false,
+                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::delete_oauth_client(call))),
+                description: Some(Description {
+                    id: "oauth_clients.delete",
+                    summary: "Deletes the OAuth client of a tenant.",
+                    members: operator::describe_deleted_oauth_client,
+                }),
+            },
+        ],
     },
 ];

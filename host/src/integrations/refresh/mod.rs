@@ -32,7 +32,7 @@ pub(super) use self::lease::{LEASE, MAX_WAIT, POLL};
 use self::lease::RefreshLease;
 use self::outcome::Outcome;
 use self::write::Written;
-use super::provider::Issuer;
+use super::provider::{CLIENT_DELETED, Issuer, NoIssuer};
 use super::{AccountSecret, IntegrationError, Integrations};
 use crate::clock;
 use crate::metrics::OutcomeLabels;
@@ -137,9 +137,12 @@ impl Integrations {
     /// Sends the refresh token to the provider, and stores the result.
     async fn refresh_leased(&self, lease: &RefreshLease) -> Result<Outcome, IntegrationError> {
         let integration = &lease.integration;
-        let Issuer { auth, provider } = match self.issuer(&integration.holder.connector) {
+        let issuer = self.issuer(&integration.holder.connector, integration.oauth_client.as_deref()).await;
+        let Issuer { auth, provider } = match issuer {
             Ok(issuer) => issuer,
-            Err(reason) => return self.postpone_for_operator(lease, &reason).await,
+            Err(NoIssuer::NotConfigured(reason)) => return self.postpone_for_operator(lease, &reason).await,
+            Err(NoIssuer::ClientDeleted) => return self.expire(lease, CLIENT_DELETED).await,
+            Err(NoIssuer::Failed(error)) => return Err(error),
         };
         let secret = self.account_secret(integration, &auth).await?;
         let AccountSecret::OAuth2 { tokens: previous, .. } = secret else { return Ok(Outcome::Superseded) };

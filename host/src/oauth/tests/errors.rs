@@ -176,7 +176,7 @@ async fn a_private_address_is_called_only_if_the_operator_allows_it() {
     let scheme = Oauth2 { token_url: format!("{}/token", stub.url()), ..scheme() };
     let mut config = config();
     config.connectors.clear();
-    let error = exchange(&Provider::new("demo", &scheme, &config, &Recipients::OfManifest, egress()).unwrap())
+    let error = exchange(&Provider::new("demo", &scheme, &config, &Recipients::OfManifest, egress(), None).unwrap())
         .await
         .unwrap_err();
     assert_eq!(kind(&error), "misconfigured", "{error:?}");

@@ -60,7 +60,7 @@ fn config() -> Config {
 }
 
 fn provider(scheme: &Oauth2) -> Provider {
-    Provider::new("demo", scheme, &config(), &Recipients::OfManifest, egress()).unwrap()
+    Provider::new("demo", scheme, &config(), &Recipients::OfManifest, egress(), None).unwrap()
 }
 
 /// A provider whose token endpoint is the stub.

@@ -31,6 +31,9 @@ pub struct Authorization {
     pub verifier: Option<Sealed>,
     /// The labels that the caller gave for the integration, if any.
     pub labels: Option<Labels>,
+    /// The id of the tenant's OAuth client that the provider knows. `None` for the client of the
+    /// configuration.
+    pub oauth_client: Option<String>,
     /// The time from which the authorization can no longer be completed.
     pub expires_at: SystemTime,
 }

@@ -58,6 +58,14 @@ pub(super) const SEALED_COLUMNS: &[SealedColumn] = &[
         bound_to: &["tenant", "webhook_id"],
     },
     SealedColumn {
+        table: "oauth_clients",
+        row: "id",
+        data_key: "data_key",
+        secret: "secret",
+        context: "oauth_client",
+        bound_to: &["tenant", "name"],
+    },
+    SealedColumn {
         table: "job_values",
         row: "id",
         data_key: "data_key",

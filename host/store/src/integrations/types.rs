@@ -171,6 +171,9 @@ pub struct Integration {
     pub updated_at: SystemTime,
     /// Texts that the caller gave.
     pub labels: Labels,
+    /// The id of the tenant's OAuth client that the account was connected with. `None` for the
+    /// client of the configuration.
+    pub oauth_client: Option<String>,
     /// Grows with every write of the details, so that an update can detect an earlier concurrent
     /// one.
     pub version: i64,
@@ -215,6 +218,9 @@ pub struct Connected {
     pub details: Details,
     /// The labels of the integration. `None` keeps those of the integration that is overwritten.
     pub labels: Option<Labels>,
+    /// The id of the tenant's OAuth client that issued the tokens. `None` for the client of the
+    /// configuration.
+    pub oauth_client: Option<String>,
 }
 
 /// Selects a page of the integrations of all tenants.

@@ -28,6 +28,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0013_labels.sql"),
     include_str!("../migrations/sqlite/0014_operator_lists.sql"),
     include_str!("../migrations/sqlite/0015_webhook_lists.sql"),
+    include_str!("../migrations/sqlite/0016_oauth_clients.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

@@ -93,6 +93,7 @@ impl Machine {
             callback_url: "https://app.example.com".into(),
             redirect_uri: "https://gateway.example.com".into(),
             labels: None,
+            oauth_client: None,
             verifier: Some(verifier),
             expires_at: std::time::SystemTime::now() + Duration::from_secs(600),
         };

@@ -1,0 +1,172 @@
+//! Setting, finding and deleting clients.
+
+use std::time::Duration;
+
+use super::{NewOauthClient, TenantOauthClient};
+use crate::audit::{self, Acting, AuditAction};
+use crate::connection::{Connection, Durability};
+use crate::id::random_id;
+use crate::integrations::read_sealed;
+use crate::time::millis;
+use crate::value::{FromRow, Row, values};
+use crate::{Store, StoreError};
+
+/// The columns of a [`TenantOauthClient`], in the order in which they are read.
+const COLUMNS: &str = "id, tenant, name, client_id, data_key, secret, scopes, redirect_url, created_at, updated_at,
+    (SELECT count(*) FROM integrations WHERE oauth_client = oauth_clients.id)";
+
+/// Time for which a replaced client is kept even if no integration uses it: authorizations in
+/// progress and grants that wait for their revocation may need it.
+const KEPT_AFTER_REPLACEMENT: Duration = Duration::from_secs(2 * 24 * 3600);
+
+impl Store {
+    /// Sets the client of a tenant for a connector or a provider. A client with the same
+    /// `client_id` changes, for example its secret. A client with another `client_id` is replaced,
+    /// and kept for the integrations that were connected with it.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn set_oauth_client(&self, client: NewOauthClient) -> Result<TenantOauthClient, StoreError> {
+        let by = Acting::current();
+        self.write(Durability::PowerLoss, move |connection| set(connection, &by, &client)).await
+    }
+
+    /// Returns the client of a tenant for new authorizations: the first of these names that has
+    /// one.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn oauth_client(&self, tenant: &str, names: &[&str]) -> Result<Option<TenantOauthClient>, StoreError> {
+        let (tenant, names) = (tenant.to_owned(), names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        self.read(move |connection| {
+            for name in &names {
+                if let Some(found) = find_current(connection, &tenant, name)? {
+                    return Ok(Some(found));
+                }
+            }
+            Ok(None)
+        })
+        .await
+    }
+
+    /// Returns a client by its id, also a replaced one.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn oauth_client_by_id(&self, id: &str) -> Result<Option<TenantOauthClient>, StoreError> {
+        let id = id.to_owned();
+        self.read(move |connection| {
+            connection.optional(&format!("SELECT {COLUMNS} FROM oauth_clients WHERE id = $1"), values![&id])
+        })
+        .await
+    }
+
+    /// Returns the clients of a tenant for new authorizations, in the order of their names.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn oauth_clients_of(&self, tenant: &str) -> Result<Vec<TenantOauthClient>, StoreError> {
+        let tenant = tenant.to_owned();
+        self.read(move |connection| {
+            let sql =
+                format!("SELECT {COLUMNS} FROM oauth_clients WHERE tenant = $1 AND replaced_at IS NULL ORDER BY name");
+            connection.all(&sql, values![&tenant])
+        })
+        .await
+    }
+
+    /// Deletes the client of a tenant for a connector or a provider, with those that it has
+    /// replaced. Returns the number of integrations that were connected with them, or `None` if
+    /// there is no such client.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn delete_oauth_client(&self, tenant: &str, name: &str) -> Result<Option<u64>, StoreError> {
+        let (tenant, name, by) = (tenant.to_owned(), name.to_owned(), Acting::current());
+        self.write(Durability::PowerLoss, move |connection| {
+            lock(connection, &tenant, &name)?;
+            let integrations: u64 = connection.one(
+                "SELECT count(*) FROM integrations
+                 WHERE oauth_client IN (SELECT id FROM oauth_clients WHERE tenant = $1 AND name = $2)",
+                values![&tenant, &name],
+            )?;
+            let deleted = connection
+                .execute("DELETE FROM oauth_clients WHERE tenant = $1 AND name = $2", values![&tenant, &name])?;
+            if deleted == 0 {
+                return Ok(None);
+            }
+            let detail = format!("{integrations} accounts were connected with it");
+            audit::note(connection, &by, AuditAction::OauthClientDeleted, &name, &tenant, &detail)?;
+            Ok(Some(integrations))
+        })
+        .await
+    }
+
+    /// Deletes replaced clients that no integration uses any more.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn sweep_oauth_clients(&self) -> Result<u64, StoreError> {
+        self.write(Durability::ProcessKill, |connection| {
+            connection.execute(
+                "DELETE FROM oauth_clients WHERE replaced_at <= now_ms() - $1
+                     AND NOT EXISTS (SELECT 1 FROM integrations WHERE oauth_client = oauth_clients.id)",
+                values![millis(KEPT_AFTER_REPLACEMENT)],
+            )
+        })
+        .await
+    }
+}
+
+/// Without the lock, two calls that set a client at the same time would each find no current one.
+fn lock(connection: &mut dyn Connection, tenant: &str, name: &str) -> Result<(), StoreError> {
+    connection.lock(&format!("oauth client\0{tenant}\0{name}"))
+}
+
+fn set(connection: &mut dyn Connection, by: &Acting, client: &NewOauthClient) -> Result<TenantOauthClient, StoreError> {
+    let NewOauthClient { tenant, name, client_id, secret, scopes, redirect_url } = client;
+    lock(connection, tenant, name)?;
+    let (key_id, bytes) = (secret.as_ref().map(|sealed| &sealed.key_id), secret.as_ref().map(|sealed| &sealed.bytes));
+    let scopes = scopes.clone().map(|scopes| serde_json::Value::from(scopes).to_string());
+    let changed = connection.execute(
+        "UPDATE oauth_clients SET data_key = $1, secret = $2, scopes = $3, redirect_url = $4, updated_at = now_ms()
+         WHERE tenant = $5 AND name = $6 AND client_id = $7 AND replaced_at IS NULL",
+        values![key_id, bytes, &scopes, redirect_url, tenant, name, client_id],
+    )?;
+    if changed == 0 {
+        connection.execute(
+            "UPDATE oauth_clients SET replaced_at = now_ms() WHERE tenant = $1 AND name = $2 AND replaced_at IS NULL",
+            values![tenant, name],
+        )?;
+        let id = random_id("oac_")?;
+        connection.execute(
+            "INSERT INTO oauth_clients (id, tenant, name, client_id, data_key, secret, scopes, redirect_url, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now_ms(), now_ms())",
+            values![&id, tenant, name, client_id, key_id, bytes, &scopes, redirect_url],
+        )?;
+    }
+    audit::note(connection, by, AuditAction::OauthClientSet, name, tenant, &format!("client {client_id}"))?;
+    find_current(connection, tenant, name)?.ok_or(StoreError::Duplicate)
+}
+
+fn find_current(
+    connection: &mut dyn Connection,
+    tenant: &str,
+    name: &str,
+) -> Result<Option<TenantOauthClient>, StoreError> {
+    connection.optional(
+        &format!("SELECT {COLUMNS} FROM oauth_clients WHERE tenant = $1 AND name = $2 AND replaced_at IS NULL"),
+        values![tenant, name],
+    )
+}
+
+impl FromRow for TenantOauthClient {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        let (id, tenant, name, client_id) = (row.read()?, row.read()?, row.read()?, row.read()?);
+        let secret = read_sealed(row)?;
+        let scopes = row.read::<Option<String>>()?.map(|text| serde_json::from_str(&text).unwrap_or_default());
+        let redirect_url = row.read()?;
+        let client = NewOauthClient { tenant, name, client_id, secret, scopes, redirect_url };
+        Ok(Self { id, client, created_at: row.read()?, updated_at: row.read()?, integrations: row.read()? })
+    }
+}
