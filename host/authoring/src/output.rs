@@ -100,6 +100,17 @@ impl ProgressLine {
     pub fn open() -> Option<Self> {
         io::stderr().is_terminal().then_some(Self(()))
     }
+
+    /// Writes a text over the previous one. A failed write is ignored, because the work is more
+    /// important.
+    pub fn show(&mut self, text: impl fmt::Display) {
+        let _ = write!(self, "\r{text}").and_then(|()| self.flush());
+    }
+
+    /// Ends the line.
+    pub fn end(mut self) {
+        let _ = writeln!(self);
+    }
 }
 
 impl Write for ProgressLine {

@@ -86,7 +86,7 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
                 }
             }
         }
-        Command::Integrations(command) => operator::integrations(command).await?,
+        Command::Integrations(command) => operator::integrations(command, &config).await?,
         Command::Jobs(command) => operator::jobs(command).await?,
         Command::Tenants(command) => operator::tenants(command).await?,
         Command::Webhooks(command) => operator::webhooks(command).await?,

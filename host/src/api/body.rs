@@ -5,12 +5,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::StatusCode;
-use hyper::body::{Body, Frame, Incoming};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use memory::{Exhausted, MemoryBudget};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::record_schema::schema_of_body;
 use crate::gateway::Gateway;
@@ -31,7 +31,8 @@ const LINGER_TIME: Duration = Duration::from_secs(5);
 
 /// The body of a request on its way to a handler, which reads it or leaves it.
 pub(super) struct RequestBody {
-    incoming: Incoming,
+    /// `None` once a handler reads the body while its answer is sent.
+    incoming: Option<Incoming>,
     /// The time until which the caller may send it.
     deadline: Instant,
     /// The caller waits for the response 100 before it sends the body (RFC 9110, section 10.1.1).
@@ -43,7 +44,14 @@ pub(super) struct RequestBody {
 
 impl RequestBody {
     pub(super) fn new(incoming: Incoming, deadline: Instant, is_held_back: bool) -> Self {
-        Self { incoming, deadline, is_held_back, has_ended: false }
+        Self { incoming: Some(incoming), deadline, is_held_back, has_ended: false }
+    }
+
+    /// Takes the body out, to read it while the answer is sent. `pause` is the longest time between
+    /// two pieces.
+    pub(super) fn take(&mut self, pause: Duration) -> StreamedRequest {
+        self.is_held_back = false;
+        StreamedRequest { incoming: self.incoming.take(), pause }
     }
 
     /// Shortens the time in which the caller may send it.
@@ -54,22 +62,19 @@ impl RequestBody {
     /// The next piece. Trailers are left out.
     async fn piece(&mut self) -> Option<Result<Bytes, hyper::Error>> {
         self.is_held_back = false;
-        loop {
-            let Some(frame) = self.incoming.frame().await else {
-                self.has_ended = true;
-                return None;
-            };
-            match frame.map(Frame::into_data) {
-                Ok(Ok(piece)) => return Some(Ok(piece)),
-                Ok(Err(_)) => {}
-                Err(error) => return Some(Err(error)),
-            }
-        }
+        let piece = next_piece(self.incoming.as_mut()?).await;
+        self.has_ended |= piece.is_none();
+        piece
+    }
+
+    /// The size that the caller announces.
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.as_ref().map(Body::size_hint).unwrap_or_default()
     }
 
     /// Returns `true` if the whole body was read, or there was none.
     pub(super) fn is_read(&self) -> bool {
-        self.has_ended || self.incoming.is_end_stream()
+        self.has_ended || self.incoming.as_ref().is_none_or(Body::is_end_stream)
     }
 
     /// Reads and drops what a handler has left. A connection that closed while its caller still
@@ -92,6 +97,35 @@ impl RequestBody {
             Some(())
         };
         matches!(timeout_at(deadline, reading).await, Ok(Some(())))
+    }
+}
+
+/// A body that a handler reads while its answer is sent.
+pub(super) struct StreamedRequest {
+    incoming: Option<Incoming>,
+    pause: Duration,
+}
+
+/// The caller stopped sending the body, or disconnected.
+pub(super) struct BrokenOff;
+
+impl StreamedRequest {
+    /// The next piece, or `None` at the end.
+    pub(super) async fn piece(&mut self) -> Result<Option<Bytes>, BrokenOff> {
+        let Some(incoming) = &mut self.incoming else { return Ok(None) };
+        let piece = timeout(self.pause, next_piece(incoming)).await.map_err(|_| BrokenOff)?;
+        piece.transpose().map_err(|_| BrokenOff)
+    }
+}
+
+/// The next piece of a body. Trailers are left out.
+async fn next_piece(incoming: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
+    loop {
+        match incoming.frame().await?.map(Frame::into_data) {
+            Ok(Ok(piece)) => return Some(Ok(piece)),
+            Ok(Err(_)) => {}
+            Err(error) => return Some(Err(error)),
+        }
     }
 }
 
@@ -118,7 +152,7 @@ pub(super) async fn read_body(
     let limit = limit_mb << 20;
     let too_large =
         || problem::BODY_TOO_LARGE.with_detail(format!("The body is over the limit of {limit_mb} MB; {advice}."));
-    if body.incoming.size_hint().lower() > limit as u64 {
+    if body.size_hint().lower() > limit as u64 {
         return Err(too_large());
     }
     match timeout_at(body.deadline, collect(body, limit, memory)).await {
@@ -151,7 +185,7 @@ impl From<Exhausted> for Unread {
 /// Reads a whole body of at most `limit` bytes. Memory is taken as pieces arrive, so that a caller
 /// who announces much and sends little holds little.
 async fn collect(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) -> Result<Bytes, Unread> {
-    let announced = body.incoming.size_hint().exact().and_then(|bytes| bytes.try_into().ok()).unwrap_or(limit);
+    let announced = body.size_hint().exact().and_then(|bytes| bytes.try_into().ok()).unwrap_or(limit);
     let mut held = memory.part_before_admission();
     let mut first: Option<Bytes> = None;
     let mut whole = Vec::new();

@@ -53,6 +53,7 @@ mod route;
 mod router;
 mod routes;
 pub mod server;
+mod spool;
 mod system;
 mod webhooks;
 

@@ -69,12 +69,20 @@ impl Key {
         // Owned strings, because a string with an escape cannot be borrowed.
         let members: std::collections::HashMap<String, String> = serde_json::from_slice(json).map_err(|_| NoKey)?;
         let member = |name: &str| members.get(name).map(String::as_str);
-        match (member("api_key"), member("username")) {
-            (Some(key), None) => Ok(Self { username: None, secret: key.into() }),
-            (None, Some(name)) => {
-                Ok(Self { username: Some(name.to_owned()), secret: member("password").unwrap_or_default().into() })
-            }
-            _ => Err(NoKey),
+        let secret = |name: &str| member(name).map(SecretString::from);
+        Self::new(secret("api_key"), member("username").map(str::to_owned), secret("password")).ok_or(NoKey)
+    }
+
+    /// A key, or a user name with or without a password. `None` if it is neither.
+    pub fn new(
+        api_key: Option<SecretString>,
+        username: Option<String>,
+        password: Option<SecretString>,
+    ) -> Option<Self> {
+        match (api_key, username) {
+            (Some(secret), None) => Some(Self { username: None, secret }),
+            (None, Some(name)) => Some(Self { username: Some(name), secret: password.unwrap_or_default() }),
+            _ => None,
         }
     }
 

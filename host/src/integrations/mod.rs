@@ -21,6 +21,7 @@
 //! Records:
 //! - `lookup`: finds, lists and selects integrations
 //! - `record`: the public form of an integration
+//! - `import`: imports accounts of other systems
 //! - `remove`: revokes the tokens and deletes the integration
 //!
 //! Calls of operations:
@@ -60,6 +61,7 @@ mod error;
 mod events;
 mod exchange;
 mod freshness;
+mod import;
 mod key;
 mod live_credential;
 mod lookup;
@@ -94,6 +96,7 @@ pub use self::connect::Named;
 pub use self::destination::Destination;
 pub use self::error::{AccessError, BeginError, IntegrationError};
 pub use self::exchange::NoAuthorization;
+pub use self::import::{Import, ImportedCredentials};
 pub use self::key::Key;
 pub use self::live_credential::LiveCredential;
 pub use self::record::{AuthTypeName, IntegrationRecord};

@@ -116,8 +116,8 @@ pub use self::gateways::{ConnectorAtGateway, GatewayBeat, GatewayRow};
 pub use self::grants::{GrantChange, GrantSwap};
 pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};
 pub use self::integrations::{
-    Account, AnyIntegrationFilter, AuthType, Choice, Connected, Details, Holder, Integration, IntegrationFilter,
-    Labels, Status,
+    Account, AnyIntegrationFilter, AuthType, Choice, Connected, Details, Holder, Imported, Integration,
+    IntegrationFilter, Labels, NewImport, Status,
 };
 pub use self::jobs::{AnyJobFilter, Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
 pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};

@@ -2,6 +2,7 @@
 //! file one subject.
 
 mod audit;
+mod import;
 mod integrations;
 mod jobs;
 mod keys;

@@ -202,6 +202,13 @@ impl Grants {
         self.issued.clone()
     }
 
+    pub(super) fn newest_tokens(&self) -> [String; 2] {
+        let access = self.issued.last().unwrap();
+        let grant = self.access[access].grant;
+        let (refresh, _) = self.refresh.iter().find(|(_, token)| token.grant == grant && !token.dead).unwrap();
+        [access.clone(), refresh.clone()]
+    }
+
     pub(super) fn secrets(&self) -> Vec<String> {
         self.codes.keys().chain(self.access.keys()).chain(self.refresh.keys()).cloned().collect()
     }

@@ -239,6 +239,14 @@ impl OAuthProvider {
         self.grants().access_tokens()
     }
 
+    /// The access token that was issued last, and the refresh token of its grant.
+    ///
+    /// # Panics
+    /// When no tokens were issued, or when the grant has no refresh token.
+    pub fn newest_tokens(&self) -> [String; 2] {
+        self.grants().newest_tokens()
+    }
+
     /// Every secret that was ever issued: the client's, codes, and tokens of both kinds.
     pub fn secrets(&self) -> Vec<String> {
         let mut secrets = self.grants().secrets();

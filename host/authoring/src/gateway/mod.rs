@@ -94,6 +94,19 @@ impl RunningGateway {
         Ok(self.0.json(Method::POST, path, &[], body).await?)
     }
 
+    /// Sends lines of JSON, and reads the lines of the answer.
+    ///
+    /// # Errors
+    /// If the gateway refuses or does not respond.
+    pub async fn lines(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        lines: Vec<u8>,
+    ) -> Result<Vec<Value>, GatewayError> {
+        Ok(self.0.lines(path, query, lines).await?)
+    }
+
     /// Sets what a path names.
     ///
     /// # Errors

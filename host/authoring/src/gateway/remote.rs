@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
 use connector_gateway::{Installation, SIGNATURE};
 use hyper::header::HeaderName;
-use reqwest::{Client, Method, RequestBuilder, Url};
+use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -223,6 +224,19 @@ impl Remote {
         .await
     }
 
+    /// Sends lines of JSON, and reads the lines of the answer.
+    pub(super) async fn lines(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        lines: Vec<u8>,
+    ) -> Result<Vec<serde_json::Value>, RemoteError> {
+        let with_body = |request: RequestBuilder| request.header("content-type", "application/x-ndjson").body(lines);
+        let (status, answer) = self.receive(Method::POST, path, query, with_body).await?;
+        let values = serde_json::Deserializer::from_slice(&answer).into_iter();
+        values.collect::<Result<_, _>>().map_err(|error| self.not_understood(status, &error))
+    }
+
     /// Sends a request with or without a module, and reads the record or the problem.
     async fn call<T: DeserializeOwned>(
         &self,
@@ -251,6 +265,23 @@ impl Remote {
         query: &[(&str, &str)],
         with_body: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<T, RemoteError> {
+        let (status, body) = self.receive(method, path, query, with_body).await?;
+        serde_json::from_slice(&body).map_err(|error| self.not_understood(status, &error))
+    }
+
+    fn not_understood(&self, status: StatusCode, error: &serde_json::Error) -> RemoteError {
+        RemoteError::NotUnderstood { url: self.url.clone(), status: status.as_u16(), reason: error.to_string() }
+    }
+
+    /// Sends a request whose body `with_body` adds, and reads the body of the answer, or the
+    /// problem.
+    async fn receive(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, &str)],
+        with_body: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> Result<(StatusCode, Bytes), RemoteError> {
         let mut url = self.url.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(path);
@@ -269,15 +300,11 @@ impl Remote {
         let request_id = response.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or("unknown");
         let request_id = request_id.to_owned();
         let body = response.bytes().await.map_err(unreachable)?;
-        let not_understood = |error: serde_json::Error| RemoteError::NotUnderstood {
-            url: self.url.clone(),
-            status: status.as_u16(),
-            reason: error.to_string(),
-        };
         if status.is_success() {
-            return serde_json::from_slice(&body).map_err(not_understood);
+            return Ok((status, body));
         }
-        let mut problem: Problem = serde_json::from_slice(&body).map_err(not_understood)?;
+        let mut problem: Problem =
+            serde_json::from_slice(&body).map_err(|error| self.not_understood(status, &error))?;
         let asks_for = std::mem::take(&mut problem.asks_for);
         Err(RemoteError::Problem(Box::new(Refusal { url: self.url.clone(), request_id, problem, asks_for })))
     }

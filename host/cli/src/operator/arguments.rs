@@ -1,7 +1,9 @@
-//! The commands `integrations …`, `jobs …`, `webhooks …`, `tenants …` and `audit`, and their options.
+//! The commands `integrations …`, `jobs …`, `webhooks …`, `tenants …` and `audit`, and their
+//! options.
 
 use std::path::PathBuf;
 
+use age::x25519::Recipient;
 use authoring::options::{GatewayArguments, ListArguments};
 use clap::{Args, Subcommand};
 
@@ -16,6 +18,40 @@ pub enum IntegrationsCommand {
     Renew(OneArguments),
     /// Revoke the access at the service if possible, and delete the account in any case
     Remove(OneArguments),
+    /// Import accounts with their tokens, one in each line of a file. Nothing is called at the
+    /// services
+    Import(ImportArguments),
+    /// Write all accounts with their tokens to a file, encrypted with age, in the lines that
+    /// `import` reads. Runs on a machine with the database and the master key
+    Export(ExportArguments),
+}
+
+/// The options of `integrations import`.
+#[derive(Clone, Debug, Args)]
+pub struct ImportArguments {
+    /// The file, as `integrations export` writes it after `age --decrypt`
+    pub file: PathBuf,
+    /// Replace accounts that are connected
+    #[arg(long)]
+    pub replace: bool,
+    #[command(flatten)]
+    pub list: ListArguments,
+    #[command(flatten)]
+    pub gateway: GatewayArguments,
+}
+
+/// The options of `integrations export`.
+#[derive(Clone, Debug, Args)]
+pub struct ExportArguments {
+    /// The public key that can decrypt the file, as `age-keygen` prints it: age1…
+    #[arg(long, value_name = "AGE_KEY", required = true, value_parser = recipient)]
+    pub recipient: Vec<Recipient>,
+    /// The file to write. It must not exist yet
+    pub file: PathBuf,
+}
+
+fn recipient(text: &str) -> Result<Recipient, String> {
+    text.parse().map_err(|error| format!("it is not a public key of age: {error}"))
 }
 
 /// The commands `jobs …`.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use authoring::gateway::GatewayError;
 use store::StoreError;
+use store::vault::VaultError;
 use thiserror::Error;
 
 /// Why a command failed. The messages say what to do.
@@ -13,9 +14,9 @@ pub(crate) enum OperatorError {
     /// The command needs a running gateway.
     #[error("this command needs a running gateway; name it with --url, such as --url http://127.0.0.1:8080")]
     NoUrl,
-    /// The file with a secret cannot be read.
+    /// A file cannot be read or written.
     #[error("{}: {error}", file.display())]
-    Secret {
+    File {
         /// The file.
         file: PathBuf,
         /// The cause.
@@ -27,6 +28,17 @@ pub(crate) enum OperatorError {
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A secret cannot be unsealed.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// Some lines were refused, and the answer names them.
+    #[error("{refused} of {lines} lines were refused; mend them and import the file again")]
+    Refused {
+        /// The number of refused lines.
+        refused: usize,
+        /// The number of all lines.
+        lines: usize,
+    },
     /// The result cannot be written.
     #[error(transparent)]
     Output(#[from] io::Error),

@@ -3,13 +3,15 @@
 //! configuration.
 //!
 //! - here: the commands
-//! - [`tenants`]: the commands `tenants …`
+//! - [`mod@tenants`]: the commands `tenants …`
+//! - [`transfer`]: the commands `integrations import` and `integrations export`
 //! - [`arguments`]: their options
 //! - [`error`]: why a command failed
 
 mod arguments;
 mod error;
 mod tenants;
+mod transfer;
 
 use authoring::database;
 use authoring::gateway::{GatewayError, RunningGateway};
@@ -37,7 +39,7 @@ type Filters<'a> = [(&'a str, Option<&'a str>)];
 ///
 /// # Errors
 /// See [`OperatorError`].
-pub(crate) async fn integrations(command: &IntegrationsCommand) -> Result<(), OperatorError> {
+pub(crate) async fn integrations(command: &IntegrationsCommand, config: &Config) -> Result<(), OperatorError> {
     match command {
         IntegrationsCommand::List(arguments) => {
             let ListIntegrationsArguments { tenant, subject, connector, status, user_identifier, overdue, page } =
@@ -62,6 +64,8 @@ pub(crate) async fn integrations(command: &IntegrationsCommand) -> Result<(), Op
             ];
             list(page, "integrations", &filters, columns).await
         }
+        IntegrationsCommand::Import(arguments) => transfer::import(arguments).await,
+        IntegrationsCommand::Export(arguments) => transfer::export(arguments, config).await,
         IntegrationsCommand::Show(one) => show(one, "integrations").await,
         IntegrationsCommand::Renew(OneArguments { id, list, gateway }) => {
             let record = running(gateway)?.post(&["admin", "integrations", id, "renew"], None).await?;

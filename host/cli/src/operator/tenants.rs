@@ -59,7 +59,7 @@ async fn set(arguments: &SetClientArguments) -> Result<(), OperatorError> {
     let SetClientArguments { client, client_id, client_secret_file, scopes, redirect_url, list, gateway } = arguments;
     let mut body = json!({"client_id": client_id});
     if let Some(file) = client_secret_file {
-        let text = fs::read_to_string(file).map_err(|error| OperatorError::Secret { file: file.clone(), error })?;
+        let text = fs::read_to_string(file).map_err(|error| OperatorError::File { file: file.clone(), error })?;
         body["client_secret"] = text.trim_end_matches(['\r', '\n']).into();
     }
     if !scopes.is_empty() {

@@ -2,6 +2,7 @@
 //!
 //! - [`audit`]: every change by a person, a key or a file
 //! - [`fleet`]: the gateways, and the connectors that each of them serves
+//! - [`import`]: accounts of other systems
 //! - [`integrations`]: accounts of all tenants
 //! - [`jobs`]: jobs of all tenants
 //! - [`keys`]: API keys
@@ -14,6 +15,7 @@
 
 mod audit;
 mod fleet;
+mod import;
 mod integrations;
 mod jobs;
 mod keys;
@@ -32,6 +34,7 @@ use tracing::Instrument;
 
 pub(super) use self::audit::list_audit;
 pub(super) use self::fleet::{list_gateways, list_service_connectors};
+pub(super) use self::import::import_integrations;
 pub(super) use self::integrations::{get_integration, list_integrations, remove_integration, renew_integration};
 pub(super) use self::jobs::{cancel_job, get_job, list_jobs};
 pub(super) use self::keys::{create_key, get_key, list_keys, revoke_key};

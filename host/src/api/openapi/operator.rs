@@ -94,6 +94,28 @@ pub(in crate::api) fn describe_renewed_integration() -> Value {
     )
 }
 
+/// Members of POST /admin/integrations/import.
+pub(in crate::api) fn describe_import() -> Value {
+    let lines = |schema: &str| {
+        json!({"application/x-ndjson": {"schema": {"type": "string", "description": format!(
+            "Lines, each with a JSON object of the schema `{schema}`."
+        )}}})
+    };
+    let mut members = describe_answer("An answer to each line that is not blank, in their order.", json!({}));
+    members["responses"]["200"]["content"] = lines("ImportedLine");
+    members["description"] = "Nothing is called at the services. An account that is connected is replaced only with \
+        `replace=true`. A line that was imported before is `unchanged`, also if its tokens were refreshed since. A line over \
+        64 KiB is refused. Lines are imported in batches while the body arrives."
+        .into();
+    members["parameters"] = json!([filter(
+        "replace",
+        json!({"type": "boolean", "default": false}),
+        "true: an account that is connected is replaced.",
+    )]);
+    members["requestBody"] = json!({"required": true, "content": lines("ImportLine")});
+    with_problems(members, &["415", "422"])
+}
+
 /// Members of GET /admin/jobs.
 pub(in crate::api) fn describe_jobs() -> Value {
     list(

@@ -42,6 +42,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<AnyIntegrationPageRecord<'_>>(&mut answers);
     add::<AnyJobPageRecord>(&mut answers);
     add::<AnyWebhookPageRecord>(&mut answers);
+    add::<ImportLineRecord>(&mut answers);
     add::<TenantPageRecord>(&mut answers);
     add::<OauthClientsRecord>(&mut answers);
     add::<OauthClientDeletedRecord>(&mut answers);
@@ -52,6 +53,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<IntegrationChange>(&mut bodies);
     add::<NewKey>(&mut bodies);
     add::<NewOauthClientBody>(&mut bodies);
+    add::<ImportLine>(&mut bodies);
     let mut schemas = bodies.take_definitions(true);
     schemas.extend(answers.take_definitions(true));
     schemas

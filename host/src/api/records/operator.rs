@@ -8,16 +8,16 @@
 
 use std::time::SystemTime;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::auth::Scope;
-use crate::integrations::{IntegrationRecord, is_overdue, last_error};
+use crate::integrations::{IntegrationRecord, is_overdue, labels_schema, last_error};
 use crate::jobs::AnyJobRecord;
 use crate::timestamp::Timestamp;
 use crate::webhooks::AnyWebhookRecord;
-use store::{AUDIT_ACTIONS, ApiKey, AuditEntry, Integration};
+use store::{AUDIT_ACTIONS, ApiKey, AuditEntry, Integration, Labels};
 
 /// The name of a scope.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -195,6 +195,94 @@ pub struct AnyIntegrationPageRecord<'a> {
     pub integrations: Vec<AnyIntegrationRecord<'a>>,
     /// The `cursor` of the next page; null on the last page.
     pub next_cursor: Option<String>,
+}
+
+/// A line of POST /admin/integrations/import: an account of another system.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ImportLine {
+    #[schemars(with = "Name")]
+    pub tenant: String,
+    /// The user. Without it, the account belongs to the tenant itself.
+    #[schemars(with = "Option<Name>")]
+    pub subject: Option<String>,
+    #[schemars(regex(pattern = "^[a-z0-9_-]{1,64}$"))]
+    pub connector: String,
+    /// The name of the account.
+    #[schemars(with = "Name", extend("not" = {"enum": [".", ".."]}))]
+    pub user_identifier: String,
+    pub credentials: ImportCredentials,
+    /// The scopes that the user has permitted. Without it, those of the connector.
+    pub scopes: Option<Vec<String>>,
+    pub account: Option<ImportAccount>,
+    #[serde(default)]
+    #[schemars(schema_with = "schema_of_imported_labels")]
+    pub labels: Option<Labels>,
+}
+
+fn schema_of_imported_labels(_: &mut SchemaGenerator) -> Schema {
+    Schema::try_from(labels_schema(true)).unwrap_or_default()
+}
+
+/// Which members are needed depends on the connector. Other members are not used.
+#[derive(Deserialize, JsonSchema)]
+pub struct ImportCredentials {
+    #[schemars(with = "Option<Secret>")]
+    pub access_token: Option<String>,
+    /// Without an `access_token`, the first call refreshes.
+    #[schemars(with = "Option<Secret>")]
+    pub refresh_token: Option<String>,
+    /// The end of the access token. Without it, the token does not end.
+    #[schemars(extend("format" = "date-time"))]
+    pub expires_at: Option<String>,
+    #[schemars(with = "Option<Secret>")]
+    pub api_key: Option<String>,
+    #[schemars(with = "Option<Secret>")]
+    pub username: Option<String>,
+    #[schemars(with = "Option<Secret>")]
+    pub password: Option<String>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(inline, extend("minLength" = 1, "maxLength" = 65536, "writeOnly" = true))]
+#[expect(dead_code, reason = "only its schema is used")]
+struct Secret(String);
+
+/// The person's account at the service.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ImportAccount {
+    pub id: Option<String>,
+    pub email: Option<String>,
+    pub name: Option<String>,
+}
+
+/// The answer to a line of an import.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ImportedLine")]
+pub struct ImportLineRecord {
+    /// The number of the line. The first one is 1.
+    line: u64,
+    #[schemars(extend("enum" = ["created", "unchanged", "replaced", "refused"]))]
+    status: &'static str,
+    /// The id of the integration, unless the line is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    id: Option<String>,
+    /// Why the line is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    error: Option<String>,
+}
+
+impl ImportLineRecord {
+    pub fn done(line: u64, status: &'static str, id: String) -> Self {
+        Self { line, status, id: Some(id), error: None }
+    }
+
+    pub fn refused(line: u64, error: String) -> Self {
+        Self { line, status: "refused", id: None, error: Some(error) }
+    }
 }
 
 /// A page of jobs of all tenants.

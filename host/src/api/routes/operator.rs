@@ -1,5 +1,5 @@
-//! The routes of keys, integrations, jobs and webhooks of all tenants, of the tenants and their OAuth
-//! clients, and of the audit.
+//! The routes of keys, integrations, jobs and webhooks of all tenants, of the tenants and their
+//! OAuth clients, and of the audit.
 
 use hyper::Method;
 
@@ -86,6 +86,20 @@ pub(super) static ROUTES: &[Route] = &[
                 id: "integrations.list",
                 summary: "Accounts of all tenants, the newest first.",
                 members: operator::describe_integrations,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/integrations/import",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::POST,
+            takes_head: false,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::import_integrations(call))),
+            description: Some(Description {
+                id: "integrations.import",
+                summary: "Imports accounts of other systems, one in each line.",
+                members: operator::describe_import,
             }),
         }],
     },

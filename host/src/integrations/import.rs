@@ -1,0 +1,180 @@
+//! Imports accounts of other systems, with their tokens and keys. Nothing is called at a provider.
+
+use std::time::{Duration, SystemTime};
+
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+
+use super::key::Key;
+use super::{AccountSecret, IntegrationError, Integrations};
+use crate::clock;
+use crate::oauth::Tokens;
+use contract::AuthScheme;
+use store::digest::sha256_hex;
+use store::{Account, Connected, Holder, Imported, Labels, NewImport};
+
+/// An account to import.
+pub struct Import {
+    pub holder: Holder,
+    pub user_identifier: String,
+    pub credentials: ImportedCredentials,
+    /// The scopes that the user has permitted. `None` for those of the connector.
+    pub scopes: Option<Vec<String>>,
+    pub account: Account,
+    pub labels: Option<Labels>,
+}
+
+/// The credentials of an account to import. Which of them are needed depends on the connector.
+#[derive(Default)]
+pub struct ImportedCredentials {
+    pub access_token: Option<SecretString>,
+    pub refresh_token: Option<SecretString>,
+    /// The end of the access token. `None` if it does not end.
+    pub expires_at: Option<SystemTime>,
+    pub api_key: Option<SecretString>,
+    pub username: Option<String>,
+    pub password: Option<SecretString>,
+}
+
+/// What became of an account. The error is a sentence for the operator.
+type ImportResult = Result<Imported, String>;
+
+impl Integrations {
+    /// Imports accounts in one transaction. The results are in the order of the accounts. With
+    /// `replaces`, an account that is there is replaced.
+    pub async fn import(&self, imports: Vec<Import>, replaces: bool) -> Vec<ImportResult> {
+        let mut results: Vec<Option<ImportResult>> = Vec::with_capacity(imports.len());
+        let mut sealed = Vec::with_capacity(imports.len());
+        for import in &imports {
+            match self.sealed_import(import).await {
+                Ok(import) => {
+                    sealed.push(import);
+                    results.push(None);
+                }
+                Err(error) => results.push(Some(Err(error))),
+            }
+        }
+        let imported = match self.store.import_integrations(sealed, replaces).await {
+            Ok(imported) => imported.into_iter().map(Ok).collect(),
+            Err(error) => {
+                tracing::warn!(%error, "accounts are not imported");
+                vec![Err("The database does not respond. Send the line again.".to_owned()); imports.len()]
+            }
+        };
+        let mut imported = imported.into_iter();
+        let results: Vec<ImportResult> = results
+            .into_iter()
+            .map(|refused| {
+                refused.or_else(|| imported.next()).unwrap_or_else(|| Err("Send the line again.".to_owned()))
+            })
+            .collect();
+        for (import, result) in imports.iter().zip(&results) {
+            if matches!(result, Ok(Imported::Created(_) | Imported::Replaced(_))) {
+                self.cache.changed(&import.holder, &import.user_identifier).await;
+            }
+        }
+        results
+    }
+
+    /// # Errors
+    /// A sentence that says why the account cannot be imported.
+    async fn sealed_import(&self, import: &Import) -> Result<NewImport, String> {
+        let Import { holder, user_identifier, scopes, account, labels, .. } = import;
+        let Some(connector) = self.registry.get(&holder.connector) else {
+            return Err(format!("There is no connector `{}`.", holder.connector));
+        };
+        let auth = &connector.manifest().auth;
+        let mut secret = secret_of(import, auth)?;
+        if secret.is_too_short() {
+            return Err("The token or key is too short to be masked in answers; it needs 8 bytes.".to_owned());
+        }
+        let failed = |error: IntegrationError| {
+            tracing::error!(%error, "an account cannot be imported");
+            "The gateway cannot seal the credentials now. Send the line again.".to_owned()
+        };
+        if let (AuthScheme::Oauth2(scheme), AccountSecret::OAuth2 { client, scopes: requested, .. }) =
+            (auth, &mut secret)
+        {
+            let own = self.client_for_new(&holder.tenant, &connector, scheme).await.map_err(failed)?;
+            *client = own.map(|own| own.id);
+            *requested = scopes.clone().unwrap_or_else(|| scheme.scopes.clone());
+        }
+        let context = holder.secret_context(user_identifier);
+        let sealed = match secret.to_bytes() {
+            None => None,
+            Some(bytes) => {
+                Some(self.vault.seal(&context, bytes.expose_secret()).await.map_err(|error| failed(error.into()))?)
+            }
+        };
+        let connected = Connected {
+            auth_type: secret.auth_type(),
+            details: secret.details(account.clone(), sealed),
+            labels: labels.clone(),
+            oauth_client: secret.client_of_tenant().map(str::to_owned),
+        };
+        let hash = hash_of(import);
+        Ok(NewImport { holder: holder.clone(), user_identifier: user_identifier.clone(), connected, hash })
+    }
+}
+
+fn secret_of(import: &Import, auth: &AuthScheme) -> Result<AccountSecret, String> {
+    let ImportedCredentials { access_token, refresh_token, expires_at, api_key, username, password } =
+        &import.credentials;
+    match auth {
+        AuthScheme::Oauth2(_) => {
+            let since = clock::now();
+            let lifetime = expires_at.map(|at| at.duration_since(since).unwrap_or_default());
+            let (access_token, expires_in) = match (access_token, refresh_token) {
+                (Some(token), _) => (token.clone(), lifetime),
+                // The first call refreshes it.
+                (None, Some(_)) => (SecretString::from(UNKNOWN_TOKEN), Some(Duration::ZERO)),
+                (None, None) => {
+                    return Err(
+                        "The connector uses OAuth 2: `credentials` needs an `access_token` or a `refresh_token`."
+                            .to_owned(),
+                    );
+                }
+            };
+            let tokens = Tokens { access_token, refresh_token: refresh_token.clone(), expires_in, scopes: None };
+            Ok(AccountSecret::OAuth2 { tokens, scopes: Vec::new(), since, client: None })
+        }
+        AuthScheme::ApiKey(scheme) => {
+            let key = Key::new(api_key.clone(), username.clone(), password.clone());
+            let fits = key.filter(|key| key.credential(&scheme.placement).is_ok());
+            let key = fits.ok_or_else(|| {
+                "The connector takes a key: `credentials` needs the members that GET /connectors/{connector}/auth-schema says."
+                    .to_owned()
+            })?;
+            Ok(AccountSecret::ApiKey(key, scheme.placement.clone()))
+        }
+        AuthScheme::None => Ok(AccountSecret::None),
+    }
+}
+
+/// The access token of an account that was imported without one. It has expired, so no request
+/// carries it.
+const UNKNOWN_TOKEN: &str = "not-imported";
+
+/// The hash of what is imported, by which the same line is recognised. It is stored as it is, and
+/// the secrets in it are too long to be guessed.
+fn hash_of(import: &Import) -> String {
+    let Import { holder, user_identifier, credentials, scopes, account, labels } = import;
+    let text = |secret: &Option<SecretString>| secret.as_ref().map(|secret| secret.expose_secret().to_owned());
+    let whole = json!([
+        holder.tenant,
+        holder.subject,
+        holder.connector,
+        user_identifier,
+        text(&credentials.access_token),
+        text(&credentials.refresh_token),
+        credentials.expires_at.map(|at| humantime::format_rfc3339_millis(at).to_string()),
+        text(&credentials.api_key),
+        credentials.username,
+        text(&credentials.password),
+        scopes,
+        [&account.id, &account.email, &account.name],
+        labels,
+    ]);
+    let whole = SecretString::from(whole.to_string());
+    sha256_hex(whole.expose_secret().as_bytes())
+}

@@ -1,0 +1,119 @@
+//! Importing integrations of other systems.
+
+use super::queries::{note, upsert_integration};
+use super::{Connected, Holder};
+use crate::audit::{Acting, AuditAction};
+use crate::connection::{Connection, Durability};
+use crate::value::values;
+use crate::{Store, StoreError};
+
+/// An account to import.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewImport {
+    /// The owner.
+    pub holder: Holder,
+    /// The name of the account.
+    pub user_identifier: String,
+    /// The account and its secret.
+    pub connected: Connected,
+    /// The hash of what is imported, by which the same import is recognised later.
+    pub hash: String,
+}
+
+/// What became of an account to import. `String` is the id of the integration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Imported {
+    /// It is new.
+    Created(String),
+    /// The same was imported before.
+    Unchanged(String),
+    /// It has replaced what was there.
+    Replaced(String),
+    /// Another account or another import is there, and nothing is to be replaced.
+    Differs,
+    /// The holder has so many integrations that no other one is added.
+    TooMany {
+        /// The limit.
+        limit: u64,
+    },
+}
+
+impl Store {
+    /// Imports accounts, in one transaction. What became of each is in the order of the accounts.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer. Nothing is imported then.
+    pub async fn import_integrations(
+        &self,
+        imports: Vec<NewImport>,
+        replaces: bool,
+    ) -> Result<Vec<Imported>, StoreError> {
+        let by = Acting::current();
+        self.write(Durability::PowerLoss, move |connection| {
+            imports.iter().map(|import| import_one(connection, &by, import, replaces)).collect()
+        })
+        .await
+    }
+}
+
+fn import_one(
+    connection: &mut dyn Connection,
+    by: &Acting,
+    import: &NewImport,
+    replaces: bool,
+) -> Result<Imported, StoreError> {
+    let NewImport { holder, user_identifier, connected, hash } = import;
+    let found: Option<(String, Option<String>)> = connection.optional(
+        "SELECT id, imported FROM integrations
+         WHERE tenant = $1 AND subject = $2 AND connector = $3 AND user_identifier = $4",
+        values![&holder.tenant, &holder.subject, &holder.connector, user_identifier],
+    )?;
+    match &found {
+        Some((id, Some(imported))) if imported == hash => return Ok(Imported::Unchanged(id.clone())),
+        Some(_) if !replaces => return Ok(Imported::Differs),
+        _ => {}
+    }
+    let integration = match upsert_integration(connection, holder, user_identifier, connected, &[]) {
+        // Nothing was written.
+        Err(StoreError::TooManyIntegrations { limit }) => return Ok(Imported::TooMany { limit }),
+        upserted => upserted?,
+    };
+    connection.execute("UPDATE integrations SET imported = $1 WHERE id = $2", values![hash, &integration.id])?;
+    note(connection, by, AuditAction::IntegrationImported, &integration)?;
+    Ok(if found.is_some() { Imported::Replaced(integration.id) } else { Imported::Created(integration.id) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AuthType;
+    use crate::testing::{Site, details, holder, on_every_database};
+
+    on_every_database!(what_was_imported_is_recognised_and_replaced_on_request,);
+
+    fn import(name: &str, hash: &str) -> NewImport {
+        let connected = Connected { auth_type: AuthType::OAuth2, details: details(), labels: None, oauth_client: None };
+        NewImport { holder: holder(), user_identifier: name.into(), connected, hash: hash.into() }
+    }
+
+    async fn what_was_imported_is_recognised_and_replaced_on_request(site: Site) {
+        let store = &site.store;
+        let both = || vec![import("ann", "1"), import("bob", "1")];
+        let [Imported::Created(ann), Imported::Created(bob)] =
+            &store.import_integrations(both(), false).await.unwrap()[..]
+        else {
+            panic!("they are new")
+        };
+        let unchanged = [Imported::Unchanged(ann.clone()), Imported::Unchanged(bob.clone())];
+        assert_eq!(store.import_integrations(both(), true).await.unwrap(), unchanged);
+        let other = || vec![import("ann", "2"), import("bob", "1")];
+        let refused = [Imported::Differs, Imported::Unchanged(bob.clone())];
+        assert_eq!(store.import_integrations(other(), false).await.unwrap(), refused);
+        let replaced = [Imported::Replaced(ann.clone()), Imported::Unchanged(bob.clone())];
+        assert_eq!(store.import_integrations(other(), true).await.unwrap(), replaced);
+
+        // The user connects the account, so that it is no longer the imported one.
+        crate::testing::connect(store, "ann").await;
+        assert_eq!(store.import_integrations(other(), false).await.unwrap()[0], Imported::Differs);
+    }
+}

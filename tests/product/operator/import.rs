@@ -1,0 +1,189 @@
+//! Accounts of other systems: imported as lines, and exported for other systems.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use support::{Answer, Client, Dialect, Endpoint, OAuthProvider, Reply, Setup, Store, Upstream, module};
+
+use super::{printed, run};
+use crate::integrations::{client, connect, gateway, on_each_store, who};
+
+on_each_store!(
+    accounts_are_imported_and_recognised_and_replaced_on_request,
+    an_account_without_an_access_token_is_refreshed_by_its_first_call,
+    what_is_exported_can_be_imported_again,
+);
+
+const IMPORT: &str = "/admin/integrations/import";
+
+fn send(operator: &Client, query: &str, body: impl Into<Vec<u8>>) -> Answer {
+    let call = operator.request("POST", &format!("{IMPORT}{query}")).header("content-type", "application/x-ndjson");
+    call.body(body.into()).send()
+}
+
+/// The answers to lines.
+#[track_caller]
+fn import(operator: &Client, query: &str, lines: &[Value]) -> Vec<Value> {
+    let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    answers(&send(operator, query, body))
+}
+
+#[track_caller]
+fn answers(answer: &Answer) -> Vec<Value> {
+    assert_eq!((answer.status, answer.header("content-type")), (200, "application/x-ndjson"), "{}", answer.text());
+    answer.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn line(name: &str, credentials: Value) -> Value {
+    json!({
+        "tenant": "acme", "subject": "ann", "connector": "account", "user_identifier": name, "credentials": credentials,
+        "scopes": ["read"], "account": {"email": "ada@example.com"}, "labels": {"team": "blue"},
+    })
+}
+
+fn accounts_are_imported_and_recognised_and_replaced_on_request(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let operator = gateway.client();
+    let user = client(&gateway, "acme", Some("ann"), "operate,integrate");
+    // Tokens that the provider knows: another tenant has got them.
+    connect(&client(&gateway, "other", None, "integrate"), "account", "ada");
+    let [access, refresh] = provider.newest_tokens();
+    let first = line("work", json!({"access_token": access, "refresh_token": refresh, "token_type": "Bearer"}));
+    let created = import(&operator, "", std::slice::from_ref(&first));
+    assert_eq!((&created[0]["line"], &created[0]["status"]), (&json!(1), &json!("created")));
+    let id = created[0]["id"].as_str().unwrap();
+    who(&user).ok();
+    let record = operator.get(&format!("/admin/integrations/{id}")).ok();
+    assert_eq!((&record["labels"], &record["scopes"]), (&json!({"team": "blue"}), &json!(["read"])));
+    assert_eq!((&record["subject"], &record["user_identifier"]), (&json!("ann"), &json!("work")));
+
+    // The tokens change, and the line is still the same.
+    operator.request("POST", &format!("/admin/integrations/{id}/renew")).send().ok();
+    assert_eq!(
+        import(&operator, "", std::slice::from_ref(&first))[0],
+        json!({"line": 1, "status": "unchanged", "id": id})
+    );
+    let other = line("work", json!({"access_token": "another-token"}));
+    let refused = import(&operator, "?replace=false", std::slice::from_ref(&other));
+    assert_eq!(refused[0]["status"], "refused");
+    assert!(refused[0]["error"].as_str().unwrap().contains("?replace=true"), "{refused:?}");
+    who(&user).ok();
+    assert_eq!(import(&operator, "?replace=true", &[other])[0], json!({"line": 1, "status": "replaced", "id": id}));
+    let audit = operator.get("/admin/audit?action=integration.imported").ok();
+    assert_eq!(audit["entries"].as_array().unwrap().len(), 2);
+    assert_eq!((&audit["entries"][0]["target"], &audit["entries"][0]["tenant"]), (&json!(id), &json!("acme")));
+}
+
+fn an_account_without_an_access_token_is_refreshed_by_its_first_call(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let user = client(&gateway, "acme", Some("ann"), "operate,integrate");
+    connect(&client(&gateway, "other", None, "integrate"), "account", "ada");
+    let [_, refresh] = provider.newest_tokens();
+    let imported = import(&gateway.client(), "", &[line("work", json!({"refresh_token": refresh}))]);
+    assert_eq!(imported[0]["status"], "created");
+    who(&user).ok();
+    assert_eq!(provider.count(Endpoint::Refresh), 1);
+}
+
+#[test]
+fn each_line_that_is_wrong_says_why_and_the_others_are_imported() {
+    let service = Upstream::start();
+    service.reply("*", Reply::json(json!({})));
+    let described = json!({"identifier": "keyed", "auth": "api_key"});
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = Setup::new()
+        .account("account", &provider)
+        .module("keyed", module::account(&described))
+        .upstream("keyed", "api", &service.url())
+        .start();
+    let operator = gateway.client();
+    let of = |connector: &str, credentials: Value| json!({"tenant": "acme", "connector": connector, "user_identifier": "a", "credentials": credentials});
+    let long = format!("{{\"tenant\": \"{}\"}}", "x".repeat(70_000));
+    let lines = [
+        of("account", json!({"access_token": "a-good-token"})).to_string(),
+        "{\"tenant\": ".to_owned(),
+        String::new(),
+        long,
+        of("nowhere", json!({})).to_string(),
+        of("account", json!({"api_key": "a-good-key"})).to_string(),
+        of("account", json!({"access_token": "short"})).to_string(),
+        of("keyed", json!({"access_token": "a-good-token"})).to_string(),
+        of("keyed", json!({"api_key": "a-good-key"})).to_string(),
+        of("account", json!({"access_token": "a-good-token", "expires_at": "tomorrow"})).to_string(),
+        json!({"tenant": "", "connector": "account", "user_identifier": ".", "x": 1}).to_string(),
+        "[]".to_owned(),
+    ];
+    let answers = answers(&send(&operator, "", lines.join("\n")));
+    let seen: Vec<_> =
+        answers.iter().map(|answer| (answer["line"].as_u64().unwrap(), answer["status"].clone())).collect();
+    let refused = json!("refused");
+    let created = json!("created");
+    let expected = [1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+        .map(|line| (line, if matches!(line, 1 | 9) { created.clone() } else { refused.clone() }));
+    assert_eq!(seen, expected, "{answers:?}");
+    for (index, expected) in
+        [(2, "64 KiB"), (3, "nowhere"), (4, "access_token"), (5, "8 bytes"), (6, "auth-schema"), (8, "expires_at")]
+    {
+        let error = answers[index]["error"].as_str().unwrap();
+        assert!(error.contains(expected), "{error}");
+    }
+    let error = answers[9]["error"].as_str().unwrap();
+    assert!(["/tenant", "/user_identifier", "/credentials", "/x"].iter().all(|name| error.contains(name)), "{error}");
+    assert_eq!(operator.get("/admin/integrations").ok()["integrations"].as_array().unwrap().len(), 2);
+    operator.post(IMPORT, json!({})).problem(415, "unsupported-media-type");
+    assert_eq!(send(&operator, "?replace=maybe&x=1", "").violations().len(), 2);
+    assert_eq!(answers_of_nothing(&operator), Vec::<Value>::new());
+}
+
+fn answers_of_nothing(operator: &Client) -> Vec<Value> {
+    answers(&send(operator, "", ""))
+}
+
+#[test]
+fn a_caller_that_sends_all_lines_before_it_reads_gets_an_answer_to_each() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = Setup::new().account("account", &provider).start();
+    // The answers have several megabytes, which no socket holds.
+    let count = 60_000;
+    let body = "{\"tenant\": \"acme\"}\n".repeat(count);
+    let answers = answers(&send(&gateway.client(), "", body));
+    assert_eq!((answers.len(), &answers[count - 1]["line"]), (count, &json!(count)));
+}
+
+fn what_is_exported_can_be_imported_again(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let operator = gateway.client();
+    let user = client(&gateway, "acme", Some("ann"), "operate,integrate");
+    connect(&user, "account", "ada");
+    let folder = gateway.home().data();
+    let (sealed, open) = (folder.join("accounts.age"), folder.join("accounts"));
+    let identity = age::x25519::Identity::generate();
+    let recipient = identity.to_public().to_string();
+    let export = ["integrations", "export", "--recipient", &recipient, sealed.to_str().unwrap()];
+    gateway.home().run_ok(&export);
+    assert_ne!(gateway.home().run(&export).code, Some(0), "the file exists");
+    let bytes = fs::read(&sealed).unwrap();
+    assert!(bytes.starts_with(b"age-encryption.org/v1"));
+    let lines = age::decrypt(&identity, &bytes).unwrap();
+    fs::write(&open, &lines).unwrap();
+    let exported: Value = serde_json::from_slice(&lines).unwrap();
+    assert_eq!((&exported["tenant"], &exported["subject"]), (&json!("acme"), &json!("ann")));
+    let audit = operator.get("/admin/audit?action=integration.exported").ok();
+    assert_eq!(audit["entries"].as_array().unwrap().len(), 1);
+
+    // The account is gone without a revocation, as if the lines came from another gateway.
+    let id = operator.get("/admin/integrations").ok()["integrations"][0]["id"].as_str().unwrap().to_owned();
+    provider.break_revocation(Reply::empty(503));
+    operator.delete(&format!("/admin/integrations/{id}")).ok();
+    who(&user).problem(424, "integration-required");
+    let file = open.to_str().unwrap();
+    assert_eq!(printed(&gateway, &["integrations", "import", file])[0]["status"], "created");
+    who(&user).ok();
+    assert_eq!(printed(&gateway, &["integrations", "import", file])[0]["status"], "unchanged");
+    fs::write(&open, [&lines[..], b"{}\n"].concat()).unwrap();
+    let finished = run(&gateway, &["integrations", "import", file]);
+    assert!(finished.code == Some(1) && finished.stdout.contains("/tenant"), "{} {}", finished.stdout, finished.stderr);
+}
