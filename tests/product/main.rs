@@ -42,6 +42,7 @@ mod openapi;
 mod operator;
 mod operator_address;
 mod protocol;
+mod proxy;
 mod rate_limits;
 mod readme;
 mod request_headers;

@@ -59,6 +59,11 @@ impl Client {
         Self { base: base.to_owned(), ..self.clone() }
     }
 
+    /// The client's API key; empty if it has none.
+    pub fn key(&self) -> &str {
+        self.key.as_deref().unwrap_or_default()
+    }
+
     /// A request that can still be added to. Its key is the client's.
     ///
     /// # Panics

@@ -10,6 +10,7 @@
 //! - `host`: lists of hosts
 //! - `location`: the address of a request
 //! - `request`: one request
+//! - `streamed_body`: a body that is sent while it is read
 //! - `headers`: the headers that a request may have
 //! - `credential`: the user's secret, as requests carry it
 //! - `form_field`: a form field that carries the user's secret
@@ -55,6 +56,7 @@ mod request;
 mod response;
 mod retry;
 mod send;
+mod streamed_body;
 #[cfg(test)]
 pub(crate) mod testing;
 mod throttle;
@@ -77,6 +79,7 @@ pub use quota::{Quota, Quotas, Remaining};
 pub use request::{Body, Request, Target};
 pub use response::{Response, ResponseBody};
 pub use retry::retry_after;
+pub use streamed_body::{BrokenBody, StreamedBody};
 pub use tracing::{Beginning, EndAttempt, TracedAttempt, Tracing};
 pub use transport::{Outline, Transport, Watcher};
 pub use upstream::{Attempt, CredentialUse, Observer, Upstream, UpstreamSettings};

@@ -64,6 +64,11 @@ impl Quotas {
         }
     }
 
+    /// The names of all quotas.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|entry| entry.quota.name.as_str())
+    }
+
     /// Counts one call of the quota with this name. `None` if there is no such quota: the call is
     /// then allowed.
     ///

@@ -16,6 +16,7 @@ use super::error::EgressError;
 use super::form_field::FormField;
 use super::headers::Headers;
 use super::link::Link;
+use super::streamed_body::{OutgoingBody, StreamedBody};
 use super::tracing::Tracing;
 use super::upstream::{CredentialUse, Upstream};
 
@@ -84,7 +85,7 @@ impl Request {
         let fields: &[(String, String)] = match &self.body {
             Body::Empty => &[],
             Body::Form(fields) => fields,
-            Body::Json(_) | Body::Typed { .. } => {
+            Body::Json(_) | Body::Typed { .. } | Body::Streamed { .. } => {
                 return Err(EgressError::invalid(format!(
                     "the credential is sent in the form field `{}`, so the body must be a form or empty",
                     field.name
@@ -131,10 +132,22 @@ pub enum Body {
         /// The content.
         bytes: Bytes,
     },
+    /// A body that is sent while it is read. The request is not repeated once a part was sent.
+    Streamed {
+        /// The value of the header `Content-Type`.
+        content_type: String,
+        /// The content.
+        content: StreamedBody,
+    },
 }
 
 impl Body {
-    /// The bytes to send. Also sets the header `Content-Type`. `secret` is a further field of a
+    /// Returns `true` if the request can be sent again.
+    pub fn is_repeatable(&self) -> bool {
+        !matches!(self, Self::Streamed { content, .. } if content.has_begun())
+    }
+
+    /// The body to send. Also sets the header `Content-Type`. `secret` is a further field of a
     /// form; the body is then a form or empty.
     ///
     /// # Errors
@@ -143,9 +156,9 @@ impl Body {
         &self,
         headers: &mut HeaderMap,
         secret: Option<(&str, &SecretString)>,
-    ) -> Result<Option<Bytes>, EgressError> {
+    ) -> Result<OutgoingBody, EgressError> {
         match self {
-            Self::Empty if secret.is_none() => Ok(None),
+            Self::Empty if secret.is_none() => Ok(None.into()),
             Self::Empty | Self::Form(_) => {
                 let fields: Cow<'_, [(String, String)]> = match self {
                     Self::Form(fields) => fields.as_slice().into(),
@@ -157,18 +170,24 @@ impl Body {
                     form.append_pair(name, value.expose_secret());
                 }
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-                Ok(Some(form.finish().into()))
+                Ok(Some(Bytes::from(form.finish())).into())
             }
             Self::Json(text) => {
                 headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
-                Ok(Some(text.clone()))
+                Ok(Some(text.clone()).into())
             }
             Self::Typed { content_type, bytes } => {
-                let value = HeaderValue::from_str(content_type)
-                    .map_err(|_| EgressError::invalid(format!("{content_type:?} is not a media type")))?;
-                headers.insert(CONTENT_TYPE, value);
-                Ok(Some(bytes.clone()))
+                headers.insert(CONTENT_TYPE, media_type(content_type)?);
+                Ok(Some(bytes.clone()).into())
+            }
+            Self::Streamed { content_type, content } => {
+                headers.insert(CONTENT_TYPE, media_type(content_type)?);
+                Ok(OutgoingBody::Streamed(content.clone()))
             }
         }
     }
+}
+
+fn media_type(text: &str) -> Result<HeaderValue, EgressError> {
+    HeaderValue::from_str(text).map_err(|_| EgressError::invalid(format!("{text:?} is not a media type")))
 }

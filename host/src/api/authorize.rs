@@ -8,6 +8,7 @@ use crate::auth::{AuthError, Caller, JwtError, Scope};
 use crate::gateway::Gateway;
 use crate::problem::{self, Problem};
 use crate::registry::Operation;
+use contract::Effect;
 use contract::words::sentence;
 use store::{Holder, KeyId};
 
@@ -46,6 +47,21 @@ impl AuthorizedCaller {
         self.0.require_operation(connector, &manifest.path, manifest.effect).map_err(|refusal| {
             problem::NOT_ALLOWED.with_detail(format!(
                 "{} Use a key that may call it; `connector-gateway keys create --allow` says which operations a key may call.",
+                sentence(&refusal.to_string())
+            ))
+        })
+    }
+
+    /// Requires that the limits of the caller's key admit requests around the operations of a
+    /// connector.
+    ///
+    /// # Errors
+    /// 403 if they do not.
+    pub(super) fn require_proxy(&self, connector: &str, effect: Effect) -> Result<(), Problem> {
+        self.0.require_proxy(connector, effect).map_err(|refusal| {
+            problem::NOT_ALLOWED.with_detail(format!(
+                "{} Use a key that may send it: GET and HEAD are `read`, POST, PUT and PATCH are `write`, and DELETE is \
+                 `destructive`.",
                 sentence(&refusal.to_string())
             ))
         })

@@ -110,6 +110,11 @@ pub(super) struct StreamedRequest {
 pub(super) struct BrokenOff;
 
 impl StreamedRequest {
+    /// The size that the caller announces.
+    pub(super) fn announced(&self) -> Option<u64> {
+        self.incoming.as_ref().map_or(Some(0), |incoming| incoming.size_hint().exact())
+    }
+
     /// The next piece, or `None` at the end.
     pub(super) async fn piece(&mut self) -> Result<Option<Bytes>, BrokenOff> {
         let Some(incoming) = &mut self.incoming else { return Ok(None) };

@@ -47,6 +47,7 @@ mod jobs;
 mod openapi;
 mod operations;
 mod pagination;
+mod proxy;
 mod record_schema;
 pub mod records;
 mod route;

@@ -75,6 +75,7 @@ pub(super) enum Listener {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     Operations,
+    Proxy,
     Jobs,
     Integrations,
     Webhooks,
@@ -93,6 +94,7 @@ pub(super) struct PathArguments<'a> {
     pub(super) secret_id: &'a str,
     pub(super) key_id: &'a str,
     pub(super) webhook_id: &'a str,
+    pub(super) upstream: &'a str,
     pub(super) oauth_client: &'a str,
     /// As it is in the path: percent-encoded.
     pub(super) tenant: &'a str,
@@ -164,6 +166,9 @@ impl<'a> PathArguments<'a> {
             "{secret_id}" => Some(&mut self.secret_id),
             "{key_id}" => Some(&mut self.key_id),
             "{webhook_id}" => Some(&mut self.webhook_id),
+            "{upstream}" => Some(&mut self.upstream),
+            // The handler takes it from the path as it was sent.
+            "{path}" => None,
             "{oauth_client}" => Some(&mut self.oauth_client),
             "{tenant}" => Some(&mut self.tenant),
             "{integration_id}" => Some(&mut self.integration_id),

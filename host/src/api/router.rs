@@ -22,6 +22,7 @@ use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::logging::REQUEST_SPAN;
 use crate::metrics::RequestLabels;
+use crate::pipeline::proxy::PROXY;
 use crate::problem::{self, Problem};
 use crate::telemetry::Trace;
 use store::{Acting, acting};
@@ -139,6 +140,7 @@ fn request_span(request_id: &str, found: MatchedRoute<'_>) -> Span {
     let (connector, operation) = match found {
         Some((route, PathArguments { connector, operation, .. })) => match route.family {
             Family::Operations => (Some(shown(connector)), Some(shown(operation))),
+            Family::Proxy => (Some(shown(connector)), Some(PROXY)),
             Family::Integrations => (Some(shown(connector)).filter(|name| !name.is_empty()), Some("integrations")),
             Family::Admin => (Some(shown(connector)).filter(|name| !name.is_empty()), None),
             Family::Jobs | Family::Webhooks | Family::Connectors | Family::System => (None, None),
@@ -216,7 +218,7 @@ async fn call_handler(
     let caller = trace.around("auth", authorize(gateway, &head.headers, scope)).await?;
     Span::current().record("tenant", caller.tenant());
     trace.is_of(caller.tenant());
-    let by = (route.family != Family::Operations).then(|| actor(&caller, request_id));
+    let by = (!matches!(route.family, Family::Operations | Family::Proxy)).then(|| actor(&caller, request_id));
     let handling = handler(HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES }, caller);
     match by {
         Some(by) => Box::pin(acting(by, handling)).await,
@@ -251,6 +253,7 @@ fn count_answer(gateway: &Gateway, found: MatchedRoute<'_>, response: &Response<
                     let known = live.as_ref().and_then(|live| live.operation(operation));
                     (name(), known.map(|known| known.manifest.path.clone()).unwrap_or_default())
                 }
+                Family::Proxy => (name(), PROXY.to_owned()),
                 Family::Integrations => (name(), "integrations".to_owned()),
                 Family::Jobs => (String::new(), "jobs".to_owned()),
                 Family::Webhooks => (String::new(), "webhooks".to_owned()),

@@ -38,7 +38,7 @@ pub enum BootstrapError {
     Store(#[from] StoreError),
 }
 
-/// Ensures that a key with every scope in the tenant `default` exists.
+/// Ensures that a key with every scope but `proxy` in the tenant `default` exists.
 ///
 /// With `chosen`, this key is accepted, and a key that was chosen at an earlier start is revoked.
 /// Without it, a key is made if the store never had one. Returns a key that was made, to show it
@@ -48,7 +48,7 @@ pub enum BootstrapError {
 /// If the chosen key is not acceptable, or the store fails.
 pub async fn bootstrap(store: &Store, chosen: Option<&SecretString>) -> Result<Option<SecretString>, BootstrapError> {
     let Some(chosen) = chosen else {
-        let (stored, key) = key::make_key("first start", DEFAULT_TENANT, None, Scopes::all())?;
+        let (stored, key) = key::make_key("first start", DEFAULT_TENANT, None, Scopes::of_first_key())?;
         return Ok(store.create_first_key(stored).await?.then_some(key));
     };
     let chosen = chosen.expose_secret();
@@ -58,7 +58,7 @@ pub async fn bootstrap(store: &Store, chosen: Option<&SecretString>) -> Result<O
     if !chosen.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(BootstrapError::NotPrintable);
     }
-    let stored = key::stored(chosen, "GATEWAY_BOOTSTRAP_KEY", DEFAULT_TENANT, Scopes::all())?;
+    let stored = key::stored(chosen, "GATEWAY_BOOTSTRAP_KEY", DEFAULT_TENANT, Scopes::of_first_key())?;
     match store.adopt_key(stored).await? {
         KeyAdoption::Accepted => Ok(None),
         KeyAdoption::Revoked => Err(BootstrapError::Revoked),

@@ -41,6 +41,12 @@ impl Caller {
     }
 
     /// # Errors
+    /// If the limits of the key do not admit requests around the operations of the connector.
+    pub fn require_proxy(&self, connector: &str, effect: Effect) -> Result<(), KeyRefusal> {
+        self.limits.as_ref().map_or(Ok(()), |limits| limits.admit_proxy(connector, effect))
+    }
+
+    /// # Errors
     /// If the caller does not have the scope.
     pub fn require(&self, scope: Scope) -> Result<(), MissingScope> {
         if self.scopes.contains(scope) { Ok(()) } else { Err(MissingScope(scope)) }

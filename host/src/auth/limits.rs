@@ -24,6 +24,9 @@ pub enum KeyRefusal {
     /// Its `allow` names neither the operation nor its connector.
     #[error("the member `allow` of the key names neither `{0}` nor its connector")]
     Operation(String),
+    /// Its `allow` does not name the whole connector.
+    #[error("the member `allow` of the key does not name the whole connector `{0}`")]
+    Proxy(String),
     /// Its `effects` do not have the operation's.
     #[error(
         "the operation `{operation}` has the effect `{effect}`, which the member `effects` of the key does not name"
@@ -60,6 +63,15 @@ impl Limits {
         Some(Self { allow, effects })
     }
 
+    /// Admits a request around the operations of a connector. A key that names single operations of
+    /// the connector may send none.
+    pub(super) fn admit_proxy(&self, connector: &str, effect: Effect) -> Result<(), KeyRefusal> {
+        if self.allow.as_ref().is_some_and(|allow| !allow.iter().any(|name| name == connector)) {
+            return Err(KeyRefusal::Proxy(connector.to_owned()));
+        }
+        self.admit_effect(&format!("the proxy of `{connector}`"), effect)
+    }
+
     pub(super) fn admit(&self, connector: &str, operation: &str, effect: Effect) -> Result<(), KeyRefusal> {
         let is_named = |name: &String| match name.split_once('/') {
             Some(named) => named == (connector, operation),
@@ -69,9 +81,13 @@ impl Limits {
         if self.allow.as_ref().is_some_and(|allow| !allow.iter().any(is_named)) {
             return Err(KeyRefusal::Operation(name()));
         }
+        self.admit_effect(&name(), effect)
+    }
+
+    fn admit_effect(&self, operation: &str, effect: Effect) -> Result<(), KeyRefusal> {
         let effect = effect.name();
         if self.effects.as_ref().is_some_and(|effects| !effects.iter().any(|named| named == effect)) {
-            return Err(KeyRefusal::Effect { operation: name(), effect });
+            return Err(KeyRefusal::Effect { operation: operation.to_owned(), effect });
         }
         Ok(())
     }
@@ -119,6 +135,14 @@ mod tests {
             let name = format!("{connector}/{operation}");
             assert_eq!(limits.admit(connector, operation, Effect::Read), Err(KeyRefusal::Operation(name)));
         }
+    }
+
+    #[test]
+    fn a_key_that_names_single_operations_may_not_go_around_them() {
+        let limits = limits(r#"["mail", "chat/search"]"#, Some("read"));
+        assert_eq!(limits.admit_proxy("mail", Effect::Read), Ok(()));
+        assert_eq!(limits.admit_proxy("chat", Effect::Read), Err(KeyRefusal::Proxy("chat".to_owned())));
+        assert!(matches!(limits.admit_proxy("mail", Effect::Write), Err(KeyRefusal::Effect { .. })));
     }
 
     #[test]

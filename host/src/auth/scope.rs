@@ -9,19 +9,22 @@ pub enum Scope {
     Operate,
     /// Connect and remove users' accounts.
     Integrate,
+    /// Send requests to the services of connectors around their operations.
+    Proxy,
     /// Change the gateway itself: add, remove and roll back connectors.
     Admin,
 }
 
 impl Scope {
     /// All scopes, in the order in which lists show them.
-    pub const ALL: [Self; 3] = [Self::Operate, Self::Integrate, Self::Admin];
+    pub const ALL: [Self; 4] = [Self::Operate, Self::Integrate, Self::Proxy, Self::Admin];
 
     /// The name on the command line, in answers and in the store. It never changes.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Operate => "operate",
             Self::Integrate => "integrate",
+            Self::Proxy => "proxy",
             Self::Admin => "admin",
         }
     }
@@ -31,6 +34,7 @@ impl Scope {
             Self::Operate => 1,
             Self::Integrate => 2,
             Self::Admin => 4,
+            Self::Proxy => 8,
         }
     }
 }
@@ -40,9 +44,9 @@ impl Scope {
 pub struct Scopes(u8);
 
 impl Scopes {
-    /// Every scope.
-    pub fn all() -> Self {
-        Scope::ALL.into_iter().collect()
+    /// The scopes of the first key. A key has the scope `proxy` only if its maker names it.
+    pub fn of_first_key() -> Self {
+        [Scope::Operate, Scope::Integrate, Scope::Admin].into_iter().collect()
     }
 
     /// Reads names separated by spaces. Unknown names, such as those of a later version, are

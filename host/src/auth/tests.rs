@@ -76,7 +76,7 @@ async fn a_header_without_a_key_and_an_unknown_key_are_different_errors() {
         let error = gateway.authenticate(malformed).await.unwrap_err();
         assert!(matches!(error, AuthError::Malformed), "{malformed}: {error:?}");
     }
-    let (_, unknown) = make_key("test", "acme", None, Scopes::all()).unwrap();
+    let (_, unknown) = make_key("test", "acme", None, Scopes::of_first_key()).unwrap();
     for unknown in [unknown.expose_secret(), "eyJhbGciOiJIUzI1NiJ9.e30.x"] {
         let error = gateway.authenticate(&format!("Bearer {unknown}")).await.unwrap_err();
         assert!(matches!(error, AuthError::Unknown), "{error:?}");
@@ -113,7 +113,7 @@ async fn a_token_with_two_dots_is_a_jwt_once_an_issuer_is_trusted() {
 #[tokio::test]
 async fn unknown_keys_reach_the_database_at_most_ten_times_a_second() {
     let gateway = Fixture::new().await;
-    let (_, unknown) = make_key("test", "acme", None, Scopes::all()).unwrap();
+    let (_, unknown) = make_key("test", "acme", None, Scopes::of_first_key()).unwrap();
     let unknown = format!("Bearer {}", unknown.expose_secret());
     let started = Instant::now();
     for _ in 0..100 {
@@ -159,7 +159,7 @@ async fn the_first_start_makes_a_key_with_every_scope_and_the_second_start_makes
     let gateway = Fixture::new().await;
     let key = start(&gateway, None).await.unwrap().unwrap();
     let caller = gateway.authenticate(&format!("Bearer {}", key.expose_secret())).await.unwrap();
-    assert_eq!((caller.tenant.as_str(), &caller.subject, caller.scopes), ("default", &None, Scopes::all()));
+    assert_eq!((caller.tenant.as_str(), &caller.subject, caller.scopes), ("default", &None, Scopes::of_first_key()));
     assert!(start(&gateway, None).await.unwrap().is_none());
     // The operator may choose the key that the first start made.
     assert!(start(&gateway, Some(key.expose_secret())).await.unwrap().is_none());
@@ -195,7 +195,7 @@ fn a_key_of_an_earlier_version_is_still_recognised() {
 
 #[test]
 fn a_key_has_the_documented_form() {
-    let (stored, key) = make_key("test", "acme", None, Scopes::all()).unwrap();
+    let (stored, key) = make_key("test", "acme", None, Scopes::of_first_key()).unwrap();
     let key = key.expose_secret();
     assert_eq!(key.len(), 53);
     assert!(key[4..].bytes().all(|byte| byte.is_ascii_alphanumeric()));
@@ -208,7 +208,7 @@ fn a_key_has_the_documented_form() {
 proptest! {
     #[test]
     fn a_key_with_one_wrong_character_is_recognised(position in 4..53_usize, other in "[0-9A-Za-z]") {
-        let (_, key) = make_key("test", "acme", None, Scopes::all()).unwrap();
+        let (_, key) = make_key("test", "acme", None, Scopes::of_first_key()).unwrap();
         let mut damaged = key.expose_secret().to_owned();
         damaged.replace_range(position..=position, &other);
         prop_assume!(damaged != key.expose_secret());

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::{AUTHOR, Call, Error, RunAs, Services, UpstreamError};
+use super::{AUTHOR, Error, RunAs, Services, UpstreamError};
 use crate::integrations::{ChosenIntegration, LiveCredential};
+use crate::registry::Connector;
 use contract::AuthScheme;
 use sandbox::http::CredentialSource;
 use store::{Holder, Store};
@@ -41,8 +42,13 @@ pub(super) struct Account {
 ///
 /// # Errors
 /// `Access` if the user must connect or select an account, or authorize again.
-pub(super) async fn choose_account(services: Services<'_>, call: &Call<'_>) -> Result<ChosenAccount, Error> {
-    let (tenant, subject, user_identifier) = match &call.run_as {
+pub(super) async fn choose_account(
+    services: Services<'_>,
+    connector: &Arc<Connector>,
+    run_as: &RunAs<'_>,
+    deadline: Instant,
+) -> Result<ChosenAccount, Error> {
+    let (tenant, subject, user_identifier) = match run_as {
         RunAs::Caller { tenant, subject, user_identifier } => (*tenant, *subject, *user_identifier),
         RunAs::Author { credential } => {
             let source = credential.clone().map(|credential| Arc::new(credential) as Arc<dyn CredentialSource>);
@@ -50,14 +56,14 @@ pub(super) async fn choose_account(services: Services<'_>, call: &Call<'_>) -> R
         }
         RunAs::NewAccount { credential, .. } => return Ok(ChosenAccount::New(Arc::new(credential.clone()))),
     };
-    let manifest = call.connector.manifest();
+    let manifest = connector.manifest();
     if matches!(manifest.auth, AuthScheme::None) {
         return Ok(ChosenAccount::NotNeeded { partition: tenant.into() });
     }
     let holder =
         Holder { tenant: tenant.to_owned(), subject: subject.to_owned(), connector: manifest.identifier.clone() };
-    let chosen = services.integrations.choose(call.connector, &holder, user_identifier);
-    let chosen = timeout_at(call.deadline, chosen).await.map_err(|_| Error::StoreTimedOut)??;
+    let chosen = services.integrations.choose(connector, &holder, user_identifier);
+    let chosen = timeout_at(deadline, chosen).await.map_err(|_| Error::StoreTimedOut)??;
     Ok(ChosenAccount::Integration(chosen))
 }
 
@@ -76,7 +82,12 @@ impl ChosenAccount {
     /// # Errors
     /// `Access` if there is no good credential. If the refresh takes too long, `StoreTimedOut` if
     /// the database does not respond, else `RefreshTimedOut`.
-    pub(super) async fn prepare_credential(self, services: Services<'_>, call: &Call<'_>) -> Result<Account, Error> {
+    pub(super) async fn prepare_credential(
+        self,
+        services: Services<'_>,
+        connector: &Arc<Connector>,
+        deadline: Instant,
+    ) -> Result<Account, Error> {
         let chosen = match self {
             Self::NotNeeded { partition } => {
                 return Ok(Account { credentials: None, partition: Some(partition), live: None });
@@ -89,8 +100,8 @@ impl ChosenAccount {
             }
             Self::Integration(chosen) => chosen,
         };
-        let live = services.integrations.live_credential(call.connector, chosen);
-        let live = timeout_at(call.deadline, live).await.map_err(|_| refresh_timed_out(services.store));
+        let live = services.integrations.live_credential(connector, chosen);
+        let live = timeout_at(deadline, live).await.map_err(|_| refresh_timed_out(services.store));
         let live = Arc::new(live??);
         let credentials: Arc<dyn CredentialSource> = Arc::<LiveCredential>::clone(&live);
         let partition = live.integration_id().into();

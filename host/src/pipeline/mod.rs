@@ -7,6 +7,7 @@
 //! - `forwarded_headers`: headers of an upstream that the caller gets; `rate`: headers about rate
 //!   limits
 //! - `connect`: connecting an account, which runs operations of the connector
+//! - `proxy`: a request of a caller to an upstream, around the operations
 //! - `unmatched`: the header about `response_fields` that led nowhere
 //! - `stages`: the stages of a call, for metrics and traces
 //! - `background`: a call that runs in the background, to its result
@@ -18,6 +19,7 @@ pub mod connect;
 mod disposition;
 mod error;
 mod forwarded_headers;
+pub mod proxy;
 pub mod rate;
 mod refusal;
 mod stages;
@@ -184,7 +186,7 @@ async fn accept<'a, 's>(
 ) -> Result<(Input<'a>, ChosenAccount), Error> {
     let input = validate(services, call).await?;
     stages.next(&call.operation.metrics.account);
-    let chosen = account::choose_account(services, call).await?;
+    let chosen = account::choose_account(services, call.connector, &call.run_as, call.deadline).await?;
     stages.end(true);
     Ok((input, chosen))
 }
@@ -223,7 +225,7 @@ async fn complete<'s>(
     let (permit, left) = admit(connector, operation, call.run_as.tenant())?;
     stages.next(&metrics.credential);
 
-    let account = chosen.prepare_credential(services, call).await?;
+    let account = chosen.prepare_credential(services, connector, call.deadline).await?;
     stages.end(true);
 
     let mut outbound = Outbound::new(

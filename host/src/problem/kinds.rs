@@ -72,6 +72,8 @@ kinds! {
     UNKNOWN_CONNECTOR = ("unknown-connector", NOT_FOUND, "There is no such connector", Caller, false, Gateway);
     /// The connector has no operation of this name.
     UNKNOWN_OPERATION = ("unknown-operation", NOT_FOUND, "The connector has no such operation", Caller, false, Gateway);
+    /// The connector has no upstream of this name.
+    UNKNOWN_UPSTREAM = ("unknown-upstream", NOT_FOUND, "The connector has no such upstream", Caller, false, Gateway);
     /// The connector says that the requested resource does not exist.
     RESOURCE_NOT_FOUND = ("resource-not-found", NOT_FOUND, "The requested resource does not exist", Caller, false, Connector);
     /// The connector says that the request conflicts with the state of the service, or is

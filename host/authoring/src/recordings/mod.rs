@@ -133,7 +133,8 @@ impl Body {
 
     fn from_request(body: &egress::Body) -> Option<Self> {
         match body {
-            egress::Body::Empty => None,
+            // Connectors send no streamed bodies.
+            egress::Body::Empty | egress::Body::Streamed { .. } => None,
             egress::Body::Json(bytes) | egress::Body::Typed { bytes, .. } => Self::from_bytes(bytes),
             egress::Body::Form(fields) => Some(Self::Form(fields.clone())),
         }

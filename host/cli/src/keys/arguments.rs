@@ -124,6 +124,7 @@ fn scope() -> impl TypedValueParser<Value = Scope> {
         let help = match scope {
             Scope::Operate => "call operations, and read and cancel their jobs",
             Scope::Integrate => "connect and remove users' accounts, and manage webhook secrets",
+            Scope::Proxy => "send requests to the services of connectors around their operations",
             Scope::Admin => "add, remove and roll back connectors, see why one was refused, and read the metrics",
         };
         PossibleValue::new(scope.name()).help(help)

@@ -2,10 +2,8 @@
 
 use std::error::Error;
 
-use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::Either;
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1, http2};
 use hyper::header::{HOST, HeaderValue};
@@ -18,6 +16,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::net::TcpStream;
 
 use super::super::connector::Connector;
+use super::super::streamed_body::OutgoingBody;
 use super::Outgoing;
 use super::watched::{Guard, Watched};
 
@@ -25,7 +24,7 @@ use super::watched::{Guard, Watched};
 pub(super) enum Connection {
     /// Takes one request at a time.
     Http1 {
-        sender: http1::SendRequest<Full<Bytes>>,
+        sender: http1::SendRequest<OutgoingBody>,
         /// The header `Host` of its requests.
         host: HeaderValue,
         /// Knows if a request found the connection closed.
@@ -33,7 +32,7 @@ pub(super) enum Connection {
     },
     /// Takes many requests at a time, each by a clone.
     Http2 {
-        sender: http2::SendRequest<Full<Bytes>>,
+        sender: http2::SendRequest<OutgoingBody>,
         /// The address of its requests, with an empty path.
         origin: Uri,
     },

@@ -15,9 +15,7 @@ use std::error::Error;
 use std::pin::pin;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::future::{Either, select};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 
@@ -26,9 +24,10 @@ use self::idle_pool::IdlePool;
 use super::connector::Connector;
 use super::location::Location;
 use super::retry;
+use super::streamed_body::OutgoingBody;
 
 /// A request whose address is a path.
-pub(super) type Outgoing = Request<Full<Bytes>>;
+pub(super) type Outgoing = Request<OutgoingBody>;
 
 /// Connections to all upstreams, made by one connector.
 pub(super) struct Pool {

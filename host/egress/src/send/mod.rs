@@ -1,8 +1,6 @@
 //! The life of one request, top to bottom.
 
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, RANGE, USER_AGENT};
 use hyper::{Method, StatusCode};
 use secrecy::SecretString;
@@ -20,6 +18,7 @@ use super::redirect::{Hop, MAX_REDIRECTS};
 use super::request::Request;
 use super::response::Response;
 use super::retry;
+use super::streamed_body::OutgoingBody;
 use super::throttle;
 use super::tracing::{Beginning, EndAttempt};
 use super::upstream::{Attempt, CredentialUse, Observer, Upstream};
@@ -57,7 +56,8 @@ impl Egress {
         let mut redirects = 0;
         loop {
             let response = self.attempts(upstream, request, &hop, &mut permit).await?;
-            let Some(next) = hop.next_hop(upstream, request, response.status(), response.headers())? else {
+            let next = hop.next_hop(upstream, request, response.status(), response.headers())?;
+            let Some(next) = next.filter(|_| request.body.is_repeatable()) else {
                 let is_write = !retry::is_safe(&hop.method);
                 let mut response = Response::new(upstream, request, hop, response, permit, self.memory())?;
                 let upstream_status = response.upstream_status;
@@ -112,7 +112,9 @@ impl Egress {
                 Err(error) => was_not_sent(error),
             };
             write.filter(|_| is_refused).inspect(|record| record.write_was_refused());
+            let is_repeatable = request.body.is_repeatable();
             let delay = match &result {
+                _ if !is_repeatable => None,
                 Ok(response) if retry::is_transient(response.status()) && retry::is_safe(&hop.method) => {
                     retry::backoff(retries, retry::retry_after(response.headers()), request.deadline)
                 }
@@ -151,7 +153,7 @@ impl Egress {
         if !headers.contains_key(RANGE) {
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        let mut outgoing = hyper::Request::new(Full::new(body.unwrap_or_default()));
+        let mut outgoing = hyper::Request::new(body);
         *outgoing.method_mut() = hop.method.clone();
         *outgoing.uri_mut() = hop.location.path()?;
         *outgoing.headers_mut() = headers;
@@ -201,10 +203,10 @@ fn body(
     hop: &Hop,
     headers: &mut HeaderMap,
     secret: Option<(&str, &SecretString)>,
-) -> Result<Option<Bytes>, EgressError> {
+) -> Result<OutgoingBody, EgressError> {
     let body = request.body.encode(headers, secret)?;
     // Some services refuse these methods with 411 if there is no `Content-Length`.
-    if body.as_ref().is_none_or(Bytes::is_empty) && matches!(hop.method, Method::POST | Method::PUT | Method::PATCH) {
+    if body.is_end_stream() && matches!(hop.method, Method::POST | Method::PUT | Method::PATCH) {
         headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
     Ok(body)

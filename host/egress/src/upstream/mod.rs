@@ -177,6 +177,12 @@ impl Upstream {
         Arc::clone(&self.name)
     }
 
+    /// Returns `true` if requests carry the user's credential in a form, so that their bodies are
+    /// forms.
+    pub fn takes_forms(&self) -> bool {
+        matches!(self.credential, CredentialUse::FormField(_))
+    }
+
     fn origin_url(&self) -> Option<&Url> {
         self.base.as_ref().map(|base| &base.origin.url)
     }

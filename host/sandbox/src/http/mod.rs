@@ -26,7 +26,7 @@ use contract_rules::link;
 use egress::EgressError;
 
 use self::outbound::to_guest;
-pub use self::outbound::{CredentialSource, Outbound, Request};
+pub use self::outbound::{CallerRequest, CredentialSource, Outbound, Request};
 use self::response::{Open, ResponseSource};
 pub use self::response::{Response, ResponseBody};
 

@@ -65,6 +65,18 @@ pub struct Request {
     omit_credential: bool,
 }
 
+/// A request that a caller composed.
+pub struct CallerRequest {
+    /// The method.
+    pub method: hyper::Method,
+    /// Appended to the upstream's base URL. May have a query.
+    pub path: String,
+    /// The headers, without those that the gateway adds.
+    pub headers: Headers,
+    /// The body.
+    pub body: egress::Body,
+}
+
 impl Request {
     /// Converts a request of the guest. Removes the link that it owns from `table`.
     ///
@@ -178,14 +190,41 @@ impl Outbound {
     /// # Errors
     /// See [`EgressError`].
     pub async fn send(&self, request: Request, limit: u64) -> Result<egress::Response, EgressError> {
-        let sent = self.send_refreshing(request, limit).await;
-        sent.inspect_err(|error| self.record.request_failed(error))
+        let sent = async {
+            let (route, upstream) = self.upstream(&request.upstream)?;
+            let request = self.request(route, request, limit)?;
+            self.send_refreshing(route, upstream, request).await
+        };
+        sent.await.inspect_err(|error| self.record.request_failed(error))
     }
 
-    async fn send_refreshing(&self, request: Request, limit: u64) -> Result<egress::Response, EgressError> {
-        let (route, upstream) = self.upstream(&request.upstream)?;
-        let credential = route.credentials.as_ref().map(|source| source.credential());
-        let mut request = self.request(route, request, credential, limit)?;
+    /// Sends a request that a caller composed, and not a connector. The rest is as in
+    /// [`Outbound::send`], but a body that was streamed is not sent a second time.
+    ///
+    /// # Errors
+    /// See [`EgressError`].
+    pub async fn send_of_caller(
+        &self,
+        upstream: &str,
+        request: CallerRequest,
+        limit: u64,
+    ) -> Result<egress::Response, EgressError> {
+        let CallerRequest { method, path, headers, body } = request;
+        let sent = async {
+            let (route, upstream) = self.upstream(upstream)?;
+            let request =
+                egress::Request { headers, body, ..self.blank(route, method, egress::Target::Path(path), limit) };
+            self.send_refreshing(route, upstream, request).await
+        };
+        sent.await.inspect_err(|error| self.record.request_failed(error))
+    }
+
+    async fn send_refreshing(
+        &self,
+        route: &Route,
+        upstream: &Upstream,
+        mut request: egress::Request,
+    ) -> Result<egress::Response, EgressError> {
         self.record.request_begins();
         let response = route.egress.send(upstream, &request).await?;
         let (StatusCode::UNAUTHORIZED, true, Some(source), Some(used)) =
@@ -196,6 +235,9 @@ impl Outbound {
         let Ok(Some(better)) = timeout_at(route.deadline, source.refresh(used)).await else {
             return Ok(response);
         };
+        if !request.body.is_repeatable() {
+            return Ok(response);
+        }
         // Frees the pacing permit before the second request needs one.
         drop(response);
         request.credential = Some(better);
@@ -203,27 +245,31 @@ impl Outbound {
     }
 
     /// A request as `egress` takes it.
-    fn request(
-        &self,
-        route: &Route,
-        request: Request,
-        credential: Option<egress::Credential>,
-        limit: u64,
-    ) -> Result<egress::Request, EgressError> {
+    fn request(&self, route: &Route, request: Request, limit: u64) -> Result<egress::Request, EgressError> {
         Ok(egress::Request {
-            method: method(request.method),
-            target: request.target,
             headers: Headers::untrusted(request.headers.iter().map(|(name, value)| (name, value)))?,
             body: body(request.body),
-            credential,
             omit_credential: request.omit_credential,
+            ..self.blank(route, method(request.method), request.target, limit)
+        })
+    }
+
+    /// A request without headers and without a body.
+    fn blank(&self, route: &Route, method: hyper::Method, target: egress::Target, limit: u64) -> egress::Request {
+        egress::Request {
+            method,
+            target,
+            headers: Headers::default(),
+            body: egress::Body::Empty,
+            credential: route.credentials.as_ref().map(|source| source.credential()),
+            omit_credential: false,
             deadline: route.deadline,
             limit,
             waits_for_rate_limit: self.waits_for_rate_limits,
             on_new_connection: false,
             record: Some(Arc::clone(&self.record)),
             trace: self.trace.clone(),
-        })
+        }
     }
 
     /// The link to an address in a response that `upstream` sent from `response_url`.

@@ -5,6 +5,7 @@
 //! - [`lifecycle`]: the entries of the routes of integrations
 //! - [`jobs`]: the entries of the routes of jobs
 //! - [`webhooks`]: the entries of the routes of webhook secrets, and the webhooks
+//! - [`proxy`]: the entries of requests around the operations
 //! - [`operation`]: the entries of the connectors' operations
 //! - [`notes`]: the descriptions of operations that have none
 //! - [`explanation`]: the text about all of them
@@ -22,6 +23,7 @@ mod notes;
 mod operation;
 pub(super) mod operator;
 mod problems;
+pub(super) mod proxy;
 mod records;
 mod schemas;
 pub(super) mod webhooks;
@@ -42,6 +44,7 @@ pub(super) fn document(config: &Config, live: &Live, routes: &[&[Route]]) -> Val
     parts.tags = vec![
         json!({"name": "gateway", "description": "The gateway itself."}),
         json!({"name": "integrations", "description": "Accounts that users have connected."}),
+        json!({"name": "proxy", "description": "Requests to the services of connectors, around their operations."}),
         json!({"name": "jobs", "description": "Operations that run in the background."}),
         json!({"name": "webhooks", "description": "The secrets that webhooks are signed with."}),
         json!({"name": "messages", "description": "Webhooks: requests that the gateway sends."}),
@@ -157,6 +160,7 @@ fn gateway_operation(route: &Route, endpoint: &Endpoint, description: &Descripti
     let tag = match route.family {
         Family::Integrations => "integrations",
         Family::Jobs => "jobs",
+        Family::Proxy => "proxy",
         Family::Webhooks => "webhooks",
         _ => "gateway",
     };
@@ -206,6 +210,8 @@ fn path_parameter(segment: &str) -> Option<Value> {
     let description = match name {
         "connector" => "Identifier of a connector; GET /connectors lists the live ones.",
         "user_identifier" => "The integration's identifier, percent-encoded.",
+        "upstream" => "The name of an upstream of the connector. An unknown name is 404 with the known ones.",
+        "path" => "The rest of the path, with any number of segments. It is sent as it is.",
         "tenant" => "The tenant.",
         "oauth_client" => "The connector, or the provider of a connector that came with the gateway.",
         "webhook_id" => "The webhook's id.",

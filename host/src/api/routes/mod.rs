@@ -3,6 +3,7 @@
 //!
 //! - [`integrations`]: accounts that users connect
 //! - [`operations`]: operations, jobs and webhook secrets
+//! - [`proxy`]: requests to the services of connectors, around their operations
 //! - [`admin`]: changes of connectors
 //! - [`operator`]: keys, integrations and jobs of all tenants, and the audit
 //! - [`system`]: the gateway itself
@@ -11,6 +12,7 @@ mod admin;
 mod integrations;
 mod operations;
 mod operator;
+mod proxy;
 mod system;
 
 use std::borrow::Cow;
@@ -21,10 +23,13 @@ use super::route::{PathArguments, Route};
 /// The first path that matches a request's path answers it. So the pattern of operations comes
 /// after the paths of the same length.
 pub(super) static ROUTES: &[&[Route]] =
-    &[integrations::ROUTES, operations::ROUTES, system::ROUTES, admin::ROUTES, operator::ROUTES];
+    &[integrations::ROUTES, operations::ROUTES, proxy::ROUTES, system::ROUTES, admin::ROUTES, operator::ROUTES];
 
 /// The most segments that a path of the table has.
 const MAX_SEGMENTS: usize = 5;
+
+/// The pattern of the paths that have any number of further segments.
+const PROXY: &str = "/proxy/{connector}/{upstream}/{path}";
 
 /// The table with each pattern cut into segments once.
 static SEGMENTED: LazyLock<Vec<(Vec<&str>, &Route)>> = LazyLock::new(|| {
@@ -33,6 +38,9 @@ static SEGMENTED: LazyLock<Vec<(Vec<&str>, &Route)>> = LazyLock::new(|| {
 
 /// The route of a path, and the path's arguments.
 pub(super) fn find_route(path: &str) -> Option<(&'static Route, PathArguments<'_>)> {
+    if let Some(below) = path.strip_prefix("/proxy/") {
+        return find_proxy(below);
+    }
     let mut segments = [""; MAX_SEGMENTS];
     let mut count = 0;
     for segment in path.strip_prefix('/')?.split('/') {
@@ -41,6 +49,15 @@ pub(super) fn find_route(path: &str) -> Option<(&'static Route, PathArguments<'_
     }
     let segments = segments.get(..count)?;
     SEGMENTED.iter().find_map(|(pattern, route)| Some((*route, arguments_of(pattern, segments)?)))
+}
+
+/// The route of the paths below `/proxy/`. What follows the upstream is not cut into segments.
+fn find_proxy(path: &str) -> Option<(&'static Route, PathArguments<'_>)> {
+    let (connector, rest) = path.split_once('/')?;
+    let upstream = rest.split_once('/').map_or(rest, |(upstream, _)| upstream);
+    let route = ROUTES.iter().copied().flatten().find(|route| route.path == PROXY)?;
+    let are_named = !connector.is_empty() && !upstream.is_empty();
+    are_named.then_some((route, PathArguments { connector, upstream, ..PathArguments::default() }))
 }
 
 /// A path in which percent-encoded characters that need no encoding are decoded, as in

@@ -28,6 +28,17 @@ fn other_paths_lead_nowhere() {
 }
 
 #[test]
+fn what_follows_an_upstream_may_have_any_form() {
+    for path in ["/proxy/mail/api", "/proxy/mail/api/", "/proxy/mail/api/a/b/c/d/e%2Ff//g"] {
+        let (route, arguments) = find_route(path).unwrap();
+        assert_eq!((route.path, arguments.connector, arguments.upstream), (PROXY, "mail", "api"), "{path}");
+    }
+    for path in ["/proxy", "/proxy/", "/proxy/mail", "/proxy/mail/", "/proxy//api/x"] {
+        assert!(find_route(path).is_none(), "{path}");
+    }
+}
+
+#[test]
 fn head_is_taken_where_get_changes_nothing() {
     let takes_head = |path| find_route(path).unwrap().0.endpoint(&Method::HEAD).is_some();
     assert!(takes_head("/connectors"));

@@ -1,0 +1,256 @@
+//! /proxy: requests of callers to the services of connectors, around their operations.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use support::setup::KEY;
+use support::{
+    Answer, Client, Dialect, Endpoint, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, usage,
+};
+
+use crate::integrations::{client, connect, on_each_store, started};
+
+on_each_store!(a_request_reaches_the_service_as_it_was_sent_with_the_users_credential);
+
+/// A gateway with the guest `account`, and a client that may use its proxy.
+fn world(store: &Store, provider: &OAuthProvider) -> (Gateway, Client) {
+    let gateway = started(Setup::new().on(store).account("account", provider), provider);
+    let caller = client(&gateway, "default", None, "operate,integrate,proxy");
+    (gateway, caller)
+}
+
+/// A gateway with a connector that needs no account, at this service.
+fn open(url: &str, config: &str) -> (Gateway, Client) {
+    let described = json!({"identifier": "account", "auth": "none", "rate_limit": 2});
+    let gateway = Setup::new()
+        .module("account", module::account(&described))
+        .general(config)
+        .upstream("account", "api", url)
+        .start();
+    let caller = client(&gateway, "default", None, "proxy");
+    (gateway, caller)
+}
+
+fn a_request_reaches_the_service_as_it_was_sent_with_the_users_credential(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    provider.on_api(|seen, account| {
+        let status = if seen.path.ends_with("missing") { 404 } else { 201 };
+        Reply::json(json!({"of": account.email, "method": seen.method})).status(status).header("x-service", "1")
+    });
+    let (gateway, caller) = world(store, &provider);
+    caller.get("/proxy/account/api/me").problem(424, "integration-required");
+    connect(&caller, "account", "ada");
+    let answer = caller
+        .request("POST", "/proxy/account/api/a%2Fb/c?x=%20&y=1")
+        .header("content-type", "text/csv")
+        .header("x-proxy-header-x-version", "7")
+        .header("x-other", "no")
+        .header("if-match", "\"1\"")
+        .body("a,b")
+        .send();
+    assert_eq!((answer.status, answer.header("x-service")), (201, "1"));
+    assert_eq!(answer.json(), json!({"of": "ada@example.com", "method": "POST"}));
+    let seen = provider.api_calls().pop().unwrap();
+    assert_eq!((seen.path.as_str(), seen.query.as_str(), &seen.body[..]), ("/api/a%2Fb/c", "x=%20&y=1", &b"a,b"[..]));
+    assert_eq!(
+        (seen.header("content-type"), seen.header("x-version"), seen.header("if-match")),
+        ("text/csv", "7", "\"1\"")
+    );
+    assert_eq!((seen.header("x-other"), seen.header("cookie")), ("", ""));
+    assert!(seen.header("authorization").starts_with("Bearer ") && !seen.header("authorization").contains("cgw"));
+
+    let missing = caller.request("DELETE", "/proxy/account/api/missing").send();
+    assert_eq!((missing.status, missing.header("x-error-source")), (404, "upstream"));
+    for method in ["PUT", "PATCH", "GET"] {
+        let answer = caller.request(method, "/proxy/account/api/x").send();
+        assert_eq!((answer.status, &answer.json()["method"]), (201, &json!(method)), "{method}");
+    }
+    assert_eq!(caller.request("HEAD", "/proxy/account/api/x").send().status, 201);
+
+    // An access token that has ended is refreshed, and the request is sent again.
+    provider.expire();
+    assert_eq!(caller.get("/proxy/account/api/me").status, 201);
+    assert_eq!(provider.count(Endpoint::Refresh), 1);
+    provider.withdraw();
+    caller.get("/proxy/account/api/me").problem(424, "reauthorization-required");
+    drop(gateway);
+}
+
+#[test]
+fn a_key_sends_requests_only_with_the_scope_and_within_its_limits() {
+    let service = Upstream::start();
+    service.reply("*", Reply::json(json!({})));
+    let described = json!({"identifier": "account", "auth": "none"});
+    let gateway =
+        Setup::new().module("account", module::account(&described)).upstream("account", "api", &service.url()).start();
+    assert!(!KEY.is_empty());
+    gateway.client().get("/proxy/account/api/").problem(403, "missing-scope");
+    let make = |limits: Value| {
+        let mut body = json!({"name": "test", "scopes": ["proxy"]});
+        body.as_object_mut().unwrap().extend(limits.as_object().unwrap().clone());
+        let made = gateway.client().post("/admin/keys", body).json();
+        gateway.anonymous().with_key(made["key"].as_str().unwrap())
+    };
+    let reader = make(json!({"allow": ["account"], "effects": ["read"]}));
+    reader.get("/proxy/account/api/").ok();
+    for method in ["POST", "PUT", "PATCH", "DELETE"] {
+        reader.request(method, "/proxy/account/api/").send().problem(403, "not-allowed");
+    }
+    make(json!({"allow": ["account/forward"]})).get("/proxy/account/api/").problem(403, "not-allowed");
+    make(json!({"allow": ["other"]})).get("/proxy/account/api/").problem(403, "not-allowed");
+    let writer = make(json!({"effects": ["write"]}));
+    writer.request("PUT", "/proxy/account/api/").send().ok();
+    writer.request("DELETE", "/proxy/account/api/").send().problem(403, "not-allowed");
+}
+
+#[test]
+fn a_path_that_leaves_the_base_url_and_an_unknown_name_are_refused() {
+    let service = Upstream::start();
+    let (gateway, caller) = open(&format!("{}/base", service.url()), "");
+    for path in ["/%2e%2e/x", "/a/%2E%2E%2Fb", "//evil.example/", "/a//b", "/a%5c..%5cb", "/a%0d%0ab", "/.%2e/x"] {
+        let answer = caller.request("GET", &format!("/proxy/account/api{path}")).send();
+        assert_eq!(answer.violations()[0].0, "/path", "{path}");
+    }
+    // A client would resolve these itself.
+    for path in ["/../x", "/a/..", "/./x", "/a\\..\\b"] {
+        let request = format!(
+            "GET /proxy/account/api{path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {}\r\nconnection: close\r\n\r\n",
+            caller.key()
+        );
+        let mut stream = TcpStream::connect(gateway.address().trim_start_matches("http://")).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 422") || answer.starts_with("HTTP/1.1 400"), "{path}: {answer}");
+    }
+    assert!(service.seen().is_empty());
+    let problem = caller.get("/proxy/account/apis/x").problem(404, "unknown-upstream");
+    assert!(problem["detail"].as_str().unwrap().contains("`api`"), "{problem}");
+    caller.get("/proxy/acount/api/x").problem(404, "unknown-connector");
+    for header in ["authorization", "cookie", "host", "x-forwarded-for"] {
+        let call = caller.request("GET", "/proxy/account/api/").header(&format!("x-proxy-header-{header}"), "x");
+        call.send().violations();
+    }
+}
+
+#[test]
+fn a_request_counts_in_the_rate_limits_of_the_connector() {
+    let service = Upstream::start();
+    service.reply("*", Reply::json(json!({})));
+    let (_gateway, caller) = open(&service.url(), "");
+    let first = caller.get("/proxy/account/api/");
+    assert!(first.header("ratelimit").contains("r=1"), "{}", first.header("ratelimit"));
+    caller.get("/proxy/account/api/").ok();
+    caller.get("/proxy/account/api/").problem(429, "rate-limited");
+    assert_eq!(service.seen().len(), 2);
+}
+
+#[test]
+fn a_request_with_an_idempotency_key_is_sent_once() {
+    let service = Upstream::start();
+    service.reply("*", Reply::json(json!({"a": 1})).status(202));
+    let (_gateway, caller) = open(&service.url(), "");
+    let send = |body: &'static str, path: &str| -> Answer {
+        caller.request("POST", &format!("/proxy/account/api{path}")).header("idempotency-key", "k").body(body).send()
+    };
+    assert_eq!(send("x", "/a").status, 202);
+    let again = send("x", "/a");
+    assert_eq!((again.status, again.json()), (202, json!({"a": 1})));
+    assert_eq!(service.seen().len(), 1);
+    send("y", "/a").problem(422, "idempotency-key-reused");
+    send("x", "/a?b=1").problem(422, "idempotency-key-reused");
+}
+
+#[test]
+fn a_credential_in_a_form_goes_into_forms_alone() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = started(
+        Setup::new().account("account", &provider).config(&format!("upstreams.form = \"{}\"", provider.api())),
+        &provider,
+    );
+    let caller = client(&gateway, "default", None, "integrate,proxy");
+    connect(&caller, "account", "ada");
+    let send = |content_type: &str, body: &'static str| {
+        caller.request("POST", "/proxy/account/form/x").header("content-type", content_type).body(body).send()
+    };
+    send("application/x-www-form-urlencoded", "a=1&b=%26");
+    let seen = provider.api_calls().pop().unwrap();
+    let form = seen.form();
+    assert!(
+        form.contains(&("b".to_owned(), "&".to_owned())) && form.iter().any(|(name, _)| name == "token"),
+        "{form:?}"
+    );
+    for (content_type, body) in [("application/json", "{}"), ("application/x-www-form-urlencoded", "token=x")] {
+        send(content_type, body).violations();
+    }
+}
+
+/// A service that reads a body of any size, and answers with as many bytes as it has read.
+fn echoing_service() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { return };
+            thread::spawn(move || echo_size(stream));
+        }
+    });
+    format!("http://{address}")
+}
+
+fn echo_size(mut stream: TcpStream) -> Option<()> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).ok()?;
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
+    let length: u64 = head.split("content-length: ").nth(1)?.split("\r\n").next()?.parse().ok()?;
+    let mut buffer = vec![0; 64 << 10];
+    let mut left = length;
+    while left > 0 {
+        let most = buffer.len().min(usize::try_from(left).ok()?);
+        let read = stream.read(&mut buffer[..most]).ok().filter(|read| *read > 0)?;
+        left -= read as u64;
+    }
+    let reply = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+    );
+    stream.write_all(reply.as_bytes()).ok()?;
+    let mut left = length;
+    while left > 0 {
+        let size = left.min(buffer.len() as u64);
+        stream.write_all(&buffer[..usize::try_from(size).ok()?]).ok()?;
+        left -= size;
+    }
+    Some(())
+}
+
+#[test]
+fn a_body_of_any_size_streams_in_both_ways_in_constant_memory() {
+    const BYTES: usize = 400 << 20;
+    let limits = "max_body_mb = 512";
+    let described = json!({"identifier": "account", "auth": "none"});
+    let gateway = Setup::new()
+        .module("account", module::account(&described))
+        .general(limits)
+        .upstream("account", "api", &echoing_service())
+        .config("limits.download_mb = 512\nlimits.timeout_s = 300")
+        .start();
+    let caller = client(&gateway, "default", None, "proxy");
+    // The first request loads what all later ones need.
+    assert_eq!(caller.request("POST", "/proxy/account/api/").body(vec![1; 100]).send().body.len(), 100);
+    let before = usage::peak_mb(gateway.process_id());
+    let answer = caller.request("POST", "/proxy/account/api/").body(Bytes::from(vec![1; BYTES])).send();
+    assert_eq!((answer.status, answer.body.len()), (200, BYTES));
+    let grown = usage::peak_mb(gateway.process_id()) - before;
+    assert!(grown < 64, "the memory grew by {grown} MB");
+    let large = caller.request("POST", "/proxy/account/api/").body(Bytes::from(vec![1; 513 << 20])).send();
+    large.problem(413, "body-too-large");
+    let chunked = caller.request("POST", "/proxy/account/api/").chunked(Bytes::from(vec![1; 513 << 20])).send();
+    chunked.problem(413, "body-too-large");
+}
