@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::installed::InstalledCommand;
 use crate::keys::KeysCommand;
-use crate::operator::{AuditArguments, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand};
+use crate::operator::{AuditArguments, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand};
 use sandbox::child::ChildLimits;
 
 /// Runs third-party connectors in a sandbox and serves them through one REST scheme.
@@ -46,6 +46,9 @@ pub enum Command {
     /// List and cancel jobs of all tenants
     #[command(subcommand)]
     Jobs(JobsCommand),
+    /// List the gateways of the service
+    #[command(subcommand)]
+    Gateways(GatewaysCommand),
     /// List tenants, and set their OAuth clients
     #[command(subcommand)]
     Tenants(TenantsCommand),

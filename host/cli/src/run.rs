@@ -88,6 +88,7 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
         }
         Command::Integrations(command) => operator::integrations(command, &config).await?,
         Command::Jobs(command) => operator::jobs(command).await?,
+        Command::Gateways(command) => operator::gateways(command).await?,
         Command::Tenants(command) => operator::tenants(command).await?,
         Command::Webhooks(command) => operator::webhooks(command).await?,
         Command::Audit(arguments) => operator::audit(arguments, &config).await?,

@@ -1,9 +1,10 @@
-//! Two operators change one connector at the same time.
+//! Operators see the gateways, and change connectors, perhaps two of them at the same time.
 
 use std::thread;
 
-use serde_json::json;
-use support::{Gateway, Store, module};
+use serde_json::{Value, json};
+use support::setup::KEY;
+use support::{Gateway, Store, module, process};
 
 use super::{gateways, liar, upload};
 
@@ -47,4 +48,27 @@ fn a_removal_and_a_rollback_name_the_generation_that_they_replace() {
     assert_eq!(remove("\"3\"").ok()["generation"], 4);
     assert_eq!(liar(&gateway), None);
     assert_eq!(upload(&gateway, "", None, module::liar("version=1.0.0")).ok()["generation"], 5);
+}
+
+#[test]
+fn the_commands_list_the_gateways_and_what_each_of_them_serves() {
+    let store = Store::postgres();
+    let all: [Gateway; 2] = gateways(&store);
+    all[1].wait_for_version("liar", "1.0.0");
+    let run = |arguments: &[&str]| {
+        let finished = process::run(all[0].home().command(arguments).args(["--key", KEY, "--url", &all[0].address()]));
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        finished.stdout
+    };
+    let listed: Value = serde_json::from_str(&run(&["gateways", "list", "--json"])).unwrap();
+    assert_eq!(listed.as_array().unwrap().len(), 2);
+    assert!(listed[0]["connectors"]["live"].is_u64(), "{listed}");
+    let table = run(&["gateways", "list"]);
+    assert!(table.starts_with("ID ") && table.matches(" ready ").count() == 2, "{table}");
+    assert!(table.contains(" live, 0 compiling, 0 refused"), "{table}");
+    let connectors = run(&["connectors", "list"]);
+    assert!(connectors.contains("GENERATION") && connectors.contains("2 live"), "{connectors}");
+    let connectors: Value = serde_json::from_str(&run(&["connectors", "list", "--json"])).unwrap();
+    let liar = connectors["connectors"].as_array().unwrap().iter().find(|each| each["connector"] == "liar").unwrap();
+    assert_eq!((&liar["generation"], liar["gateways"].as_array().unwrap().len()), (&json!(1), 2));
 }

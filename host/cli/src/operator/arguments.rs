@@ -1,5 +1,5 @@
-//! The commands `integrations …`, `jobs …`, `webhooks …`, `tenants …` and `audit`, and their
-//! options.
+//! The commands `integrations …`, `jobs …`, `webhooks …`, `tenants …`, `gateways …` and `audit`, and
+//! their options.
 
 use std::path::PathBuf;
 
@@ -63,6 +63,18 @@ pub enum JobsCommand {
     Show(OneArguments),
     /// Cancel a job
     Cancel(OneArguments),
+}
+
+/// The commands `gateways …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum GatewaysCommand {
+    /// List the gateways of the service, and what each of them serves
+    List {
+        #[command(flatten)]
+        list: ListArguments,
+        #[command(flatten)]
+        gateway: GatewayArguments,
+    },
 }
 
 /// The commands `tenants …`.

@@ -1,6 +1,6 @@
-//! The commands `integrations …`, `jobs …`, `webhooks …`, `tenants …` and `audit`. They read and
-//! change a running gateway by its admin routes (`--url`). `audit` also reads the database of the
-//! configuration.
+//! The commands `integrations …`, `jobs …`, `webhooks …`, `tenants …`, `gateways …` and `audit`.
+//! They read and change a running gateway by its admin routes (`--url`). `audit` also reads the
+//! database of the configuration.
 //!
 //! - here: the commands
 //! - [`mod@tenants`]: the commands `tenants …`
@@ -22,7 +22,7 @@ use connector_gateway::operator_records::AuditEntryRecord;
 use serde_json::{Value, json};
 use store::AuditFilter;
 
-pub(crate) use self::arguments::{AuditArguments, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand};
+pub(crate) use self::arguments::{AuditArguments, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand};
 pub(crate) use self::tenants::tenants;
 
 use self::arguments::{ListIntegrationsArguments, OneArguments, PageArguments};
@@ -110,6 +110,34 @@ pub(crate) async fn jobs(command: &JobsCommand) -> Result<(), OperatorError> {
             if list.json { print_record(&record, *list) } else { Ok(()) }
         }
     }
+}
+
+/// Runs a command `gateways …`.
+///
+/// # Errors
+/// See [`OperatorError`].
+pub(crate) async fn gateways(command: &GatewaysCommand) -> Result<(), OperatorError> {
+    let GatewaysCommand::List { list, gateway } = command;
+    let mut answer = running(gateway)?.get(&["admin", "gateways"], &[]).await?;
+    let Value::Array(mut gateways) = answer["gateways"].take() else { return Ok(()) };
+    if !list.json {
+        for gateway in &mut gateways {
+            let counts = &gateway["connectors"];
+            let text = ["live", "compiling", "refused"].map(|state| format!("{} {state}", counts[state]));
+            gateway["connectors"] = text.join(", ").into();
+        }
+    }
+    let columns = [
+        ("ID", "id"),
+        ("NAME", "name"),
+        ("STATE", "state"),
+        ("VERSION", "version"),
+        ("CONNECTORS", "connectors"),
+        ("CALLS", "calls"),
+        ("JOBS", "jobs"),
+        ("SEEN", "seen_at"),
+    ];
+    print_list(&gateways, *list, columns)
 }
 
 /// Runs a command `webhooks …`.
