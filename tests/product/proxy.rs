@@ -36,13 +36,13 @@ fn open(url: &str, config: &str) -> (Gateway, Client) {
 
 fn a_request_reaches_the_service_as_it_was_sent_with_the_users_credential(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
+    let (gateway, caller) = world(store, &provider);
+    caller.get("/proxy/account/api/me").problem(424, "integration-required");
+    connect(&caller, "account", "ada");
     provider.on_api(|seen, account| {
         let status = if seen.path.ends_with("missing") { 404 } else { 201 };
         Reply::json(json!({"of": account.email, "method": seen.method})).status(status).header("x-service", "1")
     });
-    let (gateway, caller) = world(store, &provider);
-    caller.get("/proxy/account/api/me").problem(424, "integration-required");
-    connect(&caller, "account", "ada");
     let answer = caller
         .request("POST", "/proxy/account/api/a%2Fb/c?x=%20&y=1")
         .header("content-type", "text/csv")
@@ -110,12 +110,12 @@ fn a_key_sends_requests_only_with_the_scope_and_within_its_limits() {
 fn a_path_that_leaves_the_base_url_and_an_unknown_name_are_refused() {
     let service = Upstream::start();
     let (gateway, caller) = open(&format!("{}/base", service.url()), "");
-    for path in ["/%2e%2e/x", "/a/%2E%2E%2Fb", "//evil.example/", "/a//b", "/a%5c..%5cb", "/a%0d%0ab", "/.%2e/x"] {
+    for path in ["/a/%2E%2E%2Fb", "//evil.example/", "/a//b", "/a%5c..%5cb", "/a%0d%0ab"] {
         let answer = caller.request("GET", &format!("/proxy/account/api{path}")).send();
         assert_eq!(answer.violations()[0].0, "/path", "{path}");
     }
     // A client would resolve these itself.
-    for path in ["/../x", "/a/..", "/./x", "/a\\..\\b"] {
+    for path in ["/../x", "/a/..", "/./x", "/a\\..\\b", "/%2e%2e/x", "/.%2E/x", "/a/%2e"] {
         let request = format!(
             "GET /proxy/account/api{path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {}\r\nconnection: close\r\n\r\n",
             caller.key()
@@ -209,8 +209,12 @@ fn echo_size(mut stream: TcpStream) -> Option<()> {
         head.push(byte[0]);
     }
     let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
-    let length: u64 = head.split("content-length: ").nth(1)?.split("\r\n").next()?.parse().ok()?;
     let mut buffer = vec![0; 64 << 10];
+    let Some(length) = head.split("content-length: ").nth(1) else {
+        while stream.read(&mut buffer).ok()? > 0 {}
+        return None;
+    };
+    let length: u64 = length.split("\r\n").next()?.parse().ok()?;
     let mut left = length;
     while left > 0 {
         let most = buffer.len().min(usize::try_from(left).ok()?);
@@ -249,8 +253,14 @@ fn a_body_of_any_size_streams_in_both_ways_in_constant_memory() {
     assert_eq!((answer.status, answer.body.len()), (200, BYTES));
     let grown = usage::peak_mb(gateway.process_id()) - before;
     assert!(grown < 64, "the memory grew by {grown} MB");
-    let large = caller.request("POST", "/proxy/account/api/").body(Bytes::from(vec![1; 513 << 20])).send();
-    large.problem(413, "body-too-large");
-    let chunked = caller.request("POST", "/proxy/account/api/").chunked(Bytes::from(vec![1; 513 << 20])).send();
-    chunked.problem(413, "body-too-large");
+}
+
+#[test]
+fn a_body_over_the_limit_is_refused_whether_its_size_is_announced_or_not() {
+    let (_gateway, caller) = open(&echoing_service(), "max_body_mb = 1");
+    let body = Bytes::from(vec![1; 3 << 20]);
+    let announced = caller.request("POST", "/proxy/account/api/").body(body.clone()).send();
+    announced.problem(413, "body-too-large");
+    let chunked = caller.request("POST", "/proxy/account/api/").chunked(body).send();
+    assert_eq!(chunked.problem(413, "body-too-large")["outcome"], "unknown");
 }

@@ -8,7 +8,9 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::installed::InstalledCommand;
 use crate::keys::KeysCommand;
-use crate::operator::{AuditArguments, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand};
+use crate::operator::{
+    AuditArguments, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand,
+};
 use sandbox::child::ChildLimits;
 
 /// Runs third-party connectors in a sandbox and serves them through one REST scheme.

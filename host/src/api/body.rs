@@ -1,5 +1,6 @@
 //! Reading the body of a call.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,6 +9,7 @@ use hyper::StatusCode;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use memory::{Exhausted, MemoryBudget};
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -31,8 +33,10 @@ const LINGER_TIME: Duration = Duration::from_secs(5);
 
 /// The body of a request on its way to a handler, which reads it or leaves it.
 pub(super) struct RequestBody {
-    /// `None` once a handler reads the body while its answer is sent.
+    /// `None` while a handler reads the body as its answer is sent.
     incoming: Option<Incoming>,
+    /// Gets the body back if that handler leaves a part of it.
+    left: Arc<Mutex<Option<Incoming>>>,
     /// The time until which the caller may send it.
     deadline: Instant,
     /// The caller waits for the response 100 before it sends the body (RFC 9110, section 10.1.1).
@@ -44,14 +48,14 @@ pub(super) struct RequestBody {
 
 impl RequestBody {
     pub(super) fn new(incoming: Incoming, deadline: Instant, is_held_back: bool) -> Self {
-        Self { incoming: Some(incoming), deadline, is_held_back, has_ended: false }
+        Self { incoming: Some(incoming), left: Arc::default(), deadline, is_held_back, has_ended: false }
     }
 
     /// Takes the body out, to read it while the answer is sent. `pause` is the longest time between
     /// two pieces.
     pub(super) fn take(&mut self, pause: Duration) -> StreamedRequest {
         self.is_held_back = false;
-        StreamedRequest { incoming: self.incoming.take(), pause }
+        StreamedRequest { incoming: self.incoming.take(), left: Arc::clone(&self.left), pause }
     }
 
     /// Shortens the time in which the caller may send it.
@@ -74,7 +78,8 @@ impl RequestBody {
 
     /// Returns `true` if the whole body was read, or there was none.
     pub(super) fn is_read(&self) -> bool {
-        self.has_ended || self.incoming.as_ref().is_none_or(Body::is_end_stream)
+        let has_ended = |incoming: &Option<Incoming>| incoming.as_ref().is_none_or(Body::is_end_stream);
+        self.has_ended || has_ended(&self.incoming) && has_ended(&self.left.lock())
     }
 
     /// Reads and drops what a handler has left. A connection that closed while its caller still
@@ -85,6 +90,8 @@ impl RequestBody {
         if self.is_held_back {
             return false;
         }
+        let left = self.left.lock().take();
+        self.incoming = self.incoming.or(left);
         let deadline = self.deadline.min(Instant::now() + LINGER_TIME);
         let reading = async {
             let mut dropped = 0;
@@ -103,7 +110,15 @@ impl RequestBody {
 /// A body that a handler reads while its answer is sent.
 pub(super) struct StreamedRequest {
     incoming: Option<Incoming>,
+    left: Arc<Mutex<Option<Incoming>>>,
     pause: Duration,
+}
+
+/// The rest is read and dropped, as that of any other body.
+impl Drop for StreamedRequest {
+    fn drop(&mut self) {
+        *self.left.lock() = self.incoming.take();
+    }
 }
 
 /// The caller stopped sending the body, or disconnected.

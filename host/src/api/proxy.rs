@@ -280,7 +280,7 @@ impl Limited {
             beginning.extend_from_slice(&piece);
         }
         let is_too_large = Arc::new(AtomicBool::new(false));
-        let rest = Rest { request, remaining: limit, is_too_large: Arc::clone(&is_too_large) };
+        let rest = Rest { request: Some(request), remaining: limit, is_too_large: Arc::clone(&is_too_large) };
         let content = StreamedBody::new(rest.pieces(held.tie_to(beginning.freeze())), announced);
         let content_type = content_type.unwrap_or_else(|| BYTES.to_owned());
         Ok(Self { body: egress::Body::Streamed { content_type, content }, is_too_large })
@@ -289,7 +289,8 @@ impl Limited {
 
 /// The rest of a streamed body.
 struct Rest {
-    request: StreamedRequest,
+    /// `None` once the body is too large. What is left of it is then read and dropped.
+    request: Option<StreamedRequest>,
     /// Bytes up to the limit.
     remaining: usize,
     is_too_large: Arc<AtomicBool>,
@@ -301,12 +302,13 @@ impl Rest {
         stream::unfold((Some(first), self), |(first, mut rest)| async move {
             let piece = match first {
                 Some(first) => Some(first),
-                None => match rest.request.piece().await {
+                None => match rest.request.as_mut()?.piece().await {
                     Ok(piece) => piece,
                     Err(_) => return Some((Err("the caller stopped sending the body".into()), (None, rest))),
                 },
             }?;
             let Some(remaining) = rest.remaining.checked_sub(piece.len()) else {
+                rest.request = None;
                 rest.is_too_large.store(true, Ordering::Relaxed);
                 return Some((Err("the body is over `max_body_mb`".into()), (None, rest)));
             };

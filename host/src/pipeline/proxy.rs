@@ -63,8 +63,8 @@ pub struct ProxyCall<'a> {
 /// Sends the request, and returns the response as it is, whatever its status.
 ///
 /// # Errors
-/// See [`enum@Error`]. If the upstream refuses the user's credential with 401, also after a refresh,
-/// the error says who must act.
+/// See [`enum@Error`]. If the upstream refuses the user's credential with 401, also after a
+/// refresh, the error says who must act.
 pub async fn send(services: Services<'_>, call: &ProxyCall<'_>, request: CallerRequest) -> Result<Answer, Error> {
     let ProxyCall { connector, run_as, deadline, trace, .. } = call;
     let metrics = services.metrics.operation(connector.name(), PROXY);

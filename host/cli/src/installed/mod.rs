@@ -63,9 +63,7 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
         InstalledCommand::List { list, gateway: arguments } => {
             let record = gateway.list().await?;
             let in_service = match RunningGateway::open(arguments)? {
-                Some(running) => {
-                    all_pages(&running, &["admin", "connectors"], "connectors", &[], usize::MAX).await?
-                }
+                Some(running) => all_pages(&running, &["admin", "connectors"], "connectors", &[], usize::MAX).await?,
                 None => Vec::new(),
             };
             match list.json {

@@ -61,8 +61,7 @@ pub(super) fn list_json(record: &ConnectorsRecord, records: &[Value]) -> io::Res
 
 /// As [`list_json`], for people.
 pub(super) fn list(record: &ConnectorsRecord, records: &[Value]) -> io::Result<()> {
-    let mut table =
-        Table::new(["CONNECTOR", "VERSION", "SHA-256", "OPERATIONS", "GENERATION", "GATEWAYS", "NOTE"]);
+    let mut table = Table::new(["CONNECTOR", "VERSION", "SHA-256", "OPERATIONS", "GENERATION", "GATEWAYS", "NOTE"]);
     for connector in &record.connectors {
         let missing = &connector.hosts.missing;
         let of_service = in_service(records, &connector.connector);

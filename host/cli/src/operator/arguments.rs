@@ -1,5 +1,5 @@
-//! The commands `integrations …`, `jobs …`, `webhooks …`, `tenants …`, `gateways …` and `audit`, and
-//! their options.
+//! The commands `integrations …`, `jobs …`, `webhooks …`, `tenants …`, `gateways …` and `audit`,
+//! and their options.
 
 use std::path::PathBuf;
 

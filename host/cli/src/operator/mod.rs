@@ -22,7 +22,9 @@ use connector_gateway::operator_records::AuditEntryRecord;
 use serde_json::{Value, json};
 use store::AuditFilter;
 
-pub(crate) use self::arguments::{AuditArguments, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand};
+pub(crate) use self::arguments::{
+    AuditArguments, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand,
+};
 pub(crate) use self::tenants::tenants;
 
 use self::arguments::{ListIntegrationsArguments, OneArguments, PageArguments};
