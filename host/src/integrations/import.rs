@@ -1,7 +1,9 @@
 //! Imports accounts of other systems, with their tokens and keys. Nothing is called at a provider.
 
+use std::num::NonZeroU32;
 use std::time::{Duration, SystemTime};
 
+use ring::pbkdf2;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
@@ -112,7 +114,9 @@ impl Integrations {
             labels: labels.clone(),
             oauth_client: secret.client_of_tenant().map(str::to_owned),
         };
-        let hash = hash_of(import);
+        // Stretching takes so long that it must not run on a serving thread.
+        let bytes = if guessable(&import.credentials).is_some() { STRETCHING_BYTES } else { 0 };
+        let hash = compute::run(bytes, || hash_of(import)).await;
         Ok(NewImport { holder: holder.clone(), user_identifier: user_identifier.clone(), connected, hash })
     }
 }
@@ -151,14 +155,42 @@ fn secret_of(import: &Import, auth: &AuthScheme) -> Result<AccountSecret, String
     }
 }
 
+/// The secret that could be guessed from its hash: a password, or a short key.
+fn guessable(credentials: &ImportedCredentials) -> Option<&SecretString> {
+    let is_short = |key: &&SecretString| key.expose_secret().len() < LONG_KEY;
+    credentials.password.as_ref().or_else(|| credentials.api_key.as_ref().filter(is_short))
+}
+
+/// Length from which a key is taken to be random and too long to be guessed.
+const LONG_KEY: usize = 20;
+
+/// Iterations of PBKDF2. They take some 30 ms.
+const ITERATIONS: NonZeroU32 = NonZeroU32::MIN.saturating_add(99_999);
+
+/// The size of a computation that takes as long.
+const STRETCHING_BYTES: usize = 1 << 20;
+
 /// The access token of an account that was imported without one. It has expired, so no request
 /// carries it.
 const UNKNOWN_TOKEN: &str = "not-imported";
 
-/// The hash of what is imported, by which the same line is recognised. It is stored as it is, and
-/// the secrets in it are too long to be guessed.
+/// The hash of what is imported, by which the same line is recognised. It is stored as it is.
+/// Tokens and long keys cannot be guessed from it. A password or a short key could, so it is
+/// stretched first.
 fn hash_of(import: &Import) -> String {
     let Import { holder, user_identifier, credentials, scopes, account, labels } = import;
+    let stretched = guessable(credentials).map(|secret| {
+        let salt = [&*holder.tenant, &holder.subject, &holder.connector, user_identifier].join("\0");
+        let mut key = [0; 32];
+        pbkdf2::derive(
+            pbkdf2::PBKDF2_HMAC_SHA256,
+            ITERATIONS,
+            salt.as_bytes(),
+            secret.expose_secret().as_bytes(),
+            &mut key,
+        );
+        sha256_hex(&key)
+    });
     let text = |secret: &Option<SecretString>| secret.as_ref().map(|secret| secret.expose_secret().to_owned());
     let whole = json!([
         holder.tenant,
@@ -168,13 +200,52 @@ fn hash_of(import: &Import) -> String {
         text(&credentials.access_token),
         text(&credentials.refresh_token),
         credentials.expires_at.map(|at| humantime::format_rfc3339_millis(at).to_string()),
-        text(&credentials.api_key),
+        text(&credentials.api_key).filter(|_| stretched.is_none()),
         credentials.username,
-        text(&credentials.password),
+        stretched,
         scopes,
         [&account.id, &account.email, &account.name],
         labels,
     ]);
     let whole = SecretString::from(whole.to_string());
     sha256_hex(whole.expose_secret().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn import(api_key: &str, password: Option<&str>, user_identifier: &str) -> Import {
+        Import {
+            holder: Holder { tenant: "acme".into(), subject: "ann".into(), connector: "mail".into() },
+            user_identifier: user_identifier.to_owned(),
+            credentials: ImportedCredentials {
+                api_key: Some(api_key.into()),
+                password: password.map(SecretString::from),
+                ..ImportedCredentials::default()
+            },
+            scopes: None,
+            account: Account::default(),
+            labels: None,
+        }
+    }
+
+    #[test]
+    fn each_part_of_a_line_changes_its_hash() {
+        let long = "a-key-of-many-characters";
+        let imports = [
+            import(long, None, "a"),
+            import(long, None, "b"),
+            import("a-longer-key-of-many-characters", None, "a"),
+            import("short-key", None, "a"),
+            import("other-key", None, "a"),
+            import(long, Some("password"), "a"),
+            import(long, Some("passw0rd"), "a"),
+        ];
+        let mut hashes: Vec<_> = imports.iter().map(hash_of).collect();
+        assert_eq!(hashes[0], hash_of(&import(long, None, "a")));
+        hashes.sort();
+        hashes.dedup();
+        assert_eq!(hashes.len(), imports.len());
+    }
 }

@@ -97,9 +97,10 @@ pub(in crate::api) fn describe_renewed_integration() -> Value {
 /// Members of POST /admin/integrations/import.
 pub(in crate::api) fn describe_import() -> Value {
     let lines = |schema: &str| {
-        json!({"application/x-ndjson": {"schema": {"type": "string", "description": format!(
-            "Lines, each with a JSON object of the schema `{schema}`."
-        )}}})
+        json!({"application/x-ndjson": {"schema": {
+            "type": "string", "contentMediaType": "application/x-ndjson", "contentSchema": reference(schema),
+            "description": "Lines, each with a JSON object of this schema.",
+        }}})
     };
     let mut members = describe_answer("An answer to each line that is not blank, in their order.", json!({}));
     members["responses"]["200"]["content"] = lines("ImportedLine");
