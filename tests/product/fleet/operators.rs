@@ -51,7 +51,7 @@ fn a_removal_and_a_rollback_name_the_generation_that_they_replace() {
 }
 
 #[test]
-fn the_commands_list_the_gateways_and_what_each_of_them_serves() {
+fn the_command_lists_the_gateways_and_how_much_each_of_them_serves() {
     let store = Store::postgres();
     let all: [Gateway; 2] = gateways(&store);
     all[1].wait_for_version("liar", "1.0.0");
@@ -66,9 +66,4 @@ fn the_commands_list_the_gateways_and_what_each_of_them_serves() {
     let table = run(&["gateways", "list"]);
     assert!(table.starts_with("ID ") && table.matches(" ready ").count() == 2, "{table}");
     assert!(table.contains(" live, 0 compiling, 0 refused"), "{table}");
-    let connectors = run(&["connectors", "list"]);
-    assert!(connectors.contains("GENERATION") && connectors.contains("2 live"), "{connectors}");
-    let connectors: Value = serde_json::from_str(&run(&["connectors", "list", "--json"])).unwrap();
-    let liar = connectors["connectors"].as_array().unwrap().iter().find(|each| each["connector"] == "liar").unwrap();
-    assert_eq!((&liar["generation"], liar["gateways"].as_array().unwrap().len()), (&json!(1), 2));
 }

@@ -11,7 +11,7 @@ mod print;
 
 use std::io::{self, Write};
 
-use authoring::gateway::{AddError, Gateway, GatewayError, RunningGateway};
+use authoring::gateway::{AddError, Gateway, GatewayError};
 use authoring::module_source::{self, FetchedModule, SourceError};
 use authoring::output::{Results, print, print_json};
 use authoring::{RefusedModule, Summary, shell};
@@ -23,7 +23,6 @@ use thiserror::Error;
 pub(crate) use self::arguments::{AddArguments, InstalledCommand};
 
 use self::print::{missing, print_command_to_grant};
-use crate::operator::all_pages;
 
 /// Why a command failed. Each message is one line that says what to do.
 #[derive(Debug, Error)]
@@ -60,15 +59,11 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
     let limit_mb = config.compile.max_module_mb;
     let gateway = Gateway::open(command.gateway(), config).await?;
     match command {
-        InstalledCommand::List { list, gateway: arguments } => {
+        InstalledCommand::List { list, .. } => {
             let record = gateway.list().await?;
-            let in_service = match RunningGateway::open(arguments)? {
-                Some(running) => all_pages(&running, &["admin", "connectors"], "connectors", &[], usize::MAX).await?,
-                None => Vec::new(),
-            };
             match list.json {
-                true => print::list_json(&record, &in_service)?,
-                false => print::list(&record, &in_service)?,
+                true => print::list_json(&record)?,
+                false => print::list(&record)?,
             }
         }
         InstalledCommand::Add(arguments) => add(&gateway, arguments, limit_mb, program).await?,

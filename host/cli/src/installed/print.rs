@@ -1,6 +1,5 @@
 //! The results of the commands, for people and as JSON.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use authoring::gateway::Gateway;
@@ -8,7 +7,7 @@ use authoring::output::{Results, print, print_json};
 use connector_gateway::GRANT_COMMAND;
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, GrantStateRecord, VersionRecord};
 use contract::words::one_line;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::table::Table;
 
@@ -35,15 +34,8 @@ pub(super) fn print_command_to_grant(
     print(format_args!("  to grant    {program}{command} {id} {}{}", missing.join(" "), gateway.options()))
 }
 
-/// The record of a connector in the answer of GET /admin/connectors. `Null` if there is none.
-fn in_service<'a>(records: &'a [Value], connector: &str) -> &'a Value {
-    records.iter().find(|record| record["connector"] == connector).unwrap_or(&Value::Null)
-}
-
-/// Prints the connectors of a gateway. `records` are those of the service, if the gateway runs.
-pub(super) fn list_json(record: &ConnectorsRecord, records: &[Value]) -> io::Result<()> {
+pub(super) fn list_json(record: &ConnectorsRecord) -> io::Result<()> {
     let connectors = record.connectors.iter().map(|connector| {
-        let of_service = in_service(records, &connector.connector);
         json!({
             "connector": connector.connector,
             "version": connector.version,
@@ -51,27 +43,21 @@ pub(super) fn list_json(record: &ConnectorsRecord, records: &[Value]) -> io::Res
             "shipped": connector.shipped,
             "operations": connector.operations.len(),
             "missing_hosts": connector.hosts.missing,
-            "generation": of_service["generation"],
-            "gateways": of_service["gateways"],
         })
     });
     let refused = record.refused.iter().map(|refused| json!({"file": refused.file, "reason": refused.reason}));
     print_json(json!({"connectors": connectors.collect::<Vec<_>>(), "refused": refused.collect::<Vec<_>>()}))
 }
 
-/// As [`list_json`], for people.
-pub(super) fn list(record: &ConnectorsRecord, records: &[Value]) -> io::Result<()> {
-    let mut table = Table::new(["CONNECTOR", "VERSION", "SHA-256", "OPERATIONS", "GENERATION", "GATEWAYS", "NOTE"]);
+pub(super) fn list(record: &ConnectorsRecord) -> io::Result<()> {
+    let mut table = Table::new(["CONNECTOR", "VERSION", "SHA-256", "OPERATIONS", "NOTE"]);
     for connector in &record.connectors {
         let missing = &connector.hosts.missing;
-        let of_service = in_service(records, &connector.connector);
         table.row([
             connector.connector.clone(),
             connector.version.clone(),
             connector.sha256.chars().take(SHORT_DIGEST).collect(),
             connector.operations.len().to_string(),
-            of_service["generation"].as_i64().map(|generation| generation.to_string()).unwrap_or_default(),
-            states(&of_service["gateways"]),
             if missing.is_empty() { String::new() } else { format!("not granted: {}", missing.join(" ")) },
         ]);
     }
@@ -138,14 +124,4 @@ pub(super) fn history(changes: &[ChangeRecord]) -> io::Result<()> {
         ]);
     }
     write!(Results::new(), "{table}")
-}
-
-/// The number of gateways in each state, such as `2 live, 1 refused`.
-fn states(gateways: &Value) -> String {
-    let mut counts = BTreeMap::<&str, usize>::new();
-    for gateway in gateways.as_array().into_iter().flatten() {
-        *counts.entry(gateway["state"].as_str().unwrap_or_default()).or_default() += 1;
-    }
-    let counts: Vec<_> = counts.into_iter().map(|(state, count)| format!("{count} {state}")).collect();
-    counts.join(", ")
 }
