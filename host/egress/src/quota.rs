@@ -64,43 +64,65 @@ impl Quotas {
         }
     }
 
-    /// The names of all quotas.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|entry| entry.quota.name.as_str())
-    }
-
     /// Counts one call of the quota with this name. `None` if there is no such quota: the call is
     /// then allowed.
     ///
     /// # Errors
     /// No call remains. `until_more` is the time until the call is allowed.
     pub fn check(&self, name: &str) -> Option<Result<Remaining<'_>, Remaining<'_>>> {
-        self.0.iter().find(|entry| entry.quota.name == name).map(|entry| entry.take(Instant::now()))
+        let entry = self.0.iter().find(|entry| entry.quota.name == name)?;
+        let (mut calls, now) = (entry.calls.lock(), Instant::now());
+        Some(match entry.refusal(&calls, now) {
+            Some(refusal) => Err(refusal),
+            None => Ok(entry.count(&mut calls, now)),
+        })
+    }
+
+    /// Counts one call of every quota, or of none if one of them refuses it. Returns the quota with
+    /// the fewest remaining calls, or `None` if there is no quota.
+    ///
+    /// # Errors
+    /// No call remains in this quota.
+    pub fn check_all(&self) -> Result<Option<Remaining<'_>>, Remaining<'_>> {
+        // Two versions of a connector may share calls and list them in another order. In the order of
+        // their addresses, neither waits for a lock while the other waits for one of its own.
+        let mut entries: Vec<&Entry> = self.0.iter().collect();
+        entries.sort_by_key(|entry| Arc::as_ptr(&entry.calls));
+        let mut held: Vec<_> = entries.into_iter().map(|entry| (entry, entry.calls.lock())).collect();
+        let now = Instant::now();
+        if let Some(refusal) = held.iter().find_map(|(entry, calls)| entry.refusal(calls, now)) {
+            return Err(refusal);
+        }
+        let remaining = held.iter_mut().map(|(entry, calls)| entry.count(calls, now));
+        Ok(remaining.min_by_key(|remaining| remaining.calls))
     }
 }
 
 impl Entry {
-    fn take(&self, now: Instant) -> Result<Remaining<'_>, Remaining<'_>> {
-        let mut calls = self.calls.lock();
-        let most = usize::try_from(self.quota.requests.clamp(1, MAX_CALLS)).unwrap_or(usize::MAX);
-        let period = self.quota.period;
-        let remaining = |calls: &VecDeque<Instant>| Remaining {
-            quota: &self.quota,
-            calls: u32::try_from(most.saturating_sub(calls.len())).unwrap_or(u32::MAX),
-            until_more: calls.front().map_or(Duration::ZERO, |&first| (first + period).saturating_duration_since(now)),
-        };
-        if calls.len() >= most {
-            let remaining = remaining(&calls);
-            if !remaining.until_more.is_zero() {
-                return Err(remaining);
-            }
-        }
+    /// The remaining calls, if no call is allowed.
+    fn refusal(&self, calls: &VecDeque<Instant>, now: Instant) -> Option<Remaining<'_>> {
+        let remaining = self.remaining(calls, now);
+        (remaining.calls == 0 && !remaining.until_more.is_zero()).then_some(remaining)
+    }
+
+    /// Counts a call that is allowed.
+    fn count(&self, calls: &mut VecDeque<Instant>, now: Instant) -> Remaining<'_> {
         // Calls of earlier periods no longer count.
-        while calls.front().is_some_and(|&first| first + period <= now) {
+        while calls.front().is_some_and(|&first| first + self.quota.period <= now) {
             calls.pop_front();
         }
         calls.push_back(now);
-        Ok(remaining(&calls))
+        self.remaining(calls, now)
+    }
+
+    fn remaining(&self, calls: &VecDeque<Instant>, now: Instant) -> Remaining<'_> {
+        let most = usize::try_from(self.quota.requests.clamp(1, MAX_CALLS)).unwrap_or(usize::MAX);
+        let first_ends = calls.front().map(|&first| (first + self.quota.period).saturating_duration_since(now));
+        Remaining {
+            quota: &self.quota,
+            calls: u32::try_from(most.saturating_sub(calls.len())).unwrap_or(u32::MAX),
+            until_more: first_ends.unwrap_or_default(),
+        }
     }
 }
 
@@ -155,6 +177,18 @@ mod tests {
         let mut other = Quotas::new([quota(2, 60)]);
         other.inherit(&previous);
         assert!(check(&other).is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_one_quota_refuses_counts_in_no_other() {
+        let named = |name: &str, requests| Quota { name: name.to_owned(), ..quota(requests, 60) };
+        let quotas = Quotas::new([named("many", 3), named("few", 1)]);
+        assert_eq!(quotas.check_all().unwrap().map(|left| (left.quota.name.as_str(), left.calls)), Some(("few", 0)));
+        for _ in 0..5 {
+            assert_eq!(quotas.check_all().unwrap_err().quota.name, "few");
+        }
+        assert_eq!(quotas.check("many").unwrap().unwrap().calls, 1, "only the first call was counted");
+        assert_eq!(Quotas::default().check_all(), Ok(None));
     }
 
     #[test]

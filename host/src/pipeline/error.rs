@@ -12,7 +12,7 @@ use crate::registry::NoPermit;
 use crate::schema::{self, InputError, Violation};
 use contract::Effect;
 use contract_rules::limit::FAULT_MEMBERS_BYTES;
-use egress::{EgressError, Quota};
+use egress::{EgressError, Quota, Remaining};
 use memory::Exhausted;
 use sandbox::http::{self, Outbound};
 use sandbox::{Fault, InvocationError, TrapReport};
@@ -153,6 +153,11 @@ impl Error {
             return Self::OutcomeUnknown(Box::new(error));
         }
         error
+    }
+
+    /// A quota has no call left.
+    pub(super) fn rate_limited(Remaining { quota, until_more, .. }: Remaining<'_>) -> Self {
+        Self::RateLimited { quota: quota.clone(), retry_after: until_more }
     }
 
     /// The trap that ended the connector, if one did.

@@ -323,11 +323,7 @@ fn admit<'a>(
     let permit = connector.admit(tenant).map_err(Error::NoPermit)?;
     let Some(limit) = &operation.manifest.rate_limit else { return Ok((permit, None)) };
     let remaining = connector.quotas().check(limit).transpose();
-    let remaining = remaining.map_err(|Remaining { quota, until_more, .. }| Error::RateLimited {
-        quota: quota.clone(),
-        retry_after: until_more,
-    })?;
-    Ok((permit, remaining))
+    Ok((permit, remaining.map_err(Error::rate_limited)?))
 }
 
 /// Invokes the connector. If its fault says that the credential was refused, the credential is

@@ -108,18 +108,8 @@ async fn forward<'s>(
 /// limit with the fewest remaining calls.
 fn admit<'a>(connector: &'a Connector, tenant: &str) -> Result<(Permit, Option<Remaining<'a>>), Error> {
     let permit = connector.admit(tenant).map_err(Error::NoPermit)?;
-    let quotas = connector.quotas();
-    let mut least: Option<Remaining<'a>> = None;
-    for name in quotas.names() {
-        match quotas.check(name) {
-            Some(Ok(left)) if least.is_none_or(|least| left.calls < least.calls) => least = Some(left),
-            Some(Err(Remaining { quota, until_more, .. })) => {
-                return Err(Error::RateLimited { quota: quota.clone(), retry_after: until_more });
-            }
-            _ => {}
-        }
-    }
-    Ok((permit, least))
+    let left = connector.quotas().check_all().map_err(Error::rate_limited)?;
+    Ok((permit, left))
 }
 
 /// The headers of the answer: those of the response that a caller may see.
