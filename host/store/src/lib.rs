@@ -46,6 +46,7 @@
 //! Databases:
 //! - [`connection`]: the trait that both databases implement
 //! - [`value`]: parameters, columns and rows, in the types that both databases have
+//! - [`conditions`]: the `WHERE` clause of a list with filters
 //! - [`sqlite`]: the SQLite database and its migrations
 //! - [`postgres`]: the PostgreSQL database and its migrations
 //! - [`pool`]: idle connections, and the threads that database work runs on
@@ -64,6 +65,7 @@ mod audit;
 mod authorizations;
 mod caps;
 mod changes;
+mod conditions;
 mod connection;
 mod data_keys;
 pub mod digest;

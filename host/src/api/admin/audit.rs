@@ -1,7 +1,5 @@
 //! GET /admin/audit: every change by a person, a key or a file.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
 use hyper::Response;
 use serde_json::json;
 
@@ -21,13 +19,9 @@ pub(in crate::api) async fn list_audit(call: HttpCall<'_>) -> Result<Response<Bo
     // One more than the requested number shows if there is another page.
     let found = call.gateway.store.audit(AuditFilter { limit: limit + 1, ..filter }).await;
     let mut found = found.map_err(|error| store_problem(&error, "The audit cannot be read now; try again."))?;
-    let next_cursor = page::next_cursor(&mut found, limit, |entry| (millis(entry.at), entry.number));
+    let next_cursor = page::next_cursor(&mut found, limit, |entry| page::place_in_time(entry.at, entry.number));
     let entries = found.into_iter().map(AuditEntryRecord::from).collect();
     Ok(private_answer(&json!(AuditPageRecord { entries, next_cursor })))
-}
-
-fn millis(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis().try_into().unwrap_or(u64::MAX)
 }
 
 fn parse_query(query: &str) -> Result<AuditFilter, Problem> {
@@ -35,10 +29,7 @@ fn parse_query(query: &str) -> Result<AuditFilter, Problem> {
     read_query(query, |name, value| {
         match name {
             "limit" => filter.limit = page::limit(value)?,
-            "cursor" => {
-                let (at, number): (u64, i64) = page::cursor(value)?;
-                filter.before = UNIX_EPOCH.checked_add(Duration::from_millis(at)).map(|at| (at, number));
-            }
+            "cursor" => filter.before = page::cursor_in_time(value)?,
             "actor" => filter.actor = Some(value.to_owned()),
             "action" => filter.action = Some(known_action(value)?.to_owned()),
             "tenant" => filter.tenant = Some(value.to_owned()),

@@ -1,6 +1,6 @@
 //! The operator's routes of integrations of all tenants.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use hyper::Response;
 use serde_json::json;
@@ -22,13 +22,10 @@ pub(in crate::api) async fn list_integrations(call: HttpCall<'_>) -> Result<Resp
     let limit = filter.limit;
     let found = call.gateway.store.all_integrations(AnyIntegrationFilter { limit: limit + 1, ..filter }).await;
     let mut found = found.map_err(unavailable)?;
-    let next_cursor = page::next_cursor(&mut found, limit, |last| (millis(last.created_at), last.id.clone()));
+    let next_cursor =
+        page::next_cursor(&mut found, limit, |last| page::place_in_time(last.created_at, last.id.clone()));
     let integrations = found.iter().map(|integration| AnyIntegrationRecord::at(integration, now)).collect();
     Ok(private_answer(&json!(AnyIntegrationPageRecord { integrations, next_cursor })))
-}
-
-fn millis(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis().try_into().unwrap_or(u64::MAX)
 }
 
 fn parse_query(query: &str, now: SystemTime) -> Result<AnyIntegrationFilter, Problem> {
@@ -37,10 +34,7 @@ fn parse_query(query: &str, now: SystemTime) -> Result<AnyIntegrationFilter, Pro
         let text = || Some(value.to_owned());
         match name {
             "limit" => filter.limit = page::limit(value)?,
-            "cursor" => {
-                let (at, id): (u64, String) = page::cursor(value)?;
-                filter.before = UNIX_EPOCH.checked_add(Duration::from_millis(at)).map(|at| (at, id));
-            }
+            "cursor" => filter.before = page::cursor_in_time(value)?,
             "tenant" => filter.tenant = text(),
             "subject" => filter.subject = text(),
             "connector" => filter.connector = text(),

@@ -1,7 +1,7 @@
 //! The routes of API keys: GET and POST /admin/keys, GET and DELETE /admin/keys/{key_id}.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use hyper::{Response, StatusCode};
@@ -30,20 +30,15 @@ pub(in crate::api) async fn list_keys(call: HttpCall<'_>) -> Result<Response<Bod
     read_query(call.head.uri.query().unwrap_or_default(), |name, value| {
         match name {
             "limit" => limit = page::limit(value)?,
-            "cursor" => before = Some(page::cursor::<(u64, String)>(value)?),
+            "cursor" => before = page::cursor_in_time(value)?,
             _ => return Err(page::unknown(&[])),
         }
         Ok(())
     })?;
-    let before = before.map(|(at, id)| (UNIX_EPOCH + Duration::from_millis(at), id));
     let mut found = call.gateway.store.keys_page(before, limit + 1).await.map_err(unavailable)?;
-    let next_cursor = page::next_cursor(&mut found, limit, |key| (millis(key.created_at), key.id.0.clone()));
+    let next_cursor = page::next_cursor(&mut found, limit, |key| page::place_in_time(key.created_at, key.id.0.clone()));
     let keys = found.into_iter().map(KeyRecord::from).collect();
     Ok(private_answer(&json!(KeyPageRecord { keys, next_cursor })))
-}
-
-fn millis(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis().try_into().unwrap_or(u64::MAX)
 }
 
 /// GET /admin/keys/{key_id}.

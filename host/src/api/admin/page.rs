@@ -1,6 +1,6 @@
 //! The queries of the operator's lists: `limit`, `cursor` and filters.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -24,6 +24,18 @@ pub(super) fn cursor<T: DeserializeOwned>(value: &str) -> Result<T, String> {
     let bytes = URL_SAFE_NO_PAD.decode(value).ok();
     let place = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     place.ok_or_else(|| "Must be the `next_cursor` of the previous page.".to_owned())
+}
+
+/// The place of an entry in a list that is ordered by time, and by id where times are the same.
+pub(super) fn place_in_time<T>(time: SystemTime, id: T) -> (u64, T) {
+    let millis = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    (millis.try_into().unwrap_or(u64::MAX), id)
+}
+
+/// The parameter `cursor` of a list that is ordered as in [`place_in_time`].
+pub(super) fn cursor_in_time<T: DeserializeOwned>(value: &str) -> Result<Option<(SystemTime, T)>, String> {
+    let (millis, id): (u64, T) = cursor(value)?;
+    Ok(UNIX_EPOCH.checked_add(Duration::from_millis(millis)).map(|time| (time, id)))
 }
 
 /// A parameter that is a time.

@@ -1,7 +1,5 @@
 //! The operator's routes of webhooks of all tenants.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
 use hyper::{Response, StatusCode};
 use serde_json::json;
 
@@ -20,8 +18,9 @@ pub(in crate::api) async fn list_webhooks(call: HttpCall<'_>) -> Result<Response
     let limit = filter.limit;
     let found = call.gateway.store.all_deliveries(AnyDeliveryFilter { limit: limit + 1, ..filter }).await;
     let mut found = found.map_err(|error| webhook_problem(&error.into()))?;
-    let next_cursor =
-        page::next_cursor(&mut found, limit, |last| (millis(last.created_at), last.delivery.webhook_id.clone()));
+    let next_cursor = page::next_cursor(&mut found, limit, |last| {
+        page::place_in_time(last.created_at, last.delivery.webhook_id.clone())
+    });
     let mut webhooks = Vec::with_capacity(found.len());
     for delivery in found {
         webhooks.push(call.gateway.webhooks.any_record(delivery).await.map_err(|error| webhook_problem(&error))?);
@@ -50,19 +49,12 @@ pub(in crate::api) async fn resend_webhook(call: HttpCall<'_>) -> Result<Respons
     }
 }
 
-fn millis(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis().try_into().unwrap_or(u64::MAX)
-}
-
 fn parse_query(query: &str) -> Result<AnyDeliveryFilter, Problem> {
     let mut filter = AnyDeliveryFilter { limit: page::DEFAULT_LIMIT, ..AnyDeliveryFilter::default() };
     read_query(query, |name, value| {
         match name {
             "limit" => filter.limit = page::limit(value)?,
-            "cursor" => {
-                let (at, id): (u64, String) = page::cursor(value)?;
-                filter.before = UNIX_EPOCH.checked_add(Duration::from_millis(at)).map(|at| (at, id));
-            }
+            "cursor" => filter.before = page::cursor_in_time(value)?,
             "status" => filter.status = Some(page::one_of(value, &DeliveryStatus::ALL, DeliveryStatus::name)?),
             "tenant" => filter.tenant = Some(value.to_owned()),
             "url" => filter.url = Some(parse_url_filter(value)?),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Acting, AuditAction, AuditEntry, AuditFilter};
+use crate::conditions::Conditions;
 use crate::connection::{Connection, Durability};
 use crate::time::millis;
 use crate::value::values;
@@ -35,32 +36,18 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn audit(&self, filter: AuditFilter) -> Result<Vec<AuditEntry>, StoreError> {
         self.read(move |connection| {
-            let mut values = values![filter.limit].to_vec();
-            let mut conditions: Vec<String> = Vec::new();
-            let AuditFilter { actor, action, tenant, target, since, until, before, .. } = filter;
+            let AuditFilter { actor, action, tenant, target, since, until, before, limit } = filter;
+            let mut conditions = Conditions::with_limit(limit);
             for (column, value) in [("actor", actor), ("action", action), ("tenant", tenant), ("target", target)] {
-                if let Some(value) = value {
-                    values.push(value.into());
-                    conditions.push(format!("{column} = ${}", values.len()));
-                }
+                conditions.equal(column, value);
             }
-            for (comparison, value) in [("at >=", since), ("at <", until)] {
-                if let Some(value) = value {
-                    values.push(value.into());
-                    conditions.push(format!("{comparison} ${}", values.len()));
-                }
-            }
-            if let Some((at, number)) = before {
-                values.extend_from_slice(values![at, number]);
-                conditions.push(format!("(at, number) < (${}, ${})", values.len() - 1, values.len()));
-            }
-            let condition = match conditions.is_empty() {
-                true => String::new(),
-                false => format!("WHERE {}", conditions.join(" AND ")),
-            };
+            conditions.compare("at >=", since);
+            conditions.compare("at <", until);
+            conditions.after("at, number", before);
+            let (clause, values) = conditions.finish();
             connection.all(
                 &format!(
-                    "SELECT number, at, actor, action, target, tenant, request_id, detail FROM audit {condition}
+                    "SELECT number, at, actor, action, target, tenant, request_id, detail FROM audit {clause}
                      ORDER BY at DESC, number DESC LIMIT $1"
                 ),
                 &values,

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 
 use super::queries::select;
 use super::{AnyIntegrationFilter, Integration, Status};
+use crate::conditions::Conditions;
 use crate::connection::Connection;
-use crate::value::{Value, values};
 use crate::{Store, StoreError};
 
 impl Store {
@@ -55,32 +55,18 @@ fn page(
     filter: &AnyIntegrationFilter,
     condition: &str,
 ) -> Result<Vec<Integration>, StoreError> {
-    let mut values = values![filter.limit].to_vec();
-    let mut conditions: Vec<String> = Some(condition.to_owned()).filter(|text| !text.is_empty()).into_iter().collect();
+    let mut conditions = Conditions::with_limit(filter.limit);
+    conditions.add(condition);
     let AnyIntegrationFilter { tenant, subject, connector, user_identifier, due_before, before, .. } = filter;
     let equal =
         [("tenant", tenant), ("subject", subject), ("connector", connector), ("user_identifier", user_identifier)];
     for (column, value) in equal {
-        if let Some(value) = value {
-            conditions.push(format!("{column} = {}", parameter(&mut values, value.into())));
-        }
+        conditions.equal(column, value.as_ref());
     }
-    if let Some(due) = due_before {
-        let due = parameter(&mut values, (*due).into());
-        conditions.push(format!("status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <= {due}"));
-    }
-    if let Some((at, id)) = before {
-        let (at, id) = (parameter(&mut values, (*at).into()), parameter(&mut values, id.into()));
-        conditions.push(format!("(created_at, id) < ({at}, {id})"));
-    }
-    let condition = if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) };
-    connection.all(&select(&format!("{condition} ORDER BY created_at DESC, id DESC LIMIT $1")), &values)
-}
-
-/// Adds a parameter, and returns its name.
-fn parameter(values: &mut Vec<Value>, value: Value) -> String {
-    values.push(value);
-    format!("${}", values.len())
+    conditions.compare("status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <=", *due_before);
+    conditions.after("created_at, id", before.as_ref().map(|(at, id)| (*at, id)));
+    let (clause, values) = conditions.finish();
+    connection.all(&select(&format!("{clause} ORDER BY created_at DESC, id DESC LIMIT $1")), &values)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Adding, finding, ending and deleting jobs.
 
 use super::types::COLUMNS;
-use super::{AnyJobFilter, Ended, Job, JobFilter, JobValue, NewJob};
+use super::{AnyJobFilter, Ended, Job, JobFilter, JobStatus, JobValue, NewJob};
 use crate::audit::{self, Acting, AuditAction};
+use crate::conditions::Conditions;
 use crate::connection::{Connection, Durability};
 use crate::integrations::read_sealed;
 use crate::value::{FromRow, Row, values};
@@ -87,23 +88,14 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn all_jobs(&self, filter: AnyJobFilter) -> Result<Vec<Job>, StoreError> {
         self.read(move |connection| {
-            // Every id begins with `job_`, so `k` sorts after all of them.
-            let mut values = values![filter.limit, filter.before.as_deref().unwrap_or("k")].to_vec();
-            let mut condition = String::new();
-            let status = filter.status.map(|status| status.name().to_owned());
-            for (column, value) in [("tenant", filter.tenant), ("status", status)] {
-                if let Some(value) = value {
-                    values.push(value.into());
-                    condition += &format!(" AND {column} = ${}", values.len());
-                }
-            }
-            connection.all(
-                &format!(
-                    "SELECT {COLUMNS} FROM jobs WHERE id < $2 AND (expires_at IS NULL OR expires_at > now_ms()){condition}
-                     ORDER BY id DESC LIMIT $1"
-                ),
-                &values,
-            )
+            let AnyJobFilter { tenant, status, before, limit } = filter;
+            let mut conditions = Conditions::with_limit(limit);
+            conditions.add("(expires_at IS NULL OR expires_at > now_ms())");
+            conditions.equal("tenant", tenant);
+            conditions.equal("status", status.map(JobStatus::name));
+            conditions.compare("id <", before);
+            let (clause, values) = conditions.finish();
+            connection.all(&format!("SELECT {COLUMNS} FROM jobs {clause} ORDER BY id DESC LIMIT $1"), &values)
         })
         .await
     }

@@ -3,6 +3,7 @@
 use super::deliveries::COLUMNS;
 use super::{AnyDelivery, AnyDeliveryFilter, Delivery, DeliveryStatus, Resent, UrlFilter, WebhookSource};
 use crate::audit::{self, Acting, AuditAction};
+use crate::conditions::Conditions;
 use crate::connection::{Connection, Durability};
 use crate::integrations::read_sealed;
 use crate::value::{FromRow, Row, values};
@@ -20,32 +21,22 @@ impl Store {
     pub async fn all_deliveries(&self, filter: AnyDeliveryFilter) -> Result<Vec<AnyDelivery>, StoreError> {
         self.read(move |connection| {
             let AnyDeliveryFilter { status, tenant, url, before, limit } = filter;
-            let mut values = values![limit].to_vec();
-            let mut conditions = Vec::new();
             let (receiver, hash) = match url {
                 Some(UrlFilter::Receiver(receiver)) => (Some(receiver), None),
                 Some(UrlFilter::Hash(hash)) => (None, Some(hash)),
                 None => (None, None),
             };
             let status = status.map(|status| status.name().to_owned());
+            let mut conditions = Conditions::with_limit(limit);
             for (column, value) in [("status", status), ("tenant", tenant), ("receiver", receiver), ("url_hash", hash)]
             {
-                if let Some(value) = value {
-                    values.push(value.into());
-                    conditions.push(format!("{column} = ${}", values.len()));
-                }
+                conditions.equal(column, value);
             }
-            if let Some((at, id)) = before {
-                values.extend_from_slice(values![at, &id]);
-                conditions.push(format!("(created_at, webhook_id) < (${}, ${})", values.len() - 1, values.len()));
-            }
-            let condition = match conditions.is_empty() {
-                true => String::new(),
-                false => format!("WHERE {}", conditions.join(" AND ")),
-            };
+            conditions.after("created_at, webhook_id", before);
+            let (clause, values) = conditions.finish();
             connection.all(
                 &format!(
-                    "SELECT {COLUMNS}, {MORE_COLUMNS} FROM webhook_deliveries {condition}
+                    "SELECT {COLUMNS}, {MORE_COLUMNS} FROM webhook_deliveries {clause}
                      ORDER BY created_at DESC, webhook_id DESC LIMIT $1"
                 ),
                 &values,

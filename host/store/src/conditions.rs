@@ -1,0 +1,59 @@
+//! The `WHERE` clause of a list with filters.
+
+use crate::value::Value;
+
+/// The conditions of a list, and the parameters of its statement.
+pub(crate) struct Conditions {
+    conditions: Vec<String>,
+    values: Vec<Value>,
+}
+
+impl Conditions {
+    /// No conditions. The statement has the parameter `$1`, which is the largest number of rows.
+    pub(crate) fn with_limit(limit: u32) -> Self {
+        Self { conditions: Vec::new(), values: vec![limit.into()] }
+    }
+
+    /// Adds a condition without parameters, unless it is empty.
+    pub(crate) fn add(&mut self, condition: &str) {
+        if !condition.is_empty() {
+            self.conditions.push(condition.to_owned());
+        }
+    }
+
+    /// Adds a comparison, such as `at >=`, with a value, if there is one.
+    pub(crate) fn compare(&mut self, comparison: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            let parameter = self.parameter(value.into());
+            self.conditions.push(format!("{comparison} {parameter}"));
+        }
+    }
+
+    /// Adds equality of a column with a value, if there is one.
+    pub(crate) fn equal(&mut self, column: &str, value: Option<impl Into<Value>>) {
+        self.compare(&format!("{column} ="), value);
+    }
+
+    /// Keeps the rows after a place in the descending order of two columns, if there is a place.
+    pub(crate) fn after(&mut self, columns: &str, place: Option<(impl Into<Value>, impl Into<Value>)>) {
+        if let Some((first, second)) = place {
+            let (first, second) = (self.parameter(first.into()), self.parameter(second.into()));
+            self.conditions.push(format!("({columns}) < ({first}, {second})"));
+        }
+    }
+
+    /// The clause, and the parameters. The clause is empty if there are no conditions.
+    pub(crate) fn finish(self) -> (String, Vec<Value>) {
+        let clause = match self.conditions.is_empty() {
+            true => String::new(),
+            false => format!("WHERE {}", self.conditions.join(" AND ")),
+        };
+        (clause, self.values)
+    }
+
+    /// Adds a parameter, and returns its name.
+    fn parameter(&mut self, value: Value) -> String {
+        self.values.push(value);
+        format!("${}", self.values.len())
+    }
+}
