@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use crate::auth::Authenticator;
+use crate::calls::CallLog;
 use crate::config::Config;
 use crate::idempotency::Idempotency;
 use crate::integrations::Integrations;
@@ -32,6 +33,8 @@ type TextsByDigest = HashMap<String, Arc<TaggedText>>;
 /// A running gateway.
 #[derive(Clone)]
 pub struct Gateway {
+    /// The name of the gateway for people.
+    pub name: Arc<str>,
     pub config: Arc<Config>,
     pub authenticator: Arc<Authenticator>,
     pub registry: Arc<Registry>,
@@ -41,6 +44,7 @@ pub struct Gateway {
     pub webhooks: Webhooks,
     pub metrics: Arc<Metrics>,
     pub telemetry: Telemetry,
+    pub calls: CallLog,
     pub description: Arc<Derived<TaggedText>>,
     /// Descriptions of single connectors by the digests of their modules. They are kept, because
     /// anyone may request them.
@@ -60,6 +64,7 @@ impl Gateway {
     pub fn for_core(&self, core: usize) -> Self {
         Self {
             egress: self.egress.with_own_connections(),
+            calls: self.calls.for_core(),
             requests: Arc::new(self.requests.for_core(core)),
             ..self.clone()
         }

@@ -42,7 +42,7 @@ impl State {
 
 /// Stores the sign of life of the gateway with this id, until the future is dropped.
 pub async fn beat(gateway: Gateway, id: String) {
-    let (name, started) = (name_of(&gateway.config), Instant::now());
+    let started = Instant::now();
     let mut stored: Option<(Instant, State, Vec<ConnectorAtGateway>)> = None;
     loop {
         let (state, standings) = (State::of(&gateway), gateway.registry.standings());
@@ -55,7 +55,7 @@ pub async fn beat(gateway: Gateway, id: String) {
             let memory = gateway.egress.memory();
             let beat = GatewayBeat {
                 id: id.clone(),
-                name: name.clone(),
+                name: gateway.name.to_string(),
                 address: gateway.config.public_url.as_str().trim_end_matches('/').to_owned(),
                 version: env!("CARGO_PKG_VERSION"),
                 state: state.name(),
@@ -84,7 +84,7 @@ pub async fn beat(gateway: Gateway, id: String) {
 }
 
 /// The name of the gateway for people.
-fn name_of(config: &Config) -> String {
+pub fn name_of(config: &Config) -> String {
     config.fleet_name.clone().unwrap_or_else(|| {
         // The gateway also serves if the machine has no name.
         let host = whoami::hostname().unwrap_or_else(|_| "unknown".to_owned());

@@ -13,6 +13,7 @@
 //! - `idempotency`: calls with an idempotency key, which run once
 //! - `problem`: problem documents, the form of every error that a caller sees
 //! - `pipeline`: the life of one call of an operation
+//! - `calls`: records of calls, for people who look for the reason of a failure
 //! - `integrations`: accounts that users connected, and their tokens
 //! - `oauth`: requests to an OAuth provider
 //! - `registry`: the live connectors, and how they change
@@ -42,6 +43,7 @@ mod api;
 mod auth;
 mod body;
 mod caller_url;
+mod calls;
 mod clock;
 mod config;
 #[doc(hidden)]

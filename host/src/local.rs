@@ -11,6 +11,7 @@ use secrecy::SecretBox;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::calls::Recording;
 use crate::config::Config;
 use crate::integrations::Integrations;
 use crate::jobs;
@@ -137,6 +138,7 @@ impl LocalCalls {
             deadline: Instant::now() + timeout,
             background,
             trace: Trace::default(),
+            recording: Recording::default(),
         };
         let answer = async { Ok(pipeline::run(services, &call).await?.body.collect().await?.to_bytes()) };
         answer.await.map_err(|error: pipeline::Error| {

@@ -10,10 +10,11 @@ use secrecy::SecretString;
 use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::api::server::{self, Cores, Listeners};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
+use crate::calls::CallLog;
 use crate::config::{Config, ConfigError};
 use crate::gateway::{Draining, Gateway, RequestIds};
 use crate::heartbeat;
@@ -33,6 +34,9 @@ use store::{Store, StoreError};
 
 /// How often the store is searched for records that have expired.
 const STORAGE_SWEEP: Duration = Duration::from_secs(3600);
+
+/// Longest time for storing the last records of calls when the gateway stops.
+const LAST_RECORDS: Duration = Duration::from_secs(2);
 
 /// Time between two checkpoints of the SQLite write-ahead log.
 const CHECKPOINT: Duration = Duration::from_secs(5);
@@ -149,7 +153,12 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         webhooks.events(),
     ));
     integrations.store_journaled_tokens().await?;
+    let name: Arc<str> = heartbeat::name_of(&config).into();
+    let (calls, call_writer) = CallLog::new(&config.calls, &name, &store, &metrics);
+    let call_writer = call_writer.map(|writer| tokio::spawn(writer.run()));
     let jobs = Arc::new(Jobs::new(jobs::Parts {
+        gateway: Arc::clone(&name),
+        calls: calls.clone(),
         config: config.jobs.clone(),
         store: store.clone(),
         vault: vault.clone(),
@@ -162,6 +171,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     }));
     let idempotency = Arc::new(Idempotency::new(store.clone(), vault.clone()));
     let gateway = Gateway {
+        name,
         config: Arc::clone(&config),
         authenticator: Arc::clone(&authenticator),
         registry: Arc::clone(&registry),
@@ -171,6 +181,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         webhooks: webhooks.clone(),
         metrics,
         telemetry: telemetry.clone(),
+        calls: calls.clone(),
         description: Arc::default(),
         descriptions: Arc::default(),
         egress,
@@ -222,7 +233,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                         tokio::spawn(Arc::clone(&jobs).work()),
                         tokio::spawn(Arc::clone(&jobs).maintain()),
                         tokio::spawn(webhooks.clone().send()),
-                        tokio::spawn(sweep_storage(store.clone(), vault.clone(), config.audit_keep)),
+                        tokio::spawn(sweep_storage(store.clone(), vault.clone(), Arc::clone(&config))),
                         tokio::spawn(checkpoint(store.clone())),
                     ]);
                     stop_signal.await;
@@ -242,6 +253,12 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     idempotency.shut_down(drained_at).await;
     integrations.shut_down().await;
     webhooks.shut_down().await;
+    calls.stop();
+    if let Some(call_writer) = call_writer
+        && timeout(LAST_RECORDS, call_writer).await.is_err()
+    {
+        tracing::warn!("the last records of calls could not be stored in time");
+    }
     telemetry.stop(drained_at).await;
     heartbeat.abort();
     if let Err(error) = store.forget_gateway(&gateway_id).await {
@@ -282,7 +299,7 @@ async fn connectors_loaded(registry: &Arc<Registry>) -> Result<(), ServeError> {
 /// Removes what has expired: values of connectors' storage, idempotency keys, the records of
 /// old webhooks, and old entries of the audit. Seals the values of connectors' storage that a
 /// previous gateway left unsealed. Runs until the task is aborted.
-async fn sweep_storage(store: Store, vault: Vault, audit_keep: Duration) {
+async fn sweep_storage(store: Store, vault: Vault, config: Arc<Config>) {
     let mut ticks = tokio::time::interval(STORAGE_SWEEP);
     loop {
         ticks.tick().await;
@@ -305,8 +322,11 @@ async fn sweep_storage(store: Store, vault: Vault, audit_keep: Duration) {
         if let Err(error) = store.sweep_oauth_clients().await {
             tracing::warn!(%error, "replaced OAuth clients could not be removed");
         }
-        if let Err(error) = store.delete_old_audit(audit_keep).await {
+        if let Err(error) = store.delete_old_audit(config.audit_keep).await {
             tracing::warn!(%error, "old entries of the audit could not be removed");
+        }
+        if let Err(error) = store.delete_old_calls(config.calls.keep_for).await {
+            tracing::warn!(%error, "old records of calls could not be removed");
         }
     }
 }

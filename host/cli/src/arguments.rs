@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::installed::InstalledCommand;
 use crate::keys::KeysCommand;
 use crate::operator::{
-    AuditArguments, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand,
+    AuditArguments, CallsCommand, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand,
 };
 use sandbox::child::ChildLimits;
 
@@ -57,6 +57,9 @@ pub enum Command {
     /// List webhooks of all tenants, and send them once more
     #[command(subcommand)]
     Webhooks(WebhooksCommand),
+    /// List records of calls, and show one
+    #[command(subcommand)]
+    Calls(CallsCommand),
     /// List changes by people, keys and files
     Audit(AuditArguments),
     /// Print the OpenAPI document of the live connectors

@@ -19,6 +19,9 @@ pub enum Owner {
 }
 
 impl Owner {
+    /// Every owner.
+    pub const ALL: [Self; 5] = [Self::Caller, Self::User, Self::Operator, Self::Connector, Self::Provider];
+
     /// The name in answers.
     pub fn name(self) -> &'static str {
         match self {

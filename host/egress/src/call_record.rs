@@ -1,15 +1,49 @@
 //! A record of what happened to the requests of one call. The problem that the caller gets depends
 //! on it.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
 
-use hyper::StatusCode;
+use hyper::{Method, StatusCode};
 use parking_lot::Mutex;
 
 use super::error::EgressError;
 
 /// Maximum number of errors that one record keeps.
 const MAX_FAILURES: usize = 32;
+
+/// Maximum number of attempts that one record keeps: the last ones.
+const MAX_ATTEMPTS: usize = 64;
+
+/// An attempt to send a request, for people who look for the reason of a failure.
+#[derive(Clone, Debug)]
+pub struct SentAttempt {
+    /// The method.
+    pub method: Method,
+    /// The host that was called.
+    pub host: String,
+    /// The path. The query may be secret, and is not kept.
+    pub(super) path: String,
+    /// The length of the part of the path that every request to the upstream has.
+    pub(super) base: usize,
+    /// `None` if there was no response.
+    pub status: Option<u16>,
+    /// 1 for the first attempt of a request, 2 for its first retry, and so on.
+    pub attempt: u32,
+    /// Time from the beginning to the head of the response.
+    pub took: Duration,
+    /// Time before the beginning: in the queue of the upstream, or before a retry.
+    pub paused: Duration,
+}
+
+impl SentAttempt {
+    /// The path in two parts: the beginning that every request to the upstream
+    /// has, and the rest.
+    pub fn path(&self) -> (&str, &str) {
+        self.path.split_at_checked(self.base).unwrap_or(("", &self.path))
+    }
+}
 
 /// Notes about all requests of one call. The requests may run in parallel.
 #[derive(Debug, Default)]
@@ -25,9 +59,36 @@ pub struct CallRecord {
     /// The last response, and the last one with a status of 400 or above. See [`packed`].
     last: AtomicU32,
     last_refusal: AtomicU32,
+    /// `None` if attempts are not kept.
+    attempts: Option<Mutex<VecDeque<SentAttempt>>>,
 }
 
 impl CallRecord {
+    /// A record that keeps attempts too.
+    pub fn keeping_attempts() -> Self {
+        Self { attempts: Some(Mutex::default()), ..Self::default() }
+    }
+
+    /// The last attempts, the oldest first.
+    pub fn attempts(&self) -> Vec<SentAttempt> {
+        self.attempts.iter().flat_map(|attempts| attempts.lock().clone()).collect()
+    }
+
+    /// Returns `true` if attempts are kept.
+    pub(super) fn keeps_attempts(&self) -> bool {
+        self.attempts.is_some()
+    }
+
+    /// Keeps an attempt that has ended.
+    pub(super) fn attempt_ended(&self, attempt: SentAttempt) {
+        let Some(attempts) = &self.attempts else { return };
+        let mut attempts = attempts.lock();
+        if attempts.len() == MAX_ATTEMPTS {
+            attempts.pop_front();
+        }
+        attempts.push_back(attempt);
+    }
+
     /// Counts a request.
     pub fn request_begins(&self) {
         self.requests.fetch_add(1, Relaxed);

@@ -66,7 +66,7 @@ mod transport;
 mod upstream;
 
 pub use address::{Lookup, is_loopback, system_lookup};
-pub use call_record::CallRecord;
+pub use call_record::{CallRecord, SentAttempt};
 pub use client::{Egress, Settings};
 pub use credential::Credential;
 pub use error::{EgressError, whole_seconds};

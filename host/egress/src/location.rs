@@ -77,6 +77,15 @@ impl Location {
         }
     }
 
+    /// The length of the part of the path that every request to the upstream has. 0 if that is
+    /// not known.
+    pub(super) fn base(&self) -> usize {
+        match self {
+            Self::AtOrigin { origin, .. } => origin.url.path().trim_end_matches('/').len(),
+            Self::Elsewhere(_) => 0,
+        }
+    }
+
     /// Scheme, host and port. Locations with the same ones can share a connection.
     pub(super) fn origin(&self) -> &str {
         match self {

@@ -24,6 +24,7 @@
 //! - [`body`]: the body of a call
 //! - [`idempotency`]: calls with an idempotency key
 //! - [`answer`]: answers with status 200
+//! - [`recorded`]: the record of a call
 //! - [`records`]: the JSON of the gateway's own routes
 //! - [`record_schema`]: its schemas
 //! - [`pagination`]: the pages of an operation
@@ -49,6 +50,7 @@ mod operations;
 mod pagination;
 mod proxy;
 mod record_schema;
+mod recorded;
 pub mod records;
 mod route;
 mod router;

@@ -19,6 +19,7 @@ use super::route::HttpCall;
 use super::{body, connectors, idempotency};
 use crate::auth::Scope;
 use crate::body::Body;
+use crate::calls::Recording;
 use crate::gateway::Gateway;
 use crate::jobs::NewJob;
 use crate::jobs::job_problem;
@@ -34,9 +35,10 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 
 /// Answers one call. It ends at its deadline, which is counted from its arrival.
 pub(super) async fn invoke_operation(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let HttpCall { gateway, head, body, arguments, arrived, trace, .. } = call;
+    let HttpCall { gateway, head, body, arguments, arrived, trace, recording, .. } = call;
     // The call keeps this version until it ends, also if another version is swapped in.
     let connector = connectors::live_connector(gateway, arguments.connector)?;
+    recording.runs(&connector);
     let operation = find_operation(&connector, arguments.operation)?;
     caller.require_operation(connector.name(), operation)?;
     trace.calls(connector.name(), &operation.manifest.path);
@@ -48,11 +50,15 @@ pub(super) async fn invoke_operation(call: HttpCall<'_>, caller: AuthorizedCalle
     let requested_timeout = call_headers.requested_timeout;
     let deadline = arrived + requested_timeout.map_or(limit, |timeout| Duration::from_secs(timeout.seconds));
     body.end_by(deadline);
-    let trace = trace.clone();
+    if idempotency_key.is_some() {
+        recording.has_key();
+    }
+    let (trace, recording) = (trace.clone(), recording.clone());
     let gateway = Arc::clone(gateway);
     // Made before the body is read. A value that is moved after an await point takes its space
     // twice in every waiting call.
-    let mut call = OperationCall { gateway, caller, call_headers, body: Bytes::new(), arrived, deadline, trace };
+    let mut call =
+        OperationCall { gateway, caller, call_headers, body: Bytes::new(), arrived, deadline, trace, recording };
     let reading = async {
         // The head of the request ends here. It is a part of the connection's memory, which a call
         // that waits must not keep.
@@ -60,6 +66,7 @@ pub(super) async fn invoke_operation(call: HttpCall<'_>, caller: AuthorizedCalle
         body::read_json_body(&head.headers, body, &call.gateway).await
     };
     call.body = call.trace.around("read", reading).await?;
+    call.recording.takes(&call.body);
     let outcome = match idempotency_key {
         Some(key) => Box::pin(run_idempotent(call, connector, arguments.operation.to_owned(), key)).await,
         None => run_operation(&call, &connector, operation).await,
@@ -83,6 +90,7 @@ struct OperationCall {
     arrived: Instant,
     deadline: Instant,
     trace: Trace,
+    recording: Recording,
 }
 
 /// The idempotency key of a call, with the part of the call's head that a repeat must have too.
@@ -138,7 +146,7 @@ async fn run_operation(
     connector: &Arc<Connector>,
     operation: &Operation,
 ) -> Result<Response<Body>, Problem> {
-    let OperationCall { gateway, caller, call_headers, body, arrived, deadline, trace } = call;
+    let OperationCall { gateway, caller, call_headers, body, arrived, deadline, trace, recording } = call;
     let _in_flight = InFlight::new(&operation.metrics.in_flight);
     let user_identifier = call_headers.user_identifier.as_deref();
     let pipeline_call = pipeline::Call {
@@ -151,6 +159,7 @@ async fn run_operation(
         deadline: *deadline,
         background: None,
         trace: trace.clone(),
+        recording: recording.clone(),
     };
     let submitted = pipeline::submit(gateway.services(), &pipeline_call).await;
     let explain = |error: pipeline::Error| {
@@ -170,8 +179,7 @@ async fn run_operation(
         Submitted::Answered(answer) => answer,
         // Boxed, because most calls do not need this future.
         Submitted::Deferred(deferred) => {
-            let trace = trace.name();
-            return Box::pin(accept_job(gateway, caller, connector, operation, deferred, body, trace)).await;
+            return Box::pin(accept_job(call, connector, operation, deferred)).await;
         }
     };
     operation.metrics.succeeded.inc();
@@ -185,14 +193,12 @@ async fn run_operation(
 
 /// Adds a job for a call whose body is valid and whose account was found.
 async fn accept_job(
-    gateway: &Gateway,
-    caller: &AuthorizedCaller,
+    call: &OperationCall,
     connector: &Connector,
     operation: &Operation,
     deferred: Deferred,
-    body: &[u8],
-    trace: Option<String>,
 ) -> Result<Response<Body>, Problem> {
+    let OperationCall { gateway, caller, body, trace, recording, .. } = call;
     let Deferred { user_identifier, callback_urls } = deferred;
     let callback_urls =
         gateway.webhooks.accept_urls(caller.tenant(), &callback_urls).await.map_err(callback_problem)?;
@@ -205,9 +211,10 @@ async fn accept_job(
         key_id: caller.key_id().cloned(),
         body,
         callback_urls,
-        trace,
+        trace: trace.name(),
     };
     let job_id = gateway.jobs.add(new).await.map_err(job_problem)?;
+    recording.is_job(&job_id);
     operation.metrics.succeeded.inc();
     let href = format!("/jobs/{job_id}");
     Ok(private_answer(&json!(JobAcceptedRecord { job_id, status: JobStatus::Pending.name(), href })))

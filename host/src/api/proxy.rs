@@ -20,6 +20,7 @@ use super::headers::CallHeaders;
 use super::route::HttpCall;
 use super::{connectors, idempotency};
 use crate::body::Body;
+use crate::calls::Recording;
 use crate::gateway::Gateway;
 use crate::media_type::essence;
 use crate::pipeline::proxy::{self, ProxyCall};
@@ -46,8 +47,9 @@ const PREFIX: &str = "x-proxy-header-";
 
 /// Sends the request to the service, and answers with the response of the service.
 pub(super) async fn send_request(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let HttpCall { gateway, head, body, arguments, arrived, trace, .. } = call;
+    let HttpCall { gateway, head, body, arguments, arrived, trace, recording, .. } = call;
     let connector = connectors::live_connector(gateway, arguments.connector)?;
+    recording.runs(&connector);
     let effect = effect_of(&head.method);
     caller.require_proxy(connector.name(), effect)?;
     trace.calls(connector.name(), proxy::PROXY);
@@ -72,6 +74,7 @@ pub(super) async fn send_request(call: HttpCall<'_>, caller: AuthorizedCaller) -
         effect,
         deadline,
         trace: trace.clone(),
+        recording: recording.clone(),
     };
     if key.is_none() && !takes_forms {
         let pause = gateway.config.caller_timeout;
@@ -84,6 +87,7 @@ pub(super) async fn send_request(call: HttpCall<'_>, caller: AuthorizedCaller) -
     let content_type = content_type_of(&head.headers)?;
     let sent = if takes_forms { form(&content_type, &whole)? } else { typed(content_type, whole.clone()) };
     let Some(key) = key.map(str::to_owned) else { return proxied.send(Limited::of(sent)).await };
+    proxied.recording.has_key();
     let (gateway, caller) = (Arc::clone(gateway), proxied.caller.clone());
     let user_identifier = proxied.user_identifier.clone().unwrap_or_default();
     let (method, path) = (proxied.method.clone(), head.uri.to_string());
@@ -105,6 +109,7 @@ struct Proxied {
     effect: Effect,
     deadline: Instant,
     trace: Trace,
+    recording: Recording,
 }
 
 impl Proxied {
@@ -121,6 +126,7 @@ impl Proxied {
             effect: self.effect,
             deadline: self.deadline,
             trace: self.trace.clone(),
+            recording: self.recording.clone(),
         };
         let Limited { body, is_too_large } = body;
         let request = CallerRequest { method: method.clone(), path: path.clone(), headers: headers.clone(), body };

@@ -12,6 +12,7 @@ use super::authorize::AuthorizedCaller;
 use super::body::RequestBody;
 use crate::auth::Scope;
 use crate::body::Body;
+use crate::calls::Recording;
 use crate::gateway::Gateway;
 use crate::problem::Problem;
 use crate::telemetry::Trace;
@@ -94,6 +95,8 @@ pub(super) struct PathArguments<'a> {
     pub(super) secret_id: &'a str,
     pub(super) key_id: &'a str,
     pub(super) webhook_id: &'a str,
+    /// As it is in the path: percent-encoded.
+    pub(super) request_id: &'a str,
     pub(super) upstream: &'a str,
     pub(super) oauth_client: &'a str,
     /// As it is in the path: percent-encoded.
@@ -113,6 +116,8 @@ pub(super) struct HttpCall<'a> {
     pub(super) arrived: Instant,
     /// The span of the call.
     pub(super) trace: &'a Trace,
+    /// The notes for the record of the call.
+    pub(super) recording: &'a Recording,
     /// The table of routes, for the API's description.
     pub(super) routes: &'static [&'static [Route]],
 }
@@ -166,6 +171,7 @@ impl<'a> PathArguments<'a> {
             "{secret_id}" => Some(&mut self.secret_id),
             "{key_id}" => Some(&mut self.key_id),
             "{webhook_id}" => Some(&mut self.webhook_id),
+            "{request_id}" => Some(&mut self.request_id),
             "{upstream}" => Some(&mut self.upstream),
             // The handler takes it from the path as it was sent.
             "{path}" => None,

@@ -15,6 +15,7 @@ use super::authorize::{AuthorizedCaller, authorize};
 use super::body::RequestBody;
 use super::compression::{self, Encoding};
 use super::cors;
+use super::recorded::OpenCall;
 use super::route::{Family, Handler, HttpCall, Listener, PathArguments, Route};
 use super::routes::{self, ROUTES};
 use crate::auth::Scope;
@@ -57,11 +58,15 @@ pub(super) async fn answer_request(
     let found = routes::find_route(&path).filter(|(route, _)| route.is_served_by(listener, has_admin_listener));
     let span = request_span(&request_id, found);
     let trace = trace_of_request(gateway, found, &request_id, &head);
+    let mut open = match operation_names(found) {
+        Some(names) => OpenCall::begin(&gateway.calls, &request_id, names, arrived),
+        None => OpenCall::unrecorded(arrived),
+    };
     let answering = async {
         let result = match preflight(&head, found).filter(|_| origin.is_some()) {
             Some(response) => Ok(response),
             None => {
-                let context = RequestContext { request_id: &request_id, arrived, trace: &trace };
+                let context = RequestContext { request_id: &request_id, arrived, trace: &trace, open: &open };
                 call_handler(gateway, listener, head, &mut body, found, context).await
             }
         };
@@ -70,13 +75,15 @@ pub(super) async fn answer_request(
             Ok(response) => {
                 log_answer(&method, &response, None, arrived);
                 trace.answered(response.status(), None);
+                open.end(&response, None);
                 response
             }
             Err(problem) => {
-                let (name, detail) = (problem.name(), problem.detail().to_owned());
+                let (name, owner, detail) = (problem.name(), problem.owned_by(), problem.detail().to_owned());
                 let response = problem.into_response(&request_id);
                 log_answer(&method, &response, Some((name, detail)), arrived);
                 trace.answered(response.status(), Some(name));
+                open.end(&response, Some((name, owner)));
                 response
             }
         };
@@ -134,13 +141,22 @@ fn shown(name: &str) -> &str {
     name.char_indices().nth(MAX_SHOWN_CHARACTERS).map_or(name, |(end, _)| &name[..end])
 }
 
+/// The connector and the operation that a request calls, if it calls one.
+fn operation_names(found: MatchedRoute<'_>) -> Option<(&str, &str)> {
+    let (route, PathArguments { connector, operation, .. }) = found?;
+    match route.family {
+        Family::Operations => Some((shown(connector), shown(operation))),
+        Family::Proxy => Some((shown(connector), PROXY)),
+        _ => None,
+    }
+}
+
 /// The span of a request. Each log line below it carries its fields. The tenant is recorded once
 /// the caller is known.
 fn request_span(request_id: &str, found: MatchedRoute<'_>) -> Span {
     let (connector, operation) = match found {
-        Some((route, PathArguments { connector, operation, .. })) => match route.family {
-            Family::Operations => (Some(shown(connector)), Some(shown(operation))),
-            Family::Proxy => (Some(shown(connector)), Some(PROXY)),
+        Some((route, PathArguments { connector, .. })) => match route.family {
+            Family::Operations | Family::Proxy => operation_names(found).unzip(),
             Family::Integrations => (Some(shown(connector)).filter(|name| !name.is_empty()), Some("integrations")),
             Family::Admin => (Some(shown(connector)).filter(|name| !name.is_empty()), None),
             Family::Jobs | Family::Webhooks | Family::Connectors | Family::System => (None, None),
@@ -168,6 +184,7 @@ struct RequestContext<'a> {
     request_id: &'a str,
     arrived: Instant,
     trace: &'a Trace,
+    open: &'a OpenCall<'a>,
 }
 
 /// Finds the endpoint, authorizes the caller, and calls the endpoint's handler.
@@ -179,7 +196,8 @@ async fn call_handler(
     found: MatchedRoute<'_>,
     context: RequestContext<'_>,
 ) -> Result<Response<Body>, Problem> {
-    let RequestContext { request_id, arrived, trace } = context;
+    let RequestContext { request_id, arrived, trace, open } = context;
+    let recording = &open.recording;
     if head.version == Version::HTTP_11 && !has_one_host(&head.headers) {
         return Err(problem::BAD_REQUEST
             .with_detail("HTTP/1.1 requires exactly one header Host (RFC 9112, section 3.2); send it."));
@@ -203,14 +221,15 @@ async fn call_handler(
     }
     let (scope, handler) = match endpoint.handler {
         Handler::Public(handler) => {
-            let call = HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES };
+            let call = HttpCall { gateway, head, body, arguments, arrived, trace, recording, routes: ROUTES };
             return Box::pin(acting(Acting::anonymous(request_id), handler(call))).await;
         }
         Handler::Operator(handler) => {
             if listener == Listener::Callers {
                 trace.around("auth", authorize(gateway, &head.headers, Some(Scope::Admin))).await?;
             }
-            return handler(HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES }).await;
+            return handler(HttpCall { gateway, head, body, arguments, arrived, trace, recording, routes: ROUTES })
+                .await;
         }
         Handler::Known(handler) => (None, handler),
         Handler::Scoped(scope, handler) => (Some(scope), handler),
@@ -218,8 +237,10 @@ async fn call_handler(
     let caller = trace.around("auth", authorize(gateway, &head.headers, scope)).await?;
     Span::current().record("tenant", caller.tenant());
     trace.is_of(caller.tenant());
+    open.is_of(&caller);
     let by = (!matches!(route.family, Family::Operations | Family::Proxy)).then(|| actor(&caller, request_id));
-    let handling = handler(HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES }, caller);
+    let handling =
+        handler(HttpCall { gateway, head, body, arguments, arrived, trace, recording, routes: ROUTES }, caller);
     match by {
         Some(by) => Box::pin(acting(by, handling)).await,
         // A call of an operation changes nothing that the audit has.

@@ -31,7 +31,7 @@ pub use self::error::{ConfigError, Location, Problem};
 pub use self::load::environment;
 #[cfg(test)]
 pub use self::settings::Callbacks;
-pub use self::settings::{Config, Jobs, LogFormat, OauthClient, Telemetry};
+pub use self::settings::{Calls, Config, Jobs, KeptCalls, LogFormat, OauthClient, Telemetry};
 pub use self::trust::{Publisher, Trust, key_id};
 
 #[cfg(test)]

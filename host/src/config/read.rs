@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::connector::{Connector, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
 use super::error::{ConfigError, Problem};
 use super::section::{Report, Section};
-use super::settings::{Callbacks, Config, Jobs, OauthClient, Telemetry};
+use super::settings::{Callbacks, Calls, Config, Jobs, OauthClient, Telemetry};
 use super::source::Source;
 use super::{jwt_issuer, trust, value};
 use sandbox::{CompileLimits, Pool};
@@ -99,6 +99,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         config.audit_keep = Duration::from_secs(keep_days * 86_400);
     });
     root.section("callbacks", |section| read_callbacks(section, &mut config.callbacks));
+    root.section("calls", |section| read_calls(section, &mut config.calls));
     root.section("telemetry", |section| read_telemetry(section, &mut config.telemetry));
     root.each("connectors", |identifier, connectors| {
         if let Err(broken) = contract_rules::name::identifier(identifier) {
@@ -154,6 +155,12 @@ fn read_callbacks(section: &mut Section<'_>, callbacks: &mut Callbacks) {
         let problem = "begins with http://; use https, or set `callbacks.allow_private_network`";
         section.problem("events_url", problem.to_owned());
     }
+}
+
+fn read_calls(section: &mut Section<'_>, calls: &mut Calls) {
+    section.value("keep", &mut calls.keep, value::kept_calls);
+    section.value("keep_h", &mut calls.keep_for, value::hours);
+    section.value("max", &mut calls.max, value::integer(1..=10_000_000));
 }
 
 fn read_telemetry(section: &mut Section<'_>, telemetry: &mut Telemetry) {

@@ -92,6 +92,8 @@ pub struct Config {
     pub audit_keep: Duration,
     /// Webhooks.
     pub callbacks: Callbacks,
+    /// Records of calls.
+    pub calls: Calls,
     /// Spans and metrics for a collector.
     pub telemetry: Telemetry,
     /// Settings of connectors, by identifier. See [`Config::connector`].
@@ -163,6 +165,34 @@ impl Default for Callbacks {
     }
 }
 
+/// Records of calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calls {
+    /// The calls that are recorded.
+    pub keep: KeptCalls,
+    /// Time for which a record is kept.
+    pub keep_for: Duration,
+    /// Maximum number of records. The oldest ones make room for new ones.
+    pub max: u32,
+}
+
+/// The calls that are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptCalls {
+    /// Calls that were refused or that failed.
+    Failed,
+    /// Every call.
+    All,
+    /// No call.
+    None,
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        Self { keep: KeptCalls::Failed, keep_for: Duration::from_secs(24 * 3600), max: 100_000 }
+    }
+}
+
 /// Spans and metrics for an OpenTelemetry collector.
 #[derive(Clone, Debug)]
 pub struct Telemetry {
@@ -224,6 +254,7 @@ impl Default for Config {
             trust: Trust::default(),
             audit_keep: Duration::from_secs(90 * 86_400),
             callbacks: Callbacks::default(),
+            calls: Calls::default(),
             telemetry: Telemetry::default(),
             connectors: BTreeMap::new(),
         }

@@ -13,7 +13,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::{Origin, Url};
 
 use super::section::{Expected, Given};
-use super::settings::LogFormat;
+use super::settings::{KeptCalls, LogFormat};
 use contract::ClientAuthentication;
 
 /// Longest quote of a wrong value.
@@ -116,6 +116,15 @@ pub(super) fn log_format(given: &Given<'_>) -> Result<LogFormat, Expected> {
         Some("text") => Ok(LogFormat::Text),
         Some("json") => Ok(LogFormat::Json),
         _ => Err(found("\"auto\", \"text\" or \"json\"", given)),
+    }
+}
+
+pub(super) fn kept_calls(given: &Given<'_>) -> Result<KeptCalls, Expected> {
+    match given.string() {
+        Some("failed") => Ok(KeptCalls::Failed),
+        Some("all") => Ok(KeptCalls::All),
+        Some("none") => Ok(KeptCalls::None),
+        _ => Err(found("\"failed\", \"all\" or \"none\"", given)),
     }
 }
 

@@ -8,6 +8,7 @@ use super::record::JobRecord;
 use super::{Failure, JobError, Jobs, Parts};
 use crate::clock;
 use crate::metrics::OutcomeLabels;
+use contract::Owner;
 use store::{Ended, Job, JobStatus, JobValue, NewDelivery};
 
 /// The end of a job as its caller sees it.
@@ -16,20 +17,27 @@ pub(super) struct Explained {
     name: &'static str,
     /// The result, or the problem document.
     content: Result<Box<RawValue>, Box<RawValue>>,
+    /// The status of the answer that a waiting caller would have got.
+    pub(super) status: u16,
+    /// The name of the problem and its owner, if there is no result.
+    pub(super) problem: Option<(&'static str, Owner)>,
 }
 
 impl Jobs {
     /// Makes the problem document of a job that has no result.
     pub(super) fn explain(&self, job: &Job, outcome: Result<Box<RawValue>, Failure>) -> Explained {
         let failure = match outcome {
-            Ok(result) => return Explained { name: "succeeded", content: Ok(result) },
+            Ok(result) => {
+                return Explained { name: "succeeded", content: Ok(result), status: 200, problem: None };
+            }
             Err(failure) => failure,
         };
         let name = if matches!(failure, Failure::Cancelled { .. }) { "cancelled" } else { "failed" };
-        let problem = failure_problem(failure, &job.connector).document(&job.id);
+        let problem = failure_problem(failure, &job.connector);
+        let (status, owned) = (problem.code(), (problem.name(), problem.owned_by()));
         // A document of JSON values can always be written.
-        let problem = serde_json::value::to_raw_value(&problem).unwrap_or_default();
-        Explained { name, content: Err(problem) }
+        let document = serde_json::value::to_raw_value(&problem.document(&job.id)).unwrap_or_default();
+        Explained { name, content: Err(document), status, problem: Some(owned) }
     }
 
     /// Ends a job, for the worker or caller that knows its fence. Returns `false` if the job was

@@ -47,6 +47,7 @@ pub use self::queue::NewJob;
 pub use self::record::{AnyJobRecord, JobRecord};
 pub use self::run::MAX_REQUESTS;
 
+use crate::calls::CallLog;
 use crate::config;
 use crate::integrations::Integrations;
 use crate::metrics::Metrics;
@@ -64,6 +65,9 @@ const LEASE: Duration = Duration::from_secs(30);
 
 /// The parts of the gateway that jobs use.
 pub struct Parts {
+    /// The name of the gateway.
+    pub gateway: Arc<str>,
+    pub calls: CallLog,
     pub config: config::Jobs,
     pub store: Store,
     pub vault: Vault,

@@ -50,6 +50,8 @@ pub struct AnyJobRecord<'a> {
     subject: Option<&'a str>,
     /// The account that it runs on; null if the connector needs none.
     user_identifier: Option<&'a str>,
+    /// The name of the gateway that took it last; null if none has.
+    gateway: Option<&'a str>,
 }
 
 /// The state of a job.
@@ -116,6 +118,7 @@ impl<'a> AnyJobRecord<'a> {
             tenant: &row.tenant,
             subject: Some(&*row.subject).filter(|subject| !subject.is_empty()),
             user_identifier: row.user_identifier.as_deref(),
+            gateway: row.gateway.as_deref(),
         }
     }
 }

@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use super::end::Explained;
 use super::record::ProgressRecord;
 use super::{Failure, JobError, Jobs, Parts};
 use crate::auth::check_key;
+use crate::calls::{EndedCall, Recording};
 use crate::clock;
 use crate::integrations::{AccessError, IntegrationError};
 use crate::logging::REQUEST_SPAN;
@@ -60,13 +63,15 @@ impl Jobs {
         );
         async {
             let began = Instant::now();
+            let recording = self.parts.calls.begin();
+            recording.is_job(&job.id);
             let (progress, reports) = watch::channel(None);
             let ended = tokio::select! {
                 biased;
                 // The process that cancelled or took up the job ends it.
                 () = abandon.cancelled() => return tracing::info!("the job was given up"),
                 () = self.cut_off.cancelled() => self.interrupted(&job),
-                ended = self.execute(&job, progress) => ended,
+                ended = self.execute(&job, progress, &recording) => ended,
                 never = self.report(&job, reports) => match never {},
             };
             let ms = began.elapsed().as_millis() as u64;
@@ -77,7 +82,14 @@ impl Jobs {
                     tracing::debug!(backoff_ms = backoff.as_millis() as u64, "the job waits again")
                 }
             }
-            self.write_end(&job, ended).await;
+            let explained = match ended {
+                Run::PutBack(backoff) => Err(backoff),
+                Run::Ended(outcome) => Ok(self.explain(&job, outcome)),
+            };
+            if let Ok(explained) = &explained {
+                self.record_run(&job, &recording, began, explained);
+            }
+            self.write_end(&job, explained).await;
         }
         .instrument(span)
         .await;
@@ -91,18 +103,33 @@ impl Jobs {
         Run::PutBack(Duration::ZERO)
     }
 
-    /// Writes the end of a run. Repeats it until the store has taken it, or the job was taken up or
-    /// ended since: what this gateway knows of the job is lost only if the gateway ends.
-    async fn write_end(&self, job: &Job, ended: Run) {
-        let (backoff, explained) = match ended {
-            Run::PutBack(backoff) => (backoff, None),
-            Run::Ended(outcome) => (Duration::ZERO, Some(self.explain(job, outcome))),
+    /// Writes the record of a run that has ended.
+    fn record_run(&self, job: &Job, recording: &Recording, began: Instant, explained: &Explained) {
+        let call = EndedCall {
+            request_id: &job.id,
+            tenant: &job.tenant,
+            subject: &job.subject,
+            key_id: job.key_id.as_ref().map(|id| id.0.as_str()),
+            connector: &job.connector,
+            operation: &job.operation,
+            began,
+            status: Some(explained.status),
+            problem: explained.problem,
+            is_replayed: false,
         };
+        self.parts.calls.end(recording, &call);
+    }
+
+    /// Writes the end of a run, or puts the job back into the queue for this time. Repeats it until the store has taken it, or the job was taken up or
+    /// ended since: what this gateway knows of the job is lost only if the gateway ends.
+    async fn write_end(&self, job: &Job, explained: Result<Explained, Duration>) {
         let mut is_failing = false;
         loop {
             let written = match &explained {
-                Some(explained) => self.end(job, explained).await,
-                None => self.parts.store.put_back_job(&job.id, job.fence, backoff).await.map_err(JobError::from),
+                Ok(explained) => self.end(job, explained).await,
+                Err(backoff) => {
+                    self.parts.store.put_back_job(&job.id, job.fence, *backoff).await.map_err(JobError::from)
+                }
             };
             match written {
                 Ok(_) => return,
@@ -117,9 +144,9 @@ impl Jobs {
     }
 
     /// Runs the operation.
-    async fn execute(&self, job: &Job, progress: ProgressSender) -> Run {
+    async fn execute(&self, job: &Job, progress: ProgressSender, recording: &Recording) -> Run {
         let deadline = Instant::now() + self.parts.config.timeout;
-        let result = self.call(job, progress, deadline).await;
+        let result = self.call(job, progress, deadline, recording).await;
         if let Err(failure) = &result
             && let Some(backoff) = self.backoff(job, failure)
         {
@@ -164,7 +191,13 @@ impl Jobs {
         (clock::now().duration_since(job.created_at).unwrap_or_default() < timeout).then_some(backoff)
     }
 
-    async fn call(&self, job: &Job, progress: ProgressSender, deadline: Instant) -> Result<Box<RawValue>, Failure> {
+    async fn call(
+        &self,
+        job: &Job,
+        progress: ProgressSender,
+        deadline: Instant,
+        recording: &Recording,
+    ) -> Result<Box<RawValue>, Failure> {
         let Parts { config, store, registry, telemetry, .. } = &self.parts;
         let body = self.value(&job.id, JobValue::Input).await?;
         let body = body.ok_or_else(|| JobError::Value("the input is missing".to_owned()))?;
@@ -174,6 +207,9 @@ impl Jobs {
         }
         let gone = || Failure::Gone { operation: job.operation.clone() };
         let connector = registry.get(&job.connector).ok_or_else(gone)?;
+        let body = Bytes::from(body);
+        recording.runs(&connector);
+        recording.takes(&body);
         let operation = connector.operation(&job.operation).ok_or_else(gone)?;
         if let Some(id) = &job.key_id {
             let key = store.key(id).await.map_err(JobError::from)?;
@@ -190,12 +226,13 @@ impl Jobs {
                 subject: &job.subject,
                 user_identifier: job.user_identifier.as_deref(),
             },
-            body: body.as_bytes(),
+            body: &body,
             accept: None,
             range: None,
             deadline,
             background: Some(Background { cpu: config.cpu, requests: MAX_REQUESTS, progress }),
             trace: trace.clone(),
+            recording: recording.clone(),
         };
         trace.calls(&job.connector, &job.operation);
         trace.is_of(&job.tenant);

@@ -65,7 +65,7 @@ impl Jobs {
             *counts.entry(running.tenant.clone()).or_default() += 1;
         }
         let full = counts.into_iter().filter(|(_, count)| *count >= share).map(|(tenant, _)| tenant).collect();
-        self.parts.store.take_job(LEASE, full).await
+        self.parts.store.take_job(&self.parts.gateway, LEASE, full).await
     }
 
     /// Notes that a job runs here, until the worker is dropped.

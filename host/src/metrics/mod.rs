@@ -113,6 +113,8 @@ pub struct Metrics {
     pub jobs_running: Gauge,
     /// Jobs of all tenants that wait for a worker of any gateway.
     pub jobs_pending: Gauge,
+    /// Records of calls that were dropped.
+    pub dropped_call_records: Counter,
     /// Live connectors.
     pub connectors: Gauge,
     /// Open connections of callers.
@@ -146,6 +148,8 @@ impl Default for Metrics {
             jobs: add.metric("jobs", "Background jobs that ended, by outcome"),
             jobs_running: add.metric("jobs_running", "Background jobs that run in this gateway"),
             jobs_pending: add.metric("jobs_pending", "Background jobs that wait, in all gateways of the database"),
+            dropped_call_records: add
+                .metric("dropped_call_records", "Records of calls that could not be written in time"),
             connectors: add.metric("connectors", "Connectors that are live"),
             connections: add.metric("connections", "Open connections of callers"),
             computations_running: add

@@ -21,6 +21,7 @@ use super::stages::Stages;
 use super::unmatched::{UNMATCHED, unmatched_header};
 use super::{Error, run_computation};
 use crate::body::{Body, complete, streamed};
+use crate::calls::Recording;
 use crate::media_type::{essence, is_json};
 use crate::registry::{Operation, Permit};
 use crate::telemetry::Trace;
@@ -72,6 +73,8 @@ pub struct Form<'a> {
     pub operation: &'a Operation,
     /// The span of the call.
     pub trace: &'a Trace,
+    /// The notes for the record of the call.
+    pub recording: &'a Recording,
 }
 
 impl Answer {
@@ -233,7 +236,7 @@ async fn of_json(document: Bytes, form: &Form<'_>, permit: Permit) -> Result<Ans
 
 /// Filters and projects a JSON document.
 async fn shape(document: &[u8], form: &Form<'_>) -> Result<Shaped, Error> {
-    let mut stages = Stages::begin(form.trace, &form.operation.metrics.shape);
+    let mut stages = Stages::begin(form.trace, form.recording, &form.operation.metrics.shape);
     let apply = || form.shape.apply_while(document, || Instant::now() < form.deadline);
     let shaped = run_computation(document.len(), form.deadline, apply).await?.map_err(|error| match error {
         ShapeError::OutOfTime => Error::OutOfTime,

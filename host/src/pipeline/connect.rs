@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Call, Error, RunAs, Services, run};
+use crate::calls::Recording;
 use crate::integrations::{AccountSecret, AuthorizationResult, IntegrationError, Key, Named};
 use crate::registry::Connector;
 use crate::telemetry::Trace;
@@ -163,6 +164,7 @@ async fn ask(
         deadline: arrived + connector.timeout(),
         background: None,
         trace: Trace::default(),
+        recording: Recording::default(),
     };
     let answer = run(services, &call).await?;
     let body = Limited::new(answer.body, MAX_ANSWER_BYTES).collect().await;

@@ -37,6 +37,7 @@ pub use self::error::{Error, Explanation, UpstreamError};
 use self::account::{Account, ChosenAccount};
 use self::answer::Form;
 use self::stages::Stages;
+use crate::calls::Recording;
 use crate::integrations::Integrations;
 use crate::metrics::{Metrics, OutcomeLabels};
 use crate::registry::{Connector, Operation, Permit, Registry};
@@ -113,6 +114,8 @@ pub struct Call<'a> {
     pub background: Option<Background>,
     /// The span that the stages of the call are in.
     pub trace: Trace,
+    /// The notes for the record of the call.
+    pub recording: Recording,
 }
 
 /// The differences of a call that runs in the background.
@@ -158,7 +161,7 @@ pub struct Deferred {
 /// # Errors
 /// See [`enum@Error`].
 pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted, Error> {
-    let mut stages = Stages::begin(&call.trace, &call.operation.metrics.validate);
+    let mut stages = Stages::begin(&call.trace, &call.recording, &call.operation.metrics.validate);
     let (input, chosen) = accept(services, call, &mut stages).await?;
     if let Some(background) = input.background {
         let user_identifier = chosen.user_identifier().map(str::to_owned);
@@ -173,7 +176,7 @@ pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted
 /// # Errors
 /// See [`enum@Error`].
 pub async fn run(services: Services<'_>, call: &Call<'_>) -> Result<Answer, Error> {
-    let mut stages = Stages::begin(&call.trace, &call.operation.metrics.validate);
+    let mut stages = Stages::begin(&call.trace, &call.recording, &call.operation.metrics.validate);
     let (input, chosen) = accept(services, call, &mut stages).await?;
     complete(services, call, input, chosen, &mut stages).await
 }
@@ -228,12 +231,9 @@ async fn complete<'s>(
     let account = chosen.prepare_credential(services, connector, call.deadline).await?;
     stages.end(true);
 
-    let mut outbound = Outbound::new(
-        services.egress.clone(),
-        Arc::clone(connector.upstreams()),
-        call.deadline,
-        account.credentials.clone(),
-    );
+    let upstreams = Arc::clone(connector.upstreams());
+    let outbound = Outbound::new(services.egress.clone(), upstreams, call.deadline, account.credentials.clone());
+    let mut outbound = recorded(outbound, &call.recording);
     if operation.manifest.background {
         outbound = outbound.waiting_for_rate_limits();
     }
@@ -243,6 +243,16 @@ async fn complete<'s>(
         rate::add_headers(&mut answer.headers, &left);
     }
     Ok(answer)
+}
+
+/// Lets the record of the call have the requests that the call sends.
+fn recorded(outbound: Outbound, recording: &Recording) -> Outbound {
+    if !recording.is_on() {
+        return outbound;
+    }
+    let outbound = outbound.keeping_attempts();
+    recording.sends(outbound.record());
+    outbound
 }
 
 /// Invokes the connector and answers with its outcome.
@@ -268,6 +278,7 @@ async fn invoke_and_answer<'s>(
         memory: services.egress.memory(),
         operation,
         trace: &call.trace,
+        recording: &call.recording,
     };
     match outcome {
         Ok(Outcome::Forward(request)) => {

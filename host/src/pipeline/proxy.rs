@@ -13,8 +13,9 @@ use tokio::time::Instant;
 
 use super::refusal::upstream_error;
 use super::stages::Stages;
-use super::{Answer, Error, RunAs, Services, account, rate};
+use super::{Answer, Error, RunAs, Services, account, rate, recorded};
 use crate::body::streamed;
+use crate::calls::Recording;
 use crate::metrics::OperationMetrics;
 use crate::registry::{Connector, Permit};
 use crate::telemetry::Trace;
@@ -58,6 +59,8 @@ pub struct ProxyCall<'a> {
     pub deadline: Instant,
     /// The span that the stages of the call are in.
     pub trace: Trace,
+    /// The notes for the record of the call.
+    pub recording: Recording,
 }
 
 /// Sends the request, and returns the response as it is, whatever its status.
@@ -66,16 +69,17 @@ pub struct ProxyCall<'a> {
 /// See [`enum@Error`]. If the upstream refuses the user's credential with 401, also after a
 /// refresh, the error says who must act.
 pub async fn send(services: Services<'_>, call: &ProxyCall<'_>, request: CallerRequest) -> Result<Answer, Error> {
-    let ProxyCall { connector, run_as, deadline, trace, .. } = call;
+    let ProxyCall { connector, run_as, deadline, trace, recording, .. } = call;
     let metrics = services.metrics.operation(connector.name(), PROXY);
-    let mut stages = Stages::begin(trace, &metrics.account);
+    let mut stages = Stages::begin(trace, recording, &metrics.account);
     let chosen = account::choose_account(services, connector, run_as, *deadline).await?;
     stages.next(&metrics.admit);
     let (permit, left) = admit(connector, run_as.tenant())?;
     stages.next(&metrics.credential);
     let account = chosen.prepare_credential(services, connector, *deadline).await?;
     let upstreams = Arc::clone(connector.upstreams());
-    let mut outbound = Outbound::new(services.egress.clone(), upstreams, *deadline, account.credentials.clone());
+    let outbound = Outbound::new(services.egress.clone(), upstreams, *deadline, account.credentials.clone());
+    let mut outbound = recorded(outbound, recording);
     let answer = forward(call, request, &mut outbound, permit, &mut stages, &metrics).await;
     let answer = answer.map_err(|error| account.explain_refusal(services, error));
     let mut answer = answer.map_err(|error| error.after(&outbound, call.effect))?;

@@ -1,7 +1,8 @@
-//! The stages of a call, for the metrics and for the call's trace.
+//! The stages of a call, for the metrics, for the call's trace and for its record.
 
 use std::time::Instant;
 
+use crate::calls::Recording;
 use crate::metrics::Stage;
 use crate::telemetry::Trace;
 
@@ -12,6 +13,7 @@ use crate::telemetry::Trace;
 /// once for both.
 pub(super) struct Stages<'a> {
     trace: &'a Trace,
+    recording: &'a Recording,
     /// The end of the last stage.
     ended: Instant,
     /// The stage that runs, and its span.
@@ -20,8 +22,8 @@ pub(super) struct Stages<'a> {
 
 impl<'a> Stages<'a> {
     /// The first stage begins.
-    pub(super) fn begin(trace: &'a Trace, stage: &'a Stage) -> Self {
-        let mut stages = Self { trace, ended: Instant::now(), current: None };
+    pub(super) fn begin(trace: &'a Trace, recording: &'a Recording, stage: &'a Stage) -> Self {
+        let mut stages = Self { trace, recording, ended: Instant::now(), current: None };
         stages.next(stage);
         stages
     }
@@ -37,7 +39,9 @@ impl<'a> Stages<'a> {
     pub(super) fn end(&mut self, is_success: bool) {
         if let Some((stage, span)) = self.current.take() {
             let now = Instant::now();
-            stage.seconds.observe((now - self.ended).as_secs_f64());
+            let time = now - self.ended;
+            stage.seconds.observe(time.as_secs_f64());
+            self.recording.stage(stage.name, time);
             span.end(is_success);
             self.ended = now;
         }
@@ -45,10 +49,11 @@ impl<'a> Stages<'a> {
 }
 
 /// A stage that an error or the deadline ends is no observation of the metrics. Its span has
-/// failed.
+/// failed, and the record of the call shows how long it took.
 impl Drop for Stages<'_> {
     fn drop(&mut self) {
-        if let Some((_, span)) = &self.current {
+        if let Some((stage, span)) = &self.current {
+            self.recording.stage(stage.name, self.ended.elapsed());
             span.end(false);
         }
     }
@@ -63,8 +68,8 @@ mod tests {
     fn a_stage_begins_when_the_one_before_has_ended() {
         let metrics = Metrics::default();
         let operation = metrics.operation("demo", "run");
-        let trace = Trace::default();
-        let mut stages = Stages::begin(&trace, &operation.validate);
+        let (trace, recording) = (Trace::default(), Recording::default());
+        let mut stages = Stages::begin(&trace, &recording, &operation.validate);
         let began = stages.ended;
         stages.end(true);
         let ended = stages.ended;

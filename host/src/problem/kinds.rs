@@ -99,6 +99,8 @@ kinds! {
     UNKNOWN_WEBHOOK_SECRET = ("unknown-webhook-secret", NOT_FOUND, "There is no such webhook secret", Caller, false, Gateway);
     /// The tenant has no OAuth client of its own for this connector or provider.
     UNKNOWN_OAUTH_CLIENT = ("unknown-oauth-client", NOT_FOUND, "The tenant has no such OAuth client", Caller, false, Gateway);
+    /// There is no record of a call with this id.
+    UNKNOWN_CALL = ("unknown-call", NOT_FOUND, "There is no record of the call", Caller, false, Gateway);
     /// There is no webhook of this id.
     UNKNOWN_WEBHOOK = ("unknown-webhook", NOT_FOUND, "There is no such webhook", Caller, false, Gateway);
     /// The body of a webhook is no longer kept.

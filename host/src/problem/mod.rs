@@ -82,6 +82,11 @@ impl Problem {
         Self { owner, ..self }
     }
 
+    /// The one who can solve the problem.
+    pub fn owned_by(&self) -> Owner {
+        self.owner
+    }
+
     /// Sets if repeating the call is safe and may succeed, other than the kind does.
     pub fn retryable(self, retryable: bool) -> Self {
         Self { retryable, ..self }
@@ -161,6 +166,11 @@ impl Problem {
     /// The kind's name.
     pub fn name(&self) -> &'static str {
         self.kind.name
+    }
+
+    /// The status of the answer.
+    pub fn code(&self) -> u16 {
+        self.status.as_u16()
     }
 
     /// The sentence that says what happened and what to do.

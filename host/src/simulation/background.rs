@@ -19,6 +19,7 @@ use tokio::time::{sleep, timeout_at};
 use super::provider::{lost, respond};
 use super::world::{NoFaults, Process, Way, World};
 use super::{SHARED, config, gateways};
+use crate::calls::CallLog;
 use crate::clock::SimulatedClock;
 use crate::clock::random::Random;
 use crate::integrations::Integrations;
@@ -132,7 +133,20 @@ impl Site {
         let telemetry = Telemetry::default();
         let store = store.clone();
         let config = config.jobs.clone();
-        Some(Jobs::new(Parts { config, store, vault, egress, registry, integrations, webhooks, metrics, telemetry }))
+        let (gateway, calls) = (Arc::from("simulated"), CallLog::default());
+        Some(Jobs::new(Parts {
+            gateway,
+            calls,
+            config,
+            store,
+            vault,
+            egress,
+            registry,
+            integrations,
+            webhooks,
+            metrics,
+            telemetry,
+        }))
     }
 
     /// The upstream runs a job. `job` is its id.

@@ -39,6 +39,7 @@
 //! - [`storage`]: the key-value storage that connectors use
 //! - [`webhooks`]: the secrets that webhooks are signed with, and their deliveries
 //! - [`audit`]: every change by a person, a key or a file
+//! - [`calls`]: records of calls
 //!
 //! Secrets:
 //! - [`vault`]: seals secrets before they are stored, and rotates the keys
@@ -63,6 +64,7 @@
 
 mod audit;
 mod authorizations;
+mod calls;
 mod caps;
 mod changes;
 mod conditions;
@@ -111,6 +113,7 @@ pub use self::audit::{
     AUDIT_ACTIONS, Acting, AuditAction, AuditEntry, AuditFilter, AuditPlace, acting, inherit as inherit_acting,
 };
 pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
+pub use self::calls::{CallFilter, CallPlace, RecordedCall};
 pub use self::changes::{Change, NewChange, Swap};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;

@@ -2,6 +2,7 @@
 //! file one subject.
 
 mod audit;
+mod calls;
 mod import;
 mod integrations;
 mod jobs;

@@ -1,5 +1,5 @@
-//! The commands `integrations …`, `jobs …`, `webhooks …`, `tenants …`, `gateways …` and `audit`,
-//! and their options.
+//! The commands `integrations …`, `jobs …`, `webhooks …`, `calls …`, `tenants …`, `gateways …` and
+//! `audit`, and their options.
 
 use std::path::PathBuf;
 
@@ -153,6 +153,47 @@ pub enum WebhooksCommand {
     List(ListWebhooksArguments),
     /// Send a webhook now, under the same id
     Resend(OneArguments),
+}
+
+/// The commands `calls …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum CallsCommand {
+    /// List records of calls of all tenants, the newest first. Without other settings, only calls
+    /// that failed have one
+    List(ListCallsArguments),
+    /// Show the record of one call
+    Show(OneArguments),
+}
+
+/// The options of `calls list`.
+#[derive(Clone, Debug, Args)]
+pub struct ListCallsArguments {
+    /// Only calls with this status, such as 502
+    #[arg(long)]
+    pub status: Option<String>,
+    /// Only calls that ended with this problem, such as upstream-failed
+    #[arg(long)]
+    pub problem: Option<String>,
+    /// Only calls whose problem this one can solve
+    #[arg(long, value_parser = ["caller", "user", "operator", "connector", "provider"])]
+    pub owner: Option<String>,
+    /// Only calls of this tenant
+    #[arg(long)]
+    pub tenant: Option<String>,
+    /// Only calls of this connector
+    #[arg(long)]
+    pub connector: Option<String>,
+    /// Only calls of operations with this path
+    #[arg(long)]
+    pub operation: Option<String>,
+    /// Only calls from this time on, such as 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub since: Option<String>,
+    /// Only calls before this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub until: Option<String>,
+    #[command(flatten)]
+    pub page: PageArguments,
 }
 
 /// The options of `webhooks list`.

@@ -1,5 +1,5 @@
-//! The commands `integrations …`, `jobs …`, `webhooks …`, `tenants …`, `gateways …` and `audit`.
-//! They read and change a running gateway by its admin routes (`--url`). `audit` also reads the
+//! The commands `integrations …`, `jobs …`, `webhooks …`, `calls …`, `tenants …`, `gateways …` and
+//! `audit`. They read and change a running gateway by its admin routes (`--url`). `audit` also reads the
 //! database of the configuration.
 //!
 //! - here: the commands
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use store::AuditFilter;
 
 pub(crate) use self::arguments::{
-    AuditArguments, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand,
+    AuditArguments, CallsCommand, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand,
 };
 pub(crate) use self::tenants::tenants;
 
@@ -172,6 +172,63 @@ pub(crate) async fn webhooks(command: &WebhooksCommand) -> Result<(), OperatorEr
             print_record(&record, *list)
         }
     }
+}
+
+/// Runs a command `calls …`.
+///
+/// # Errors
+/// See [`OperatorError`].
+pub(crate) async fn calls(command: &CallsCommand) -> Result<(), OperatorError> {
+    match command {
+        CallsCommand::List(arguments) => {
+            let filters = [
+                ("status", arguments.status.as_deref()),
+                ("problem", arguments.problem.as_deref()),
+                ("owner", arguments.owner.as_deref()),
+                ("tenant", arguments.tenant.as_deref()),
+                ("connector", arguments.connector.as_deref()),
+                ("operation", arguments.operation.as_deref()),
+                ("since", arguments.since.as_deref()),
+                ("until", arguments.until.as_deref()),
+            ];
+            let columns = [
+                ("AT", "at"),
+                ("REQUEST", "request_id"),
+                ("TENANT", "tenant"),
+                ("SUBJECT", "subject"),
+                ("CONNECTOR", "connector"),
+                ("OPERATION", "operation"),
+                ("STATUS", "status"),
+                ("PROBLEM", "problem"),
+                ("OWNER", "owner"),
+            ];
+            list(&arguments.page, "calls", &filters, columns).await
+        }
+        CallsCommand::Show(OneArguments { id, list, gateway }) => {
+            let mut record = running(gateway)?.get(&["admin", "calls", id], &[]).await?;
+            if !list.json {
+                record["stages"] = described_stages(&record["stages"]).into();
+                record["upstream"] = described_requests(&record["upstream"]).into();
+            }
+            print_record(&record, *list)
+        }
+    }
+}
+
+/// The stages of a call in one line.
+fn described_stages(stages: &Value) -> String {
+    let stages = stages.as_object().into_iter().flatten();
+    stages.map(|(name, ms)| format!("{name} {ms} ms")).collect::<Vec<_>>().join(", ")
+}
+
+/// The requests of a call to upstreams in one line.
+fn described_requests(requests: &Value) -> String {
+    let described = requests.as_array().into_iter().flatten().map(|request| {
+        let [method, host, path] = ["method", "host", "path"].map(|member| cell(&request[member]));
+        let status = if request["status"].is_null() { "no response".to_owned() } else { cell(&request["status"]) };
+        format!("{method} {host}{path}: {status} after {} ms", request["ms"])
+    });
+    described.collect::<Vec<_>>().join(", ")
 }
 
 /// Runs the command `audit`.

@@ -1,12 +1,15 @@
 //! The life of one request, top to bottom.
 
+use std::time::Duration;
+
 use hyper::body::{Body, Incoming};
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, RANGE, USER_AGENT};
 use hyper::{Method, StatusCode};
 use secrecy::SecretString;
-use tokio::time::{sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::address::{ForbiddenAddress, NotResolved};
+use super::call_record::{CallRecord, SentAttempt};
 use super::cause::{find_cause, root_cause};
 use super::client::Egress;
 use super::credential::Credential;
@@ -85,6 +88,8 @@ impl Egress {
         permit: &mut Option<Permit>,
     ) -> Result<hyper::Response<Incoming>, EgressError> {
         let mut retries = 0;
+        // The end of the last attempt, or the arrival at the queue of the upstream.
+        let mut paused_at = None;
         loop {
             if let Some(pacer) = &upstream.pacer
                 && hop.at_upstream
@@ -92,21 +97,20 @@ impl Egress {
                 // The permit of the previous attempt is freed first: with a concurrency of 1 it is
                 // the only one.
                 drop(permit.take());
+                paused_at.get_or_insert_with(Instant::now);
                 *permit = Some(pacer.enter(request.deadline).await?);
             }
             let (outgoing, end) = traced(self.compose(upstream, request, hop)?, upstream, request, hop, retries);
             let write = request.record.as_ref().filter(|_| !retry::is_safe(&hop.method));
             write.inspect(|record| record.write_begins());
-            let mut watch = upstream.observer.as_ref().map(|observer| Watch::start(observer, retries));
+            let mut watch = Watch::start(upstream, request, hop, outgoing.uri().path(), retries, paused_at);
             let result =
                 self.pool(upstream.allow_private).send(&hop.location, outgoing, request.on_new_connection).await;
-            if let (Some(watch), Ok(response)) = (&mut watch, &result) {
-                watch.status = Some(response.status().as_u16());
+            watch.status = result.as_ref().ok().map(|response| response.status().as_u16());
+            if let Some(end) = end {
+                end(watch.status);
             }
             drop(watch);
-            if let Some(end) = end {
-                end(result.as_ref().ok().map(|response| response.status().as_u16()));
-            }
             let is_refused = match &result {
                 Ok(response) => refuses(response.status()),
                 Err(error) => was_not_sent(error),
@@ -130,6 +134,7 @@ impl Egress {
             drop(result);
             drop(permit.take());
             retries += 1;
+            paused_at = Some(Instant::now());
             sleep(delay).await;
         }
     }
@@ -179,22 +184,51 @@ fn traced(
     (outgoing, Some(attempt.end))
 }
 
-/// Reports an attempt to the observer when it ends, also when the call is cancelled.
+/// Reports an attempt to the observer and to the record of the call when it ends, also when the
+/// call is cancelled.
 struct Watch<'a> {
-    observer: &'a Observer,
+    observer: Option<&'a Observer>,
+    /// The record, if it keeps attempts, and the attempt as it began.
+    record: Option<(&'a CallRecord, Instant, SentAttempt)>,
     retry: u32,
     status: Option<u16>,
 }
 
 impl<'a> Watch<'a> {
-    fn start(observer: &'a Observer, retry: u32) -> Self {
-        Self { observer, retry, status: None }
+    fn start(
+        upstream: &'a Upstream,
+        request: &'a Request,
+        hop: &Hop,
+        path: &str,
+        retry: u32,
+        paused_at: Option<Instant>,
+    ) -> Self {
+        let record = request.record.as_deref().filter(|record| record.keeps_attempts()).map(|record| {
+            let began = Instant::now();
+            let attempt = SentAttempt {
+                method: hop.method.clone(),
+                host: hop.location.host().to_owned(),
+                path: path.to_owned(),
+                base: hop.location.base(),
+                status: None,
+                attempt: retry + 1,
+                took: Duration::ZERO,
+                paused: paused_at.map_or(Duration::ZERO, |paused_at| began - paused_at),
+            };
+            (record, began, attempt)
+        });
+        Self { observer: upstream.observer.as_ref(), record, retry, status: None }
     }
 }
 
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
-        (self.observer)(Attempt { retry: self.retry, status: self.status });
+        if let Some(observer) = self.observer {
+            observer(Attempt { retry: self.retry, status: self.status });
+        }
+        if let Some((record, began, attempt)) = self.record.take() {
+            record.attempt_ended(SentAttempt { status: self.status, took: began.elapsed(), ..attempt });
+        }
     }
 }
 

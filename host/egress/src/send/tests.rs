@@ -333,3 +333,32 @@ async fn a_place_in_the_queue_is_held_until_the_body_is_read_or_dropped() {
     drop(third);
     fetch(&egress, &upstream, &get("/")).await.unwrap();
 }
+
+#[tokio::test]
+async fn the_record_of_a_call_keeps_each_attempt_without_its_query() {
+    let stub = Stub::start(|_, number| if number == 0 { answer(503, &[], "") } else { ok("") }).await;
+    let record = Arc::new(CallRecord::keeping_attempts());
+    let request = Request { record: Some(Arc::clone(&record)), ..get("/a/7?token=secret") };
+    fetch(&egress(), &upstream(&format!("{}/base", stub.url()), &[]), &request).await.unwrap();
+    let attempts = record.attempts();
+    let seen: Vec<_> = attempts.iter().map(|attempt| (attempt.status, attempt.attempt, attempt.path())).collect();
+    assert_eq!(seen, [(Some(503), 1, ("/base", "/a/7")), (Some(200), 2, ("/base", "/a/7"))]);
+    assert!(attempts[0].paused.is_zero() && attempts[1].paused >= Duration::from_millis(50), "{attempts:?}");
+    assert!(!format!("{record:?}").contains("secret"), "{record:?}");
+}
+
+#[tokio::test]
+async fn the_record_of_a_call_keeps_an_attempt_that_its_deadline_ends_and_at_most_64() {
+    // The kernel accepts the connection, and nobody answers.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = format!("http://{}", listener.local_addr().unwrap());
+    let record = Arc::new(CallRecord::keeping_attempts());
+    let deadline = Instant::now() + Duration::from_millis(50);
+    let request = Request { record: Some(Arc::clone(&record)), deadline, ..get("/slow") };
+    assert!(egress().send(&upstream(&silent, &[]), &request).await.is_err());
+    assert!(record.attempts().iter().all(|attempt| attempt.status.is_none()) && !record.attempts().is_empty());
+    for _ in 0..100 {
+        record.attempt_ended(record.attempts()[0].clone());
+    }
+    assert_eq!(record.attempts().len(), 64);
+}

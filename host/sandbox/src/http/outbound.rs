@@ -148,6 +148,13 @@ impl Outbound {
         self
     }
 
+    /// The record keeps the attempts of all requests.
+    #[must_use]
+    pub fn keeping_attempts(mut self) -> Self {
+        self.record = Arc::new(CallRecord::keeping_attempts());
+        self
+    }
+
     /// Adds all further requests to a trace.
     pub fn trace(&mut self, trace: Option<Arc<dyn Tracing>>) {
         self.trace = trace;
@@ -164,7 +171,7 @@ impl Outbound {
     }
 
     /// The record of what happened to the requests so far.
-    pub fn record(&self) -> &CallRecord {
+    pub fn record(&self) -> &Arc<CallRecord> {
         &self.record
     }
 

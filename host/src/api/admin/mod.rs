@@ -1,6 +1,7 @@
 //! The operator's routes.
 //!
 //! - [`audit`]: every change by a person, a key or a file
+//! - [`calls`]: records of calls
 //! - [`fleet`]: the gateways, and the connectors that each of them serves
 //! - [`import`]: accounts of other systems
 //! - [`integrations`]: accounts of all tenants
@@ -14,6 +15,7 @@
 //! history, are here.
 
 mod audit;
+mod calls;
 mod fleet;
 mod import;
 mod integrations;
@@ -33,6 +35,7 @@ use serde_json::json;
 use tracing::Instrument;
 
 pub(super) use self::audit::list_audit;
+pub(super) use self::calls::{get_call, list_calls};
 pub(super) use self::fleet::{list_gateways, list_service_connectors};
 pub(super) use self::import::import_integrations;
 pub(super) use self::integrations::{get_integration, list_integrations, remove_integration, renew_integration};

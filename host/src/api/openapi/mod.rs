@@ -215,6 +215,7 @@ fn path_parameter(segment: &str) -> Option<Value> {
         "tenant" => "The tenant.",
         "oauth_client" => "The connector, or the provider of a connector that came with the gateway.",
         "webhook_id" => "The webhook's id.",
+        "request_id" => "The `X-Request-Id` of the answer, or the id of a job.",
         "job_id" => "The job's id.",
         "key_id" => "The id of an API key; GET /admin/keys lists them.",
         "integration_id" => "The id of an integration; GET /admin/integrations lists them.",

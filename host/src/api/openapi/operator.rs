@@ -157,6 +157,35 @@ pub(in crate::api) fn describe_webhooks() -> Value {
     )
 }
 
+/// Members of GET /admin/calls.
+pub(in crate::api) fn describe_calls() -> Value {
+    let text = || json!({"type": "string"});
+    let time = || json!({"type": "string", "format": "date-time"});
+    list(
+        "Records of calls. `calls.keep` says which calls have one: those that failed, unless the operator changes it.",
+        "CallPage",
+        vec![
+            filter(
+                "status",
+                json!({"type": "integer", "minimum": 100, "maximum": 599}),
+                "Only calls with this status.",
+            ),
+            filter("problem", text(), "Only calls that ended with this problem: the last part of its `type`."),
+            filter("owner", reference("ProblemOwner"), "Only calls whose problem this one can solve."),
+            filter("tenant", text(), "Only calls of this tenant."),
+            filter("connector", text(), "Only calls of this connector."),
+            filter("operation", text(), "Only calls of operations with this path."),
+            filter("since", time(), "Only calls from this time on."),
+            filter("until", time(), "Only calls before this time."),
+        ],
+    )
+}
+
+/// Members of GET /admin/calls/{request_id}.
+pub(in crate::api) fn describe_call() -> Value {
+    describe_answer("The record.", reference("Call"))
+}
+
 /// Members of POST /admin/webhooks/{webhook_id}/resend.
 pub(in crate::api) fn describe_resent_webhook() -> Value {
     let mut members = describe_answer("The webhook is sent now, under the same id.", reference("AnyWebhook"));

@@ -42,6 +42,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<AnyIntegrationPageRecord<'_>>(&mut answers);
     add::<AnyJobPageRecord>(&mut answers);
     add::<AnyWebhookPageRecord>(&mut answers);
+    add::<CallPageRecord>(&mut answers);
     add::<ImportLineRecord>(&mut answers);
     add::<TenantPageRecord>(&mut answers);
     add::<OauthClientsRecord>(&mut answers);

@@ -1,5 +1,6 @@
 //! The JSON that the gateway's own routes read and write.
 //!
+//! - [`calls`]: records of calls
 //! - [`connectors`]: connectors, their versions, grants and history
 //! - [`gateways`]: the gateways of the service, and what they serve
 //! - [`integrations`]: bodies and answers about integrations
@@ -15,6 +16,7 @@
 //! integration, of a job and of an event are next to the code that makes them, in
 //! `crate::integrations`, `crate::jobs` and `crate::webhooks`.
 
+mod calls;
 pub mod connectors;
 pub mod gateways;
 mod integrations;
@@ -25,6 +27,7 @@ mod system;
 mod tenants;
 mod webhooks;
 
+pub use self::calls::*;
 pub use self::connectors::*;
 pub use self::gateways::*;
 pub use self::integrations::*;

@@ -44,7 +44,7 @@ struct ProblemType(String);
 /// Who can fix it.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case")]
-enum ProblemOwner {
+pub(super) enum ProblemOwner {
     Caller,
     User,
     Operator,

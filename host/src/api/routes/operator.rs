@@ -208,6 +208,34 @@ pub(super) static ROUTES: &[Route] = &[
         }],
     },
     Route {
+        path: "/admin/calls",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_calls(call))),
+            description: Some(Description {
+                id: "calls.list",
+                summary: "Records of calls, the newest first.",
+                members: operator::describe_calls,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/calls/{request_id}",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_call(call))),
+            description: Some(Description {
+                id: "calls.get",
+                summary: "The record of one call.",
+                members: operator::describe_call,
+            }),
+        }],
+    },
+    Route {
         path: "/admin/tenants",
         family: Family::Admin,
         methods: &[Endpoint {

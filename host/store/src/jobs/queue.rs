@@ -17,12 +17,17 @@ use crate::value::values;
 use crate::{Sealed, Store, StoreError};
 
 impl Store {
-    /// Takes the next pending job for the time `life`, or returns `None` if there is none. Tenants
+    /// Lets a gateway take the next pending job for the time `life`, or returns `None` if there is none. Tenants
     /// take turns, and each tenant's oldest job is first. Tenants in `except` are skipped.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn take_job(&self, life: Duration, except: Vec<String>) -> Result<Option<Job>, StoreError> {
+    pub async fn take_job(
+        &self,
+        gateway: &str,
+        life: Duration,
+        except: Vec<String>,
+    ) -> Result<Option<Job>, StoreError> {
         // An idle gateway polls often, and must not hold the write lock.
         let waiting: Vec<String> = self
             .read(|connection| {
@@ -38,6 +43,7 @@ impl Store {
         if tenants.is_empty() {
             return Ok(None);
         }
+        let gateway = gateway.to_owned();
         // After a power loss a job that changes data must not look as if it had never begun.
         self.write(Durability::PowerLoss, move |connection| {
             let oldest = format!(
@@ -54,10 +60,10 @@ impl Store {
                 return connection.optional(
                     &format!(
                         "UPDATE jobs SET status = 'running', leased_until = now_ms() + $1, fence = fence + 1,
-                             attempts = attempts + 1, started_at = COALESCE(started_at, now_ms())
+                             attempts = attempts + 1, started_at = COALESCE(started_at, now_ms()), gateway = $3
                          WHERE id = $2 RETURNING {COLUMNS}"
                     ),
-                    values![millis(life), &id],
+                    values![millis(life), &id, &gateway],
                 );
             }
             Ok(None)

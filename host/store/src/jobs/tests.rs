@@ -50,7 +50,7 @@ async fn add(store: &Store, job: NewJob) -> String {
 }
 
 async fn take(store: &Store, life: Duration) -> Job {
-    store.take_job(life, vec![]).await.unwrap().unwrap()
+    store.take_job("one", life, vec![]).await.unwrap().unwrap()
 }
 
 async fn status(store: &Store, tenant: &str, id: &str) -> JobStatus {
@@ -85,7 +85,7 @@ async fn a_job_comes_back_as_it_was_added(site: Site) {
     let taken = take(store, LONG).await;
     assert_eq!((&taken.id, taken.status, taken.attempts, taken.fence), (&id, JobStatus::Running, 1, 1));
     assert!(taken.started_at >= Some(taken.created_at));
-    assert_eq!(store.take_job(LONG, vec![]).await.unwrap(), None);
+    assert_eq!(store.take_job("one", LONG, vec![]).await.unwrap(), None);
     assert!(store.end_job(&id, taken.fence, ended(true, LONG)).await.unwrap());
     let job = store.job("acme", "ann", &id).await.unwrap().unwrap();
     assert_eq!((job.status, job.finished_at), (JobStatus::Succeeded, Some(ended(true, LONG).finished_at)));
@@ -142,7 +142,7 @@ async fn tenants_take_turns(site: Site) {
     assert_eq!(order, [&small[0], &large[1], &small[1], &large[2], &large[3], &large[4]].map(String::clone));
 
     add(store, new("large")).await;
-    assert_eq!(store.take_job(LONG, vec!["large".into()]).await.unwrap(), None);
+    assert_eq!(store.take_job("one", LONG, vec!["large".into()]).await.unwrap(), None);
 }
 
 async fn many_takers_at_once_take_each_job_once(site: Site) {
@@ -158,7 +158,7 @@ async fn many_takers_at_once_take_each_job_once(site: Site) {
                 let mut taken = Vec::new();
                 // A taker that finds every job locked gets nothing, although jobs are left.
                 for _ in 0..30 {
-                    taken.extend(store.take_job(LONG, vec![]).await.unwrap());
+                    taken.extend(store.take_job("one", LONG, vec![]).await.unwrap());
                 }
                 taken
             })
@@ -179,7 +179,7 @@ async fn a_job_that_was_put_back_is_not_taken_before_its_pause_has_passed(site: 
     assert!(!store.put_back_job(&id, job.fence + 1, Duration::ZERO).await.unwrap());
     assert!(store.put_back_job(&id, job.fence, LONG).await.unwrap());
     assert_eq!(status(store, "acme", &id).await, JobStatus::Pending);
-    assert_eq!(store.take_job(LONG, vec![]).await.unwrap(), None);
+    assert_eq!(store.take_job("one", LONG, vec![]).await.unwrap(), None);
     site.execute("UPDATE jobs SET due_at = 0").await;
     let again = take(store, LONG).await;
     assert_eq!((again.attempts, again.fence, again.started_at), (1, 2, job.started_at));
@@ -207,7 +207,7 @@ async fn a_lease_that_has_ended_lets_reads_be_taken_again_and_changes_be_found(s
         assert_eq!(take(store, Duration::ZERO).await.id, read);
         take_lost(store).await;
     }
-    assert_eq!(store.take_job(LONG, vec![]).await.unwrap(), None, "it was cut off too often");
+    assert_eq!(store.take_job("one", LONG, vec![]).await.unwrap(), None, "it was cut off too often");
     assert_eq!(take_lost(store).await.1.len(), 2);
 }
 
@@ -237,7 +237,7 @@ async fn a_worker_whose_job_was_taken_up_writes_nothing(site: Site) {
     let renew = async |fence, life| store.renew_jobs(vec![(id.clone(), fence)], life).await.unwrap();
     assert_eq!(renew(late.fence, Duration::ZERO).await, [id.as_str()]);
     take_lost(store).await;
-    let next = store.take_job(LONG, vec![]).await.unwrap().unwrap();
+    let next = store.take_job("one", LONG, vec![]).await.unwrap().unwrap();
     assert_eq!(renew(late.fence, LONG).await, [""; 0]);
     assert_eq!(renew(next.fence, LONG).await, [id.as_str()]);
     store.save_job_progress(&id, late.fence, sealed("dk_1")).await.unwrap();
@@ -283,7 +283,7 @@ async fn a_tenant_has_a_limited_number_of_pending_jobs(site: Site) {
     let over = store.add_job(new("acme"), 2).await.unwrap_err();
     assert!(matches!(over, StoreError::TooManyJobs { limit: 2 }), "{over}");
     store.add_job(new("other"), 2).await.unwrap();
-    store.take_job(LONG, vec!["other".into()]).await.unwrap().unwrap();
+    store.take_job("one", LONG, vec!["other".into()]).await.unwrap().unwrap();
     store.add_job(new("acme"), 2).await.unwrap();
     assert_eq!(store.count_pending_jobs().await.unwrap(), 3);
 }

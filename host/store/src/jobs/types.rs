@@ -159,6 +159,8 @@ pub struct Job {
     pub attempts: u64,
     /// Grows each time the job is taken or ends. A write with an old fence has no effect.
     pub fence: i64,
+    /// The name of the gateway that took the job last. `None` if none has.
+    pub gateway: Option<String>,
     /// Time at which the caller requested the job.
     pub created_at: SystemTime,
     /// Time at which a worker first took the job.
@@ -171,7 +173,7 @@ pub struct Job {
 
 /// The columns of a [`Job`], in the order in which they are read.
 pub(super) const COLUMNS: &str = "id, tenant, subject, connector, operation, user_identifier, changes_data, key_id, status, attempts, \
-     fence, created_at, started_at, finished_at, expires_at";
+     fence, gateway, created_at, started_at, finished_at, expires_at";
 
 impl FromRow for Job {
     fn from_row(row: &mut Row) -> Result<Self, StoreError> {
@@ -187,6 +189,7 @@ impl FromRow for Job {
             status: row.read()?,
             attempts: row.read()?,
             fence: row.read()?,
+            gateway: row.read()?,
             created_at: row.read()?,
             started_at: row.read()?,
             finished_at: row.read()?,

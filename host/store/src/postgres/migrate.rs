@@ -36,6 +36,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0014_operator_lists.sql"),
     include_str!("../migrations/postgres/0015_webhook_lists.sql"),
     include_str!("../migrations/postgres/0016_oauth_clients.sql"),
+    include_str!("../migrations/postgres/0017_calls.sql"),
 ];
 
 /// The version of the tables of the previous release. It works with the tables of this release.

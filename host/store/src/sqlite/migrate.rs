@@ -29,6 +29,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0014_operator_lists.sql"),
     include_str!("../migrations/sqlite/0015_webhook_lists.sql"),
     include_str!("../migrations/sqlite/0016_oauth_clients.sql"),
+    include_str!("../migrations/sqlite/0017_calls.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

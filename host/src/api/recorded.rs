@@ -1,0 +1,88 @@
+//! The record of a request that calls an operation, from its arrival to its answer.
+
+use std::sync::OnceLock;
+
+use hyper::Response;
+use tokio::time::Instant;
+
+use super::authorize::AuthorizedCaller;
+use super::idempotency::is_replayed;
+use crate::body::Body;
+use crate::calls::{CallLog, EndedCall, Recording};
+use contract::Owner;
+
+/// A request whose record is written when it ends. If the caller does not wait for the answer, the
+/// request is dropped, and its record has no status.
+pub(super) struct OpenCall<'a> {
+    pub(super) recording: Recording,
+    /// `None` once the record is written.
+    log: Option<&'a CallLog>,
+    request_id: &'a str,
+    connector: &'a str,
+    operation: &'a str,
+    arrived: Instant,
+    /// A request without a valid token has no record.
+    caller: OnceLock<AuthorizedCaller>,
+}
+
+impl<'a> OpenCall<'a> {
+    /// A request for an operation, or around the operations.
+    pub(super) fn begin(
+        log: &'a CallLog,
+        request_id: &'a str,
+        (connector, operation): (&'a str, &'a str),
+        arrived: Instant,
+    ) -> Self {
+        let recording = log.begin();
+        Self { recording, log: Some(log), request_id, connector, operation, arrived, caller: OnceLock::new() }
+    }
+
+    /// A request that has no record.
+    pub(super) fn unrecorded(arrived: Instant) -> Self {
+        Self {
+            recording: Recording::default(),
+            log: None,
+            request_id: "",
+            connector: "",
+            operation: "",
+            arrived,
+            caller: OnceLock::new(),
+        }
+    }
+
+    /// The caller is known.
+    pub(super) fn is_of(&self, caller: &AuthorizedCaller) {
+        if self.recording.is_on() {
+            // A request has one caller.
+            let _ = self.caller.set(caller.clone());
+        }
+    }
+
+    /// The request is answered.
+    pub(super) fn end(&mut self, response: &Response<Body>, problem: Option<(&'static str, Owner)>) {
+        self.write(Some(response.status().as_u16()), problem, is_replayed(response));
+    }
+
+    fn write(&mut self, status: Option<u16>, problem: Option<(&'static str, Owner)>, is_replayed: bool) {
+        let (Some(log), Some(caller)) = (self.log.take(), self.caller.get()) else { return };
+        let call = EndedCall {
+            request_id: self.request_id,
+            tenant: caller.tenant(),
+            subject: caller.subject(),
+            key_id: caller.key_id().map(|id| id.0.as_str()),
+            connector: self.connector,
+            operation: self.operation,
+            began: self.arrived,
+            status,
+            problem,
+            is_replayed,
+        };
+        log.end(&self.recording, &call);
+    }
+}
+
+impl Drop for OpenCall<'_> {
+    fn drop(&mut self) {
+        self.write(None, None, false);
+    }
+}

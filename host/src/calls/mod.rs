@@ -1,0 +1,160 @@
+//! Records of calls, for people who look for the reason of a failure: the caller, the connector and
+//! its version, the stages, and the requests to upstreams.
+//!
+//! A record has no body, no query, no header and no secret. It is written off the path of the call:
+//! a call only puts it into a queue, and what does not fit is counted and dropped.
+//!
+//! - here: the log of a gateway
+//! - [`recording`]: the notes on one call while it runs
+//! - [`path`]: the paths of requests without the values in them
+//! - [`record`]: the parts of a record that are stored as JSON
+//! - [`writer`]: writes records in batches
+
+mod path;
+mod record;
+mod recording;
+mod writer;
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use prometheus_client::metrics::counter::Counter;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+pub use self::record::{CallIdempotency, UpstreamCallRecord};
+pub use self::recording::Recording;
+pub use self::writer::Writer;
+
+use self::record::upstream_json;
+use self::recording::Notes;
+use crate::config::{self, KeptCalls};
+use crate::metrics::Metrics;
+use contract::Owner;
+use store::{RecordedCall, Store};
+
+/// Records that wait to be written. Further ones are dropped.
+const QUEUE: usize = 8192;
+
+/// The log of a gateway. Clones are the same log.
+#[derive(Clone, Default)]
+pub struct CallLog(Option<Arc<Log>>);
+
+#[derive(Clone)]
+struct Log {
+    keeps_all: bool,
+    gateway: String,
+    queue: mpsc::Sender<RecordedCall>,
+    dropped: Counter,
+    stop: CancellationToken,
+}
+
+/// A call that has ended.
+pub struct EndedCall<'a> {
+    /// The id of the request, or of the job.
+    pub request_id: &'a str,
+    pub tenant: &'a str,
+    /// The user. Empty if the caller speaks for its tenant.
+    pub subject: &'a str,
+    /// `None` if the caller sent a JWT.
+    pub key_id: Option<&'a str>,
+    /// The connector, as the caller named it.
+    pub connector: &'a str,
+    /// The operation, as the caller named it.
+    pub operation: &'a str,
+    /// Arrival of the call.
+    pub began: Instant,
+    /// The status of the answer. `None` if the caller did not wait for it.
+    pub status: Option<u16>,
+    /// The name of the problem and its owner, if the answer is one.
+    pub problem: Option<(&'static str, Owner)>,
+    /// `true` if the answer was kept from the first call with its idempotency key.
+    pub is_replayed: bool,
+}
+
+impl EndedCall<'_> {
+    fn has_failed(&self) -> bool {
+        self.status.is_none_or(|status| status >= 400)
+    }
+}
+
+impl CallLog {
+    /// A log of the gateway with this name, and the task that writes it. There is no task if the
+    /// operator keeps no records.
+    pub fn new(settings: &config::Calls, gateway: &str, store: &Store, metrics: &Metrics) -> (Self, Option<Writer>) {
+        let keeps_all = match settings.keep {
+            KeptCalls::None => return (Self::default(), None),
+            KeptCalls::Failed => false,
+            KeptCalls::All => true,
+        };
+        let (queue, records) = mpsc::channel(QUEUE);
+        let (dropped, stop) = (metrics.dropped_call_records.clone(), CancellationToken::new());
+        let writer = Writer::new(records, store.clone(), settings.max, dropped.clone(), stop.clone());
+        let log = Log { keeps_all, gateway: gateway.to_owned(), queue, dropped, stop };
+        (Self(Some(Arc::new(log))), Some(writer))
+    }
+
+    /// The same log for the calls of one core, which then change no count of references that other
+    /// cores change.
+    pub fn for_core(&self) -> Self {
+        Self(self.0.as_deref().map(|log| Arc::new(log.clone())))
+    }
+
+    /// The notes on a call that begins.
+    pub fn begin(&self) -> Recording {
+        Recording::new(self.0.is_some())
+    }
+
+    /// Records a call that has ended, if calls of its kind are kept.
+    pub fn end(&self, recording: &Recording, call: &EndedCall<'_>) {
+        let Some(log) = &self.0 else { return };
+        if !log.keeps_all && !call.has_failed() {
+            return;
+        }
+        let record = log.record(recording.take(), call);
+        if log.queue.try_send(record).is_err() {
+            log.dropped.inc();
+        }
+    }
+
+    /// Lets the task that writes end, once the queue is empty.
+    pub fn stop(&self) {
+        if let Some(log) = &self.0 {
+            log.stop.cancel();
+        }
+    }
+}
+
+impl Log {
+    fn record(&self, notes: Notes, call: &EndedCall<'_>) -> RecordedCall {
+        let took = call.began.elapsed();
+        let at = SystemTime::now().checked_sub(took).unwrap_or(SystemTime::UNIX_EPOCH);
+        let attempts = notes.requests.as_deref().map(egress::CallRecord::attempts).unwrap_or_default();
+        let idempotency = notes.has_key.then_some(match call.is_replayed {
+            true => CallIdempotency::Replayed,
+            false => CallIdempotency::First,
+        });
+        RecordedCall {
+            number: 0,
+            request_id: call.request_id.to_owned(),
+            at,
+            gateway: self.gateway.clone(),
+            tenant: call.tenant.to_owned(),
+            subject: call.subject.to_owned(),
+            key_id: call.key_id.map(str::to_owned),
+            connector: call.connector.to_owned(),
+            operation: call.operation.to_owned(),
+            version: notes.connector.as_ref().map(|connector| connector.manifest().version.clone()),
+            status: call.status,
+            problem: call.problem.map(|(name, _)| name.to_owned()),
+            owner: call.problem.map(|(_, owner)| owner.name().to_owned()),
+            duration_us: i64::try_from(took.as_micros()).unwrap_or(i64::MAX),
+            stages: record::stages_json(&notes.stages),
+            upstream: upstream_json(&attempts, notes.body.as_ref().map(Bytes::as_ref).unwrap_or_default()),
+            idempotency: idempotency.map(|used| used.name().to_owned()),
+            job_id: notes.job_id,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The paths of requests to upstreams without the values in them.
+//!
+//! The host sees the path that a connector has made, and not the pattern that it was made from. It
+//! replaces each value of the call's body by the name of its member, and everything else that does
+//! not look like a word of an API by `{…}`.
+
+use std::collections::HashMap;
+
+use percent_encoding::percent_decode_str;
+use serde_json::Value;
+
+/// The values of larger bodies are not looked for. Every part of a path that is no word is then
+/// shown as unknown.
+const MAX_BODY_BYTES: usize = 64 << 10;
+
+/// A longer word is probably a value.
+const MAX_WORD_BYTES: usize = 40;
+
+const UNKNOWN: &str = "{…}";
+
+/// The values of a body, and the names of their members.
+pub(super) struct Values(HashMap<String, String>);
+
+impl Values {
+    /// The values of a body, which may be no JSON.
+    pub(super) fn of_body(body: &[u8]) -> Self {
+        let mut values = HashMap::new();
+        if body.len() <= MAX_BODY_BYTES
+            && let Ok(body) = serde_json::from_slice::<Value>(body)
+        {
+            collect("", &body, &mut values);
+        }
+        Self(values)
+    }
+
+    /// The path of a request. `base` is the beginning that every request to the upstream has.
+    pub(super) fn mask(&self, base: &str, rest: &str) -> String {
+        let segments: Vec<_> = rest.split('/').map(|segment| self.mask_segment(segment)).collect();
+        format!("{base}{}", segments.join("/"))
+    }
+
+    fn mask_segment(&self, segment: &str) -> String {
+        if segment.is_empty() {
+            return String::new();
+        }
+        if let Some(name) = self.name_of(segment) {
+            return format!("{{{name}}}");
+        }
+        // A verb after a value, as in `/documents/ID:batchUpdate`.
+        if let Some((value, verb)) = segment.rsplit_once(':')
+            && is_word(verb)
+        {
+            return format!("{}:{verb}", self.mask_segment(value));
+        }
+        // Arguments of a function, as in `/range(address='A1')`.
+        if let Some((function, _)) = segment.split_once('(')
+            && is_word(function)
+        {
+            return format!("{function}({UNKNOWN})");
+        }
+        if is_word(segment) { segment.to_owned() } else { UNKNOWN.to_owned() }
+    }
+
+    fn name_of(&self, segment: &str) -> Option<&str> {
+        let text = percent_decode_str(segment).decode_utf8().ok()?;
+        self.0.get(text.trim_start_matches('/')).map(String::as_str)
+    }
+}
+
+/// Collects the texts and numbers of a value that is a member with this name.
+fn collect(name: &str, value: &Value, values: &mut HashMap<String, String>) {
+    match value {
+        Value::Object(members) => members.iter().for_each(|(name, value)| collect(name, value, values)),
+        Value::Array(items) => items.iter().for_each(|item| collect(name, item, values)),
+        Value::String(text) => {
+            // A value may be a path of its own, as `ada/notes` is in `/repos/ada/notes`.
+            for part in text.split('/').chain([text.as_str()]).filter(|part| !part.is_empty()) {
+                values.entry(part.to_owned()).or_insert_with(|| name.to_owned());
+            }
+        }
+        Value::Number(number) => {
+            values.entry(number.to_string()).or_insert_with(|| name.to_owned());
+        }
+        Value::Bool(_) | Value::Null => {}
+    }
+}
+
+/// Returns `true` for words such as `messages`, `chat.postMessage`, `$batch`, `by-name` and `v1.0`.
+fn is_word(text: &str) -> bool {
+    let is_version = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_short = (1..=MAX_WORD_BYTES).contains(&text.len());
+    let is_letters = text.bytes().all(|byte| byte.is_ascii_alphabetic() || b"._-$".contains(&byte));
+    is_short && (is_letters || text.strip_prefix('v').is_some_and(|digits| digits.len() <= 4 && is_version(digits)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masked(body: &str, path: &str) -> String {
+        Values::of_body(body.as_bytes()).mask("/base/1", path)
+    }
+
+    #[test]
+    fn a_value_of_the_body_is_replaced_by_the_name_of_its_member() {
+        let body =
+            r#"{"owner": "ada", "repository": "notes", "number": 7, "page": {"id": "x y"}, "ranges": ["A1:B2"]}"#;
+        for (path, expected) in [
+            ("/repos/ada/notes/issues/7", "/base/1/repos/{owner}/{repository}/issues/{number}"),
+            ("/pages/x%20y", "/base/1/pages/{id}"),
+            ("/values/A1%3AB2:append", "/base/1/values/{ranges}:append"),
+            ("/values/A1:B2", "/base/1/values/{ranges}"),
+            ("", "/base/1"),
+            ("/", "/base/1/"),
+        ] {
+            assert_eq!(masked(body, path), expected, "{path}");
+        }
+        let path_as_value = r#"{"path": "/a/b.txt"}"#;
+        assert_eq!(masked(path_as_value, "/root/a/b.txt/raw"), "/base/1/root/{path}/{path}/raw");
+    }
+
+    #[test]
+    fn what_is_no_word_of_an_api_is_not_shown() {
+        for (path, expected) in [
+            ("/v1.0/me/messages/AAMkAGI2T", "/base/1/v1.0/me/messages/{…}"),
+            ("/users/ada@example.org", "/base/1/users/{…}"),
+            ("/chat.postMessage", "/base/1/chat.postMessage"),
+            ("/workbook/range(address='A1:B2')/$value", "/base/1/workbook/range({…})/$value"),
+            ("/documents/1aZ9:batchUpdate", "/base/1/documents/{…}:batchUpdate"),
+            ("/12345", "/base/1/{…}"),
+            ("/abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", "/base/1/{…}"),
+            ("/%C3%BC", "/base/1/{…}"),
+        ] {
+            assert_eq!(masked("not JSON", path), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The parts of a record that are stored as JSON.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::path::Values;
+use egress::SentAttempt;
+
+/// How an idempotency key was used.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CallIdempotency {
+    /// The call ran.
+    First,
+    /// It got the answer of an earlier call.
+    Replayed,
+}
+
+impl CallIdempotency {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Replayed => "replayed",
+        }
+    }
+}
+
+/// An attempt to send a request to an upstream.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "UpstreamCall")]
+pub struct UpstreamCallRecord {
+    method: String,
+    host: String,
+    /// The path without its values: each is replaced by the name of the body's member that has it,
+    /// and others by `{…}`.
+    path: String,
+    /// Null if there was no response.
+    status: Option<u16>,
+    /// 1 for the first attempt of a request, 2 for its first retry, and so on.
+    attempt: u32,
+    /// Time to the head of the response in milliseconds.
+    ms: f64,
+    /// Time before the attempt, in the queue of the upstream or before a retry.
+    paused_ms: f64,
+}
+
+/// The stages of a call as a JSON object.
+pub(super) fn stages_json(stages: &[(&'static str, Duration)]) -> String {
+    let members: serde_json::Map<_, _> =
+        stages.iter().map(|(name, time)| ((*name).to_owned(), millis(*time).into())).collect();
+    serde_json::Value::Object(members).to_string()
+}
+
+/// The requests of a call with this body, as a JSON list.
+pub(super) fn upstream_json(attempts: &[SentAttempt], body: &[u8]) -> String {
+    if attempts.is_empty() {
+        return "[]".to_owned();
+    }
+    let values = Values::of_body(body);
+    let record = |attempt: &SentAttempt| {
+        let (base, rest) = attempt.path();
+        UpstreamCallRecord {
+            method: attempt.method.to_string(),
+            host: attempt.host.clone(),
+            path: values.mask(base, rest),
+            status: attempt.status,
+            attempt: attempt.attempt,
+            ms: millis(attempt.took),
+            paused_ms: millis(attempt.paused),
+        }
+    };
+    serde_json::json!(attempts.iter().map(record).collect::<Vec<_>>()).to_string()
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_micros() as f64 / 1000.0
+}

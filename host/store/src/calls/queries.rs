@@ -1,0 +1,150 @@
+//! Adding, listing and deleting records of calls.
+
+use std::time::Duration;
+
+use super::types::{COLUMN_COUNT, COLUMNS};
+use super::{CallFilter, RecordedCall};
+use crate::conditions::Conditions;
+use crate::connection::{Connection, Durability};
+use crate::time::millis;
+use crate::value::{Value, values};
+use crate::{Store, StoreError};
+
+/// Records that one statement adds. Fewer are added one by one, so that there are two texts of
+/// statements to prepare, and not one for each number.
+const ROWS: usize = 32;
+
+/// Records that one transaction deletes, so that it does not delay other writes.
+const SWEEP_BATCH: u32 = 500;
+
+impl Store {
+    /// Adds records. If there are then more than `max`, the oldest ones are deleted, at most two
+    /// for each record that was added.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn record_calls(&self, calls: Vec<RecordedCall>, max: u32) -> Result<(), StoreError> {
+        self.write(Durability::ProcessKill, move |connection| {
+            let deleted = calls.len() * 2;
+            let mut rows = calls.into_iter().map(parameters).peekable();
+            while rows.peek().is_some() {
+                let chunk: Vec<_> = rows.by_ref().take(ROWS).collect();
+                match chunk.len() {
+                    ROWS => insert(connection, ROWS, &chunk.concat())?,
+                    _ => chunk.iter().try_for_each(|row| insert(connection, 1, row))?,
+                }
+            }
+            connection.execute(
+                "DELETE FROM calls WHERE number IN (SELECT number FROM calls
+                     WHERE number <= (SELECT max(number) FROM calls) - $1 ORDER BY number LIMIT $2)",
+                values![max, i64::try_from(deleted).unwrap_or(i64::MAX)],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Returns a page of records, the newest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn calls(&self, filter: CallFilter) -> Result<Vec<RecordedCall>, StoreError> {
+        self.read(move |connection| {
+            let CallFilter { status, problem, owner, tenant, connector, operation, since, until, before, limit } =
+                filter;
+            let mut conditions = Conditions::with_limit(limit);
+            conditions.equal("status", status.map(u32::from));
+            let equal = [
+                ("problem", problem),
+                ("owner", owner),
+                ("tenant", tenant),
+                ("connector", connector),
+                ("operation", operation),
+            ];
+            for (column, value) in equal {
+                conditions.equal(column, value);
+            }
+            conditions.compare("at >=", since);
+            conditions.compare("at <", until);
+            conditions.after("at, number", before);
+            let (clause, values) = conditions.finish();
+            connection.all(
+                &format!("SELECT number, {COLUMNS} FROM calls {clause} ORDER BY at DESC, number DESC LIMIT $1"),
+                &values,
+            )
+        })
+        .await
+    }
+
+    /// Returns the record of a request or job. Callers choose the ids of requests, so there may be
+    /// several; this is the last one.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn call(&self, request_id: &str) -> Result<Option<RecordedCall>, StoreError> {
+        let request_id = request_id.to_owned();
+        self.read(move |connection| {
+            connection.optional(
+                &format!("SELECT number, {COLUMNS} FROM calls WHERE request_id = $1 ORDER BY number DESC LIMIT 1"),
+                values![&request_id],
+            )
+        })
+        .await
+    }
+
+    /// Deletes the records that are older than `keep`, and returns their number.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn delete_old_calls(&self, keep: Duration) -> Result<u64, StoreError> {
+        let mut deleted = 0;
+        loop {
+            let batch = self
+                .write(Durability::ProcessKill, move |connection| {
+                    connection.execute(
+                        "DELETE FROM calls WHERE number IN
+                             (SELECT number FROM calls WHERE at < now_ms() - $1 ORDER BY at, number LIMIT $2)",
+                        values![millis(keep), SWEEP_BATCH],
+                    )
+                })
+                .await?;
+            deleted += batch;
+            if batch < u64::from(SWEEP_BATCH) {
+                return Ok(deleted);
+            }
+        }
+    }
+}
+
+fn insert(connection: &mut dyn Connection, rows: usize, parameters: &[Value]) -> Result<(), StoreError> {
+    let row = |number: usize| {
+        let names: Vec<_> = (1..=COLUMN_COUNT).map(|column| format!("${}", number * COLUMN_COUNT + column)).collect();
+        format!("({})", names.join(", "))
+    };
+    let rows: Vec<_> = (0..rows).map(row).collect();
+    connection.execute(&format!("INSERT INTO calls ({COLUMNS}) VALUES {}", rows.join(", ")), parameters)?;
+    Ok(())
+}
+
+fn parameters(call: RecordedCall) -> Vec<Value> {
+    let values: [Value; COLUMN_COUNT] = [
+        call.request_id.into(),
+        call.at.into(),
+        call.gateway.into(),
+        call.tenant.into(),
+        call.subject.into(),
+        call.key_id.into(),
+        call.connector.into(),
+        call.operation.into(),
+        call.version.into(),
+        call.status.map(u32::from).into(),
+        call.problem.into(),
+        call.owner.into(),
+        call.duration_us.into(),
+        call.stages.into(),
+        call.upstream.into(),
+        call.idempotency.into(),
+        call.job_id.into(),
+    ];
+    values.into()
+}
