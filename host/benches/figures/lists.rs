@@ -12,7 +12,7 @@ use crate::table::{Figure, Goal, Unit};
 const GOAL: f64 = 0.05;
 
 /// Queries of the lists. Each has a filter that an operator uses.
-const QUERIES: [&str; 8] = [
+const QUERIES: [&str; 16] = [
     "integrations?limit=200",
     "integrations?tenant=t7&limit=200",
     "integrations?user_identifier=user500000",
@@ -21,6 +21,14 @@ const QUERIES: [&str; 8] = [
     "integrations?connector=none",
     "audit?limit=200",
     "audit?tenant=t7&action=key.created&limit=200",
+    "calls?limit=200",
+    "calls?tenant=t7&problem=upstream-failed&limit=200",
+    "calls?owner=operator&limit=200",
+    "calls?connector=mail&operation=send&limit=200",
+    "webhooks?status=failed&limit=200",
+    "webhooks?tenant=t7&limit=200",
+    "jobs?status=failed&limit=200",
+    "tenants?limit=200",
 ];
 
 /// Measures the section.
@@ -67,7 +75,8 @@ fn page_time(client: &Client, query: &str) -> Outcome<f64> {
     times.get(times.len() / 2).copied().ok_or_else(|| "nothing was measured".into())
 }
 
-/// Adds accounts of 100 tenants, a few of them expired or overdue, and entries of the audit.
+/// Adds accounts of 100 tenants, a few of them expired or overdue, and as many entries of the
+/// audit, records of calls, webhooks and jobs.
 fn fill(store: &Store, file: &std::path::Path, rows: u32) -> Outcome<()> {
     let numbers =
         format!("WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {rows})");
@@ -85,13 +94,37 @@ fn fill(store: &Store, file: &std::path::Path, rows: u32) -> Outcome<()> {
              'x' || n, 't' || (n % 100), '', ''
          FROM numbers"
     );
+    let calls = format!(
+        "{numbers} INSERT INTO calls (request_id, at, gateway, tenant, subject, connector, operation, version, status, problem, owner,
+             duration_us, stages, upstream)
+         SELECT 'r' || n, 4000000000000 + n, 'one', 't' || (n % 100), 's' || (n % 1000), 'mail',
+             CASE WHEN n % 10 = 0 THEN 'send' ELSE 'list' END, '1.0.0', CASE WHEN n % 10 = 0 THEN 502 ELSE 422 END,
+             CASE WHEN n % 10 = 0 THEN 'upstream-failed' ELSE 'validation' END,
+             CASE WHEN n % 10 = 0 THEN 'provider' WHEN n % 1000 = 1 THEN 'operator' ELSE 'caller' END, 1000, '{{}}', '[]'
+         FROM numbers"
+    );
+    let webhooks = format!(
+        "{numbers} INSERT INTO webhook_deliveries (webhook_id, tenant, kind, receiver, size, status, attempts, next_attempt_at,
+             created_at, expires_at)
+         SELECT 'msg_' || n, 't' || (n % 100), 'event', 'https://h' || (n % 50) || '.example', 100,
+             CASE WHEN n % 1000 = 0 THEN 'failed' ELSE 'delivered' END, '[]', 0, 1000000000000 + n, 4000000000000
+         FROM numbers"
+    );
+    let jobs = format!(
+        "{numbers} INSERT INTO jobs (id, tenant, subject, connector, operation, changes_data, status, attempts, fence, created_at,
+             finished_at, expires_at, due_at)
+         SELECT 'job_' || (100000000 + n), 't' || (n % 100), '', 'mail', 'collect', n % 2 = 0,
+             CASE WHEN n % 1000 = 0 THEN 'failed' ELSE 'succeeded' END, 1, 2, n, n, 4000000000000, 0
+         FROM numbers"
+    );
+    let statements = [integrations, audit, calls, webhooks, jobs];
     match store {
         Store::Sqlite => {
             let connection = rusqlite::Connection::open(file)?;
-            connection.execute_batch(&format!("PRAGMA busy_timeout = 60000; {integrations}; {audit};"))?;
+            connection.execute_batch(&format!("PRAGMA busy_timeout = 60000; {};", statements.join(";")))?;
         }
         Store::Postgres(database) => {
-            for statement in [&*integrations, &*audit, "ANALYZE"] {
+            for statement in statements.iter().map(String::as_str).chain(["ANALYZE"]) {
                 database.sql(statement);
             }
         }

@@ -9,7 +9,8 @@
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
 //! - [`throughput`], [`stages`], [`variants`], [`connections`], [`growth`], [`invocation`],
-//!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`]: the sections
+//!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`], [`records`]:
+//!   the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
@@ -34,6 +35,7 @@ mod machine;
 mod memory;
 mod nginx;
 mod proxy;
+mod records;
 mod refresh;
 mod role;
 mod settings;
@@ -61,11 +63,12 @@ use crate::table::Figure;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
-const SECTIONS: [(&str, Section); 12] = [
+const SECTIONS: [(&str, Section); 13] = [
     ("throughput", throughput::measure),
     ("stages", stages::measure),
     ("variants", variants::measure),
     ("connections", connections::measure),
+    ("records", records::measure),
     ("growth", growth::measure),
     ("invocation", |_, settings| invocation::measure(settings)),
     ("shaping", |_, settings| shaping::measure(settings)),

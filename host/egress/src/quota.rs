@@ -84,8 +84,8 @@ impl Quotas {
     /// # Errors
     /// No call remains in this quota.
     pub fn check_all(&self) -> Result<Option<Remaining<'_>>, Remaining<'_>> {
-        // Two versions of a connector may share calls and list them in another order. In the order of
-        // their addresses, neither waits for a lock while the other waits for one of its own.
+        // Two versions of a connector may share calls and list them in another order. If both lock in
+        // the order of the addresses, they cannot wait for each other.
         let mut entries: Vec<&Entry> = self.0.iter().collect();
         entries.sort_by_key(|entry| Arc::as_ptr(&entry.calls));
         let mut held: Vec<_> = entries.into_iter().map(|entry| (entry, entry.calls.lock())).collect();

@@ -73,7 +73,7 @@ fn collect(name: &str, value: &Value, values: &mut HashMap<String, String>) {
         Value::Object(members) => members.iter().for_each(|(name, value)| collect(name, value, values)),
         Value::Array(items) => items.iter().for_each(|item| collect(name, item, values)),
         Value::String(text) => {
-            // A value may be a path of its own, as `ada/notes` is in `/repos/ada/notes`.
+            // A value may have several segments, as `ada/notes` has in `/repos/ada/notes`.
             for part in text.split('/').chain([text.as_str()]).filter(|part| !part.is_empty()) {
                 values.entry(part.to_owned()).or_insert_with(|| name.to_owned());
             }

@@ -120,8 +120,9 @@ impl Jobs {
         self.parts.calls.end(recording, &call);
     }
 
-    /// Writes the end of a run, or puts the job back into the queue for this time. Repeats it until the store has taken it, or the job was taken up or
-    /// ended since: what this gateway knows of the job is lost only if the gateway ends.
+    /// Writes the end of a run, or puts the job back into the queue for this time. Repeats it until
+    /// the store has taken it, or the job was taken up or ended since: what this gateway knows of the
+    /// job is lost only if the gateway ends.
     async fn write_end(&self, job: &Job, explained: Result<Explained, Duration>) {
         let mut is_failing = false;
         loop {

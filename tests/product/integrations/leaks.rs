@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Setup};
+use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Setup, wait_for};
 
 use super::{connect, me, path, started, who};
 
@@ -20,7 +20,8 @@ struct World {
 /// so that there are two. The gateway writes all log lines.
 fn world() -> World {
     let provider = OAuthProvider::start(Dialect::strict());
-    let gateway = started(Setup::new().general("log = \"trace\"").account("account", &provider), &provider);
+    let setup = Setup::new().general("log = \"trace\"").config("[calls]\nkeep = \"all\"").account("account", &provider);
+    let gateway = started(setup, &provider);
     let client = gateway.client();
     connect(&client, "account", "ada");
     provider.expire();
@@ -124,6 +125,12 @@ fn no_answer_shows_a_credential_whether_forwarded_or_composed() {
         assert_eq!(answer.status, 200, "{what}: {}", answer.text());
         assert_clean(&provider, what, &text_of(answer));
     }
+    let records = wait_for("the records of the calls", || {
+        let page = client.get("/admin/calls?limit=200").ok();
+        (page["calls"].as_array()?.len() >= 7).then_some(page)
+    });
+    assert!(records.to_string().contains("\"/api/{path}\""), "the records show the path: {records}");
+    assert_clean(&provider, "the records of the calls", records.to_string().as_bytes());
     let shown = answers[0].1.json();
     assert_eq!(shown["who"], me("ada"), "the rest of the answer is unchanged");
     assert!(shown["in_text"].as_str().unwrap().contains("thank you"), "{shown}");

@@ -58,7 +58,8 @@ fn contains(haystack: &[u8], needle: &[u8]) -> bool {
 
 fn no_secret_is_written_in_plain_text(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
-    let setup = Setup::new().on(store).general("log = \"trace\"").account("account", &provider);
+    let setup = Setup::new().on(store).general("log = \"trace\"").config("[calls]\nkeep = \"all\"");
+    let setup = setup.account("account", &provider);
     let gateway = started(setup, &provider);
     let client = gateway.client();
     connect(&client, "account", "ada");

@@ -1,10 +1,10 @@
 //! Records of calls, for the operator.
 
 use serde_json::{Value, json};
-use support::{Client, Gate, Gateway, Reply, Setup, Store, Upstream, module, wait_for};
+use support::{Client, Dialect, Gate, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, wait_for};
 
 use super::{pages, printed, run};
-use crate::integrations::{client, on_each_store};
+use crate::integrations::{self, client, on_each_store};
 
 on_each_store!(
     a_call_that_failed_has_a_record_that_names_its_reason,
@@ -195,4 +195,26 @@ fn the_operator_says_which_calls_are_recorded() {
     gateway.client().call("account/nothing", json!({})).problem(404, "unknown-operation");
     gateway.client().call("account/nothing", json!({})).problem(404, "unknown-operation");
     assert_eq!(operator.get("/admin/calls").ok()["calls"], json!([]));
+}
+
+#[test]
+fn three_commands_lead_from_a_report_of_a_user_to_the_reason() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = integrations::started(Setup::new().account("account", &provider), &provider);
+    let caller = client(&gateway, "acme", Some("ann"), "operate,integrate");
+    integrations::connect(&caller, "account", "ada");
+    provider.expire();
+    provider.withdraw();
+    caller.call("account/forward", json!({"path": "/messages"})).problem(424, "reauthorization-required");
+
+    let since = "2020-01-31T12:00:00Z";
+    let listed = wait_for("the record of the call", || {
+        let listed = run(&gateway, &["calls", "list", "--tenant", "acme", "--since", since]).stdout;
+        listed.contains("ann").then_some(listed)
+    });
+    assert!(listed.contains("reauthorization-required  user"), "{listed}");
+    let id = listed.lines().nth(1).unwrap().split_whitespace().nth(1).unwrap();
+    let shown = run(&gateway, &["calls", "show", id]).stdout;
+    let accounts = run(&gateway, &["integrations", "list", "--tenant", "acme", "--subject", "ann"]).stdout;
+    assert!(shown.contains("validate") && accounts.contains("invalid_grant"), "{shown}{accounts}");
 }
