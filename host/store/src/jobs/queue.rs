@@ -18,7 +18,8 @@ use crate::{Sealed, Store, StoreError};
 
 impl Store {
     /// Lets a gateway take the next pending job for the time `life`, or returns `None` if there is
-    /// none. Tenants take turns, and each tenant's oldest job is first. Tenants in `except` are skipped.
+    /// none. Tenants take turns, and each tenant's oldest job is first. Tenants in `except` are
+    /// skipped.
     ///
     /// # Errors
     /// Fails if the database does not answer.
