@@ -4,6 +4,7 @@
 //! them into `target`.
 
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,21 +18,42 @@ use support::{Gateway, Setup, Upstream, dexscreener, module, process};
 pub(crate) struct World {
     pub(crate) gateway: Gateway,
     _service: Upstream,
+    programs: Programs,
+}
+
+/// A folder in `target/node` with programs of these tests, where Node.js finds its packages in a
+/// folder above.
+pub(crate) struct Programs {
     folder: PathBuf,
 }
 
+impl Deref for World {
+    type Target = Programs;
+
+    fn deref(&self) -> &Programs {
+        &self.programs
+    }
+}
+
 impl World {
-    /// `name` is the name of the folder in `target/node`: Node.js finds its packages in a folder
-    /// above.
+    /// `name` is the name of the folder with the programs.
     pub(crate) fn start(name: &str) -> Self {
         let service = dexscreener::start();
         let setup = Setup::new().every_shipped().config(CONFIGURED);
         let gateway = setup.upstream("dex_market_data", "api", &service.url()).start();
+        let programs = Programs::folder(name);
+        fs::write(programs.folder.join("openapi.json"), gateway.anonymous().get("/openapi.json").body).unwrap();
+        Self { gateway, _service: service, programs }
+    }
+}
+
+impl Programs {
+    /// An empty folder of this name.
+    pub(crate) fn folder(name: &str) -> Self {
         let folder = tools("node").join(name);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("openapi.json"), gateway.anonymous().get("/openapi.json").body).unwrap();
-        Self { gateway, _service: service, folder }
+        Self { folder }
     }
 
     /// Runs a tool in the folder, and returns all that it says.

@@ -114,7 +114,7 @@ fn every_text_of_the_page_has_enough_contrast() {
 }
 
 /// The path of a browser.
-fn browser() -> Option<String> {
+pub(crate) fn browser() -> Option<String> {
     let folders = std::env::var_os("PATH")?;
     let browser = std::env::split_paths(&folders).map(|folder| folder.join("chromium")).find(|path| path.is_file())?;
     Some(browser.to_str()?.to_owned())

@@ -14,6 +14,7 @@ mod clients;
 mod command_line;
 mod computation_limits;
 mod configuration;
+mod connect_page;
 mod connectors;
 mod contract;
 mod cors;

@@ -17,6 +17,6 @@ pub(crate) fn pairs(text: &[u8]) -> Vec<(String, String)> {
 }
 
 /// A query or a form of these names and values.
-pub(crate) fn to_form(pairs: &[(&str, &str)]) -> String {
+pub fn to_form(pairs: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }

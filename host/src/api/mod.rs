@@ -12,6 +12,7 @@
 //! - [`operations`]: calls of operations
 //! - [`jobs`]: operations that run in the background
 //! - [`integrations`]: accounts that users connect
+//! - [`connect`]: links to a page on which a user connects accounts, and that page
 //! - [`webhooks`]: the secrets that webhooks are signed with
 //! - [`connectors`]: the list of connectors
 //! - [`admin`]: changes of connectors
@@ -38,6 +39,7 @@ mod answer;
 mod authorize;
 mod body;
 mod compression;
+mod connect;
 mod connectors;
 mod cors;
 mod docs;

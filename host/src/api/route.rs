@@ -98,6 +98,9 @@ pub(super) struct PathArguments<'a> {
     /// As it is in the path: percent-encoded.
     pub(super) request_id: &'a str,
     pub(super) upstream: &'a str,
+    pub(super) link_id: &'a str,
+    /// The secret part of a link.
+    pub(super) token: &'a str,
     pub(super) oauth_client: &'a str,
     /// As it is in the path: percent-encoded.
     pub(super) tenant: &'a str,
@@ -173,6 +176,8 @@ impl<'a> PathArguments<'a> {
             "{webhook_id}" => Some(&mut self.webhook_id),
             "{request_id}" => Some(&mut self.request_id),
             "{upstream}" => Some(&mut self.upstream),
+            "{link_id}" => Some(&mut self.link_id),
+            "{token}" => Some(&mut self.token),
             // The handler takes it from the path as it was sent.
             "{path}" => None,
             "{oauth_client}" => Some(&mut self.oauth_client),

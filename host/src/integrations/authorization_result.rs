@@ -112,6 +112,7 @@ mod tests {
             replaces: false,
             confirms: false,
             callback_url: callback_url.to_owned(),
+            connect_link: None,
             redirect_uri: String::new(),
             verifier: None,
             labels: None,

@@ -31,6 +31,15 @@ pub struct StartedAuthorization {
     pub expires_at: SystemTime,
 }
 
+/// Where a user comes back to at the end of an authorization.
+pub enum ReturnTo {
+    /// A page of the application.
+    Application(Destination),
+    /// The page of the link with this id. Only the browser that has the link completes the
+    /// authorization.
+    Link(String),
+}
+
 /// The options of a caller who begins an authorization.
 pub struct AuthorizationOptions {
     /// The name of the integration. `None` for the name of the account at the service.
@@ -41,8 +50,8 @@ pub struct AuthorizationOptions {
     pub confirms: bool,
     /// The labels of the integration. `None` keeps those of an integration that is overwritten.
     pub labels: Option<Labels>,
-    /// The page that the user is sent to at the end.
-    pub destination: Destination,
+    /// Where the user comes back to at the end.
+    pub return_to: ReturnTo,
 }
 
 impl Integrations {
@@ -62,9 +71,9 @@ impl Integrations {
         let redirect_url = client.as_ref().and_then(|client| client.redirect_url.clone());
         let redirect_uri = redirect_url.unwrap_or_else(|| redirect_uri(&self.config, &holder.connector));
         let provider = self.configured_provider(connector, scheme, client)?;
-        let state = random_state()?;
+        let state = random_secret()?;
         let (authorization_url, verifier) = provider.authorization_url(&redirect_uri, &state);
-        let AuthorizationOptions { user_identifier, replaces, confirms, labels, destination } = options;
+        let AuthorizationOptions { user_identifier, replaces, confirms, labels, return_to } = options;
         let context = holder.verifier_context(user_identifier.as_deref());
         let verifier = match verifier {
             None => None,
@@ -73,6 +82,10 @@ impl Integrations {
                 Some(self.vault.seal(&context, verifier).await.map_err(IntegrationError::from)?)
             }
         };
+        let (callback_url, connect_link) = match return_to {
+            ReturnTo::Application(destination) => (destination.into(), None),
+            ReturnTo::Link(id) => (String::new(), Some(id)),
+        };
         let expires_at = clock::now() + LIFETIME;
         let authorization = Authorization {
             hash: state_hash(&state),
@@ -80,7 +93,8 @@ impl Integrations {
             user_identifier,
             replaces,
             confirms,
-            callback_url: destination.into(),
+            callback_url,
+            connect_link,
             redirect_uri,
             verifier,
             labels,
@@ -126,7 +140,10 @@ pub fn redirect_uri(config: &Config, connector: &str) -> String {
 }
 
 /// 256 random bits in characters that need no escape in a URL.
-pub(super) fn random_state() -> Result<String, IntegrationError> {
+///
+/// # Errors
+/// If the operating system provides no random numbers.
+pub fn random_secret() -> Result<String, IntegrationError> {
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).map_err(|_| IntegrationError::NoRandomness)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
@@ -145,7 +162,7 @@ mod tests {
 
     #[test]
     fn states_are_256_bits_and_differ() {
-        let (one, other) = (random_state().unwrap(), random_state().unwrap());
+        let (one, other) = (random_secret().unwrap(), random_secret().unwrap());
         assert_eq!(one.len(), 43);
         assert_ne!(one, other);
     }

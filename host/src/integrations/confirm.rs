@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::begin::random_state;
+use super::begin::random_secret;
 use super::events::Change;
 use super::exchange::state_hash;
 use super::{AccountSecret, IntegrationError, Integrations};
@@ -76,7 +76,7 @@ impl Integrations {
         secret: &AccountSecret,
         labels: Option<Labels>,
     ) -> Result<SecretString, IntegrationError> {
-        let completion = random_state()?;
+        let completion = random_secret()?;
         let grant = PendingGrant {
             hash: state_hash(&completion),
             holder: holder.clone(),

@@ -89,7 +89,7 @@ use tracing::Instrument;
 
 pub use self::account_secret::{AccountSecret, auth_type};
 pub use self::authorization_result::AuthorizationResult;
-pub use self::begin::{AuthorizationOptions, redirect_uri};
+pub use self::begin::{AuthorizationOptions, ReturnTo, random_secret, redirect_uri};
 pub use self::choose::ChosenIntegration;
 pub use self::confirm::NotConfirmed;
 pub use self::connect::Named;
@@ -101,7 +101,7 @@ pub use self::key::Key;
 pub use self::live_credential::LiveCredential;
 pub use self::record::{AuthTypeName, IntegrationRecord};
 pub use self::renew::{NotRenewed, OVERDUE, is_overdue, last_error};
-pub use self::schema::{AuthSchemaRecord, init_schema, labels_schema};
+pub use self::schema::{AuthSchemaRecord, authorization_origin, init_schema, labels_schema};
 
 use self::cache::Cache;
 use self::refresh::{Journal, OngoingRefreshes};

@@ -18,7 +18,7 @@ use secrecy::ExposeSecret;
 use thiserror::Error;
 use tokio::time::sleep;
 
-use super::begin::random_state;
+use super::begin::random_secret;
 use super::exchange::state_hash;
 use super::provider::NoClient;
 use super::{AccountSecret, IntegrationError, Integrations};
@@ -243,7 +243,7 @@ impl Integrations {
         secret: &AccountSecret,
     ) -> Result<PendingGrant, IntegrationError> {
         Ok(PendingGrant {
-            hash: state_hash(&random_state()?),
+            hash: state_hash(&random_secret()?),
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
             sealed: self.seal_grant(holder, user_identifier, store::Account::default(), secret, None).await?,

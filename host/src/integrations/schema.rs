@@ -10,6 +10,7 @@ use super::begin::redirect_uri;
 use super::key::Key;
 use super::record::AuthTypeName;
 use crate::config::Config;
+use crate::registry::Connector;
 use contract::{AuthScheme, Oauth2};
 
 /// Longest identifier: longer than any email address, and short enough for a path and a header.
@@ -129,6 +130,14 @@ impl<'a> AuthSchemaRecord<'a> {
         let entry = AuthTypeRecord { auth_type: auth_type(scheme).into(), schema: init_schema(scheme), oauth2 };
         Self { connector, required: !matches!(scheme, AuthScheme::None), auth_types: vec![entry] }
     }
+}
+
+/// The origin of the page at the provider to which users are sent. `None` if the connector's users
+/// are sent nowhere, or if the operator has not set the URL.
+pub fn authorization_origin(connector: &Connector, config: &Config) -> Option<String> {
+    let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return None };
+    let url = Oauth2Record::of_scheme(connector.name(), scheme, config).authorization_url?;
+    Some(url::Url::parse(&url).ok()?.origin().ascii_serialization())
 }
 
 impl Oauth2Record {

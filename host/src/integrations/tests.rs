@@ -174,6 +174,7 @@ async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
         replaces: false,
         confirms: false,
         callback_url: "http://localhost/".to_owned(),
+        connect_link: None,
         redirect_uri: String::new(),
         verifier: None,
         labels: None,

@@ -145,6 +145,10 @@ kinds! {
     COMPLETION_OF_OTHER_SUBJECT = ("completion-of-other-subject", CONFLICT, "The authorization was begun for another user", Caller, false, Gateway);
     /// The holder has begun too many authorizations.
     TOO_MANY_AUTHORIZATIONS = ("too-many-authorizations", TOO_MANY_REQUESTS, "Too many authorizations are in progress", Caller, true, Gateway);
+    /// The tenant has too many links.
+    TOO_MANY_LINKS = ("too-many-links", TOO_MANY_REQUESTS, "Too many links can be used", Caller, true, Gateway);
+    /// There is no link with this id.
+    UNKNOWN_LINK = ("unknown-link", NOT_FOUND, "There is no such link", Caller, false, Gateway);
     /// The holder has too many integrations.
     TOO_MANY_INTEGRATIONS = ("too-many-integrations", TOO_MANY_REQUESTS, "Too many accounts are connected", User, false, Gateway);
     /// A rate limit of the gateway is used up.

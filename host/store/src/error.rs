@@ -83,6 +83,12 @@ pub enum StoreError {
         /// The maximum number.
         limit: u64,
     },
+    /// The tenant has the maximum number of links that can be used.
+    #[error("the tenant has {limit} links that can be used and may not have more")]
+    TooManyLinks {
+        /// The maximum number.
+        limit: u64,
+    },
     /// The holder has the maximum number of integrations.
     #[error("the holder has {limit} integrations and may not have more")]
     TooManyIntegrations {
@@ -121,6 +127,7 @@ impl StoreError {
             Self::Duplicate
                 | Self::TooManyAuthorizations { .. }
                 | Self::TooManyIntegrations { .. }
+                | Self::TooManyLinks { .. }
                 | Self::TooManyJobs { .. }
                 | Self::DataKeyInUse
                 | Self::NoRandomness

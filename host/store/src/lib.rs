@@ -26,6 +26,7 @@
 //! - [`oauth_clients`]: the OAuth clients of tenants
 //! - [`tenants`]: the tenants that all of these name
 //! - [`authorizations`]: OAuth authorizations in progress
+//! - [`connect_links`]: links to the page on which an end user connects accounts
 //! - [`pending_grants`]: grants of users that the caller has not confirmed yet
 //! - [`jobs`]: operations that run in the background, and the queue that gateways share
 //! - [`idempotency`]: calls with an idempotency key, and their first answers
@@ -68,6 +69,7 @@ mod calls;
 mod caps;
 mod changes;
 mod conditions;
+mod connect_links;
 mod connection;
 mod data_keys;
 pub mod digest;
@@ -115,6 +117,7 @@ pub use self::audit::{
 pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
 pub use self::calls::{CallFilter, CallPlace, RecordedCall};
 pub use self::changes::{Change, NewChange, Swap};
+pub use self::connect_links::{ConnectLink, LinkEnd, LinkHash, NewConnectLink, new_link_id};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
 pub use self::gateways::{ConnectorAtGateway, GatewayBeat, GatewayRow};

@@ -58,8 +58,11 @@ fn authorize(shared: &Shared, seen: &Seen) -> Reply {
     match ask(shared, seen) {
         Ok(ticket) => {
             shared.note(Endpoint::Authorize, None);
-            let form =
-                format!("<form method=\"post\" action=\"/consent\"><input name=\"ticket\" value=\"{ticket}\"></form>");
+            let form = format!(
+                "<!doctype html><html lang=\"en\"><title>Provider</title><form method=\"post\" action=\"/consent\">\
+                 <input type=\"hidden\" name=\"ticket\" value=\"{ticket}\"><label>Account <input name=\"account\" value=\"ada\"></label>\
+                 <button name=\"decision\" value=\"allow\">Allow</button><button name=\"decision\" value=\"deny\">Deny</button></form>"
+            );
             Reply::typed("text/html", form)
         }
         Err((error, description)) => {

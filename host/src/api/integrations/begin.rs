@@ -17,7 +17,9 @@ use crate::api::route::HttpCall;
 use crate::api::{connectors, idempotency};
 use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::integrations::{self, AccountSecret, AuthorizationOptions, Destination, IntegrationRecord, Key, Named};
+use crate::integrations::{
+    self, AccountSecret, AuthorizationOptions, Destination, IntegrationRecord, Key, Named, ReturnTo,
+};
 use crate::pipeline::connect;
 use crate::problem::{self, Problem, input_problem, integration_problem, invalid};
 use crate::registry::Connector;
@@ -63,7 +65,15 @@ async fn begin_now(
     let holder = caller.holder(connector.name());
     let integration = match scheme {
         AuthScheme::Oauth2(scheme) => return authorization(gateway, connector, scheme, &holder, init).await,
-        AuthScheme::ApiKey(scheme) => with_key(gateway, connector, scheme, &holder, init, arrived).await?,
+        AuthScheme::ApiKey(scheme) => {
+            let credentials = init.credentials.map_or("{}", RawValue::get).as_bytes();
+            let named = Named {
+                holder: &holder,
+                user_identifier: init.user_identifier.as_deref(),
+                labels: init.labels.as_ref(),
+            };
+            connect_with_key(gateway, connector, scheme, credentials, named, arrived).await?
+        }
         AuthScheme::None => gateway
             .integrations
             .connect(&holder, init.user_identifier.as_deref(), init.labels, Account::default(), &AccountSecret::None)
@@ -88,7 +98,7 @@ async fn authorization(
         replaces: init.replace.unwrap_or_default(),
         confirms: init.confirm.unwrap_or_default(),
         labels: init.labels,
-        destination,
+        return_to: ReturnTo::Application(destination),
     };
     let begun = gateway
         .integrations
@@ -103,17 +113,20 @@ async fn authorization(
     })))
 }
 
-/// Connects an account by the API key in the body.
-async fn with_key(
+/// Connects an account by an API key. `credentials` is JSON, as the schema of the connector has it.
+///
+/// # Errors
+/// 422 for a key that is too short, or that the service refuses. Else the key could not be tried or
+/// stored.
+pub(in crate::api) async fn connect_with_key(
     gateway: &Gateway,
     connector: &Arc<Connector>,
     scheme: &ApiKey,
-    holder: &Holder,
-    init: AuthorizationInit<'_>,
+    credentials: &[u8],
+    named: Named<'_>,
     arrived: Instant,
 ) -> Result<Integration, Problem> {
-    let credentials = init.credentials.map_or("{}", RawValue::get);
-    let key = Key::from_bytes(credentials.as_bytes())
+    let key = Key::from_bytes(credentials)
         .map_err(|_| invalid("/credentials", "Must hold the key that the schema names.".to_owned()))?;
     if let Some(member) = key.too_short() {
         let detail = format!(
@@ -121,7 +134,6 @@ async fn with_key(
         );
         return Err(invalid(&format!("/credentials/{member}"), detail));
     }
-    let named = Named { holder, user_identifier: init.user_identifier.as_deref(), labels: init.labels.as_ref() };
     connect::with_key(gateway.services(), connector, scheme, key, named, arrived)
         .await
         .map_err(|error| key_problem(error, connector.name()))

@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use hyper::header::HeaderValue;
+use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 use url::form_urlencoded;
 
-use super::page::{page, redirect};
+use crate::api::connect::{check_return, message_page, redirect, return_to_page};
 use crate::api::route::HttpCall;
 use crate::body::Body;
 use crate::gateway::Gateway;
@@ -18,6 +18,9 @@ use crate::integrations::{AuthorizationResult, NoAuthorization};
 use crate::pipeline::connect;
 use crate::problem::Problem;
 use store::Authorization;
+
+/// The way from this path to the root of the gateway.
+const ROOT: &str = "../../";
 
 const START_AGAIN: &str =
     "Nothing was connected. Go back to the application that sent you, and start again from there.";
@@ -33,16 +36,23 @@ struct Returned {
 /// Answers the browser.
 pub(in crate::api) async fn complete_authorization(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let Some(returned) = parse(call.head.uri.query().unwrap_or_default()) else {
-        return Ok(page(StatusCode::BAD_REQUEST, "This link is not complete", START_AGAIN));
+        return Ok(message_page(StatusCode::BAD_REQUEST, "This link is not complete", START_AGAIN, ROOT));
     };
     // If the browser closed the connection in the middle, the code would be used up and its tokens
     // would be lost. So the work runs in its own task.
     let (gateway, connector, arrived) = (Arc::clone(call.gateway), call.arguments.connector.to_owned(), call.arrived);
-    let completed = async move { complete(&gateway, &connector, returned, arrived).await };
+    let headers = call.head.headers.clone();
+    let completed = async move { complete(&gateway, &connector, returned, &headers, arrived).await };
     Ok(call.gateway.integrations.spawn(completed).await.unwrap_or_else(|_| unavailable()))
 }
 
-async fn complete(gateway: &Gateway, connector: &str, returned: Returned, arrived: Instant) -> Response<Body> {
+async fn complete(
+    gateway: &Gateway,
+    connector: &str,
+    returned: Returned,
+    headers: &HeaderMap,
+    arrived: Instant,
+) -> Response<Body> {
     let state = returned.state.unwrap_or_default();
     let authorization = match gateway.integrations.take_authorization(connector, &state).await {
         Ok(Ok(authorization)) => authorization,
@@ -55,6 +65,10 @@ async fn complete(gateway: &Gateway, connector: &str, returned: Returned, arrive
             return unavailable();
         }
     };
+    let of_link = match check_return(gateway, &authorization, headers).await {
+        Ok(of_link) => of_link,
+        Err(response) => return response,
+    };
     let result = match (returned.error, returned.code) {
         (Some(error), _) => {
             let result = AuthorizationResult::of_provider(&error);
@@ -64,6 +78,9 @@ async fn complete(gateway: &Gateway, connector: &str, returned: Returned, arrive
         (None, Some(code)) => connect::complete(gateway.services(), &authorization, code, arrived).await,
         (None, None) => AuthorizationResult::failed("answer_not_understood"),
     };
+    if let Some(browser) = of_link {
+        return return_to_page(gateway, &browser, connector, &result).await;
+    }
     match &result {
         AuthorizationResult::OtherAccount { user_identifier, connected, consented } => {
             tracing::warn!(user_identifier, "the user has consented with another account than the connected one");
@@ -100,7 +117,7 @@ pub fn callback_parameters(query: &str) -> Option<[Option<String>; 3]> {
 fn send_on(result: &AuthorizationResult, authorization: &Authorization) -> Response<Body> {
     let location = result.location(authorization).ok();
     match location.and_then(|url| HeaderValue::from_str(url.as_str()).ok()) {
-        Some(location) => redirect(location),
+        Some(location) => redirect(StatusCode::FOUND, location),
         // The URL was checked before it was stored.
         None => unavailable(),
     }
@@ -113,7 +130,7 @@ fn other_account(user_identifier: &str, connected: &str, consented: &str) -> Res
          changed. Go back to the application that sent you. Start again and sign in as {connected}, or connect {consented} as \
          another account there."
     );
-    page(StatusCode::CONFLICT, "This is another account", &text)
+    message_page(StatusCode::CONFLICT, "This is another account", &text, ROOT)
 }
 
 fn refusal(reason: NoAuthorization) -> Response<Body> {
@@ -122,11 +139,11 @@ fn refusal(reason: NoAuthorization) -> Response<Body> {
         NoAuthorization::Used => "This link was used before",
         NoAuthorization::Expired => "This link has expired",
     };
-    page(StatusCode::BAD_REQUEST, title, START_AGAIN)
+    message_page(StatusCode::BAD_REQUEST, title, START_AGAIN, ROOT)
 }
 
 fn unavailable() -> Response<Body> {
-    page(StatusCode::SERVICE_UNAVAILABLE, "This cannot be completed now", START_AGAIN)
+    message_page(StatusCode::SERVICE_UNAVAILABLE, "This cannot be completed now", START_AGAIN, ROOT)
 }
 
 #[cfg(test)]

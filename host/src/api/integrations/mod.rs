@@ -4,7 +4,6 @@
 //! - [`callback`]: completes an authorization when the user comes back from the provider
 //! - [`confirm`]: the caller confirms what the user has consented to
 //! - [`list`]: the accounts that a user has connected
-//! - [`page`]: what the user sees if there is no application to send them to
 //! - [`problems`]: why an account could not be connected
 //!
 //! The other routes are here: look up, select and remove.
@@ -13,7 +12,6 @@ mod begin;
 mod callback;
 mod confirm;
 mod list;
-mod page;
 mod problems;
 
 use std::time::SystemTime;
@@ -22,7 +20,7 @@ use hyper::Response;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
-pub(super) use self::begin::begin_integration;
+pub(super) use self::begin::{begin_integration, connect_with_key};
 pub use self::callback::callback_parameters;
 pub(super) use self::callback::complete_authorization;
 pub(super) use self::confirm::confirm_integration;

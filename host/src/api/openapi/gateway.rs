@@ -195,6 +195,17 @@ pub(super) fn describe_answer(description: &str, schema: Value) -> Value {
     }})
 }
 
+/// The members of an endpoint that answers 201, and that takes an idempotency key.
+pub(super) fn describe_created(description: &str, schema: Value) -> Value {
+    let mut members = describe_answer(description, schema);
+    let created = members["responses"]["200"].take();
+    members["responses"] = json!({"201": created});
+    members["responses"]["201"]["headers"] =
+        problems::headers([("X-Request-Id", "RequestId"), ("Idempotent-Replayed", "IdempotentReplayed")]);
+    members["parameters"] = parameter_references(&["IdempotencyKey"]);
+    members
+}
+
 /// Adds problems that the route may answer with.
 pub(super) fn with_problems(mut members: Value, statuses: &[&str]) -> Value {
     if let Some(Value::Object(responses)) = members.get_mut("responses") {

@@ -15,6 +15,7 @@
 //! - [`components`]: parameters and headers that entries share
 
 mod components;
+pub(super) mod connect;
 mod explanation;
 pub(super) mod gateway;
 pub(super) mod jobs;

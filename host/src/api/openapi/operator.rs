@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::components::parameter_references;
-use super::gateway::{describe_answer, with_problems};
-use super::problems::{OF_SERVICE, headers};
+use super::gateway::{describe_answer, describe_created, with_problems};
+use super::problems::OF_SERVICE;
 use super::schemas::reference;
 use store::{AUDIT_ACTIONS, DeliveryStatus};
 
@@ -32,12 +31,7 @@ pub(in crate::api) fn describe_keys() -> Value {
 
 /// Members of POST /admin/keys.
 pub(in crate::api) fn describe_new_key() -> Value {
-    let mut members = describe_answer("The key.", reference("CreatedKey"));
-    let created = members["responses"]["200"].take();
-    members["responses"] = json!({"201": created});
-    members["responses"]["201"]["headers"] =
-        headers([("X-Request-Id", "RequestId"), ("Idempotent-Replayed", "IdempotentReplayed")]);
-    members["parameters"] = parameter_references(&["IdempotencyKey"]);
+    let mut members = describe_created("The key.", reference("CreatedKey"));
     members["requestBody"] = json!({"required": true, "content": {"application/json": {
         "schema": reference("NewKey"),
         "example": {"name": "reports", "scopes": ["operate"], "effects": ["read"]},

@@ -43,6 +43,9 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<AnyJobPageRecord>(&mut answers);
     add::<AnyWebhookPageRecord>(&mut answers);
     add::<CallPageRecord>(&mut answers);
+    add::<ConnectLinkCreatedRecord>(&mut answers);
+    add::<ConnectLinkRecord>(&mut answers);
+    add::<LinkDeletedRecord>(&mut answers);
     add::<ImportLineRecord>(&mut answers);
     add::<TenantPageRecord>(&mut answers);
     add::<OauthClientsRecord>(&mut answers);
@@ -51,6 +54,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     let mut bodies = schema_generator(Contract::Deserialize);
     add::<AuthorizationInit<'_>>(&mut bodies);
     add::<Confirmation>(&mut bodies);
+    add::<ConnectLinkInit>(&mut bodies);
     add::<IntegrationChange>(&mut bodies);
     add::<NewKey>(&mut bodies);
     add::<NewOauthClientBody>(&mut bodies);

@@ -1,6 +1,7 @@
 //! The JSON that the gateway's own routes read and write.
 //!
 //! - [`calls`]: records of calls
+//! - [`connect`]: links to the page on which an end user connects accounts
 //! - [`connectors`]: connectors, their versions, grants and history
 //! - [`gateways`]: the gateways of the service, and what they serve
 //! - [`integrations`]: bodies and answers about integrations
@@ -17,6 +18,7 @@
 //! `crate::integrations`, `crate::jobs` and `crate::webhooks`.
 
 mod calls;
+mod connect;
 pub mod connectors;
 pub mod gateways;
 mod integrations;
@@ -28,6 +30,7 @@ mod tenants;
 mod webhooks;
 
 pub use self::calls::*;
+pub use self::connect::*;
 pub use self::connectors::*;
 pub use self::gateways::*;
 pub use self::integrations::*;

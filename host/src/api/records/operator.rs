@@ -65,7 +65,7 @@ pub struct NewKey {
 #[derive(JsonSchema)]
 #[schemars(inline, extend("minLength" = 1, "maxLength" = 256, "pattern" = r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$"))]
 #[expect(dead_code, reason = "only its schema is used")]
-struct Name(String);
+pub(super) struct Name(String);
 
 #[derive(JsonSchema)]
 #[schemars(inline, extend("minItems" = 1, "maxItems" = 1000, "uniqueItems" = true))]

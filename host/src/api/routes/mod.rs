@@ -2,6 +2,7 @@
 //! description.
 //!
 //! - [`integrations`]: accounts that users connect
+//! - [`connect`]: links to the page on which an end user connects accounts, and that page
 //! - [`operations`]: operations, jobs and webhook secrets
 //! - [`proxy`]: requests to the services of connectors, around their operations
 //! - [`admin`]: changes of connectors
@@ -9,6 +10,7 @@
 //! - [`system`]: the gateway itself
 
 mod admin;
+mod connect;
 mod integrations;
 mod operations;
 mod operator;
@@ -22,8 +24,15 @@ use super::route::{PathArguments, Route};
 
 /// The first path that matches a request's path answers it. So the pattern of operations comes
 /// after the paths of the same length.
-pub(super) static ROUTES: &[&[Route]] =
-    &[integrations::ROUTES, operations::ROUTES, proxy::ROUTES, system::ROUTES, admin::ROUTES, operator::ROUTES];
+pub(super) static ROUTES: &[&[Route]] = &[
+    connect::ROUTES,
+    integrations::ROUTES,
+    operations::ROUTES,
+    proxy::ROUTES,
+    system::ROUTES,
+    admin::ROUTES,
+    operator::ROUTES,
+];
 
 /// The most segments that a path of the table has.
 const MAX_SEGMENTS: usize = 5;

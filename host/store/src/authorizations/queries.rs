@@ -16,7 +16,7 @@ const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(24 * 3600);
 /// The columns of an [`Authorization`], in the order in which they are read.
 const COLUMNS: &str =
     "hash, tenant, subject, connector, user_identifier, replaces, confirms, callback_url, redirect_uri, data_key, verifier,
-    expires_at, labels, oauth_client";
+    expires_at, labels, oauth_client, connect_link";
 
 impl Store {
     /// Stores an authorization. Deletes those that expired more than a day ago.
@@ -68,7 +68,7 @@ pub(super) fn insert_authorization(
     let verifier = authorization.verifier.as_ref();
     connection.execute(
         &format!(
-            "INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+            "INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
         ),
         values![
             &authorization.hash,
@@ -85,6 +85,7 @@ pub(super) fn insert_authorization(
             authorization.expires_at,
             authorization.labels.as_ref().map(text_of_labels),
             &authorization.oauth_client,
+            &authorization.connect_link,
         ],
     )?;
     Ok(())
@@ -138,6 +139,7 @@ impl FromRow for Authorization {
             expires_at: row.read()?,
             labels: read_optional_labels(row)?,
             oauth_client: row.read()?,
+            connect_link: row.read()?,
         })
     }
 }

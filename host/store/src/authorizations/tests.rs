@@ -26,6 +26,7 @@ fn authorization(verifier: Option<Sealed>) -> Authorization {
         replaces: true,
         confirms: false,
         callback_url: "https://app.example.com/back?a=1".into(),
+        connect_link: None,
         redirect_uri: "https://gateway.example.com/callback".into(),
         verifier,
         labels: Some([("team".to_owned(), "blue".to_owned())].into()),

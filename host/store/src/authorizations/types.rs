@@ -21,8 +21,11 @@ pub struct Authorization {
     pub replaces: bool,
     /// `true` if the grant is used only after the caller has confirmed it.
     pub confirms: bool,
-    /// The application's URL, to which the gateway finally sends the user.
+    /// The application's URL, to which the gateway finally sends the user. Empty if a link began the
+    /// authorization.
     pub callback_url: String,
+    /// The id of the link whose page began the authorization. `None` if the application did.
+    pub connect_link: Option<String>,
     /// The gateway's URL, to which the provider sends the user. The token request must repeat it
     /// exactly.
     pub redirect_uri: String,

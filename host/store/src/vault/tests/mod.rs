@@ -91,6 +91,7 @@ impl Machine {
             replaces: false,
             confirms: false,
             callback_url: "https://app.example.com".into(),
+            connect_link: None,
             redirect_uri: "https://gateway.example.com".into(),
             labels: None,
             oauth_client: None,

@@ -1,0 +1,17 @@
+//! Links to a page on which an end user connects accounts, and that page.
+//!
+//! - [`links`]: the routes of applications, which make links and look at them
+//! - [`visit`]: the page: what a browser gets and sends
+//! - [`browser`]: the cookie that makes a link one browser's
+//! - [`page`]: the pages as HTML
+//! - [`words`]: every text of the pages
+
+mod browser;
+mod links;
+mod page;
+mod visit;
+mod words;
+
+pub(super) use self::links::{create_link, delete_link, get_link};
+pub(super) use self::page::{message_page, redirect};
+pub(super) use self::visit::{check_return, get_style, open_page, return_to_page, send_form};

@@ -1,0 +1,200 @@
+//! The pages as HTML. A template escapes every text, and no page has a script.
+
+use askama::Template;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use hyper::{Response, StatusCode};
+
+use super::words::{ENGLISH, Words};
+use crate::api::answer::answer_of_type;
+use crate::body::{Body, full};
+use crate::registry::Connector;
+use contract::{AuthScheme, Effect, KeyPlacement};
+
+/// The style of all pages.
+const STYLE: &str = include_str!("page.css");
+
+/// A page that submits nothing.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
+
+/// A page that says what happened and what to do.
+#[derive(Template)]
+#[template(path = "message.html")]
+struct MessagePage<'a> {
+    words: &'static Words,
+    title: &'a str,
+    text: &'a str,
+    /// The way from the page to the root of the gateway.
+    root: &'a str,
+}
+
+/// The page of a link.
+#[derive(Template)]
+#[template(path = "connect.html")]
+pub(super) struct ConnectPage {
+    pub(super) words: &'static Words,
+    pub(super) rows: Vec<ConnectorRow>,
+    /// `true` if nothing is left to connect.
+    pub(super) is_complete: bool,
+}
+
+/// A connector on the page.
+pub(super) struct ConnectorRow {
+    connector: String,
+    title: String,
+    /// An SVG image in base64.
+    icon: Option<String>,
+    /// What the application may do, in one line.
+    summary: String,
+    /// A heading for each effect, and the operations that have it.
+    access: Vec<(&'static str, Vec<String>)>,
+    pub(super) state: State,
+    /// Why the account was not connected.
+    mistake: Option<&'static str>,
+}
+
+/// The state of a connector on the page.
+pub(super) enum State {
+    /// It needs no account.
+    Ready,
+    /// An account was connected, under this name.
+    Connected(String),
+    /// The connector is not there now.
+    Missing,
+    /// An account can be connected. A form has these fields.
+    Open(Vec<Field>),
+}
+
+/// A field of the form for a key.
+pub(super) struct Field {
+    name: &'static str,
+    label: &'static str,
+    is_secret: bool,
+    is_required: bool,
+}
+
+impl ConnectorRow {
+    /// A connector that is live. `account` is the name of the account that was connected.
+    pub(super) fn live(connector: &Connector, account: Option<&str>, mistake: Option<&'static str>) -> Self {
+        let manifest = connector.manifest();
+        let state = match (account, &manifest.auth) {
+            (Some(name), _) => State::Connected(name.to_owned()),
+            (None, AuthScheme::None) => State::Ready,
+            (None, AuthScheme::Oauth2(_)) => State::Open(Vec::new()),
+            (None, AuthScheme::ApiKey(scheme)) => State::Open(fields(&scheme.placement)),
+        };
+        let mut access = Vec::new();
+        let mut verbs = Vec::new();
+        for effect in [Effect::Read, Effect::Write, Effect::Destructive] {
+            let operations: Vec<_> = connector
+                .operations()
+                .filter(|operation| operation.manifest.effect == effect)
+                .map(|operation| operation.manifest.summary.clone())
+                .collect();
+            if !operations.is_empty() {
+                let [heading, verb] = ENGLISH.of_effect(effect);
+                access.push((heading, operations));
+                verbs.push(verb);
+            }
+        }
+        Self {
+            connector: connector.name().to_string(),
+            title: manifest.title.clone(),
+            icon: manifest.imprint.icon.as_ref().map(|icon| STANDARD.encode(icon)),
+            summary: format!("{} {}.", ENGLISH.may, verbs.join(", ")),
+            access,
+            state,
+            mistake,
+        }
+    }
+
+    /// A connector that is not there now.
+    pub(super) fn missing(connector: &str, account: Option<&str>) -> Self {
+        Self {
+            connector: connector.to_owned(),
+            title: connector.to_owned(),
+            icon: None,
+            summary: String::new(),
+            access: Vec::new(),
+            state: account.map_or(State::Missing, |name| State::Connected(name.to_owned())),
+            mistake: None,
+        }
+    }
+}
+
+/// The fields of a key, with the names that `auth-schema` has.
+fn fields(placement: &KeyPlacement) -> Vec<Field> {
+    let secret = |name, label, is_required| Field { name, label, is_secret: true, is_required };
+    match placement {
+        KeyPlacement::Header(_) | KeyPlacement::Query(_) => vec![secret("api_key", ENGLISH.api_key, true)],
+        KeyPlacement::Basic => vec![
+            Field { name: "username", label: ENGLISH.username, is_secret: false, is_required: true },
+            // Some services take the key as the name.
+            secret("password", ENGLISH.password, false),
+        ],
+    }
+}
+
+/// The page of a link as a response. `form_origins` are the origins that its forms lead to, besides
+/// the gateway's own.
+pub(super) fn connect_page(status: StatusCode, page: &ConnectPage, form_origins: &[String]) -> Response<Body> {
+    let policy = format!(
+        "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self' {}; frame-ancestors 'none'",
+        form_origins.join(" ")
+    );
+    let policy = HeaderValue::try_from(policy).unwrap_or(POLICY);
+    let mut response = html_response(status, page.render(), policy);
+    // With `no-referrer`, browsers send the form with `Origin: null`.
+    response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    response
+}
+
+/// A page that says what happened and what to do. `root` is the way from the page to the root of the
+/// gateway.
+pub(in crate::api) fn message_page(status: StatusCode, title: &str, text: &str, root: &str) -> Response<Body> {
+    let page = MessagePage { words: &ENGLISH, title, text, root };
+    html_response(status, page.render(), POLICY)
+}
+
+fn html_response(status: StatusCode, html: Result<String, askama::Error>, policy: HeaderValue) -> Response<Body> {
+    // Writing to a string never fails.
+    let mut response = Response::new(full(html.unwrap_or_default()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CONTENT_SECURITY_POLICY, policy);
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    keep_private(headers);
+    response
+}
+
+/// Sends the browser to a URL, which it gets with GET.
+pub(in crate::api) fn redirect(status: StatusCode, location: HeaderValue) -> Response<Body> {
+    let mut response = Response::new(full(""));
+    *response.status_mut() = status;
+    response.headers_mut().insert(LOCATION, location);
+    keep_private(response.headers_mut());
+    response
+}
+
+/// The URL of the request has a secret. It must reach no cache, and no other site as `Referer`.
+fn keep_private(headers: &mut HeaderMap) {
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+}
+
+/// GET /connect/page.css.
+pub(super) fn style() -> Response<Body> {
+    let mut response = answer_of_type(STYLE, "text/css; charset=utf-8");
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=3600"));
+    response
+}

@@ -1,0 +1,117 @@
+//! Every text of the pages for end users, in one place for translation.
+
+use contract::Effect;
+
+/// The texts in one language.
+pub(in crate::api) struct Words {
+    /// The language, as RFC 5646 names it.
+    pub(super) language: &'static str,
+    pub(super) title: &'static str,
+    pub(super) introduction: &'static str,
+    /// Before the title of a connector.
+    pub(super) connect: &'static str,
+    /// Before the name of an account.
+    pub(super) connected: &'static str,
+    pub(super) ready: &'static str,
+    pub(super) missing: &'static str,
+    pub(super) done: &'static str,
+    pub(super) finish: &'static str,
+    pub(super) reads: &'static str,
+    pub(super) writes: &'static str,
+    pub(super) deletes: &'static str,
+    pub(super) may: &'static str,
+    pub(super) may_read: &'static str,
+    pub(super) may_write: &'static str,
+    pub(super) may_delete: &'static str,
+    pub(super) api_key: &'static str,
+    pub(super) username: &'static str,
+    pub(super) password: &'static str,
+    pub(super) refused_by_user: &'static str,
+    pub(super) other_account: &'static str,
+    pub(super) key_refused: &'static str,
+    pub(super) not_configured: &'static str,
+    pub(super) too_many: &'static str,
+    pub(super) failed: &'static str,
+    pub(super) finished: Message,
+    pub(super) ended: Message,
+    pub(super) unknown: Message,
+    pub(super) other_browser: Message,
+    pub(super) other_site: Message,
+    pub(super) unavailable: Message,
+}
+
+/// A page with one text.
+#[derive(Clone, Copy)]
+pub(super) struct Message {
+    pub(super) title: &'static str,
+    pub(super) text: &'static str,
+}
+
+pub(super) const ENGLISH: Words = Words {
+    language: "en",
+    title: "Connect your accounts",
+    introduction: "An application asks for access to these accounts. You decide about each of them.",
+    connect: "Connect",
+    connected: "Connected as",
+    ready: "Ready. It needs no account.",
+    missing: "It is not available now. Try again later.",
+    done: "Done",
+    finish: "Finish without the others",
+    reads: "Read",
+    writes: "Add and change",
+    deletes: "Delete",
+    may: "The application may",
+    may_read: "read",
+    may_write: "add and change",
+    may_delete: "delete",
+    api_key: "API key",
+    username: "User name",
+    password: "Password",
+    refused_by_user: "You did not give access. Nothing was connected.",
+    other_account: "You signed in with another account than the one that is connected already. Nothing was changed.",
+    key_refused: "The service does not accept this. Check it and send it again.",
+    not_configured: "This cannot be connected here yet. The operator of the gateway must set it up.",
+    too_many: "Too many accounts are connected. Disconnect one first.",
+    failed: "This could not be connected. Try again.",
+    finished: Message { title: "You are done", text: "You can close this page." },
+    ended: Message {
+        title: "This link has ended",
+        text: "Go back to the application that sent you, and start again from there.",
+    },
+    unknown: Message {
+        title: "This link is not known",
+        text: "Go back to the application that sent you, and start again from there.",
+    },
+    other_browser: Message {
+        title: "This link is open in another browser",
+        text: "Only the browser in which the link was used first can go on. Go back to it, or start again from the application.",
+    },
+    other_site: Message {
+        title: "This cannot be done from another site",
+        text: "Open the link itself, and use its buttons.",
+    },
+    unavailable: Message { title: "This cannot be completed now", text: "Wait a moment, and open the link again." },
+};
+
+impl Words {
+    /// The heading of the operations with an effect, and the verb for the summary.
+    pub(super) fn of_effect(&self, effect: Effect) -> [&'static str; 2] {
+        match effect {
+            Effect::Read => [self.reads, self.may_read],
+            Effect::Write => [self.writes, self.may_write],
+            Effect::Destructive => [self.deletes, self.may_delete],
+        }
+    }
+
+    /// The text about an account that was not connected, for a code of an authorization's result.
+    pub(super) fn of_failure(&self, code: &str) -> &'static str {
+        match code {
+            "access_denied" => self.refused_by_user,
+            "other_account" => self.other_account,
+            "key_refused" => self.key_refused,
+            "not_configured" => self.not_configured,
+            "too_many_integrations" => self.too_many,
+            _ => self.failed,
+        }
+    }
+}

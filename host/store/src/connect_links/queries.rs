@@ -1,0 +1,187 @@
+//! Adding, finding, claiming and ending links.
+
+use std::time::Duration;
+
+use super::{ConnectLink, LinkEnd, LinkHash, NewConnectLink};
+use crate::audit::{self, Acting, AuditAction};
+use crate::connection::{Connection, Durability};
+use crate::id::random_id;
+use crate::integrations::{read_optional_labels, text_of_labels};
+use crate::time::millis;
+use crate::value::{FromRow, Row, Value, values};
+use crate::{Store, StoreError};
+
+/// Time after its expiry for which a link is kept. Until then its page says that it has expired.
+const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Links of one tenant that can be used. Without the limit, one tenant could fill the database.
+const MAX_OPEN: u64 = 10_000;
+
+/// The columns of a [`ConnectLink`], in the order in which they are read.
+const COLUMNS: &str = "id, hash, tenant, subject, connectors, user_identifier, callback_url, labels, expires_at, browser, ended, \
+     expires_at <= now_ms()";
+
+/// Makes the id of a link.
+///
+/// # Errors
+/// Fails if the operating system provides no random numbers.
+pub fn new_link_id() -> Result<String, StoreError> {
+    random_id("lnk_")
+}
+
+impl Store {
+    /// Adds a link, and returns it. Deletes those that expired more than a week ago.
+    ///
+    /// # Errors
+    /// Fails with [`StoreError::TooManyLinks`] if the tenant has too many that can be used, or if
+    /// the database does not answer.
+    pub async fn add_connect_link(&self, new: NewConnectLink) -> Result<ConnectLink, StoreError> {
+        let by = Acting::current();
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.execute(
+                "DELETE FROM connect_links WHERE expires_at <= now_ms() - $1",
+                values![millis(KEPT_AFTER_EXPIRY)],
+            )?;
+            let open: u64 = connection.one(
+                "SELECT count(*) FROM connect_links WHERE tenant = $1 AND ended IS NULL AND expires_at > now_ms()",
+                values![&new.tenant],
+            )?;
+            if open >= MAX_OPEN {
+                return Err(StoreError::TooManyLinks { limit: MAX_OPEN });
+            }
+            insert_link(connection, &new)?;
+            let connectors = new.connectors.join(" ");
+            audit::note(connection, &by, AuditAction::ConnectLinkCreated, &new.id, &new.tenant, &connectors)?;
+            find(connection, "id", new.id.into())?.ok_or(StoreError::Unexpected("a link was not stored"))
+        })
+        .await
+    }
+
+    /// Returns the link with this id.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn connect_link(&self, id: &str) -> Result<Option<ConnectLink>, StoreError> {
+        let id = id.to_owned();
+        self.read(move |connection| find(connection, "id", id.into())).await
+    }
+
+    /// Returns the link whose URL has this secret part.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn connect_link_by_hash(&self, hash: &LinkHash) -> Result<Option<ConnectLink>, StoreError> {
+        let hash = *hash;
+        self.read(move |connection| find(connection, "hash", Value::from(&hash))).await
+    }
+
+    /// Gives a link to the browser with this secret, if no browser has it. Returns `true` if this
+    /// browser has the link now.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn claim_connect_link(&self, id: &str, browser: &LinkHash) -> Result<bool, StoreError> {
+        let (id, browser) = (id.to_owned(), *browser);
+        self.write(Durability::PowerLoss, move |connection| {
+            let rows = connection.execute(
+                "UPDATE connect_links SET browser = $1 WHERE id = $2 AND (browser IS NULL OR browser = $1)",
+                values![&browser, &id],
+            )?;
+            Ok(rows > 0)
+        })
+        .await
+    }
+
+    /// Notes that an integration was connected by a link.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn note_linked_account(
+        &self,
+        id: &str,
+        connector: &str,
+        user_identifier: &str,
+    ) -> Result<(), StoreError> {
+        let [id, connector, user_identifier] = [id, connector, user_identifier].map(str::to_owned);
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.execute(
+                "INSERT INTO connect_link_accounts (link, connector, user_identifier)
+                 SELECT id, $2, $3 FROM connect_links WHERE id = $1
+                 ON CONFLICT (link, connector) DO UPDATE SET user_identifier = excluded.user_identifier",
+                values![&id, &connector, &user_identifier],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Ends a link. Returns `false` if it had ended.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn end_connect_link(&self, id: &str, end: LinkEnd) -> Result<bool, StoreError> {
+        let (id, by) = (id.to_owned(), Acting::current());
+        self.write(Durability::PowerLoss, move |connection| {
+            let tenant: Option<String> = connection.optional(
+                "UPDATE connect_links SET ended = $1 WHERE id = $2 AND ended IS NULL AND expires_at > now_ms() RETURNING tenant",
+                values![end.name(), &id],
+            )?;
+            let Some(tenant) = tenant else { return Ok(false) };
+            if end == LinkEnd::Deleted {
+                audit::note(connection, &by, AuditAction::ConnectLinkDeleted, &id, &tenant, "")?;
+            }
+            Ok(true)
+        })
+        .await
+    }
+}
+
+pub(super) fn insert_link(connection: &mut dyn Connection, new: &NewConnectLink) -> Result<(), StoreError> {
+    connection.execute(
+        "INSERT INTO connect_links (id, hash, tenant, subject, connectors, user_identifier, callback_url, labels, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now_ms() + $9)",
+        values![
+            &new.id,
+            &new.hash,
+            &new.tenant,
+            &new.subject,
+            new.connectors.join(" "),
+            &new.user_identifier,
+            &new.callback_url,
+            new.labels.as_ref().map(text_of_labels),
+            millis(new.lifetime),
+        ],
+    )?;
+    Ok(())
+}
+
+fn find(connection: &mut dyn Connection, column: &str, value: Value) -> Result<Option<ConnectLink>, StoreError> {
+    let found: Option<ConnectLink> =
+        connection.optional(&format!("SELECT {COLUMNS} FROM connect_links WHERE {column} = $1"), &[value])?;
+    let Some(mut link) = found else { return Ok(None) };
+    link.accounts = connection.all(
+        "SELECT connector, user_identifier FROM connect_link_accounts WHERE link = $1 ORDER BY connector",
+        values![&link.id],
+    )?;
+    Ok(Some(link))
+}
+
+impl FromRow for ConnectLink {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.read()?,
+            hash: row.read()?,
+            tenant: row.read()?,
+            subject: row.read()?,
+            connectors: row.read::<String>()?.split(' ').map(str::to_owned).collect(),
+            user_identifier: row.read()?,
+            callback_url: row.read()?,
+            labels: read_optional_labels(row)?,
+            expires_at: row.read()?,
+            browser: row.read()?,
+            end: row.read()?,
+            has_expired: row.read()?,
+            accounts: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! Links, on every database.
+
+use std::time::Duration;
+
+use super::queries::insert_link;
+use super::*;
+use crate::connection::Durability;
+use crate::testing::{Site, on_every_database};
+use crate::{AuditFilter, StoreError};
+
+on_every_database!(
+    a_link_is_found_by_its_id_and_by_its_secret,
+    the_first_browser_gets_a_link,
+    a_link_knows_the_accounts_that_it_has_connected,
+    a_link_ends_once_and_expires,
+    a_tenant_has_a_limited_number_of_links,
+);
+
+fn new(number: u8) -> NewConnectLink {
+    NewConnectLink {
+        id: format!("lnk_{number}"),
+        hash: [number; 32],
+        tenant: "acme".into(),
+        subject: "ann".into(),
+        connectors: vec!["mail".into(), "calendar".into()],
+        user_identifier: None,
+        callback_url: Some("https://app.example.com/".into()),
+        labels: Some([("team".to_owned(), "blue".to_owned())].into()),
+        lifetime: Duration::from_secs(60),
+    }
+}
+
+async fn a_link_is_found_by_its_id_and_by_its_secret(site: Site) {
+    let store = &site.store;
+    let added = store.add_connect_link(new(1)).await.unwrap();
+    assert_eq!((&*added.tenant, &*added.subject, &added.hash), ("acme", "ann", &[1; 32]));
+    assert_eq!((added.connectors.join(","), added.browser, added.end), ("mail,calendar".to_owned(), None, None));
+    assert_eq!((&added.labels, added.has_expired), (&new(1).labels, false));
+    assert_eq!(store.connect_link("lnk_1").await.unwrap().as_ref(), Some(&added));
+    assert_eq!(store.connect_link_by_hash(&[1; 32]).await.unwrap().as_ref(), Some(&added));
+    assert_eq!(store.connect_link("lnk_2").await.unwrap(), None);
+    assert_eq!(store.connect_link_by_hash(&[2; 32]).await.unwrap(), None);
+}
+
+async fn the_first_browser_gets_a_link(site: Site) {
+    let store = &site.store;
+    store.add_connect_link(new(1)).await.unwrap();
+    let other = site.open_again().await;
+    let claims = (10..20_u8).map(|browser| {
+        let store = if browser % 2 == 0 { store } else { &other }.clone();
+        async move { (browser, store.claim_connect_link("lnk_1", &[browser; 32]).await.unwrap()) }
+    });
+    let mut tasks = tokio::task::JoinSet::new();
+    claims.for_each(|claim| drop(tasks.spawn(claim)));
+    let claims = tasks.join_all().await;
+    let first: Vec<_> = claims.iter().filter(|(_, has)| *has).map(|(browser, _)| *browser).collect();
+    assert_eq!(first.len(), 1, "{claims:?}");
+    assert!(store.claim_connect_link("lnk_1", &[first[0]; 32]).await.unwrap(), "it keeps the link");
+    assert_eq!(store.connect_link("lnk_1").await.unwrap().unwrap().browser, Some([first[0]; 32]));
+    assert!(!store.claim_connect_link("lnk_2", &[1; 32]).await.unwrap());
+}
+
+async fn a_link_knows_the_accounts_that_it_has_connected(site: Site) {
+    let store = &site.store;
+    store.add_connect_link(new(1)).await.unwrap();
+    for (link, connector, name) in
+        [("lnk_1", "mail", "a@example.com"), ("lnk_1", "mail", "b@example.com"), ("lnk_9", "mail", "c@example.com")]
+    {
+        store.note_linked_account(link, connector, name).await.unwrap();
+    }
+    let link = store.connect_link("lnk_1").await.unwrap().unwrap();
+    assert_eq!((link.account("mail"), link.account("calendar")), (Some("b@example.com"), None));
+}
+
+async fn a_link_ends_once_and_expires(site: Site) {
+    let store = &site.store;
+    for number in 1..=3 {
+        store.add_connect_link(new(number)).await.unwrap();
+    }
+    assert!(store.end_connect_link("lnk_1", LinkEnd::Deleted).await.unwrap());
+    assert!(!store.end_connect_link("lnk_1", LinkEnd::Done).await.unwrap());
+    assert!(store.end_connect_link("lnk_2", LinkEnd::Done).await.unwrap());
+    let end = async |id| store.connect_link(id).await.unwrap().unwrap().end;
+    assert_eq!((end("lnk_1").await, end("lnk_2").await), (Some(LinkEnd::Deleted), Some(LinkEnd::Done)));
+    site.execute("UPDATE connect_links SET expires_at = expires_at - 60000 WHERE id = 'lnk_3'").await;
+    assert!(store.connect_link("lnk_3").await.unwrap().unwrap().has_expired);
+    assert!(!store.end_connect_link("lnk_3", LinkEnd::Deleted).await.unwrap());
+    let entries = store.audit(AuditFilter { limit: 10, ..AuditFilter::default() }).await.unwrap();
+    let seen: Vec<_> = entries.iter().map(|entry| (&*entry.action, &*entry.target)).collect();
+    assert_eq!(
+        seen,
+        [
+            ("connect_link.deleted", "lnk_1"),
+            ("connect_link.created", "lnk_3"),
+            ("connect_link.created", "lnk_2"),
+            ("connect_link.created", "lnk_1"),
+        ]
+    );
+    // A week later it is gone.
+    site.execute("UPDATE connect_links SET expires_at = expires_at - 7 * 24 * 3600000 WHERE id = 'lnk_3'").await;
+    store.add_connect_link(new(4)).await.unwrap();
+    assert_eq!(store.connect_link("lnk_3").await.unwrap(), None);
+}
+
+async fn a_tenant_has_a_limited_number_of_links(site: Site) {
+    let store = &site.store;
+    let filling = store.write(Durability::ProcessKill, |connection| {
+        (1..=10_000_u32).try_for_each(|number| {
+            let mut hash = LinkHash::default();
+            hash[..4].copy_from_slice(&number.to_be_bytes());
+            insert_link(connection, &NewConnectLink { id: format!("x{number}"), hash, ..new(1) })
+        })
+    });
+    filling.await.unwrap();
+    let over = store.add_connect_link(new(1)).await.unwrap_err();
+    assert!(matches!(over, StoreError::TooManyLinks { limit: 10_000 }), "{over}");
+    store.add_connect_link(NewConnectLink { tenant: "other".into(), ..new(2) }).await.unwrap();
+    site.execute("UPDATE connect_links SET ended = 'deleted' WHERE id = 'x1'").await;
+    store.add_connect_link(new(3)).await.unwrap();
+}

@@ -1,0 +1,101 @@
+//! A link to the page on which an end user connects accounts.
+
+use std::time::{Duration, SystemTime};
+
+use crate::value::{FromValue, Value};
+use crate::{Holder, Labels};
+
+/// SHA-256 of the secret part of a link, or of the secret of a browser.
+pub type LinkHash = [u8; 32];
+
+/// A link to add.
+#[derive(Clone, Debug)]
+pub struct NewConnectLink {
+    /// The primary key.
+    pub id: String,
+    /// SHA-256 of the secret part of the URL, which is not stored.
+    pub hash: LinkHash,
+    /// The tenant of the accounts.
+    pub tenant: String,
+    /// The user. Empty if the accounts belong to the tenant itself.
+    pub subject: String,
+    /// The connectors, in the order of the page.
+    pub connectors: Vec<String>,
+    /// The name of the integrations. `None` for the names of the accounts at the services.
+    pub user_identifier: Option<String>,
+    /// The application's page that the user is sent to in the end.
+    pub callback_url: Option<String>,
+    /// The labels of the integrations.
+    pub labels: Option<Labels>,
+    /// Time for which the link can be used.
+    pub lifetime: Duration,
+}
+
+/// A link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectLink {
+    /// The primary key.
+    pub id: String,
+    /// SHA-256 of the secret part of the URL.
+    pub hash: LinkHash,
+    /// The tenant of the accounts.
+    pub tenant: String,
+    /// The user. Empty if the accounts belong to the tenant itself.
+    pub subject: String,
+    /// The connectors, in the order of the page.
+    pub connectors: Vec<String>,
+    /// The name of the integrations. `None` for the names of the accounts at the services.
+    pub user_identifier: Option<String>,
+    /// The application's page that the user is sent to in the end.
+    pub callback_url: Option<String>,
+    /// The labels of the integrations.
+    pub labels: Option<Labels>,
+    /// Time from which the link cannot be used.
+    pub expires_at: SystemTime,
+    /// SHA-256 of the secret of the browser that has the link. `None` until a browser has sent the
+    /// form of the page.
+    pub browser: Option<LinkHash>,
+    /// `None` if nobody has ended the link.
+    pub end: Option<LinkEnd>,
+    /// `true` from `expires_at` on, by the clock of the database.
+    pub has_expired: bool,
+    /// The integrations that were connected by this link: connector and user identifier.
+    pub accounts: Vec<(String, String)>,
+}
+
+impl ConnectLink {
+    /// The holder of the user's integrations of a connector.
+    pub fn holder(&self, connector: &str) -> Holder {
+        Holder { tenant: self.tenant.clone(), subject: self.subject.clone(), connector: connector.to_owned() }
+    }
+
+    /// The integration of a connector that was connected by this link.
+    pub fn account(&self, connector: &str) -> Option<&str> {
+        self.accounts.iter().find(|(known, _)| known == connector).map(|(_, name)| name.as_str())
+    }
+}
+
+/// How a link was ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkEnd {
+    /// The user has finished.
+    Done,
+    /// The application has deleted it.
+    Deleted,
+}
+
+impl LinkEnd {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+impl FromValue for LinkEnd {
+    fn from_value(value: Value) -> Option<Self> {
+        let name = String::from_value(value)?;
+        [Self::Done, Self::Deleted].into_iter().find(|known| known.name() == name)
+    }
+}

@@ -1,0 +1,50 @@
+//! The page in Chromium. `make test` installs the browser where it can.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+use support::{Store, module};
+
+use super::{KEY_OF_USER, World, link, world};
+use crate::clients::Programs;
+use crate::docs::browser;
+
+#[test]
+fn a_user_connects_accounts_in_a_browser_by_keyboard_and_in_every_look() {
+    let Some(browser) = browser() else {
+        println!("SKIPPED: there is no Chromium. Install the package chromium.");
+        return;
+    };
+    let World { gateway, provider, application, .. } = &world(&Store::Sqlite);
+    let connectors = json!(["mail", "files", "keyed", "free"]);
+    let (id, url) = link(application, json!({"connectors": connectors, "callback_url": "http://localhost:9/done"}));
+    let (ended, ended_url) = link(application, json!({"connectors": ["mail"]}));
+    application.delete(&format!("/connect-links/{ended}")).ok();
+    let programs = Programs::folder("connect");
+    programs.copy(&["connect.mjs", "connect_plain.mjs"]);
+    let mut visit = Command::new("node");
+    visit.args(["connect.mjs", &browser, &gateway.address(), &provider.url(), &url, &ended_url, KEY_OF_USER]);
+    let seen = programs.run(visit.arg(module::root().join("target/connect.png")));
+    let seen: Value = serde_json::from_str(&seen).unwrap();
+
+    let nothing = json!([]);
+    assert_eq!((&seen["violations"], &seen["wide"], &seen["errors"]), (&nothing, &nothing, &nothing), "{seen:#}");
+    assert_eq!(seen["checked"], 24, "{seen:#}");
+    let end = format!("http://localhost:9/done?status=success&connect_link={id}");
+    assert_eq!((&seen["end"], &seen["elsewhere"]), (&json!(end), &json!([end])), "{seen:#}");
+    assert_eq!((&seen["other"], &seen["expired"], &seen["shown"]), (&json!(403), &json!(410), &json!(false)));
+    for (page, text) in [
+        ("connected", "Connected as ada@example.com"),
+        ("declined", "You did not give access. Nothing was connected."),
+        ("other", "This link is open in another browser"),
+        ("expired", "This link has ended"),
+        ("refused", "The service does not accept this."),
+        ("complete", "Ready. It needs no account."),
+    ] {
+        assert!(seen["pages"][page].as_str().unwrap().contains(text), "{page}: {seen:#}");
+    }
+
+    let (_, plain) = link(application, json!({"connectors": ["mail"]}));
+    let text = programs.run(Command::new("node").args(["connect_plain.mjs", &browser, &plain]));
+    assert!(text.contains("Connected as ada@example.com"), "{text}");
+}
