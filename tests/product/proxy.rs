@@ -236,14 +236,14 @@ fn echo_size(mut stream: TcpStream) -> Option<()> {
 
 #[test]
 fn a_body_of_any_size_streams_in_both_ways_in_constant_memory() {
-    const BYTES: usize = 400 << 20;
-    let limits = "max_body_mb = 512";
+    const BYTES: usize = 1 << 30;
+    let limits = "max_body_mb = 1024";
     let described = json!({"identifier": "account", "auth": "none"});
     let gateway = Setup::new()
         .module("account", module::account(&described))
         .general(limits)
         .upstream("account", "api", &echoing_service())
-        .config("limits.download_mb = 512\nlimits.timeout_s = 300")
+        .config("limits.download_mb = 1024\nlimits.timeout_s = 300")
         .start();
     let caller = client(&gateway, "default", None, "proxy");
     // The first request loads what all later ones need.

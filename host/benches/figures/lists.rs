@@ -48,6 +48,9 @@ fn of_store(store: Store, name: &str, rows: u32) -> Outcome<Vec<Figure>> {
     let mut worst = (0.0, "");
     for query in QUERIES {
         let time = page_time(&client, query)?;
+        if time > GOAL {
+            eprintln!("  {name}, {query}: {:.1} ms", time * 1000.0);
+        }
         if time > worst.0 {
             worst = (time, query);
         }
@@ -124,7 +127,7 @@ fn fill(store: &Store, file: &std::path::Path, rows: u32) -> Outcome<()> {
             connection.execute_batch(&format!("PRAGMA busy_timeout = 60000; {};", statements.join(";")))?;
         }
         Store::Postgres(database) => {
-            for statement in statements.iter().map(String::as_str).chain(["ANALYZE"]) {
+            for statement in statements.iter().map(String::as_str).chain(["VACUUM ANALYZE"]) {
                 database.sql(statement);
             }
         }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use support::{Answer, Client, Dialect, Endpoint, OAuthProvider, Reply, Setup, Store, Upstream, module};
+use support::{Answer, Client, Dialect, Endpoint, OAuthProvider, Reply, Setup, Store, Upstream, module, usage};
 
 use super::{printed, run};
 use crate::integrations::{client, connect, gateway, on_each_store, who};
@@ -145,11 +145,31 @@ fn answers_of_nothing(operator: &Client) -> Vec<Value> {
 fn a_caller_that_sends_all_lines_before_it_reads_gets_an_answer_to_each() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = Setup::new().account("account", &provider).start();
-    // The answers have several megabytes, which no socket holds.
-    let count = 60_000;
+    // The answers have many megabytes, which no socket holds.
+    let count = 1_000_000;
     let body = "{\"tenant\": \"acme\"}\n".repeat(count);
     let answers = answers(&send(&gateway.client(), "", body));
     assert_eq!((answers.len(), &answers[count - 1]["line"]), (count, &json!(count)));
+}
+
+#[test]
+fn a_line_of_a_gigabyte_is_refused_in_constant_memory_and_the_others_are_imported() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = Setup::new().account("account", &provider).start();
+    let operator = gateway.client();
+    let good = |name: &str| format!("{}\n", line(name, json!({"access_token": "a-good-token"}))).into_bytes();
+    assert_eq!(
+        import(&operator, "", &[line("first", json!({"access_token": "a-good-token"}))])[0]["status"],
+        "created"
+    );
+    let before = usage::peak_mb(gateway.process_id());
+    let mut long = vec![b'x'; 1 << 30];
+    long.push(b'\n');
+    let answers = answers(&send(&operator, "", [good("ann"), long, good("bob")].concat()));
+    let statuses: Vec<_> = answers.iter().map(|answer| answer["status"].as_str().unwrap()).collect();
+    assert_eq!(statuses, ["created", "refused", "created"], "{answers:?}");
+    let grown = usage::peak_mb(gateway.process_id()) - before;
+    assert!(grown < 64, "the memory grew by {grown} MB");
 }
 
 fn what_is_exported_can_be_imported_again(store: &Store) {

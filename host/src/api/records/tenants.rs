@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::timestamp::Timestamp;
 use store::{MAX_COUNT, Tenant, TenantOauthClient};
 
-/// A tenant. No number is larger than 10000, which stands for that many or more.
+/// A tenant. No number is larger than 1000, which stands for that many or more.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Tenant")]
 pub struct TenantRecord {

@@ -9,7 +9,11 @@ use super::queries::select;
 use super::{AnyIntegrationFilter, Integration, Status};
 use crate::conditions::Conditions;
 use crate::connection::Connection;
+use crate::value::values;
 use crate::{Store, StoreError};
+
+/// Integrations that are sorted for a page.
+const MAX_SORTED: u32 = 10_000;
 
 impl Store {
     /// Returns a page of the integrations of all tenants, the newest first.
@@ -66,7 +70,22 @@ fn page(
     conditions.compare("status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <=", *due_before);
     conditions.after("created_at, id", before.as_ref().map(|(at, id)| (*at, id)));
     let (clause, values) = conditions.finish();
-    connection.all(&select(&format!("{clause} ORDER BY created_at DESC, id DESC LIMIT $1")), &values)
+    // With `+ 0`, the databases look for overdue integrations by their own index, and sort them. If
+    // there are many, a page is soon found in the order of the list.
+    let order = if has_few_overdue(connection, *due_before)? { "created_at + 0" } else { "created_at" };
+    connection.all(&select(&format!("{clause} ORDER BY {order} DESC, id DESC LIMIT $1")), &values)
+}
+
+/// Returns `true` if the list is about integrations whose refresh was due at a time, and so few of
+/// them that they can be sorted.
+fn has_few_overdue(connection: &mut dyn Connection, due_before: Option<SystemTime>) -> Result<bool, StoreError> {
+    let Some(due_before) = due_before else { return Ok(false) };
+    let counted: u64 = connection.one(
+        "SELECT count(*) FROM (SELECT 1 FROM integrations
+             WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <= $1 LIMIT $2) AS overdue",
+        values![due_before, MAX_SORTED],
+    )?;
+    Ok(counted < u64::from(MAX_SORTED))
 }
 
 #[cfg(test)]

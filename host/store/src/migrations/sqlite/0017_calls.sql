@@ -32,6 +32,7 @@ CREATE INDEX calls_of_connector ON calls (connector, at, number);
 CREATE INDEX calls_of_status ON calls (status, at, number);
 -- Most calls have no problem, when all calls are kept.
 CREATE INDEX calls_of_problem ON calls (problem, at, number) WHERE problem IS NOT NULL;
+CREATE INDEX calls_of_tenant_and_problem ON calls (tenant, problem, at, number) WHERE problem IS NOT NULL;
 CREATE INDEX calls_of_owner ON calls (owner, at, number) WHERE owner IS NOT NULL;
 
 -- The name of the gateway that took a job last.
