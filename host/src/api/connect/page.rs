@@ -107,7 +107,7 @@ impl ConnectorRow {
             connector: connector.name().to_string(),
             title: manifest.title.clone(),
             icon: manifest.imprint.icon.as_ref().map(|icon| STANDARD.encode(icon)),
-            summary: format!("{} {}.", ENGLISH.may, verbs.join(", ")),
+            summary: ENGLISH.permission(&verbs),
             access,
             state,
             mistake,

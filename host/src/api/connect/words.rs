@@ -23,6 +23,8 @@ pub(in crate::api) struct Words {
     pub(super) may_read: &'static str,
     pub(super) may_write: &'static str,
     pub(super) may_delete: &'static str,
+    /// Between the last two words of a list.
+    pub(super) and: &'static str,
     pub(super) api_key: &'static str,
     pub(super) username: &'static str,
     pub(super) password: &'static str,
@@ -59,11 +61,12 @@ pub(super) const ENGLISH: Words = Words {
     finish: "Finish without the others",
     reads: "Read",
     writes: "Add and change",
-    deletes: "Delete",
+    deletes: "Delete or overwrite",
     may: "The application may",
     may_read: "read",
-    may_write: "add and change",
+    may_write: "write",
     may_delete: "delete",
+    and: "and",
     api_key: "API key",
     username: "User name",
     password: "Password",
@@ -103,6 +106,15 @@ impl Words {
         }
     }
 
+    /// What the application may do, in one sentence.
+    pub(super) fn permission(&self, verbs: &[&str]) -> String {
+        let verbs = match verbs {
+            [rest @ .., last] if !rest.is_empty() => format!("{} {} {last}", rest.join(", "), self.and),
+            verbs => verbs.concat(),
+        };
+        format!("{} {verbs}.", self.may)
+    }
+
     /// The text about an account that was not connected, for a code of an authorization's result.
     pub(super) fn of_failure(&self, code: &str) -> &'static str {
         match code {
@@ -113,5 +125,17 @@ impl Words {
             "too_many_integrations" => self.too_many,
             _ => self.failed,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ENGLISH;
+
+    #[test]
+    fn a_permission_is_a_sentence() {
+        assert_eq!(ENGLISH.permission(&["read"]), "The application may read.");
+        assert_eq!(ENGLISH.permission(&["read", "delete"]), "The application may read and delete.");
+        assert_eq!(ENGLISH.permission(&["read", "write", "delete"]), "The application may read, write and delete.");
     }
 }

@@ -14,7 +14,7 @@ pub(in crate::api) fn describe_create() -> Value {
             .into();
     members["requestBody"] = json!({"required": true, "content": {"application/json": {
         "schema": reference("ConnectLinkInit"),
-        "example": {"connectors": ["workspace_mail"], "callback_url": "http://localhost:3000/connected"},
+        "example": {"connectors": ["calendar"], "callback_url": "http://localhost:3000/connected"},
     }}});
     with_problems(members, &["409"])
 }
