@@ -2,8 +2,9 @@
 
 use serde_json::json;
 use support::Store;
+use support::oauth::browser::open;
 
-use super::{Browser, link, stranger, world};
+use super::{Browser, link, world};
 use crate::integrations::{client, on_each_store};
 
 on_each_store!(an_application_makes_reads_and_ends_a_link);
@@ -38,7 +39,7 @@ fn an_application_makes_reads_and_ends_a_link(store: &Store) {
     assert_eq!(application.delete(&path).ok(), json!({"deleted": true}));
     assert_eq!(application.delete(&path).ok(), json!({"deleted": false}));
     assert_eq!(application.get(&path).ok()["state"], "expired");
-    let ended = stranger(&url);
+    let ended = open(&url);
     assert_eq!(ended.status, 410, "{}", ended.text());
     assert_eq!(Browser::default().post(&url, &[("connector", "mail")]).status, 410);
     let entries = world.gateway.client().get(&format!("/admin/audit?target={id}")).ok()["entries"].clone();
@@ -70,7 +71,7 @@ fn a_link_that_cannot_work_is_refused() {
     ] {
         assert_eq!(refused(body.clone()), pointers, "{body}");
     }
-    assert_eq!(stranger(&format!("{}/connect/none", world.gateway.address())).status, 404);
+    assert_eq!(open(&format!("{}/connect/none", world.gateway.address())).status, 404);
 }
 
 #[test]
@@ -79,7 +80,7 @@ fn a_link_expires() {
     let world = world(&store);
     let (id, url) = link(&world.application, json!({"connectors": ["mail"], "expires_in_s": 60}));
     store.database().sql(&format!("UPDATE connect_links SET expires_at = 1 WHERE id = '{id}'"));
-    let page = stranger(&url);
+    let page = open(&url);
     assert_eq!(page.status, 410);
     assert!(page.text().contains("This link has ended"), "{}", page.text());
     assert_eq!(world.application.get(&format!("/connect-links/{id}")).ok()["state"], "expired");

@@ -6,7 +6,6 @@ mod links;
 mod visit;
 
 use serde_json::{Value, json};
-use support::oauth::browser::open;
 use support::{Answer, Client, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, encoding, module};
 
 use crate::integrations::client;
@@ -104,11 +103,6 @@ impl Browser {
         assert_eq!((to_page.status, to_page.header("location")), (303, url), "{}", to_page.text());
         self.get(url)
     }
-}
-
-/// Opens a URL without cookies.
-fn stranger(url: &str) -> Answer {
-    open(url)
 }
 
 /// The texts of a page, without its elements.

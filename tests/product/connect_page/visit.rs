@@ -1,9 +1,10 @@
 //! The page, as a browser without JavaScript gets it.
 
 use serde_json::{Value, json};
+use support::oauth::browser::open;
 use support::{Endpoint, Person, Setup, Store};
 
-use super::{Browser, KEY_OF_USER, World, connectors, link, stranger, texts, world};
+use super::{Browser, KEY_OF_USER, World, connectors, link, texts, world};
 use crate::integrations::on_each_store;
 
 on_each_store!(a_user_connects_several_accounts_in_one_visit, a_link_belongs_to_the_browser_that_uses_it_first,);
@@ -146,7 +147,7 @@ fn an_account_that_was_connected_before_does_not_count() {
     let World { application, .. } = &world(&Store::Sqlite);
     crate::integrations::connect(application, "mail", "ada");
     let (id, url) = link(application, json!({"connectors": ["mail"]}));
-    assert!(!texts(&stranger(&url)).contains("Connected as"));
+    assert!(!texts(&open(&url)).contains("Connected as"));
     assert_eq!(application.get(&format!("/connect-links/{id}")).ok()["connectors"][0]["connected"], false);
     let page = Browser::default().connects(&url, "mail", "ada");
     assert!(texts(&page).contains("Connected as ada@example.com"), "{}", texts(&page));

@@ -155,8 +155,8 @@ pub(super) fn connect_page(status: StatusCode, page: &ConnectPage, form_origins:
     response
 }
 
-/// A page that says what happened and what to do. `root` is the way from the page to the root of the
-/// gateway.
+/// A page that says what happened and what to do. `root` is the way from the page to the root of
+/// the gateway.
 pub(in crate::api) fn message_page(status: StatusCode, title: &str, text: &str, root: &str) -> Response<Body> {
     let page = MessagePage { words: &ENGLISH, title, text, root };
     html_response(status, page.render(), POLICY)

@@ -218,7 +218,7 @@ impl Visit {
     }
 }
 
-/// Notes that an account was connected. If that fails, the account is connected all the same.
+/// Notes that an account was connected. A failure does not disconnect the account.
 async fn note(gateway: &Gateway, link: &str, connector: &str, user_identifier: &str) {
     if let Err(error) = gateway.store.note_linked_account(link, connector, user_identifier).await {
         tracing::warn!(%error, "the page of a link cannot show an account that was connected");

@@ -87,7 +87,7 @@ pub(super) const ENGLISH: Words = Words {
     },
     other_browser: Message {
         title: "This link is open in another browser",
-        text: "Only the browser in which the link was used first can go on. Go back to it, or start again from the application.",
+        text: "Only the browser in which the link was used first can use it. Return to that browser, or start again from the application.",
     },
     other_site: Message {
         title: "This cannot be done from another site",

@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(response.status(), StatusCode::CONFLICT);
         let body = response.into_body().collect().await.unwrap().to_bytes();
         let html = String::from_utf8_lossy(&body);
-        assert!(html.contains("ann@example.com") && html.contains("&lt;script&gt;alert(1)"), "{html}");
+        assert!(html.contains("ann@example.com") && html.contains("&#60;script&#62;alert(1)"), "{html}");
         assert!(!html.contains("<script"), "{html}");
     }
 

@@ -55,7 +55,7 @@ pub struct ConnectLink {
     /// SHA-256 of the secret of the browser that has the link. `None` until a browser has sent the
     /// form of the page.
     pub browser: Option<LinkHash>,
-    /// `None` if nobody has ended the link.
+    /// `None` if the link was not ended.
     pub end: Option<LinkEnd>,
     /// `true` from `expires_at` on, by the clock of the database.
     pub has_expired: bool,
