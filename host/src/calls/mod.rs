@@ -113,9 +113,12 @@ impl CallLog {
         if !log.keeps_all && !call.has_failed() {
             return;
         }
-        let record = log.record(recording.take(), call);
-        if log.queue.try_send(record).is_err() {
-            log.dropped.inc();
+        // A record that would be dropped is not made.
+        match log.queue.try_reserve() {
+            Ok(place) => place.send(log.record(recording.take(), call)),
+            Err(_) => {
+                log.dropped.inc();
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use store::{RecordedCall, Store};
@@ -11,8 +12,14 @@ use store::{RecordedCall, Store};
 /// Records that one transaction writes.
 const BATCH: usize = 512;
 
-/// Time between two batches. Without it, each call of a quiet gateway would be a transaction.
+/// Shortest time between two batches. Without it, each call of a quiet gateway would be a
+/// transaction.
 const PAUSE: Duration = Duration::from_millis(200);
+
+/// The time between two batches, as a multiple of the time that the last one took. So records take
+/// at most a twentieth of one core from the calls, and of the database from other writes. Records
+/// that do not fit into this share are dropped.
+const REST: u32 = 19;
 
 /// The task that writes records.
 pub struct Writer {
@@ -51,7 +58,7 @@ impl Writer {
                 }
                 continue;
             }
-            let (records, is_full) = (batch.len() as u64, batch.len() == BATCH);
+            let (records, began) = (batch.len() as u64, Instant::now());
             let written = self.store.record_calls(batch, self.max).await;
             let was_failing = std::mem::replace(&mut is_failing, written.is_err());
             if let Err(error) = written {
@@ -60,11 +67,9 @@ impl Writer {
                     tracing::warn!(%error, "records of calls cannot be stored; they are lost until the store takes them");
                 }
             }
-            if !is_full {
-                tokio::select! {
-                    () = tokio::time::sleep(PAUSE) => {}
-                    () = self.stop.cancelled() => {}
-                }
+            tokio::select! {
+                () = sleep(PAUSE.max(began.elapsed() * REST)) => {}
+                () = self.stop.cancelled() => {}
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Several gateways on one PostgreSQL database are one service.
 
+mod core;
 mod joining;
 mod modules;
 mod operators;

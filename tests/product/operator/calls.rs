@@ -190,6 +190,11 @@ fn the_operator_says_which_calls_are_recorded() {
         kept.iter().map(|call| call["request_id"].as_str().unwrap()).collect::<Vec<_>>(),
         ["call-5", "call-4", "call-3"]
     );
+    for (id, used) in [("one", "first"), ("two", "replayed")] {
+        let call = gateway.client().request("POST", "/connectors/account/change").header("x-request-id", id);
+        call.header("idempotency-key", "once").json(&body).send().ok();
+        assert_eq!(record(&operator, id)["idempotency"], used);
+    }
 
     let (gateway, operator) = started(&Store::Sqlite, &service.url(), "[calls]\nkeep = \"none\"");
     gateway.client().call("account/nothing", json!({})).problem(404, "unknown-operation");

@@ -147,8 +147,12 @@ fn a_caller_that_sends_all_lines_before_it_reads_gets_an_answer_to_each() {
     let gateway = Setup::new().account("account", &provider).start();
     // The answers have many megabytes, which no socket holds.
     let count = 1_000_000;
+    assert_eq!(import(&gateway.client(), "", &[json!({})]).len(), 1);
+    let before = usage::peak_mb(gateway.process_id());
     let body = "{\"tenant\": \"acme\"}\n".repeat(count);
     let answers = answers(&send(&gateway.client(), "", body));
+    let grown = usage::peak_mb(gateway.process_id()) - before;
+    assert!(grown < 64, "the memory grew by {grown} MB");
     assert_eq!((answers.len(), &answers[count - 1]["line"]), (count, &json!(count)));
 }
 
@@ -206,4 +210,26 @@ fn what_is_exported_can_be_imported_again(store: &Store) {
     fs::write(&open, [&lines[..], b"{}\n"].concat()).unwrap();
     let finished = run(&gateway, &["integrations", "import", file]);
     assert!(finished.code == Some(1) && finished.stdout.contains("/tenant"), "{} {}", finished.stdout, finished.stderr);
+}
+
+#[test]
+fn an_export_names_an_account_whose_secret_is_damaged_and_has_the_others() {
+    let store = Store::postgres();
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(&store, &provider);
+    let operator = gateway.client();
+    let good = json!({"access_token": "a-good-token"});
+    let imported = import(&operator, "", &[line("ann", good.clone()), line("bob", good)]);
+    let id = imported[0]["id"].as_str().unwrap();
+    store.database().sql(&format!("UPDATE integrations SET secret = '\\x00' WHERE id = '{id}'"));
+    let sealed = gateway.home().data().join("accounts.age");
+    let identity = age::x25519::Identity::generate();
+    let recipient = identity.to_public().to_string();
+    let export = ["integrations", "export", "--recipient", &recipient, sealed.to_str().unwrap()];
+    let finished = gateway.home().run(&export);
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert!(finished.stderr.contains(&format!("{id} is left out")), "{}", finished.stderr);
+    let lines = age::decrypt(&identity, &fs::read(&sealed).unwrap()).unwrap();
+    let exported: Value = serde_json::from_slice(&lines).unwrap();
+    assert_eq!(exported["user_identifier"], "bob");
 }

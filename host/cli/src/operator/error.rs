@@ -39,6 +39,12 @@ pub(crate) enum OperatorError {
         /// The number of all lines.
         lines: usize,
     },
+    /// Some accounts were not exported, and the output names them.
+    #[error("{damaged} accounts were left out; their users must connect them again")]
+    Damaged {
+        /// The number of accounts.
+        damaged: u64,
+    },
     /// The result cannot be written.
     #[error(transparent)]
     Output(#[from] io::Error),

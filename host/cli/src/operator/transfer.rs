@@ -12,7 +12,7 @@ use authoring::output::{ProgressLine, print, print_json, remark};
 use connector_gateway::Config;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
-use store::vault::Vault;
+use store::vault::{Vault, VaultError};
 use store::{AnyIntegrationFilter, AuditAction, AuthType, Integration};
 
 use super::arguments::{ExportArguments, ImportArguments};
@@ -87,7 +87,8 @@ fn report(answers: &[Value], as_json: bool) -> Result<(), OperatorError> {
 /// Writes all accounts to a new file that only the recipients can decrypt.
 ///
 /// # Errors
-/// If the file exists, if the database does not respond, or if a secret cannot be unsealed.
+/// If the file exists, or if the database does not respond. Accounts whose secret is damaged are
+/// left out, and the error says how many.
 pub(super) async fn export(arguments: &ExportArguments, config: &Config) -> Result<(), OperatorError> {
     let ExportArguments { recipient, file } = arguments;
     let store = database::open(config).await?;
@@ -99,15 +100,22 @@ pub(super) async fn export(arguments: &ExportArguments, config: &Config) -> Resu
     let mut output = encryptor.wrap_output(BufWriter::new(create(file).map_err(of_file)?)).map_err(of_file)?;
     let mut progress = ProgressLine::open();
     let mut filter = AnyIntegrationFilter { limit: EXPORT_PAGE, ..AnyIntegrationFilter::default() };
-    let mut written = 0_u64;
+    let (mut written, mut damaged) = (0_u64, 0_u64);
     loop {
         let page = store.all_integrations(filter.clone()).await?;
         let Some(last) = page.last() else { break };
         filter.before = Some((last.created_at, last.id.clone()));
         for integration in &page {
-            let line = export_line(&vault, integration).await?;
-            writeln!(output, "{line}").map_err(of_file)?;
-            written += 1;
+            match export_line(&vault, integration).await? {
+                Some(line) => {
+                    writeln!(output, "{line}").map_err(of_file)?;
+                    written += 1;
+                }
+                None => {
+                    damaged += 1;
+                    remark(format_args!("{} is left out: its secret is damaged.", integration.id));
+                }
+            }
         }
         if let Some(line) = &mut progress {
             line.show(format_args!("exporting: {written} accounts"));
@@ -120,7 +128,7 @@ pub(super) async fn export(arguments: &ExportArguments, config: &Config) -> Resu
     output.flush().and_then(|()| output.get_ref().sync_all()).map_err(of_file)?;
     store.note_audit(AuditAction::IntegrationExported, "integrations", "", &format!("{written} accounts")).await?;
     remark(format_args!("Wrote {written} accounts to {}. `age --decrypt` reads it.", file.display()));
-    Ok(())
+    if damaged > 0 { Err(OperatorError::Damaged { damaged }) } else { Ok(()) }
 }
 
 /// Creates a file that only its owner can read.
@@ -128,14 +136,19 @@ fn create(file: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)
 }
 
-/// The line of an account, as `integrations import` reads it.
-async fn export_line(vault: &Vault, integration: &Integration) -> Result<Value, OperatorError> {
+/// The line of an account, as `integrations import` reads it. `None` if its secret is damaged.
+async fn export_line(vault: &Vault, integration: &Integration) -> Result<Option<Value>, OperatorError> {
     let Integration { holder, user_identifier, auth_type, labels, details, .. } = integration;
     let mut credentials = json!({});
     if let Some(sealed) = &details.secret {
-        let secret = vault.unseal(&holder.secret_context(user_identifier), sealed).await?;
+        let secret = match vault.unseal(&holder.secret_context(user_identifier), sealed).await {
+            Ok(secret) => secret,
+            Err(VaultError::Store(error)) => return Err(error.into()),
+            Err(_) => return Ok(None),
+        };
         // The sealed form has the members of an import.
-        credentials = serde_json::from_slice(secret.expose_secret()).unwrap_or_default();
+        let Ok(members) = serde_json::from_slice(secret.expose_secret()) else { return Ok(None) };
+        credentials = members;
     }
     if let (AuthType::OAuth2, Some(at)) = (auth_type, details.expires_at) {
         credentials["expires_at"] = rfc3339(at).into();
@@ -152,7 +165,7 @@ async fn export_line(vault: &Vault, integration: &Integration) -> Result<Value, 
     if !holder.subject.is_empty() {
         line["subject"] = holder.subject.as_str().into();
     }
-    Ok(line)
+    Ok(Some(line))
 }
 
 fn rfc3339(at: SystemTime) -> String {

@@ -198,3 +198,41 @@ pub(super) fn style() -> Response<Body> {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=3600"));
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn no_text_of_a_manifest_becomes_html_and_an_icon_is_an_image_that_runs_nothing() {
+        let odd = "\"><script>alert(1)</script>";
+        let row = ConnectorRow {
+            connector: "mail".to_owned(),
+            title: odd.to_owned(),
+            icon: Some(STANDARD.encode("<svg onload=\"alert(1)\"/>")),
+            summary: odd.to_owned(),
+            access: vec![("Read", vec![odd.to_owned()])],
+            state: State::Open(fields(&KeyPlacement::Basic)),
+            mistake: None,
+        };
+        let page = ConnectPage { words: &ENGLISH, rows: vec![row], is_complete: false };
+        let response = connect_page(StatusCode::OK, &page, &["https://provider.example".to_owned()]);
+        let policy = response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
+        assert!(policy.contains("form-action 'self' https://provider.example;") && !policy.contains("script"));
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let html = String::from_utf8_lossy(&body);
+        assert!(!html.contains("<script") && !html.contains("onload"), "{html}");
+        assert_eq!(html.matches("&#62;&#60;script&#62;alert(1)").count(), 4, "{html}");
+        assert!(html.contains("src=\"data:image/svg+xml;base64,PHN2"), "{html}");
+    }
+
+    #[tokio::test]
+    async fn a_message_is_text() {
+        let response = message_page(StatusCode::CONFLICT, "<b>", "<i>", "../");
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let html = String::from_utf8_lossy(&body);
+        assert!(!html.contains("<b>") && !html.contains("<i>") && html.contains("../connect/page.css"), "{html}");
+    }
+}
