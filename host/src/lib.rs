@@ -94,6 +94,7 @@ pub use registry::{
 
 // What the admin routes send, which commands print.
 pub use api::records::connectors as records;
+pub use api::records::gateways as gateway_records;
 pub use api::records::operator as operator_records;
 pub use api::{SIGNATURE, connectors_record, description};
 

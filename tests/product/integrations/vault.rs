@@ -70,6 +70,7 @@ fn no_secret_is_written_in_plain_text(store: &Store) {
     let state = url.split("state=").nth(1).unwrap().split('&').next().unwrap().to_owned();
     let mut secrets = provider.secrets();
     secrets.push(state);
+    secrets.extend(of_the_operator(&gateway));
     let verifiers = provider.seen().into_iter().filter(|seen| seen.path == "/token").flat_map(|seen| seen.form());
     secrets.extend(verifiers.filter(|(name, _)| name == "code_verifier").map(|(_, value)| value));
     let mut written = files(&gateway.home().data());
@@ -84,6 +85,38 @@ fn no_secret_is_written_in_plain_text(store: &Store) {
     }
     let key = gateway.home().data().join("master.key");
     assert_eq!(fs::metadata(key).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+/// Makes everything with a secret that an operator or an application can make, and returns the
+/// secrets.
+fn of_the_operator(gateway: &Gateway) -> Vec<String> {
+    let operator = gateway.client();
+    let [of_client, of_import] =
+        ["the-secret-of-a-client-of-acme", "the-token-of-an-imported-account"].map(str::to_owned);
+    let client = json!({"client_id": "acme-client", "client_secret": of_client});
+    operator.request("PUT", "/admin/tenants/acme/oauth_clients/account").json(&client).send().ok();
+    let line = json!({
+        "tenant": "acme", "connector": "account", "user_identifier": "bob", "credentials": {"access_token": of_import},
+    });
+    let import = operator.request("POST", "/admin/integrations/import").header("content-type", "application/x-ndjson");
+    assert!(import.body(line.to_string()).send().text().contains("created"));
+    let key = operator.post("/admin/keys", json!({"name": "x", "scopes": ["integrate"]})).json()["key"].clone();
+    // The browser that sends the form of a link gets a cookie with a secret.
+    let made = operator.post("/connect-links", json!({"connectors": ["account"]})).json();
+    let url = made["url"].as_str().unwrap();
+    let form = gateway.anonymous().without_redirects().at(url).request("POST", "");
+    let sent = form.header("content-type", "application/x-www-form-urlencoded").body("connector=account").send();
+    let cookie = sent.header("set-cookie").split([';', '=', '.']).nth(1).unwrap().to_owned();
+    let link = url.rsplit('/').next().unwrap().to_owned();
+    let webhook = operator.post("/webhooks/secrets", json!({})).ok()["secret"].clone();
+    let shown = [key, webhook].map(|value| value.as_str().unwrap().to_owned());
+    // The gateway sent the browser to the provider with a new state.
+    let state = sent.header("location").split("state=").nth(1).unwrap().split('&').next().unwrap().to_owned();
+    let lists = ["tenants/acme/oauth_clients", "integrations", "keys", "calls", "audit", "webhooks", "jobs", "tenants"];
+    let answers: String = lists.iter().map(|list| operator.get(&format!("/admin/{list}")).text()).collect();
+    let secrets = [of_client, of_import, cookie, link, state].into_iter().chain(shown).collect::<Vec<_>>();
+    assert!(secrets.iter().all(|secret| secret.len() > 20 && !answers.contains(secret)), "{secrets:?} in {answers}");
+    secrets
 }
 
 fn a_start_with_another_master_key_fails_and_changes_nothing(store: &Store) {

@@ -1,9 +1,14 @@
 //! Accounts of other systems: imported as lines, and exported for other systems.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
 
 use serde_json::{Value, json};
-use support::{Answer, Client, Dialect, Endpoint, OAuthProvider, Reply, Setup, Store, Upstream, module, usage};
+use support::setup::KEY;
+use support::{
+    Answer, Client, Dialect, Endpoint, OAuthProvider, Reply, Setup, Store, Upstream, module, usage, wait_for,
+};
 
 use super::{printed, run};
 use crate::integrations::{client, connect, gateway, on_each_store, who};
@@ -154,6 +159,31 @@ fn a_caller_that_sends_all_lines_before_it_reads_gets_an_answer_to_each() {
     let grown = usage::peak_mb(gateway.process_id()) - before;
     assert!(grown < 64, "the memory grew by {grown} MB");
     assert_eq!((answers.len(), &answers[count - 1]["line"]), (count, &json!(count)));
+}
+
+#[test]
+fn lines_of_a_caller_that_does_not_read_the_answer_are_imported() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = Setup::new().account("account", &provider).start();
+    let refused = "{\"tenant\": \"acme\"}\n".repeat(100_000);
+    let last = line("last", json!({"access_token": "a-good-token"}));
+    let body = format!("{refused}{last}\n");
+    let address = gateway.address().replace("http://", "");
+    let mut connection = TcpStream::connect(&address).unwrap();
+    write!(
+        connection,
+        "POST {IMPORT} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {KEY}\r\ncontent-type: application/x-ndjson\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    wait_for("the last line to be imported", || {
+        let found = gateway.client().get("/admin/integrations?user_identifier=last").ok();
+        (found["integrations"].as_array()?.len() == 1).then_some(())
+    });
+    // The connection is still open, and the gateway serves.
+    gateway.anonymous().get("/healthz").ok();
+    drop(connection);
 }
 
 #[test]

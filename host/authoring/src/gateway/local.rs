@@ -1,18 +1,21 @@
 //! The gateway of the configuration, by its folders and its store.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
 use connector_gateway::{Actor, ChangeError, Config, Installation, Registry, connectors_record, open_registry};
 
-use super::GatewayError;
+use super::{GatewayError, InService};
 use crate::database;
 use crate::person::Person;
+use store::{Store, StoreError};
 
 /// The registry of a gateway that this process does not serve.
 pub(super) struct Local {
     registry: Arc<Registry>,
+    store: Store,
     actor: Actor,
     modules: PathBuf,
     data: PathBuf,
@@ -22,11 +25,11 @@ impl Local {
     pub(super) async fn open(config: Config) -> Result<Self, GatewayError> {
         let store = database::open(&config).await?;
         let config = Arc::new(config);
-        let registry = open_registry(&config, store).await?;
+        let registry = open_registry(&config, store.clone()).await?;
         let Person { user, host } = Person::current();
         let actor = Actor::CommandLine { user, host };
         let full = |folder: &Path| absolute(folder).unwrap_or_else(|_| folder.to_owned());
-        Ok(Self { registry, actor, modules: full(&config.modules_dir), data: full(&config.data_dir) })
+        Ok(Self { registry, store, actor, modules: full(&config.modules_dir), data: full(&config.data_dir) })
     }
 
     /// The modules folder and the data folder.
@@ -47,6 +50,17 @@ impl Local {
     pub(super) async fn list(&self) -> Result<ConnectorsRecord, ChangeError> {
         self.registry.load_folders().await?;
         Ok(connectors_record(&self.registry, true))
+    }
+
+    pub(super) async fn service(&self) -> Result<BTreeMap<String, InService>, StoreError> {
+        let mut service = BTreeMap::<String, InService>::new();
+        for at in self.store.connectors_at_gateways().await? {
+            service.entry(at.connector).or_default().at(&at.state);
+        }
+        for name in self.registry.live().keys() {
+            service.entry(name.clone()).or_default().generation = self.registry.generation(name);
+        }
+        Ok(service)
     }
 
     pub(super) async fn remove(&self, id: &str) -> Result<(), ChangeError> {

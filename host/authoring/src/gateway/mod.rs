@@ -9,6 +9,7 @@
 mod local;
 mod remote;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
@@ -36,6 +37,21 @@ enum Kind {
     Local(Box<Local>),
     /// A running gateway.
     Remote(Remote),
+}
+
+/// A connector in the service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InService {
+    /// It grows with each change of the connector. 0 if it never changed.
+    pub generation: i64,
+    /// The number of gateways by the state of the connector there: `live`, `compiling` or `refused`.
+    pub gateways: BTreeMap<String, usize>,
+}
+
+impl InService {
+    fn at(&mut self, state: &str) {
+        *self.gateways.entry(state.to_owned()).or_default() += 1;
+    }
 }
 
 /// Why a gateway was not opened, or did not do what the command requested.
@@ -183,6 +199,18 @@ impl Gateway {
         match &self.0 {
             Kind::Local(local) => Ok(local.list().await?),
             Kind::Remote(remote) => Ok(remote.list().await?),
+        }
+    }
+
+    /// What the gateways of the service serve, by connector. A connector that is not there has never
+    /// changed, and no gateway serves it now.
+    ///
+    /// # Errors
+    /// See [`GatewayError`].
+    pub async fn service(&self) -> Result<BTreeMap<String, InService>, GatewayError> {
+        match &self.0 {
+            Kind::Local(local) => Ok(local.service().await?),
+            Kind::Remote(remote) => Ok(remote.service().await?),
         }
     }
 

@@ -1,10 +1,12 @@
 //! A running gateway, by its admin routes.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use connector_gateway::gateway_records::ServiceConnectorsRecord;
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
 use connector_gateway::{Installation, SIGNATURE};
 use hyper::header::HeaderName;
@@ -14,6 +16,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
+use super::InService;
+
 /// The longest time for a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -22,6 +26,12 @@ const RESPONSE: Duration = Duration::from_secs(300);
 
 /// The `type` of the problem of a route that the gateway does not have at this address.
 const NOT_FOUND: &str = "urn:connector-gateway:problem:not-found";
+
+/// The `type` of the problem of a key that may list connectors, and not what gateways serve.
+const MISSING_SCOPE: &str = "urn:connector-gateway:problem:missing-scope";
+
+/// Entries in a page of a list.
+const PAGE: &str = "200";
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -160,6 +170,35 @@ impl Remote {
 
     pub(super) async fn list(&self) -> Result<ConnectorsRecord, RemoteError> {
         self.call(Method::GET, &["connectors"], &[], None).await
+    }
+
+    /// Empty if the key has not the scope `admin`, or if the routes of the operator are at another
+    /// address: the list of connectors needs neither.
+    pub(super) async fn service(&self) -> Result<BTreeMap<String, InService>, RemoteError> {
+        let mut service = BTreeMap::<String, InService>::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let mut query = vec![("limit", PAGE)];
+            query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+            let page = self.call(Method::GET, &["admin", "connectors"], &query, None).await;
+            let page: ServiceConnectorsRecord = match page {
+                Err(RemoteError::Problem(refusal))
+                    if [MISSING_SCOPE, NOT_FOUND].contains(&refusal.problem.r#type.as_str()) =>
+                {
+                    return Ok(service);
+                }
+                page => page?,
+            };
+            for record in page.connectors {
+                let found = service.entry(record.connector).or_default();
+                found.generation = record.generation;
+                record.gateways.iter().for_each(|gateway| found.at(&gateway.state));
+            }
+            match page.next_cursor {
+                Some(next) => cursor = Some(next),
+                None => return Ok(service),
+            }
+        }
     }
 
     pub(super) async fn remove(&self, id: &str) -> Result<(), RemoteError> {

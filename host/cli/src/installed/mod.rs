@@ -60,10 +60,10 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
     let gateway = Gateway::open(command.gateway(), config).await?;
     match command {
         InstalledCommand::List { list, .. } => {
-            let record = gateway.list().await?;
+            let (record, service) = (gateway.list().await?, gateway.service().await?);
             match list.json {
-                true => print::list_json(&record)?,
-                false => print::list(&record)?,
+                true => print::list_json(&record, &service)?,
+                false => print::list(&record, &service)?,
             }
         }
         InstalledCommand::Add(arguments) => add(&gateway, arguments, limit_mb, program).await?,

@@ -1,8 +1,9 @@
 //! The results of the commands, for people and as JSON.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use authoring::gateway::Gateway;
+use authoring::gateway::{Gateway, InService};
 use authoring::output::{Results, print, print_json};
 use connector_gateway::GRANT_COMMAND;
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, GrantStateRecord, VersionRecord};
@@ -34,8 +35,9 @@ pub(super) fn print_command_to_grant(
     print(format_args!("  to grant    {program}{command} {id} {}{}", missing.join(" "), gateway.options()))
 }
 
-pub(super) fn list_json(record: &ConnectorsRecord) -> io::Result<()> {
+pub(super) fn list_json(record: &ConnectorsRecord, service: &BTreeMap<String, InService>) -> io::Result<()> {
     let connectors = record.connectors.iter().map(|connector| {
+        let in_service = service.get(&connector.connector).cloned().unwrap_or_default();
         json!({
             "connector": connector.connector,
             "version": connector.version,
@@ -43,21 +45,27 @@ pub(super) fn list_json(record: &ConnectorsRecord) -> io::Result<()> {
             "shipped": connector.shipped,
             "operations": connector.operations.len(),
             "missing_hosts": connector.hosts.missing,
+            "generation": in_service.generation,
+            "gateways": in_service.gateways,
         })
     });
     let refused = record.refused.iter().map(|refused| json!({"file": refused.file, "reason": refused.reason}));
     print_json(json!({"connectors": connectors.collect::<Vec<_>>(), "refused": refused.collect::<Vec<_>>()}))
 }
 
-pub(super) fn list(record: &ConnectorsRecord) -> io::Result<()> {
-    let mut table = Table::new(["CONNECTOR", "VERSION", "SHA-256", "OPERATIONS", "NOTE"]);
+pub(super) fn list(record: &ConnectorsRecord, service: &BTreeMap<String, InService>) -> io::Result<()> {
+    let mut table = Table::new(["CONNECTOR", "VERSION", "SHA-256", "OPERATIONS", "GENERATION", "GATEWAYS", "NOTE"]);
     for connector in &record.connectors {
         let missing = &connector.hosts.missing;
+        let in_service = service.get(&connector.connector).cloned().unwrap_or_default();
+        let gateways = in_service.gateways.iter().map(|(state, count)| format!("{count} {state}"));
         table.row([
             connector.connector.clone(),
             connector.version.clone(),
             connector.sha256.chars().take(SHORT_DIGEST).collect(),
             connector.operations.len().to_string(),
+            in_service.generation.to_string(),
+            gateways.collect::<Vec<_>>().join(", "),
             if missing.is_empty() { String::new() } else { format!("not granted: {}", missing.join(" ")) },
         ]);
     }

@@ -1,5 +1,10 @@
 //! The gateways of the service as JSON. The command line reads these records too.
 
+#![expect(
+    missing_docs,
+    reason = "a comment on a member is its description in the API's document, and clear names need none"
+)]
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
