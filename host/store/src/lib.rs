@@ -62,6 +62,7 @@
 //! Utilities:
 //! - [`digest`]: SHA-256, as bytes and as hexadecimal digits
 //! - [`id`]: random ids
+//! - [`sweep`]: deleting rows that are too old
 
 mod audit;
 mod authorizations;
@@ -94,6 +95,7 @@ mod serving;
 pub mod simulated;
 mod sqlite;
 mod storage;
+mod sweep;
 mod tenants;
 mod time;
 mod value;

@@ -1,5 +1,5 @@
-//! What an operator does at one gateway holds at the others, and what happens at one of them is
-//! seen at the others.
+//! Changes by an operator at one gateway hold at the others, and calls, jobs and webhooks of one
+//! gateway are seen at the others.
 
 use serde_json::{Value, json};
 use support::{Dialect, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, wait_for};

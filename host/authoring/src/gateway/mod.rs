@@ -202,8 +202,8 @@ impl Gateway {
         }
     }
 
-    /// What the gateways of the service serve, by connector. A connector that is not there has never
-    /// changed, and no gateway serves it now.
+    /// The generations of connectors, and the gateways that serve them, by connector. A connector
+    /// that is missing here has never changed, and no gateway serves it now.
     ///
     /// # Errors
     /// See [`GatewayError`].

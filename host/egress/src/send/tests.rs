@@ -349,7 +349,7 @@ async fn the_record_of_a_call_keeps_each_attempt_without_its_query() {
 
 #[tokio::test]
 async fn the_record_of_a_call_keeps_an_attempt_that_its_deadline_ends_and_at_most_64() {
-    // The kernel accepts the connection, and nobody answers.
+    // The kernel accepts the connection, and no program answers.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = format!("http://{}", listener.local_addr().unwrap());
     let record = Arc::new(CallRecord::keeping_attempts());

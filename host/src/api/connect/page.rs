@@ -50,7 +50,7 @@ pub(super) struct ConnectorRow {
     title: String,
     /// An SVG image in base64.
     icon: Option<String>,
-    /// What the application may do, in one line.
+    /// The permission of the application, in one line.
     summary: String,
     /// A heading for each effect, and the operations that have it.
     access: Vec<(&'static str, Vec<String>)>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN, SET_COOKIE};
 use hyper::{Response, StatusCode};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use tokio::time::Instant;
 use url::{Url, form_urlencoded};
@@ -122,7 +122,6 @@ impl Form {
 
     /// The credentials as the JSON that POST …/integrations takes.
     fn credentials(&self) -> SecretString {
-        use secrecy::ExposeSecret;
         let members = self.credentials.iter().map(|(name, value)| (name.clone(), json!(value.expose_secret())));
         serde_json::Value::Object(members.collect()).to_string().into()
     }
@@ -167,7 +166,6 @@ impl Visit {
                 }
             }
             AuthScheme::ApiKey(scheme) => {
-                use secrecy::ExposeSecret;
                 let holder = self.link.holder(connector.name());
                 let named = Named {
                     holder: &holder,

@@ -106,7 +106,7 @@ impl Words {
         }
     }
 
-    /// What the application may do, in one sentence.
+    /// The permission of the application, in one sentence.
     pub(super) fn permission(&self, verbs: &[&str]) -> String {
         let verbs = match verbs {
             [rest @ .., last] if !rest.is_empty() => format!("{} {} {last}", rest.join(", "), self.and),

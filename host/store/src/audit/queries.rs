@@ -5,12 +5,8 @@ use std::time::Duration;
 use super::{Acting, AuditAction, AuditEntry, AuditFilter};
 use crate::conditions::Conditions;
 use crate::connection::{Connection, Durability};
-use crate::time::millis;
 use crate::value::values;
 use crate::{Store, StoreError};
-
-/// Entries that one transaction deletes, so that it does not delay other writes.
-const SWEEP_BATCH: u32 = 500;
 
 impl Store {
     /// Adds an entry about a change that is not in the database.
@@ -62,22 +58,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn delete_old_audit(&self, keep: Duration) -> Result<u64, StoreError> {
-        let mut deleted = 0;
-        loop {
-            let batch = self
-                .write(Durability::ProcessKill, move |connection| {
-                    connection.execute(
-                        "DELETE FROM audit WHERE number IN
-                             (SELECT number FROM audit WHERE at < now_ms() - $1 ORDER BY at, number LIMIT $2)",
-                        values![millis(keep), SWEEP_BATCH],
-                    )
-                })
-                .await?;
-            deleted += batch;
-            if batch < u64::from(SWEEP_BATCH) {
-                return Ok(deleted);
-            }
-        }
+        self.delete_older("audit", keep).await
     }
 }
 

@@ -6,16 +6,12 @@ use super::types::{COLUMN_COUNT, COLUMNS};
 use super::{CallFilter, RecordedCall};
 use crate::conditions::Conditions;
 use crate::connection::{Connection, Durability};
-use crate::time::millis;
 use crate::value::{Value, values};
 use crate::{Store, StoreError};
 
 /// Records that one statement adds. Fewer are added one by one, so that there are two texts of
 /// statements to prepare, and not one for each number.
 const ROWS: usize = 32;
-
-/// Records that one transaction deletes, so that it does not delay other writes.
-const SWEEP_BATCH: u32 = 500;
 
 impl Store {
     /// Adds records. If there are then more than `max`, the oldest ones are deleted, at most two
@@ -97,22 +93,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn delete_old_calls(&self, keep: Duration) -> Result<u64, StoreError> {
-        let mut deleted = 0;
-        loop {
-            let batch = self
-                .write(Durability::ProcessKill, move |connection| {
-                    connection.execute(
-                        "DELETE FROM calls WHERE number IN
-                             (SELECT number FROM calls WHERE at < now_ms() - $1 ORDER BY at, number LIMIT $2)",
-                        values![millis(keep), SWEEP_BATCH],
-                    )
-                })
-                .await?;
-            deleted += batch;
-            if batch < u64::from(SWEEP_BATCH) {
-                return Ok(deleted);
-            }
-        }
+        self.delete_older("calls", keep).await
     }
 }
 
