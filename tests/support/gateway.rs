@@ -10,6 +10,8 @@ use crate::{Answer, Client, Home, wait_for};
 
 /// The gateway prints this before its address as soon as it accepts requests.
 const GREETING: &str = "Connector Gateway is at ";
+/// The last part of the greeting begins with this line; the first key is before it.
+const END_OF_GREETING: &str = "Try:";
 
 /// A running gateway. It ends when this is dropped.
 pub struct Gateway {
@@ -28,6 +30,7 @@ impl Gateway {
         let started = Instant::now();
         let mut process = Process::start(&mut home.command(&["serve"]));
         let address = process.wait_for_line(GREETING);
+        process.wait_for_line(END_OF_GREETING);
         let client = client.at(&address);
         wait_for("the gateway to be ready", || {
             client.request("GET", "/readyz").try_send().ok().filter(|answer| answer.status == 200)
