@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use crate::auth::Authenticator;
+use crate::budgets::Budgets;
 use crate::calls::CallLog;
 use crate::config::Config;
 use crate::idempotency::Idempotency;
@@ -38,6 +39,7 @@ pub struct Gateway {
     pub config: Arc<Config>,
     pub authenticator: Arc<Authenticator>,
     pub registry: Arc<Registry>,
+    pub budgets: Budgets,
     pub integrations: Arc<Integrations>,
     pub jobs: Arc<Jobs>,
     pub idempotency: Arc<Idempotency>,
@@ -74,6 +76,7 @@ impl Gateway {
     pub fn services(&self) -> Services<'_> {
         Services {
             registry: &self.registry,
+            budgets: &self.budgets,
             integrations: &self.integrations,
             egress: &self.egress,
             store: &self.store,

@@ -42,6 +42,7 @@
 mod api;
 mod auth;
 mod body;
+mod budgets;
 mod caller_url;
 mod calls;
 mod clock;

@@ -11,6 +11,7 @@ use secrecy::SecretBox;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::budgets::Budgets;
 use crate::calls::Recording;
 use crate::config::Config;
 use crate::integrations::Integrations;
@@ -38,7 +39,7 @@ const INSTANCE: &str = "call";
 /// If the master key is wrong, the sandbox does not start, or a folder of modules is missing.
 pub async fn open_registry(config: &Arc<Config>, store: Store) -> Result<Arc<Registry>, ServeError> {
     let vault = Vault::open(&config.master_key_path(), &store).await?;
-    start_registry(config, store, &vault, &Arc::new(Metrics::default()), Events::default())
+    start_registry(config, store, &vault, &Arc::new(Metrics::default()), Events::default(), &Budgets::default())
 }
 
 /// Opens a registry that compiles modules under a random key. No later process can use what it
@@ -60,6 +61,7 @@ pub fn open_scratch_registry(config: &Arc<Config>, store: Store) -> Result<Arc<R
 pub struct LocalCalls {
     config: Arc<Config>,
     registry: Arc<Registry>,
+    budgets: Budgets,
     store: Store,
     metrics: Arc<Metrics>,
     integrations: Arc<Integrations>,
@@ -94,7 +96,8 @@ impl LocalCalls {
             Arc::clone(&metrics),
             Events::default(),
         ));
-        Ok(Self { config: Arc::clone(config), registry, store, metrics, integrations, egress })
+        let budgets = Budgets::default();
+        Ok(Self { config: Arc::clone(config), registry, budgets, store, metrics, integrations, egress })
     }
 
     /// Runs an operation and returns the body of its answer. `transport` takes its requests,
@@ -118,6 +121,7 @@ impl LocalCalls {
         let egress = self.egress.clone().with_transport(transport);
         let services = Services {
             registry: &self.registry,
+            budgets: &self.budgets,
             integrations: &self.integrations,
             egress: &egress,
             store: &self.store,

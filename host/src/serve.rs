@@ -11,9 +11,11 @@ use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use crate::api::server::{self, Cores, Listeners};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
+use crate::budgets::{Budgets, Ledger};
 use crate::calls::CallLog;
 use crate::config::{Config, ConfigError};
 use crate::gateway::{Draining, Gateway, RequestIds};
@@ -26,7 +28,7 @@ use crate::registry::{self, Registry};
 use crate::signals;
 use crate::telemetry::Telemetry;
 use crate::webhooks::{Events, Webhooks};
-use egress::{Egress, EgressError, Transport};
+use egress::{Egress, EgressError, Quotas, Transport};
 use memory::MemoryBudget;
 use sandbox::{Sandbox, StartError};
 use store::vault::{Vault, VaultError};
@@ -37,6 +39,9 @@ const STORAGE_SWEEP: Duration = Duration::from_secs(3600);
 
 /// Longest time for storing the last records of calls when the gateway stops.
 const LAST_RECORDS: Duration = Duration::from_secs(2);
+
+/// Longest time for leaving the rate limits to the other gateways when the gateway stops.
+const LAST_EXCHANGE: Duration = Duration::from_secs(5);
 
 /// Time between two checkpoints of the SQLite write-ahead log.
 const CHECKPOINT: Duration = Duration::from_secs(5);
@@ -80,9 +85,12 @@ pub fn start_registry(
     vault: &Vault,
     metrics: &Arc<Metrics>,
     events: Events,
+    budgets: &Budgets,
 ) -> Result<Arc<Registry>, ServeError> {
     let sandbox = Sandbox::start(config.sandbox_setup(), &vault.derive("compiled modules")?)?;
-    Ok(Arc::new(Registry::new(Arc::clone(config), sandbox, store, Arc::clone(metrics), events)?))
+    let shares_budgets = budgets.are_shared();
+    let registry = Registry::new(Arc::clone(config), sandbox, store, Arc::clone(metrics), events)?;
+    Ok(Arc::new(if shares_budgets { registry.sharing_budgets() } else { registry }))
 }
 
 /// The parts of a gateway that a command can add.
@@ -139,7 +147,8 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     let vault = vault?;
     let webhooks =
         Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
-    let registry = start_registry(&config, store.clone(), &vault, &metrics, webhooks.events())?;
+    let budgets = Budgets::new(&store);
+    let registry = start_registry(&config, store.clone(), &vault, &metrics, webhooks.events(), &budgets)?;
     let first_key = auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
     let issuers = JwtIssuers::new(&config.jwt_issuers, &egress)?;
     let authenticator = Arc::new(Authenticator::new(store.clone()).await?.trusting(issuers));
@@ -164,6 +173,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         vault: vault.clone(),
         egress: egress.clone(),
         registry: Arc::clone(&registry),
+        budgets: budgets.clone(),
         integrations: Arc::clone(&integrations),
         webhooks: webhooks.clone(),
         metrics: Arc::clone(&metrics),
@@ -175,6 +185,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         config: Arc::clone(&config),
         authenticator: Arc::clone(&authenticator),
         registry: Arc::clone(&registry),
+        budgets: budgets.clone(),
         integrations: Arc::clone(&integrations),
         jobs: Arc::clone(&jobs),
         idempotency: Arc::clone(&idempotency),
@@ -198,6 +209,11 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     let cores = Cores::start(&gateway).await?;
     let gateway_id = Store::new_gateway_id()?;
     let heartbeat = tokio::spawn(heartbeat::beat(gateway.clone(), gateway_id.clone()));
+    let stop_sharing = CancellationToken::new();
+    let sharing = tokio::spawn({
+        let ledger = Ledger::new(store.clone(), gateway_id.clone());
+        share_budgets(budgets, ledger, Arc::clone(&registry), stop_sharing.clone())
+    });
     let mut signals = signals::Stop::new()?;
     let mut background = vec![
         tokio::spawn(registry::watch(Arc::clone(&registry))),
@@ -253,6 +269,11 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     idempotency.shut_down(drained_at).await;
     integrations.shut_down().await;
     webhooks.shut_down().await;
+    // All calls have ended.
+    stop_sharing.cancel();
+    if timeout(LAST_EXCHANGE, sharing).await.is_err() {
+        tracing::warn!("the rate limits could not be left to other gateways in time; they get them later");
+    }
     calls.stop();
     if let Some(call_writer) = call_writer
         && timeout(LAST_RECORDS, call_writer).await.is_err()
@@ -282,6 +303,21 @@ async fn checkpoint(store: Store) {
         if let Err(error) = store.checkpoint().await {
             tracing::debug!(%error, "the SQLite write-ahead log could not be checkpointed; the gateway tries again");
         }
+    }
+}
+
+/// Shares the rate limits of live connectors with the other gateways until `stop`, and leaves them
+/// to the others then.
+async fn share_budgets(budgets: Budgets, mut ledger: Ledger, registry: Arc<Registry>, stop: CancellationToken) {
+    if !budgets.are_shared() {
+        return;
+    }
+    let of_live = |show: &mut dyn FnMut(&str, &Quotas)| {
+        registry.live().values().for_each(|connector| show(connector.name(), connector.quotas()));
+    };
+    let _ = stop.run_until_cancelled(budgets.share(&mut ledger, of_live)).await;
+    if let Err(error) = ledger.leave().await {
+        tracing::warn!(%error, "the rate limits could not be left to other gateways; they get them later");
     }
 }
 

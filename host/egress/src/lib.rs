@@ -75,7 +75,7 @@ pub use headers::Headers;
 pub use link::Link;
 pub use mask::{MaskStream, Masker, SHORTEST_SECRET};
 pub use pacing::Pacing;
-pub use quota::{Quota, Quotas, Remaining};
+pub use quota::{Budget, BudgetGrant, BudgetReport, Quota, Quotas, Refused, Remaining};
 pub use request::{Body, Request, Target};
 pub use response::{Response, ResponseBody};
 pub use retry::retry_after;

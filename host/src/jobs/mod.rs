@@ -47,6 +47,7 @@ pub use self::queue::NewJob;
 pub use self::record::{AnyJobRecord, JobRecord};
 pub use self::run::MAX_REQUESTS;
 
+use crate::budgets::Budgets;
 use crate::calls::CallLog;
 use crate::config;
 use crate::integrations::Integrations;
@@ -73,6 +74,7 @@ pub struct Parts {
     pub vault: Vault,
     pub egress: Egress,
     pub registry: Arc<Registry>,
+    pub budgets: Budgets,
     pub integrations: Arc<Integrations>,
     pub webhooks: Webhooks,
     pub metrics: Arc<Metrics>,
@@ -142,7 +144,7 @@ impl Jobs {
 
     /// The services that operations use.
     fn services(&self) -> Services<'_> {
-        let Parts { store, egress, registry, integrations, metrics, .. } = &self.parts;
-        Services { registry, integrations, egress, store, metrics }
+        let Parts { store, egress, registry, budgets, integrations, metrics, .. } = &self.parts;
+        Services { registry, budgets, integrations, egress, store, metrics }
     }
 }

@@ -12,7 +12,7 @@ use crate::registry::NoPermit;
 use crate::schema::{self, InputError, Violation};
 use contract::Effect;
 use contract_rules::limit::FAULT_MEMBERS_BYTES;
-use egress::{EgressError, Quota, Remaining};
+use egress::{EgressError, Quota, Refused};
 use memory::Exhausted;
 use sandbox::http::{self, Outbound};
 use sandbox::{Fault, InvocationError, TrapReport};
@@ -42,6 +42,12 @@ pub enum Error {
         quota: Quota,
         /// Time until it admits the next call.
         retry_after: Duration,
+    },
+    /// Gateways share a rate limit of the manifest, and this one could not renew its part.
+    #[error("the part of the rate limit `{quota}` that this gateway had has ended")]
+    RateLimitNotShared {
+        /// The name of the limit.
+        quota: String,
     },
     /// There is no permit of the connector for the caller.
     #[error("the connector runs as many calls as `limits.concurrency` and `limits.tenant_share` allow")]
@@ -155,9 +161,12 @@ impl Error {
         error
     }
 
-    /// A quota has no call left.
-    pub(super) fn rate_limited(Remaining { quota, until_more, .. }: Remaining<'_>) -> Self {
-        Self::RateLimited { quota: quota.clone(), retry_after: until_more }
+    /// A quota refuses a call.
+    pub(super) fn rate_limited(Refused { quota, until_more, has_lapsed, .. }: Refused<'_>) -> Self {
+        match has_lapsed {
+            true => Self::RateLimitNotShared { quota: quota.name.clone() },
+            false => Self::RateLimited { quota: quota.clone(), retry_after: until_more },
+        }
     }
 
     /// The trap that ended the connector, if one did.

@@ -37,6 +37,7 @@ pub use self::error::{Error, Explanation, UpstreamError};
 use self::account::{Account, ChosenAccount};
 use self::answer::Form;
 use self::stages::Stages;
+use crate::budgets::Budgets;
 use crate::calls::Recording;
 use crate::integrations::Integrations;
 use crate::metrics::{Metrics, OutcomeLabels};
@@ -54,6 +55,7 @@ use store::Store;
 #[derive(Clone, Copy)]
 pub struct Services<'a> {
     pub registry: &'a Registry,
+    pub budgets: &'a Budgets,
     pub integrations: &'a Arc<Integrations>,
     pub egress: &'a Egress,
     pub store: &'a Store,
@@ -225,7 +227,7 @@ async fn complete<'s>(
 
     // Before a refresh: a call over a limit sends no request to the provider.
     stages.next(&metrics.admit);
-    let (permit, left) = admit(connector, operation, call.run_as.tenant())?;
+    let (permit, left) = admit(services, connector, operation, call.run_as.tenant()).await?;
     stages.next(&metrics.credential);
 
     let account = chosen.prepare_credential(services, connector, call.deadline).await?;
@@ -326,14 +328,15 @@ async fn forward<'s>(
 }
 
 /// Takes a permit of the connector and counts the call in the operation's rate limit.
-fn admit<'a>(
+async fn admit<'a>(
+    services: Services<'_>,
     connector: &'a Connector,
     operation: &Operation,
     tenant: &str,
 ) -> Result<(Permit, Option<Remaining<'a>>), Error> {
     let permit = connector.admit(tenant).map_err(Error::NoPermit)?;
     let Some(limit) = &operation.manifest.rate_limit else { return Ok((permit, None)) };
-    let remaining = connector.quotas().check(limit).transpose();
+    let remaining = services.budgets.count(|| connector.quotas().check(limit).transpose()).await;
     Ok((permit, remaining.map_err(Error::rate_limited)?))
 }
 

@@ -74,7 +74,7 @@ pub async fn send(services: Services<'_>, call: &ProxyCall<'_>, request: CallerR
     let mut stages = Stages::begin(trace, recording, &metrics.account);
     let chosen = account::choose_account(services, connector, run_as, *deadline).await?;
     stages.next(&metrics.admit);
-    let (permit, left) = admit(connector, run_as.tenant())?;
+    let (permit, left) = admit(services, connector, run_as.tenant()).await?;
     stages.next(&metrics.credential);
     let account = chosen.prepare_credential(services, connector, *deadline).await?;
     let upstreams = Arc::clone(connector.upstreams());
@@ -110,9 +110,13 @@ async fn forward<'s>(
 
 /// Takes a permit of the connector, and counts the request in each of its rate limits. Returns the
 /// limit with the fewest remaining calls.
-fn admit<'a>(connector: &'a Connector, tenant: &str) -> Result<(Permit, Option<Remaining<'a>>), Error> {
+async fn admit<'a>(
+    services: Services<'_>,
+    connector: &'a Connector,
+    tenant: &str,
+) -> Result<(Permit, Option<Remaining<'a>>), Error> {
     let permit = connector.admit(tenant).map_err(Error::NoPermit)?;
-    let left = connector.quotas().check_all().map_err(Error::rate_limited)?;
+    let left = services.budgets.count(|| connector.quotas().check_all()).await.map_err(Error::rate_limited)?;
     Ok((permit, left))
 }
 

@@ -35,6 +35,12 @@ pub fn pipeline_problem(error: Error, connector: &str) -> Problem {
                 .retry_after(seconds);
             rate::headers(&remaining).fold(problem, |problem, (name, value)| problem.header(name, value))
         }
+        Error::RateLimitNotShared { quota } => STORE_UNAVAILABLE
+            .with_detail(format!(
+                "All gateways share the rate limit `{quota}` through the database, and this one could not renew its part of it, \
+                 because the database does not answer; try again.",
+            ))
+            .retry_after(1),
         Error::NoPermit(NoPermit::AllTaken) => BUSY
             .with_detail(format!(
                 "`{connector}` runs as many calls as `limits.concurrency` allows; try again, or raise this limit."

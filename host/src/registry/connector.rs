@@ -35,6 +35,8 @@ pub(super) struct Described<'a> {
     pub(super) metrics: &'a Metrics,
     /// The version that is live now. The new one takes over the counts of its rate limits.
     pub(super) previous: Option<&'a Connector>,
+    /// `true` if it shares its rate limits with other gateways.
+    pub(super) shares_budgets: bool,
 }
 
 /// A connector that is, or could be, live.
@@ -99,7 +101,18 @@ impl Connector {
     /// If a schema does not compile, a URL of the auth scheme is at a foreign site, or the
     /// operator's settings are wrong.
     pub(super) fn build(described: Described<'_>) -> Result<Self, Refusal> {
-        let Described { mut manifest, module, digest, origin, signed, granted, config, metrics, previous } = described;
+        let Described {
+            mut manifest,
+            module,
+            digest,
+            origin,
+            signed,
+            granted,
+            config,
+            metrics,
+            previous,
+            shares_budgets,
+        } = described;
         let shipped = origin == Origin::Shipped;
         let check_url = url_check(config.callbacks.allow_private_network);
         let config = config.connector(&manifest.identifier);
@@ -122,11 +135,12 @@ impl Connector {
             reach(&manifest, shipped, &granted, config, metrics, previous.map(|previous| &*previous.upstreams))?;
         named.extend(granted.iter().chain(&missing).cloned());
         missing.extend(missing_token_hosts.iter().cloned());
-        let mut quotas = Quotas::new(manifest.rate_limits.iter().map(|limit| Quota {
+        let quotas = manifest.rate_limits.iter().map(|limit| Quota {
             name: limit.name.clone(),
             requests: limit.requests,
             period: Duration::from_secs(limit.period_seconds.into()),
-        }));
+        });
+        let mut quotas = if shares_budgets { Quotas::shared(quotas) } else { Quotas::new(quotas) };
         if let Some(previous) = previous {
             quotas.inherit(&previous.quotas);
         }

@@ -161,6 +161,8 @@ pub struct Registry {
     service: SharedService,
     /// Permits for modules of the service that are loaded at the same time.
     following: Arc<Semaphore>,
+    /// `true` if connectors share their rate limits with those of other gateways.
+    shares_budgets: bool,
     config: Arc<Config>,
     sandbox: Sandbox,
     metrics: Arc<Metrics>,
@@ -192,11 +194,17 @@ impl Registry {
             history: History::new(store.clone()),
             service: SharedService::new(store),
             following: Arc::new(Semaphore::new(scan::PARALLEL_LOADS)),
+            shares_budgets: false,
             config,
             sandbox,
             metrics,
             events,
         })
+    }
+
+    /// The same registry, whose connectors share their rate limits with those of other gateways.
+    pub fn sharing_budgets(self) -> Self {
+        Self { shares_budgets: true, ..self }
     }
 
     /// The connectors that are live at this moment.

@@ -19,6 +19,7 @@ use tokio::time::{sleep, timeout_at};
 use super::provider::{lost, respond};
 use super::world::{NoFaults, Process, Way, World};
 use super::{SHARED, config, gateways};
+use crate::budgets::Budgets;
 use crate::calls::CallLog;
 use crate::clock::SimulatedClock;
 use crate::clock::random::Random;
@@ -142,6 +143,7 @@ impl Site {
             vault,
             egress,
             registry,
+            budgets: Budgets::default(),
             integrations,
             webhooks,
             metrics,

@@ -13,7 +13,7 @@
 //! - `provider`: rotation of refresh tokens, with detection of reuse
 //! - `gateways`: gateways that are killed and start again
 //! - `refreshes`: accounts that several gateways refresh; `background`: jobs and webhooks; `keyed`:
-//!   calls with idempotency keys
+//!   calls with idempotency keys; `budgets`: rate limits that gateways share
 //!
 //! # Use
 //! `make test` runs some schedules. `SIMULATION_SCHEDULES` sets their number, and `SIMULATION_SEED`
@@ -21,6 +21,7 @@
 //! and writes their number and seeds to `host/docs/soak.md`.
 
 mod background;
+mod budgets;
 mod gateways;
 mod keyed;
 mod provider;
@@ -115,17 +116,19 @@ impl Runner {
         let world = runtime.block_on(async {
             let mut random = Random::new(seed);
             let gateways = random.within(2..4) as usize;
-            let kind = random.within(0..10);
+            let kind = random.within(0..12);
             let subject = match kind {
                 0..5 => Subject::Refreshes,
                 5..8 => Subject::Background,
-                _ => Subject::Keyed,
+                8..10 => Subject::Keyed,
+                _ => Subject::Budgets,
             };
             let world = World::new(&mut random, gateways, subject, &self.database, &self.clock);
             match subject {
                 Subject::Refreshes => refreshes::run(&world, gateways, &mut random).await,
                 Subject::Background => background::run(&world, gateways, &mut random).await,
                 Subject::Keyed => keyed::run(&world, gateways, &mut random).await,
+                Subject::Budgets => budgets::run(&world, gateways, &mut random).await,
             }
             world
         });

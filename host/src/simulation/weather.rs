@@ -53,6 +53,8 @@ pub(crate) enum Subject {
     Background,
     /// Calls with idempotency keys.
     Keyed,
+    /// Rate limits that gateways share.
+    Budgets,
 }
 
 /// A fault with its time.
@@ -98,7 +100,9 @@ impl Weather {
                         false => (Fault::Slow { gateway, delay }, random.ms(1_000..5_000)),
                     }
                 }
-                52..70 if subject == Subject::Background => (Fault::Cut { gateway }, random.ms(20_000..90_000)),
+                52..70 if matches!(subject, Subject::Background | Subject::Budgets) => {
+                    (Fault::Cut { gateway }, random.ms(20_000..90_000))
+                }
                 52..62 => (Fault::Flaky { gateway }, random.ms(1_000..8_000)),
                 62..70 => (Fault::Freeze { gateway }, random.ms(1_000..8_000)),
                 70..82 => (Fault::Kill { gateway, restart: random.ms(500..25_000) }, Duration::ZERO),
@@ -107,7 +111,7 @@ impl Weather {
                     let ms = match subject {
                         // More than a day, after which kept answers are forgotten.
                         Subject::Keyed if random.permille(500) => 24 * 3_600_000 + ms,
-                        Subject::Refreshes | Subject::Keyed if is_back => -ms,
+                        Subject::Refreshes | Subject::Keyed | Subject::Budgets if is_back => -ms,
                         _ => ms,
                     };
                     (Fault::DatabaseClock(ms), Duration::ZERO)

@@ -33,6 +33,7 @@
 //! - [`data_keys`]: the keys that secrets are sealed under, and sealing secrets again under a new
 //!   key
 //! - [`caps`]: the number of integrations and authorizations that one holder may have
+//! - [`budgets`]: the rate limits that gateways share
 //! - [`changes`]: the history of connectors
 //! - [`modules`]: the modules of the service, and the generations of connectors
 //! - [`gateways`]: the gateways that share the database, and what they serve
@@ -66,6 +67,7 @@
 
 mod audit;
 mod authorizations;
+mod budgets;
 mod calls;
 mod caps;
 mod changes;
@@ -117,6 +119,7 @@ pub use self::audit::{
     AUDIT_ACTIONS, Acting, AuditAction, AuditEntry, AuditFilter, AuditPlace, acting, inherit as inherit_acting,
 };
 pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
+pub use self::budgets::{Budget, Exchange, Share, ShareReport, Silence};
 pub use self::calls::{CallFilter, CallPlace, RecordedCall};
 pub use self::changes::{Change, NewChange, Swap};
 pub use self::connect_links::{ConnectLink, LinkEnd, LinkHash, NewConnectLink, new_link_id};

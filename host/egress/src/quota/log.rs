@@ -1,0 +1,190 @@
+//! The calls of one quota, and the units of it that this gateway holds.
+//!
+//! A unit allows one call in each period. A gateway that shares its quotas with others holds some
+//! of the units, for the time of a lease. It may use as many as its target says, which is less than
+//! it holds while the others need more. What it holds above that is returned by [`Budget::report`]
+//! once the calls of these units have left the log.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::Quota;
+
+/// Time after an ask that brought nothing, until a call asks again.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Time to wait for a gateway that holds no unit: the others may return some by then.
+const UNTIL_RETURNED: Duration = Duration::from_secs(1);
+
+/// The calls and the units of a quota. Clones share them.
+#[derive(Clone)]
+pub struct Budget {
+    period: Duration,
+    log: Arc<Mutex<Log>>,
+}
+
+/// What a gateway says of its part of a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetReport {
+    /// The units that it holds from now on.
+    pub units: u32,
+    /// Calls in the last period.
+    pub used: u32,
+    /// Calls that were refused, or waited for units, since the last report.
+    pub refused: u32,
+    /// Time until the last of its calls leaves the log.
+    pub cooled_in: Duration,
+}
+
+/// What a gateway is told of its part of a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetGrant {
+    /// The units that it holds.
+    pub units: u32,
+    /// The units that it may use.
+    pub target: u32,
+    /// Calls of all others in the last period.
+    pub used_by_others: u32,
+    /// `true` if the gateway needs more than it could get.
+    pub is_unmet: bool,
+    /// The end of the lease.
+    pub until: Instant,
+}
+
+#[derive(Debug)]
+pub(super) struct Log {
+    /// The times of the calls of the last period, and perhaps of earlier ones.
+    calls: VecDeque<Instant>,
+    units: u32,
+    target: u32,
+    used_by_others: u32,
+    refused: u32,
+    /// The end of the lease. `None` for a gateway that shares its quotas with nobody.
+    until: Option<Instant>,
+    ask_again: Instant,
+}
+
+/// Why a call is not allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Full {
+    pub(super) until_more: Duration,
+    pub(super) may_ask: bool,
+    pub(super) has_lapsed: bool,
+}
+
+impl Budget {
+    /// A budget of which this gateway has everything.
+    pub(super) fn whole(quota: &Quota) -> Self {
+        Self::with(quota, quota.limit(), None)
+    }
+
+    /// A budget that gateways share. This one holds nothing of it yet.
+    pub(super) fn shared(quota: &Quota) -> Self {
+        Self::with(quota, 0, Some(Instant::now()))
+    }
+
+    fn with(quota: &Quota, units: u32, until: Option<Instant>) -> Self {
+        Self { period: quota.period, log: Arc::new(Mutex::new(Log::new(units, until))) }
+    }
+
+    pub(super) fn log(&self) -> &Mutex<Log> {
+        &self.log
+    }
+
+    /// Returns the units that the gateway does not need any more, and tells what it needs. The
+    /// units are not used from now on, whether the report arrives or not.
+    pub fn report(&self) -> BudgetReport {
+        let mut log = self.log.lock();
+        let now = Instant::now();
+        log.forget(self.period, now);
+        let used = u32::try_from(log.calls.len()).unwrap_or(u32::MAX);
+        log.units = log.units.min(log.target.max(used));
+        let cooled_in = log.calls.back().map(|&last| (last + self.period).saturating_duration_since(now));
+        BudgetReport {
+            units: log.units,
+            used,
+            refused: std::mem::take(&mut log.refused),
+            cooled_in: cooled_in.unwrap_or_default(),
+        }
+    }
+
+    /// Takes over the units and the calls of another budget, which has none then.
+    pub fn take_over(&self, previous: &Self) {
+        let log = std::mem::replace(&mut *previous.log.lock(), Log::new(0, Some(Instant::now())));
+        *self.log.lock() = log;
+    }
+
+    /// Returns whether both are the same budget, and not only equal.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.log, &other.log)
+    }
+
+    /// Returns all units but those of the calls of the last period. No call is allowed from now on.
+    pub fn close(&self) -> BudgetReport {
+        self.log.lock().target = 0;
+        self.report()
+    }
+
+    /// Takes what the gateway is told after a report.
+    pub fn grant(&self, grant: BudgetGrant) {
+        let mut log = self.log.lock();
+        log.units = grant.units;
+        log.target = grant.target;
+        log.used_by_others = grant.used_by_others;
+        log.until = Some(grant.until);
+        if grant.is_unmet {
+            log.ask_again = Instant::now() + ASK_AGAIN;
+        }
+    }
+}
+
+impl Log {
+    fn new(units: u32, until: Option<Instant>) -> Self {
+        let (calls, ask_again) = (VecDeque::new(), Instant::now());
+        Self { calls, units, target: units, used_by_others: 0, refused: 0, until, ask_again }
+    }
+
+    /// Forgets calls of earlier periods.
+    fn forget(&mut self, period: Duration, now: Instant) {
+        while self.calls.front().is_some_and(|&first| first + period <= now) {
+            self.calls.pop_front();
+        }
+    }
+
+    /// Returns why no call is allowed now, if so.
+    pub(super) fn is_full(&mut self, quota: &Quota, now: Instant) -> Option<Full> {
+        self.forget(quota.period, now);
+        let has_lapsed = self.until.is_some_and(|until| until <= now);
+        let used = self.used();
+        if used < self.units.min(self.target) && !has_lapsed {
+            return None;
+        }
+        self.refused = self.refused.saturating_add(1);
+        let is_shared = self.until.is_some();
+        Some(Full {
+            until_more: if used == 0 { UNTIL_RETURNED } else { self.until_more(quota.period, now) },
+            may_ask: is_shared && self.units < quota.limit() && self.ask_again <= now,
+            has_lapsed,
+        })
+    }
+
+    /// Counts a call that is allowed. Returns the calls that all gateways have left, and the time
+    /// until there is another one.
+    pub(super) fn count(&mut self, quota: &Quota, now: Instant) -> (u32, Duration) {
+        self.calls.push_back(now);
+        let left = quota.limit().saturating_sub(self.used()).saturating_sub(self.used_by_others);
+        (left, self.until_more(quota.period, now))
+    }
+
+    fn used(&self) -> u32 {
+        u32::try_from(self.calls.len()).unwrap_or(u32::MAX)
+    }
+
+    fn until_more(&self, period: Duration, now: Instant) -> Duration {
+        self.calls.front().map(|&first| (first + period).saturating_duration_since(now)).unwrap_or_default()
+    }
+}

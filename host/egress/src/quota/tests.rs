@@ -1,0 +1,152 @@
+//! Tests of quotas, of one gateway alone and of several that share them.
+
+use super::{Budget, BudgetGrant, Duration, Instant, Quota, Quotas};
+
+fn quota(requests: u32, seconds: u64) -> Quota {
+    Quota { name: "calls".to_owned(), requests, period: Duration::from_secs(seconds) }
+}
+
+fn check(quotas: &Quotas) -> Result<(), Duration> {
+    quotas.check("calls").unwrap().map(drop).map_err(|remaining| remaining.until_more)
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_calls_of_a_quota_may_come_in_one_burst_and_the_next_one_waits_for_a_period() {
+    let quotas = Quotas::new([quota(300, 60)]);
+    for _ in 0..300 {
+        check(&quotas).unwrap();
+    }
+    assert_eq!(check(&quotas), Err(Duration::from_secs(60)));
+    tokio::time::advance(Duration::from_secs(59)).await;
+    assert_eq!(check(&quotas), Err(Duration::from_secs(1)));
+    tokio::time::advance(Duration::from_secs(1)).await;
+    check(&quotas).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_window_of_a_period_ever_holds_more_calls_than_allowed() {
+    let quotas = Quotas::new([quota(10, 60)]);
+    let mut taken = Vec::new();
+    for step in 0..2000_u64 {
+        tokio::time::advance(Duration::from_millis(step * 7919 % 4000)).await;
+        if check(&quotas).is_ok() {
+            taken.push(Instant::now());
+        }
+    }
+    assert!(taken.len() > 500);
+    for window in taken.windows(11) {
+        assert!(window[10] - window[0] >= Duration::from_secs(60));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn counted_calls_survive_a_swap_if_the_quota_is_the_same() {
+    let previous = Quotas::new([quota(1, 60)]);
+    check(&previous).unwrap();
+    let mut same = Quotas::new([quota(1, 60)]);
+    same.inherit(&previous);
+    assert!(check(&same).is_err());
+    let mut other = Quotas::new([quota(2, 60)]);
+    other.inherit(&previous);
+    assert!(check(&other).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_one_quota_refuses_counts_in_no_other() {
+    let named = |name: &str, requests| Quota { name: name.to_owned(), ..quota(requests, 60) };
+    let quotas = Quotas::new([named("many", 3), named("few", 1)]);
+    assert_eq!(quotas.check_all().unwrap().map(|left| (left.quota.name.as_str(), left.calls)), Some(("few", 0)));
+    for _ in 0..5 {
+        assert_eq!(quotas.check_all().unwrap_err().quota.name, "few");
+    }
+    assert_eq!(quotas.check("many").unwrap().unwrap().calls, 1, "only the first call was counted");
+    assert_eq!(Quotas::default().check_all(), Ok(None));
+}
+
+#[test]
+fn a_name_without_a_quota_has_no_limit() {
+    assert_eq!(Quotas::default().check("any"), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_remaining_calls_are_returned() {
+    let quotas = Quotas::new([quota(3, 60)]);
+    let remaining = || quotas.check("calls").unwrap().map(|left| (left.calls, left.until_more.as_secs()));
+    assert_eq!(remaining(), Ok((2, 60)));
+    tokio::time::advance(Duration::from_secs(10)).await;
+    assert_eq!(remaining(), Ok((1, 50)));
+    tokio::time::advance(Duration::from_secs(55)).await;
+    assert_eq!(remaining(), Ok((1, 5)), "the first call no longer counts");
+}
+
+fn only(quotas: &Quotas) -> &Budget {
+    quotas.budgets().next().unwrap().1
+}
+
+fn grant(units: u32, target: u32) -> BudgetGrant {
+    let until = Instant::now() + Duration::from_secs(20);
+    BudgetGrant { units, target, used_by_others: 0, is_unmet: false, until }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gateway_uses_the_units_that_it_holds_while_its_lease_lasts() {
+    let quotas = Quotas::shared([quota(10, 60)]);
+    let refused = quotas.check("calls").unwrap().unwrap_err();
+    assert!(refused.may_ask && refused.has_lapsed);
+    only(&quotas).grant(BudgetGrant { used_by_others: 5, ..grant(2, 9) });
+    assert_eq!(quotas.check("calls").unwrap().unwrap().calls, 4, "the calls of others count");
+    check(&quotas).unwrap();
+    let refused = quotas.check("calls").unwrap().unwrap_err();
+    assert!(refused.may_ask && !refused.has_lapsed);
+    only(&quotas).grant(grant(4, 4));
+    tokio::time::advance(Duration::from_secs(19)).await;
+    check(&quotas).unwrap();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert!(quotas.check("calls").unwrap().unwrap_err().has_lapsed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_units_whose_calls_are_older_than_a_period_are_returned() {
+    let quotas = Quotas::shared([quota(10, 10)]);
+    only(&quotas).grant(grant(8, 8));
+    for _ in 0..6 {
+        check(&quotas).unwrap();
+    }
+    tokio::time::advance(Duration::from_secs(5)).await;
+    only(&quotas).grant(grant(8, 3));
+    assert!(check(&quotas).is_err(), "the gateway keeps to its target");
+    let report = only(&quotas).report();
+    assert_eq!((report.units, report.used, report.refused), (6, 6, 1));
+    assert_eq!(report.cooled_in, Duration::from_secs(5));
+    tokio::time::advance(Duration::from_secs(5)).await;
+    assert_eq!(only(&quotas).report().units, 3);
+    check(&quotas).unwrap();
+    assert_eq!(only(&quotas).close().units, 1);
+    assert!(check(&quotas).is_err(), "a gateway that leaves makes no call");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gateway_that_could_get_nothing_does_not_ask_again_at_once() {
+    let quotas = Quotas::shared([quota(10, 60)]);
+    only(&quotas).grant(BudgetGrant { is_unmet: true, ..grant(0, 5) });
+    let may_ask = || quotas.check("calls").unwrap().unwrap_err().may_ask;
+    assert!(!may_ask());
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert!(may_ask());
+    only(&quotas).grant(grant(10, 10));
+    for _ in 0..10 {
+        check(&quotas).unwrap();
+    }
+    assert!(!may_ask(), "nobody else has any");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_budget_keeps_its_calls_when_the_connector_is_added_again() {
+    let (before, after) = (Quotas::shared([quota(10, 60)]), Quotas::shared([quota(10, 60)]));
+    only(&before).grant(grant(2, 2));
+    check(&before).unwrap();
+    only(&after).take_over(only(&before));
+    check(&after).unwrap();
+    assert!(check(&after).is_err() && check(&before).is_err());
+    assert!(!only(&after).is(only(&before)));
+}

@@ -1,0 +1,185 @@
+//! The exchange by which a gateway returns units of budgets and gets others.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::fair::{self, Demand};
+use super::types::{Budget, Exchange, Share, ShareReport, ShareRow, Silence};
+use crate::connection::{Connection, Durability};
+use crate::time::millis;
+use crate::value::{Value, values};
+use crate::{Store, StoreError};
+
+/// A gateway that was silent for this time needs nothing more than it holds.
+const STUCK: Duration = Duration::from_secs(12);
+
+/// A gateway without shares that was silent for this time is forgotten.
+const FORGOTTEN: Duration = Duration::from_secs(60);
+
+/// Shares in one statement, so that it has fewer parameters than both databases allow.
+const MAX_ROWS: usize = 500;
+
+impl Store {
+    /// Stores the shares that a gateway still holds, and gives it what is free and its due. `turn`
+    /// grows with each exchange of the gateway. `silences` are the other gateways that have said
+    /// nothing since this one saw them first. Shares of budgets that are not reported are dropped.
+    ///
+    /// Returns `None` and changes nothing if a later exchange of the gateway came before this one.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer. The exchange may still be made: the gateway holds what
+    /// it reported, and no more.
+    pub async fn exchange_budgets(
+        &self,
+        gateway: &str,
+        turn: i64,
+        reports: Vec<ShareReport>,
+        silences: Vec<Silence>,
+    ) -> Result<Option<Exchange>, StoreError> {
+        let gateway = gateway.to_owned();
+        self.write(Durability::ProcessKill, move |connection| {
+            connection.lock("budgets")?;
+            let known = connection.execute(
+                "INSERT INTO budget_holders (gateway, turn, silent_ms) VALUES ($1, $2, 0) ON CONFLICT (gateway) \
+                 DO UPDATE SET turn = excluded.turn, silent_ms = 0 WHERE budget_holders.turn < excluded.turn",
+                values![&gateway, turn],
+            )?;
+            if known == 0 {
+                return Ok(None);
+            }
+            free_shares_of_silent(connection, &silences)?;
+            exchange(connection, &gateway, &reports).map(Some)
+        })
+        .await
+    }
+}
+
+/// Notes how long gateways have been silent, and frees the shares of those that are gone.
+fn free_shares_of_silent(connection: &mut dyn Connection, silences: &[Silence]) -> Result<(), StoreError> {
+    for Silence { gateway, turn, silent } in silences {
+        connection.execute(
+            "UPDATE budget_holders SET silent_ms = $3 WHERE gateway = $1 AND turn = $2 AND silent_ms < $3",
+            values![gateway, *turn, millis(*silent)],
+        )?;
+    }
+    if silences.is_empty() {
+        return Ok(());
+    }
+    connection.execute(
+        "DELETE FROM budget_shares WHERE gone_after_ms <= (SELECT silent_ms FROM budget_holders \
+         WHERE budget_holders.gateway = budget_shares.gateway)",
+        &[],
+    )?;
+    connection.execute(
+        "DELETE FROM budget_holders WHERE silent_ms >= $1 AND gateway NOT IN (SELECT gateway FROM budget_shares)",
+        values![millis(FORGOTTEN)],
+    )?;
+    Ok(())
+}
+
+fn exchange(connection: &mut dyn Connection, gateway: &str, reports: &[ShareReport]) -> Result<Exchange, StoreError> {
+    let others: Vec<Silence> = connection.all(
+        "SELECT gateway, turn, silent_ms FROM budget_holders WHERE gateway <> $1 ORDER BY gateway",
+        values![gateway],
+    )?;
+    let rows: Vec<ShareRow> = connection.all(&format!("SELECT {} FROM budget_shares", ShareRow::COLUMNS), &[])?;
+    let mut of_budget: HashMap<Budget, Vec<ShareRow>> = HashMap::new();
+    for mut row in rows {
+        if others.iter().any(|other| other.gateway == row.gateway && other.silent >= STUCK) {
+            (row.needed, row.wanted) = (row.units, row.units);
+        }
+        of_budget.entry(row.budget.clone()).or_default().push(row);
+    }
+    let (mut shares, mut changed, mut dropped) = (Vec::with_capacity(reports.len()), Vec::new(), Vec::new());
+    for report in reports {
+        let mut rows = of_budget.remove(&report.budget).unwrap_or_default();
+        let own = rows.iter().position(|row| row.gateway == gateway);
+        let before = own.map(|own| rows.swap_remove(own));
+        let mut now = ShareRow::of(gateway, report);
+        // Units that the others took for gone do not come back.
+        now.units = now.units.min(before.as_ref().map_or(0, |row| row.units));
+        let share = share(now.clone(), rows);
+        now.units = share.units;
+        let is_empty = now.units == 0 && now.needed == 0;
+        match before {
+            Some(_) if is_empty => dropped.push(now.budget),
+            None if is_empty => {}
+            before if before.as_ref() == Some(&now) => {}
+            _ => changed.push(now),
+        }
+        shares.push(share);
+    }
+    dropped.extend(
+        of_budget
+            .into_iter()
+            .filter(|(_, rows)| rows.iter().any(|row| row.gateway == gateway))
+            .map(|(budget, _)| budget),
+    );
+    for Budget { connector, quota, requests, period } in &dropped {
+        connection.execute(
+            "DELETE FROM budget_shares WHERE connector = $1 AND quota = $2 AND requests = $3 AND period_ms = $4 \
+             AND gateway = $5",
+            values![connector, quota, *requests, millis(*period), gateway],
+        )?;
+    }
+    for rows in changed.chunks(MAX_ROWS) {
+        store(connection, rows)?;
+    }
+    Ok(Exchange { shares, others })
+}
+
+/// The share of a gateway, next to those of the others.
+fn share(own: ShareRow, others: Vec<ShareRow>) -> Share {
+    let (budget, kept, own_needed) = (own.budget.clone(), own.units, own.needed);
+    let sum = |of: fn(&ShareRow) -> u32| others.iter().fold(0_u32, |sum, row| sum.saturating_add(of(row)));
+    let (used_by_others, needed) = (sum(|row| row.used), sum(|row| row.needed).saturating_add(own_needed));
+    let free = budget.requests.saturating_sub(sum(|row| row.units).saturating_add(kept));
+    // All gateways divide in the same order, so that no unit is due to two of them.
+    let gateway = own.gateway.clone();
+    let mut rows = others;
+    rows.push(own);
+    rows.sort_by(|one, other| one.gateway.cmp(&other.gateway));
+    let demands: Vec<Demand> = rows.iter().map(|row| Demand { needed: row.needed, wanted: row.wanted }).collect();
+    let targets = fair::targets(budget.requests, &demands);
+    let target = rows.iter().zip(targets).find(|(row, _)| row.gateway == gateway).map_or(0, |(_, target)| target);
+    let units = kept.saturating_add(free.min(target.saturating_sub(kept)));
+    let is_unmet = own_needed > units;
+    Share { is_contended: is_unmet || needed > budget.requests, is_unmet, budget, units, target, used_by_others }
+}
+
+fn store(connection: &mut dyn Connection, rows: &[ShareRow]) -> Result<(), StoreError> {
+    let mut parameters: Vec<Value> = Vec::new();
+    let places: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            let ShareRow { budget, gateway, units, used, needed, wanted, gone_after_ms } = row;
+            let Budget { connector, quota, requests, period } = budget;
+            let first = parameters.len();
+            parameters.extend_from_slice(values![
+                connector,
+                quota,
+                *requests,
+                millis(*period),
+                gateway,
+                *units,
+                *used,
+                *needed,
+                *wanted,
+                *gone_after_ms
+            ]);
+            let places: Vec<String> = (first + 1..=parameters.len()).map(|place| format!("${place}")).collect();
+            format!("({})", places.join(", "))
+        })
+        .collect();
+    connection.execute(
+        &format!(
+            "INSERT INTO budget_shares ({}) VALUES {} ON CONFLICT (connector, quota, requests, period_ms, gateway) \
+             DO UPDATE SET units = excluded.units, used = excluded.used, needed = excluded.needed, \
+             wanted = excluded.wanted, gone_after_ms = excluded.gone_after_ms",
+            ShareRow::COLUMNS,
+            places.join(", ")
+        ),
+        &parameters,
+    )?;
+    Ok(())
+}

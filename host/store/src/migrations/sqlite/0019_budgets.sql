@@ -1,0 +1,30 @@
+-- The rate limits of connectors, which gateways share.
+
+-- The gateways that hold parts of budgets.
+CREATE TABLE budget_holders (
+    gateway   TEXT PRIMARY KEY,
+    -- The number of its last exchange. A lower one that comes late has no effect.
+    turn      INTEGER NOT NULL,
+    -- The least time for which the gateway has been silent, as the others have measured it.
+    silent_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE budget_shares (
+    connector     TEXT    NOT NULL,
+    quota         TEXT    NOT NULL,
+    requests      INTEGER NOT NULL,
+    period_ms     INTEGER NOT NULL,
+    gateway       TEXT    NOT NULL REFERENCES budget_holders (gateway) ON DELETE CASCADE,
+    -- Calls in a period that the gateway may make.
+    units         INTEGER NOT NULL,
+    -- Calls that it has made in the last period.
+    used          INTEGER NOT NULL,
+    -- Units that it needs now.
+    needed        INTEGER NOT NULL,
+    -- Units that it would like to have, so that its next calls need not wait.
+    wanted        INTEGER NOT NULL,
+    -- The share is free once the gateway has been silent for this time.
+    gone_after_ms INTEGER NOT NULL,
+    PRIMARY KEY (connector, quota, requests, period_ms, gateway)
+) STRICT;
+CREATE INDEX budget_shares_of_gateway ON budget_shares (gateway);
