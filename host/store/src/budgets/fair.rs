@@ -38,18 +38,28 @@ pub(super) fn targets(budget: u32, demands: &[Demand]) -> Vec<u32> {
 }
 
 /// Divides units so that nobody gets more than its demand, and nobody gets more than another one
-/// whose demand is not met, but for a single unit that does not divide. Earlier ones get that.
+/// whose demand is not met, but for a single unit that does not divide. The first ones get that, so
+/// that it does not move while demands change.
 fn max_min(units: u32, demands: &[u32]) -> Vec<u32> {
-    let mut order: Vec<usize> = (0..demands.len()).collect();
-    order.sort_by_key(|&index| demands[index]);
-    let mut shares = vec![0; demands.len()];
-    let mut left = units;
-    for (place, &index) in order.iter().enumerate() {
-        let others = u32::try_from(order.len() - place).unwrap_or(u32::MAX);
-        shares[index] = demands[index].min(left.div_ceil(others));
-        left -= shares[index];
+    let mut sorted = demands.to_vec();
+    sorted.sort_unstable();
+    let (mut left, mut level) = (units, 0);
+    for (place, demand) in sorted.iter().enumerate() {
+        let others = u32::try_from(sorted.len() - place).unwrap_or(u32::MAX);
+        level = (*demand).min(left / others);
+        left -= level;
+        if level < *demand {
+            // All that follow get the same, and what does not divide is left.
+            left -= level * (others - 1);
+            break;
+        }
     }
-    shares
+    let share = |demand: &u32| {
+        let extra = u32::from(*demand > level && left > 0);
+        left -= extra;
+        level.min(*demand) + extra
+    };
+    demands.iter().map(share).collect()
 }
 
 #[cfg(test)]
