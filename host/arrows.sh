@@ -7,17 +7,17 @@ cd "$(dirname "$0")/.."
 # Each folder or file of host/src, and the others that it may use. An arrow that is not here is new or points the wrong way: turn
 # it, or add it here and in host/ARCHITECTURE.md.
 arrows='
-local         calls config integrations jobs metrics pipeline problem registry serve telemetry webhooks
-serve         api auth calls config gateway heartbeat idempotency integrations jobs metrics registry signals telemetry webhooks
+local         budgets calls config integrations jobs metrics pipeline problem registry serve telemetry webhooks
+serve         api auth budgets calls config gateway heartbeat idempotency integrations jobs metrics registry signals telemetry webhooks
 welcome       config registry
-simulation    calls clock config idempotency integrations jobs metrics registry telemetry webhooks
+simulation    budgets calls clock config idempotency integrations jobs metrics registry telemetry webhooks
 fuzzing       api config schema
 api           auth body caller_url calls config gateway idempotency integrations jobs logging media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks
 heartbeat     config gateway
-gateway       auth calls config idempotency integrations jobs metrics pipeline registry telemetry webhooks
-jobs          auth calls clock config integrations logging metrics pipeline problem registry telemetry timestamp webhooks
+gateway       auth budgets calls config idempotency integrations jobs metrics pipeline registry telemetry webhooks
+jobs          auth budgets calls clock config integrations logging metrics pipeline problem registry telemetry timestamp webhooks
 problem       body integrations pipeline registry schema webhooks
-pipeline      body calls integrations media_type metrics registry schema telemetry
+pipeline      body budgets calls integrations media_type metrics registry schema telemetry
 calls         config metrics registry
 integrations  caller_url clock config metrics oauth registry timestamp webhooks
 registry      config metrics oauth schema webhooks
@@ -30,6 +30,7 @@ auth
 schema
 metrics
 idempotency   clock
+budgets
 clock
 body
 media_type

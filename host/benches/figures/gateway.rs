@@ -86,6 +86,12 @@ pub(crate) fn thin(gateway: &Gateway, item: &str) -> Outcome<Target> {
     Ok(Target::new("gateway", address(gateway)?, "/connectors/bench/get_item", body))
 }
 
+/// Calls of the same operation with a rate limit.
+pub(crate) fn limited(gateway: &Gateway, item: &str) -> Outcome<Target> {
+    let body = format!(r#"{{"item_id":"{item}","view":"full"}}"#);
+    Ok(Target::new("gateway", address(gateway)?, "/connectors/bench/get_limited_item", body))
+}
+
 /// The guest's module.
 pub(crate) fn guest() -> Vec<u8> {
     module::guest(GUEST)

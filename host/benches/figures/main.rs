@@ -9,7 +9,7 @@
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
 //! - [`throughput`], [`stages`], [`variants`], [`connections`], [`growth`], [`invocation`],
-//!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`], [`records`]:
+//!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`], [`records`], [`budgets`]:
 //!   the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
@@ -22,6 +22,7 @@
 //! - [`connection`] and [`load`]: calls. The peers and the gateway are started by the product
 //!   tests' library `support`, which blocks, so a section starts them before it enters the runtime.
 
+mod budgets;
 mod connection;
 mod connections;
 mod contest;
@@ -63,12 +64,13 @@ use crate::table::Figure;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
-const SECTIONS: [(&str, Section); 13] = [
+const SECTIONS: [(&str, Section); 14] = [
     ("throughput", throughput::measure),
     ("stages", stages::measure),
     ("variants", variants::measure),
     ("connections", connections::measure),
     ("records", records::measure),
+    ("budgets", budgets::measure),
     ("growth", growth::measure),
     ("invocation", |_, settings| invocation::measure(settings)),
     ("shaping", |_, settings| shaping::measure(settings)),

@@ -92,6 +92,38 @@ fn a_connector_is_added_changed_and_removed_from_elsewhere() {
 }
 
 #[test]
+fn a_change_may_be_bound_to_a_generation_and_wait_for_the_gateways() {
+    let gateway = Setup::new().start();
+    let elsewhere = Elsewhere::with_scope(&gateway, "admin");
+    let [one, two] =
+        ["1.0.0", "2.0.0"].map(|version| file(&elsewhere.home, version, &module::liar(&format!("version={version}"))));
+    let added = elsewhere.run_ok(&["add", path(&one), "--if-generation", "0", "--wait", "30"]).stdout;
+    assert!(added.contains("  gateway     gw_") && added.contains(": live"), "{added}");
+    elsewhere.run_ok(&["add", path(&two), "--if-generation", "1"]);
+    for arguments in [
+        &["add", path(&one), "--if-generation", "1"][..],
+        &["rollback", "liar", "--if-generation", "1"],
+        &["remove", "liar", "--if-generation", "1"],
+    ] {
+        let refused = elsewhere.run(arguments);
+        assert_eq!(refused.code, Some(1), "{arguments:?}");
+        assert!(refused.stderr.contains("generation 2"), "{}", refused.stderr);
+    }
+    let back = elsewhere.run_ok(&["rollback", "liar", "--if-generation", "2", "--wait", "30"]).stdout;
+    assert!(back.contains(": live"), "{back}");
+    assert_eq!(gateway.connector("liar").unwrap()["version"], "1.0.0");
+    // The same without a running gateway.
+    let home = gateway.home();
+    let refused = home.run(&["connectors", "remove", "liar", "--if-generation", "7"]);
+    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    let refused = home.run(&["connectors", "remove", "liar", "--wait", "5"]);
+    assert!(refused.code == Some(2) && refused.stderr.contains("--url"), "{}", refused.stderr);
+    let removed = elsewhere.run_ok(&["remove", "liar", "--if-generation", "3", "--wait", "30"]);
+    assert!(removed.stderr.contains("Removed `liar`"), "{}", removed.stderr);
+    assert_eq!(gateway.connector("liar"), None);
+}
+
+#[test]
 fn the_same_is_printed_for_both_gateways() {
     let gateway = Setup::new().start();
     let elsewhere = Elsewhere::with_scope(&gateway, "admin");

@@ -1,5 +1,6 @@
 //! Several gateways on one PostgreSQL database are one service.
 
+mod budgets;
 mod core;
 mod joining;
 mod modules;

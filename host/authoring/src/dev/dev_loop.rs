@@ -136,7 +136,7 @@ impl DevLoop {
         let Built { module, saved, build } = built;
         let began = Instant::now();
         let installation = Installation { accepts: self.is_temporary, ..Installation::default() };
-        let live = match gateway.add(module, installation).await {
+        let live = match gateway.add(module, installation, None).await {
             Ok(installed) => installed.connector,
             Err(AddError::AsksForMore(more)) => {
                 more.iter().for_each(|ask| print_line(format_args!("  + {ask}")));

@@ -63,12 +63,17 @@ impl Local {
         Ok(service)
     }
 
-    pub(super) async fn remove(&self, id: &str) -> Result<(), ChangeError> {
-        self.registry.remove(id, None, &self.actor).await
+    pub(super) async fn remove(&self, id: &str, replaces: Option<i64>) -> Result<(), ChangeError> {
+        self.registry.remove(id, replaces, &self.actor).await
     }
 
-    pub(super) async fn rollback(&self, id: &str, to: Option<&str>) -> Result<InstalledRecord, ChangeError> {
-        let live = self.registry.rollback(id, to, None, &self.actor).await?;
+    pub(super) async fn rollback(
+        &self,
+        id: &str,
+        to: Option<&str>,
+        replaces: Option<i64>,
+    ) -> Result<InstalledRecord, ChangeError> {
+        let live = self.registry.rollback(id, to, replaces, &self.actor).await?;
         Ok(InstalledRecord { generation: self.registry.generation(id), ..InstalledRecord::from(&*live) })
     }
 

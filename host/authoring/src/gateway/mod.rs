@@ -12,6 +12,7 @@ mod remote;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use connector_gateway::gateway_records::ConnectorAtGatewayRecord;
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
 use connector_gateway::{ChangeError, Config, Installation, ServeError};
 use reqwest::Method;
@@ -52,6 +53,18 @@ impl InService {
     fn at(&mut self, state: &str) {
         *self.gateways.entry(state.to_owned()).or_default() += 1;
     }
+}
+
+/// What each gateway made of a change. `None` if nobody waited for them.
+pub type Gateways = Option<Vec<ConnectorAtGatewayRecord>>;
+
+/// How the module of a connector is changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ModuleChange {
+    /// The generation that the change replaces. `None` if any.
+    pub replaces: Option<i64>,
+    /// Seconds in which the other gateways may serve or refuse it. Only a running gateway waits.
+    pub wait: Option<u32>,
 }
 
 /// Why a gateway was not opened, or did not do what the command requested.
@@ -172,17 +185,22 @@ impl Gateway {
         Ok(Self(Kind::Remote(Remote::new(url, key)?)))
     }
 
-    /// Adds a module.
+    /// Adds a module. A running gateway waits up to `wait` seconds for the others.
     ///
     /// # Errors
     /// See [`AddError`].
-    pub async fn add(&self, module: Vec<u8>, installation: Installation<'_>) -> Result<InstalledRecord, AddError> {
+    pub async fn add(
+        &self,
+        module: Vec<u8>,
+        installation: Installation<'_>,
+        wait: Option<u32>,
+    ) -> Result<InstalledRecord, AddError> {
         match &self.0 {
             Kind::Local(local) => local.add(module, installation).await.map_err(|error| match error {
                 ChangeError::AsksForMore { more, .. } => AddError::AsksForMore(more),
                 error => AddError::Other(error.into()),
             }),
-            Kind::Remote(remote) => remote.add(module, installation).await.map_err(|error| match error {
+            Kind::Remote(remote) => remote.add(module, installation, wait).await.map_err(|error| match error {
                 RemoteError::Problem(problem) if !problem.asks_for.is_empty() => {
                     AddError::AsksForMore(problem.asks_for)
                 }
@@ -214,14 +232,15 @@ impl Gateway {
         }
     }
 
-    /// Removes a connector.
+    /// Removes a connector. Returns what the other gateways made of it, if the change has a time to
+    /// wait for them.
     ///
     /// # Errors
     /// See [`GatewayError`].
-    pub async fn remove(&self, id: &str) -> Result<(), GatewayError> {
+    pub async fn remove(&self, id: &str, change: ModuleChange) -> Result<Gateways, GatewayError> {
         match &self.0 {
-            Kind::Local(local) => Ok(local.remove(id).await?),
-            Kind::Remote(remote) => Ok(remote.remove(id).await?),
+            Kind::Local(local) => Ok(local.remove(id, change.replaces).await.map(|()| None)?),
+            Kind::Remote(remote) => Ok(remote.remove(id, change).await?),
         }
     }
 
@@ -229,10 +248,15 @@ impl Gateway {
     ///
     /// # Errors
     /// See [`GatewayError`].
-    pub async fn rollback(&self, id: &str, to: Option<&str>) -> Result<InstalledRecord, GatewayError> {
+    pub async fn rollback(
+        &self,
+        id: &str,
+        to: Option<&str>,
+        change: ModuleChange,
+    ) -> Result<InstalledRecord, GatewayError> {
         match &self.0 {
-            Kind::Local(local) => Ok(local.rollback(id, to).await?),
-            Kind::Remote(remote) => Ok(remote.rollback(id, to).await?),
+            Kind::Local(local) => Ok(local.rollback(id, to, change.replaces).await?),
+            Kind::Remote(remote) => Ok(remote.rollback(id, to, change).await?),
         }
     }
 

@@ -9,14 +9,14 @@ use bytes::Bytes;
 use connector_gateway::gateway_records::ServiceConnectorsRecord;
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
 use connector_gateway::{Installation, SIGNATURE};
-use hyper::header::HeaderName;
+use hyper::header::{HeaderName, IF_MATCH};
 use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use super::InService;
+use super::{Gateways, InService, ModuleChange};
 
 /// The longest time for a connection.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -118,6 +118,12 @@ struct Grants {
 }
 
 #[derive(Deserialize)]
+struct Removed {
+    #[serde(default)]
+    gateways: Gateways,
+}
+
+#[derive(Deserialize)]
 struct Versions {
     versions: Vec<VersionRecord>,
 }
@@ -160,16 +166,27 @@ impl Remote {
         &self,
         module: Vec<u8>,
         installation: Installation<'_>,
+        wait: Option<u32>,
     ) -> Result<InstalledRecord, RemoteError> {
+        let wait = wait.map(|seconds| seconds.to_string());
         let mut query: Vec<(&str, &str)> = installation.grants.iter().map(|host| ("grant", host.as_str())).collect();
         query.extend(installation.accepts.then_some(("accept", "true")));
         query.extend(installation.replaces_shipped.then_some(("replace_shipped", "true")));
+        query.extend(wait.as_deref().map(|wait| ("wait", wait)));
         let signature = installation.signature.map(|signature| STANDARD.encode(signature));
-        self.call(Method::POST, &["admin", "connectors"], &query, Some((module, signature))).await
+        self.send(Method::POST, &["admin", "connectors"], &query, |request| {
+            let request = request.header("content-type", "application/wasm").body(module);
+            let request = match signature {
+                Some(signature) => request.header(SIGNATURE, signature),
+                None => request,
+            };
+            only_if(request, installation.replaces)
+        })
+        .await
     }
 
     pub(super) async fn list(&self) -> Result<ConnectorsRecord, RemoteError> {
-        self.call(Method::GET, &["connectors"], &[], None).await
+        self.call(Method::GET, &["connectors"], &[]).await
     }
 
     /// Empty if the key has not the scope `admin`, or if the routes of the operator are at another
@@ -180,7 +197,7 @@ impl Remote {
         loop {
             let mut query = vec![("limit", PAGE)];
             query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
-            let page = self.call(Method::GET, &["admin", "connectors"], &query, None).await;
+            let page = self.call(Method::GET, &["admin", "connectors"], &query).await;
             let page: ServiceConnectorsRecord = match page {
                 Err(RemoteError::Problem(refusal))
                     if [MISSING_SCOPE, NOT_FOUND].contains(&refusal.problem.r#type.as_str()) =>
@@ -201,14 +218,28 @@ impl Remote {
         }
     }
 
-    pub(super) async fn remove(&self, id: &str) -> Result<(), RemoteError> {
-        let _: serde_json::Value = self.call(Method::DELETE, &["admin", "connectors", id], &[], None).await?;
-        Ok(())
+    pub(super) async fn remove(&self, id: &str, change: ModuleChange) -> Result<Gateways, RemoteError> {
+        let wait = change.wait.map(|seconds| seconds.to_string());
+        let query: Vec<(&str, &str)> = wait.as_deref().map(|wait| ("wait", wait)).into_iter().collect();
+        let with_generation = |request| only_if(request, change.replaces);
+        let Removed { gateways } =
+            self.send(Method::DELETE, &["admin", "connectors", id], &query, with_generation).await?;
+        Ok(gateways)
     }
 
-    pub(super) async fn rollback(&self, id: &str, to: Option<&str>) -> Result<InstalledRecord, RemoteError> {
-        let query: Vec<(&str, &str)> = to.map(|to| ("to", to)).into_iter().collect();
-        self.call(Method::POST, &["admin", "connectors", id, "rollback"], &query, None).await
+    pub(super) async fn rollback(
+        &self,
+        id: &str,
+        to: Option<&str>,
+        change: ModuleChange,
+    ) -> Result<InstalledRecord, RemoteError> {
+        let wait = change.wait.map(|seconds| seconds.to_string());
+        let query: Vec<(&str, &str)> = [("to", to), ("wait", wait.as_deref())]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect();
+        let with_generation = |request| only_if(request, change.replaces);
+        self.send(Method::POST, &["admin", "connectors", id, "rollback"], &query, with_generation).await
     }
 
     pub(super) async fn grant(&self, id: &str, hosts: &[String]) -> Result<Vec<GrantRecord>, RemoteError> {
@@ -221,20 +252,20 @@ impl Remote {
 
     async fn change_grants(&self, method: Method, id: &str, hosts: &[String]) -> Result<Vec<GrantRecord>, RemoteError> {
         let query: Vec<(&str, &str)> = hosts.iter().map(|host| ("host", host.as_str())).collect();
-        let Grants { grants } = self.call(method, &["admin", "connectors", id, "grants"], &query, None).await?;
+        let Grants { grants } = self.call(method, &["admin", "connectors", id, "grants"], &query).await?;
         Ok(grants)
     }
 
     pub(super) async fn grants(&self, id: Option<&str>) -> Result<Vec<GrantRecord>, RemoteError> {
         let Grants { grants } = match id {
-            Some(id) => self.call(Method::GET, &["admin", "connectors", id, "grants"], &[], None).await?,
-            None => self.call(Method::GET, &["admin", "grants"], &[], None).await?,
+            Some(id) => self.call(Method::GET, &["admin", "connectors", id, "grants"], &[]).await?,
+            None => self.call(Method::GET, &["admin", "grants"], &[]).await?,
         };
         Ok(grants)
     }
 
     pub(super) async fn versions(&self, id: &str) -> Result<Vec<VersionRecord>, RemoteError> {
-        let Versions { versions } = self.call(Method::GET, &["admin", "connectors", id, "versions"], &[], None).await?;
+        let Versions { versions } = self.call(Method::GET, &["admin", "connectors", id, "versions"], &[]).await?;
         Ok(versions)
     }
 
@@ -242,8 +273,8 @@ impl Remote {
         let limit = limit.to_string();
         let query = [("limit", limit.as_str())];
         let Changes { changes } = match id {
-            Some(id) => self.call(Method::GET, &["admin", "connectors", id, "history"], &query, None).await?,
-            None => self.call(Method::GET, &["admin", "history"], &query, None).await?,
+            Some(id) => self.call(Method::GET, &["admin", "connectors", id, "history"], &query).await?,
+            None => self.call(Method::GET, &["admin", "history"], &query).await?,
         };
         Ok(changes)
     }
@@ -276,24 +307,14 @@ impl Remote {
         values.collect::<Result<_, _>>().map_err(|error| self.not_understood(status, &error))
     }
 
-    /// Sends a request with or without a module, and reads the record or the problem.
+    /// Sends a request without a body, and reads the record or the problem.
     async fn call<T: DeserializeOwned>(
         &self,
         method: Method,
         path: &[&str],
         query: &[(&str, &str)],
-        module: Option<(Vec<u8>, Option<String>)>,
     ) -> Result<T, RemoteError> {
-        self.send(method, path, query, |mut request| {
-            if let Some((module, signature)) = module {
-                request = request.header("content-type", "application/wasm").body(module);
-                if let Some(signature) = signature {
-                    request = request.header(SIGNATURE, signature);
-                }
-            }
-            request
-        })
-        .await
+        self.send(method, path, query, |request| request).await
     }
 
     /// Sends a request whose body `with_body` adds, and reads the record or the problem.
@@ -346,6 +367,14 @@ impl Remote {
             serde_json::from_slice(&body).map_err(|error| self.not_understood(status, &error))?;
         let asks_for = std::mem::take(&mut problem.asks_for);
         Err(RemoteError::Problem(Box::new(Refusal { url: self.url.clone(), request_id, problem, asks_for })))
+    }
+}
+
+/// The request, which changes a connector only if this is still its generation.
+fn only_if(request: RequestBuilder, generation: Option<i64>) -> RequestBuilder {
+    match generation {
+        Some(generation) => request.header(IF_MATCH, format!("\"{generation}\"")),
+        None => request,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The commands about the connectors of a gateway, and their options.
 
+use authoring::gateway::ModuleChange;
 use authoring::module_source::ModuleSource;
 use authoring::options::{GatewayArguments, ListArguments, RegistryArguments};
 use clap::{Args, Subcommand};
@@ -53,6 +54,8 @@ pub enum InstalledCommand {
         /// The connector's identifier
         id: String,
         #[command(flatten)]
+        change: ChangeArguments,
+        #[command(flatten)]
         gateway: GatewayArguments,
     },
     /// List the versions of a connector that were live and can be brought back
@@ -72,6 +75,8 @@ pub enum InstalledCommand {
         /// its SHA-256
         #[arg(long, value_name = "VERSION")]
         to: Option<String>,
+        #[command(flatten)]
+        change: ChangeArguments,
         #[command(flatten)]
         gateway: GatewayArguments,
     },
@@ -106,6 +111,24 @@ impl InstalledCommand {
     }
 }
 
+/// The options of each change of the module of a connector.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct ChangeArguments {
+    /// Change the connector only if this is still its generation, as `connectors list` shows it
+    #[arg(long, value_name = "GENERATION", value_parser = clap::value_parser!(i64).range(0..))]
+    pub if_generation: Option<i64>,
+    /// Wait until every gateway of the service serves or refuses the change, for so many seconds, and
+    /// list them
+    #[arg(long, value_name = "SECONDS", requires = "url", value_parser = clap::value_parser!(u32).range(1..=60))]
+    pub wait: Option<u32>,
+}
+
+impl From<&ChangeArguments> for ModuleChange {
+    fn from(arguments: &ChangeArguments) -> Self {
+        Self { replaces: arguments.if_generation, wait: arguments.wait }
+    }
+}
+
 /// The options of `connectors add`.
 #[derive(Clone, Debug, Args)]
 pub struct AddArguments {
@@ -123,6 +146,8 @@ pub struct AddArguments {
     /// Replace the connector with the same identifier that came with the gateway
     #[arg(long)]
     pub replace_shipped: bool,
+    #[command(flatten)]
+    pub change: ChangeArguments,
     #[command(flatten)]
     pub registry: RegistryArguments,
     #[command(flatten)]

@@ -92,8 +92,9 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
                 false => print::grants(&hosts, program, &gateway)?,
             }
         }
-        InstalledCommand::Remove { id, .. } => {
-            gateway.remove(id).await?;
+        InstalledCommand::Remove { id, change, .. } => {
+            let gateways = gateway.remove(id, change.into()).await?;
+            print::gateways(gateways)?;
             let done = format!("Removed `{id}` from");
             gateway.remark(&done, "A running gateway finishes the calls in progress.");
         }
@@ -104,8 +105,10 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
                 false => print::versions(&versions)?,
             }
         }
-        InstalledCommand::Rollback { id, to, .. } => {
-            let live = gateway.rollback(id, to.as_deref()).await?.connector;
+        InstalledCommand::Rollback { id, to, change, .. } => {
+            let brought_back = gateway.rollback(id, to.as_deref(), change.into()).await?;
+            print::gateways(brought_back.gateways)?;
+            let live = brought_back.connector;
             let done = format!("Brought back `{id}` {} ({}) in", live.version, live.sha256);
             gateway.remark(&done, "A running gateway swaps it in within a second.");
         }
@@ -121,11 +124,12 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
 }
 
 async fn add(gateway: &Gateway, arguments: &AddArguments, limit_mb: u64, program: &str) -> Result<(), InstalledError> {
-    let AddArguments { module: source, grants, accept, replace_shipped, registry, .. } = arguments;
+    let AddArguments { module: source, grants, accept, replace_shipped, change, registry, .. } = arguments;
     let FetchedModule { module, signature, pulled } = module_source::read(source, registry, limit_mb).await?;
     let (accepts, replaces_shipped, signature) = (*accept, *replace_shipped, signature.as_deref());
-    let installation = Installation { grants, accepts, replaces_shipped, signature, replaces: None };
-    let installed = gateway.add(module, installation).await.map_err(|error| match error {
+    let replaces = change.if_generation;
+    let installation = Installation { grants, accepts, replaces_shipped, signature, replaces };
+    let installed = gateway.add(module, installation, change.wait).await.map_err(|error| match error {
         AddError::AsksForMore(more) => {
             for ask in &more {
                 if let Err(error) = print(format_args!("  + {ask}")) {
@@ -144,10 +148,12 @@ async fn add(gateway: &Gateway, arguments: &AddArguments, limit_mb: u64, program
         AddError::Other(error) => error.into(),
     })?;
     let (id, missing) = (installed.connector.connector.clone(), installed.connector.hosts.missing.clone());
+    let gateways = installed.gateways.clone();
     write!(Results::new(), "{}", Summary::from(installed))?;
     if let Some(pulled) = &pulled {
         print(format_args!("  pulled      {pulled}"))?;
     }
+    print::gateways(gateways)?;
     print_command_to_grant(program, gateway, &id, missing)?;
     gateway.remark("Added to", "A running gateway swaps it in within a second.");
     Ok(())

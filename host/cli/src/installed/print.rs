@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use authoring::gateway::{Gateway, InService};
+use authoring::gateway::{Gateway, Gateways, InService};
 use authoring::output::{Results, print, print_json};
 use connector_gateway::GRANT_COMMAND;
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, GrantStateRecord, VersionRecord};
@@ -33,6 +33,15 @@ pub(super) fn print_command_to_grant(
     }
     let command = GRANT_COMMAND.trim_start_matches("connector-gateway");
     print(format_args!("  to grant    {program}{command} {id} {}{}", missing.join(" "), gateway.options()))
+}
+
+/// Prints what each gateway made of a change.
+pub(super) fn gateways(gateways: Gateways) -> io::Result<()> {
+    for at in gateways.unwrap_or_default() {
+        let reason = at.reason.as_deref().map(|reason| format!(" ({})", one_line(reason))).unwrap_or_default();
+        print(format_args!("  gateway     {}: {}{reason}", at.gateway, at.state))?;
+    }
+    Ok(())
 }
 
 pub(super) fn list_json(record: &ConnectorsRecord, service: &BTreeMap<String, InService>) -> io::Result<()> {

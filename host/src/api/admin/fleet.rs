@@ -197,8 +197,10 @@ pub(super) async fn wait_for_gateways(
             Some(at) => at.about >= generation && at.state != "compiling",
             None => is_removed,
         };
-        let mut ready = ready.iter().filter(|row| !row.is_away && row.state == "ready");
-        if Instant::now() >= deadline || ready.all(|row| has_ended(&row.id)) {
+        let ready: Vec<_> = ready.iter().filter(|row| !row.is_away && row.state == "ready").collect();
+        // This gateway serves. It is not among them yet if it has just started.
+        let have_all_ended = !ready.is_empty() && ready.iter().all(|row| has_ended(&row.id));
+        if Instant::now() >= deadline || have_all_ended {
             let of_connector = at.iter().filter(|at| at.connector == connector);
             return Ok(Some(of_connector.map(ConnectorAtGatewayRecord::from).collect()));
         }

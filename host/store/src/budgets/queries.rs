@@ -37,7 +37,9 @@ impl Store {
         silences: Vec<Silence>,
     ) -> Result<Option<Exchange>, StoreError> {
         let gateway = gateway.to_owned();
-        self.write(Durability::ProcessKill, move |connection| {
+        // A gateway uses what it was given. Another one must not get the same after a crash of the
+        // database.
+        self.write(Durability::PowerLoss, move |connection| {
             connection.lock("budgets")?;
             let known = connection.execute(
                 "INSERT INTO budget_holders (gateway, turn, silent_ms) VALUES ($1, $2, 0) ON CONFLICT (gateway) \

@@ -1,5 +1,5 @@
 //! The connector that `make bench` calls: a forwarding operation, like most operations of
-//! connectors, without a rate limit.
+//! connectors, without a rate limit, and the same with one that is never reached.
 
 use connector_sdk::connector;
 
@@ -11,6 +11,8 @@ connector! {
 
     upstream api "https://service.invalid";
 
+    rate_limit plenty 1000000 per minute;
+
     /// An item by its id
     get_item: GET api "/items/{item_id}" {
         item_id: string,
@@ -18,4 +20,12 @@ connector! {
         view?: string,
     }
     example { item_id: "17", view: "full" };
+
+    /// An item by its id, with a rate limit
+    get_limited_item: GET api "/items/{item_id}" {
+        item_id: string,
+        /// The members of the item to answer with
+        view?: string,
+    }
+    rate_limit plenty;
 }
