@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::server::{self, Cores, Listeners};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
-use crate::budgets::{Budgets, Ledger};
+use crate::budgets::{Budgets, Ledger, LiveBudget};
 use crate::calls::CallLog;
 use crate::config::{Config, ConfigError};
 use crate::gateway::{Draining, Gateway, RequestIds};
@@ -28,7 +28,7 @@ use crate::registry::{self, Registry};
 use crate::signals;
 use crate::telemetry::Telemetry;
 use crate::webhooks::{Events, Webhooks};
-use egress::{Egress, EgressError, Quotas, Transport};
+use egress::{Egress, EgressError, Transport};
 use memory::MemoryBudget;
 use sandbox::{Sandbox, StartError};
 use store::vault::{Vault, VaultError};
@@ -312,8 +312,9 @@ async fn share_budgets(budgets: Budgets, mut ledger: Ledger, registry: Arc<Regis
     if !budgets.are_shared() {
         return;
     }
-    let of_live = |show: &mut dyn FnMut(&str, &Quotas)| {
-        registry.live().values().for_each(|connector| show(connector.name(), connector.quotas()));
+    let of_live = || {
+        let live = registry.live();
+        live.values().flat_map(|connector| LiveBudget::of(connector.name(), connector.quotas())).collect()
     };
     let _ = stop.run_until_cancelled(budgets.share(&mut ledger, of_live)).await;
     if let Err(error) = ledger.leave().await {

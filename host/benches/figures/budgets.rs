@@ -1,5 +1,5 @@
-//! The thin operation with a rate limit that gateways share on PostgreSQL, beside the same on SQLite,
-//! where one gateway has the whole limit.
+//! The thin operation with a rate limit that gateways share on PostgreSQL, beside the same on
+//! SQLite, where one gateway has the whole limit.
 
 use support::Store;
 use tokio::runtime::Runtime;

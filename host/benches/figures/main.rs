@@ -9,8 +9,8 @@
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
 //! - [`throughput`], [`stages`], [`variants`], [`connections`], [`growth`], [`invocation`],
-//!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`], [`records`], [`budgets`]:
-//!   the sections
+//!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`], [`records`],
+//!   [`budgets`]: the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them

@@ -32,6 +32,23 @@ const IDLE_PART: u32 = 64;
 /// A gateway would like to have this part of its calls in addition: one of so many.
 const HEADROOM_PART: u32 = 4;
 
+/// The budget of a rate limit of a live connector.
+pub struct LiveBudget {
+    key: Budget,
+    budget: egress::Budget,
+}
+
+impl LiveBudget {
+    /// The budgets of a connector with these quotas.
+    pub fn of(connector: &str, quotas: &Quotas) -> impl Iterator<Item = Self> {
+        quotas.budgets().map(move |(quota, budget)| {
+            let (connector, quota_name) = (connector.to_owned(), quota.name.clone());
+            let key = Budget { connector, quota: quota_name, requests: quota.limit(), period: quota.period };
+            Self { key, budget: budget.clone() }
+        })
+    }
+}
+
 /// The budgets of one gateway.
 pub struct Ledger {
     store: Store,
@@ -74,7 +91,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn exchange(&mut self, live: impl Fn(&mut dyn FnMut(&str, &Quotas))) -> Result<Duration, StoreError> {
+    pub async fn exchange(&mut self, live: Vec<LiveBudget>) -> Result<Duration, StoreError> {
         self.look_at(live);
         let began = Instant::now();
         let reports = self.budgets.iter_mut().map(|(budget, known)| known.report(budget)).collect();
@@ -131,26 +148,18 @@ impl Ledger {
     }
 
     /// Takes note of the budgets of live connectors.
-    fn look_at(&mut self, live: impl Fn(&mut dyn FnMut(&str, &Quotas))) {
+    fn look_at(&mut self, live: Vec<LiveBudget>) {
         self.budgets.values_mut().for_each(|known| known.is_live = false);
-        live(&mut |connector, quotas| {
-            for (quota, budget) in quotas.budgets() {
-                let key = Budget {
-                    connector: connector.to_owned(),
-                    quota: quota.name.clone(),
-                    requests: quota.limit(),
-                    period: quota.period,
-                };
-                let known = Known { budget: budget.clone(), missed: 0, is_live: true };
-                let known = self.budgets.entry(key).or_insert(known);
-                known.is_live = true;
-                // The connector was removed and added again.
-                if !known.budget.is(budget) {
-                    budget.take_over(&known.budget);
-                    known.budget = budget.clone();
-                }
+        for LiveBudget { key, budget } in live {
+            let known = Known { budget: budget.clone(), missed: 0, is_live: true };
+            let known = self.budgets.entry(key).or_insert(known);
+            known.is_live = true;
+            // The connector was removed and added again.
+            if !known.budget.is(&budget) {
+                budget.take_over(&known.budget);
+                known.budget = budget;
             }
-        });
+        }
     }
 
     /// Takes note of the exchanges of other gateways.

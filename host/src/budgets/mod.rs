@@ -1,31 +1,33 @@
 //! Rate limits of connectors that gateways share.
 //!
 //! A rate limit is a budget of calls in a period, and the gateways that share a database share it.
-//! Each of them holds units of the budget. A unit allows one call in a period, so a call that finds
-//! a free unit in its own gateway costs no statement ([`egress::Budget`]). Units move between
-//! gateways through the database, in an exchange ([`store::Store::exchange_budgets`]) that each
-//! gateway makes every few seconds for all its budgets, and at once when a call finds no unit.
+//! Each of them holds units of the budget. A unit allows one call in a period, so a call that
+//! finds a free unit in its own gateway costs no statement ([`egress::Budget`]). Units move
+//! between gateways through the database, in an exchange ([`store::Store::exchange_budgets`]) that
+//! each gateway makes every few seconds for all its budgets, and at once when a call finds no
+//! unit.
 //!
 //! # Why no window has more calls than the budget
 //!
 //! 1. The units of all rows in the database never add up to more than the budget. Exchanges are
 //!    made one after the other (a lock of the transaction), and one only takes what is free.
 //! 2. A gateway never uses more units than its row has. It gives units away before it reports so,
-//!    and it uses those that it gets after it has the answer. If the answer is lost, the row has more
-//!    than the gateway uses. A report that comes late has a lower number and no effect, so the row is
-//!    never lower than what a later answer allowed.
+//!    and it uses those that it gets after it has the answer. If the answer is lost, the row has
+//!    more than the gateway uses. A report that comes late has a lower number and no effect, so
+//!    the row is never lower than what a later answer allowed.
 //! 3. A gateway gives away only units whose last call is older than a period. So whoever gets them
 //!    may use them immediately: each unit, whoever holds it, allows one call in any period.
 //! 4. A gateway uses its units for [`LEASE`] after it began the last exchange that was answered.
-//!    Then its calls are refused with the problem `store-unavailable`. The others free its units once
-//!    they have seen it silent for the lease and a period, when its last call is older than a period.
+//!    Then its calls are refused with the problem `store-unavailable`. The others free its units
+//!    once they have seen it silent for the lease and a period, when its last call is older than a
+//!    period.
 //! 5. Nobody compares clocks. A gateway measures its own lease, and the silence of others from the
-//!    moment at which it saw their last exchange, with a clock that does not jump. The database keeps
-//!    the longest silence that anybody has measured, so the time is not measured again after a
-//!    restart.
+//!    moment at which it saw their last exchange, with a clock that does not jump. The database
+//!    keeps the longest silence that a gateway has measured, so it is not measured again after
+//!    a restart.
 //!
-//! The simulation (`crate::simulation`) checks this with gateways that are killed, cut off and stand
-//! still.
+//! The simulation (`crate::simulation`) checks this with gateways that are killed, cut off and
+//! stand still.
 //!
 //! - [`ledger`]: what a gateway reports, and what it makes of the answer
 
@@ -38,8 +40,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
 
-pub use self::ledger::Ledger;
-use egress::Quotas;
+pub use self::ledger::{Ledger, LiveBudget};
 use store::Store;
 
 /// Time for which a gateway uses its units after an exchange.
@@ -121,13 +122,13 @@ impl Budgets {
         let _ = timeout(ASK, ended.wait_for(|ended| *ended > begun)).await;
     }
 
-    /// Exchanges units with the other gateways until the future is dropped. `live` shows the quotas of
+    /// Exchanges units with the other gateways until the future is dropped. `live` lists the budgets of
     /// all live connectors.
-    pub async fn share(&self, ledger: &mut Ledger, live: impl Fn(&mut dyn FnMut(&str, &Quotas))) {
+    pub async fn share(&self, ledger: &mut Ledger, live: impl Fn() -> Vec<LiveBudget>) {
         let Some(shared) = &self.shared else { return };
         loop {
             let exchange = shared.begun.fetch_add(1, Ordering::AcqRel) + 1;
-            let exchanged = ledger.exchange(&live).await;
+            let exchanged = ledger.exchange(live()).await;
             shared.is_failing.store(exchanged.is_err(), Ordering::Relaxed);
             shared.ended.send_replace(exchange);
             let pause = match exchanged {

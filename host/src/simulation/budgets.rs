@@ -12,7 +12,7 @@ use tokio::time::sleep;
 
 use super::gateways;
 use super::world::{Process, Way, World};
-use crate::budgets::{Budgets, LEASE, Ledger};
+use crate::budgets::{Budgets, LEASE, Ledger, LiveBudget};
 use crate::clock::SimulatedClock;
 use crate::clock::random::Random;
 use egress::{Quota, Quotas};
@@ -120,7 +120,7 @@ impl Site {
             };
             tokio::select! {
                 biased;
-                () = budgets.share(&mut ledger, |show| show("demo", &quotas)) => {}
+                () = budgets.share(&mut ledger, || LiveBudget::of("demo", &quotas).collect()) => {}
                 () = self.callers(&process, &budgets, &quotas, random.fork()) => {}
                 () = stop => {}
             }

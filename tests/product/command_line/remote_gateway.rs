@@ -107,7 +107,7 @@ fn a_change_may_be_bound_to_a_generation_and_wait_for_the_gateways() {
     ] {
         let refused = elsewhere.run(arguments);
         assert_eq!(refused.code, Some(1), "{arguments:?}");
-        assert!(refused.stderr.contains("generation 2"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("its generation is 2"), "{}", refused.stderr);
     }
     let back = elsewhere.run_ok(&["rollback", "liar", "--if-generation", "2", "--wait", "30"]).stdout;
     assert!(back.contains(": live"), "{back}");

@@ -40,7 +40,7 @@ pub struct BudgetReport {
     pub cooled_in: Duration,
 }
 
-/// What a gateway is told of its part of a budget.
+/// The part of a budget that a gateway gets after a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BudgetGrant {
     /// The units that it holds.

@@ -137,7 +137,7 @@ async fn a_gateway_that_could_get_nothing_does_not_ask_again_at_once() {
     for _ in 0..10 {
         check(&quotas).unwrap();
     }
-    assert!(!may_ask(), "nobody else has any");
+    assert!(!may_ask(), "no other gateway has any");
 }
 
 #[tokio::test(start_paused = true)]
