@@ -118,7 +118,7 @@ impl Runner {
         let world = runtime.block_on(async {
             let mut random = Random::new(seed);
             let gateways = random.within(2..4) as usize;
-            let kind = random.within(0..14);
+            let kind = random.within(0..13);
             let subject = match kind {
                 0..5 => Subject::Refreshes,
                 5..8 => Subject::Background,

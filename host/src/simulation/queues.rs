@@ -21,7 +21,7 @@ use crate::clock::random::Random;
 use egress::{PacedQueue, Pacing};
 
 /// The longest time to the deadline of a call.
-const LONGEST: Duration = Duration::from_secs(90);
+const LONGEST: Duration = Duration::from_secs(45);
 
 /// Time after which all gateways know of a call that waits.
 const KNOWN: Duration = Duration::from_secs(4);
@@ -34,7 +34,7 @@ const LATENCY: Duration = Duration::from_millis(500);
 const MOVED: Duration = Duration::from_secs(5);
 
 /// The time for which the queue is watched when all is calm.
-const MEASURED: Duration = Duration::from_secs(60);
+const MEASURED: Duration = Duration::from_secs(40);
 
 struct Site {
     world: Arc<World>,
@@ -87,7 +87,7 @@ async fn run_in(world: &Arc<World>, count: usize, random: &mut Random) {
     let starts = site.upstream.lock().starts;
     sleep(MEASURED).await;
     let starts = site.upstream.lock().starts - starts;
-    world.log(format_args!("{starts} calls have started in the last minute"));
+    world.log(format_args!("{starts} calls have started in the last seconds"));
 }
 
 impl Site {

@@ -46,9 +46,11 @@ pub(super) fn divide<'a>(budget: u32, demands: &[Demand<'a>], turn: usize) -> Ve
     let of_tenants = max_min(budget, &total.values().copied().collect::<Vec<_>>(), turn);
     for (tenant, units) in total.keys().zip(of_tenants) {
         let at_gateways: Vec<u32> = needs.iter().map(|needs| needs.get(tenant).copied().unwrap_or_default()).collect();
-        for (part, units) in parts.iter_mut().zip(max_min(units, &at_gateways, turn)) {
+        for ((part, needs), units) in parts.iter_mut().zip(&needs).zip(max_min(units, &at_gateways, turn)) {
             part.target += units;
-            part.tenants.insert(tenant, units);
+            if needs.contains_key(tenant) {
+                part.tenants.insert(tenant, units);
+            }
         }
     }
     for part in &mut parts {
@@ -164,7 +166,7 @@ mod tests {
         ];
         let parts = divide(300, &demands, 0);
         assert_eq!(parts[0], Part { target: 225, tenants: BTreeMap::from([("a", 75), ("b", 150)]) });
-        assert_eq!(parts[1], Part { target: 75, tenants: BTreeMap::from([("a", 75), ("b", 0)]) });
+        assert_eq!(parts[1], Part { target: 75, tenants: BTreeMap::from([("a", 75)]) });
     }
 
     fn tenants() -> impl Strategy<Value = Vec<(String, u32)>> {
