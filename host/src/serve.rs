@@ -308,8 +308,8 @@ async fn checkpoint(store: Store) {
     }
 }
 
-/// Shares the rate limits and the pacing of live connectors with the other gateways until `stop`, and leaves them
-/// to the others then.
+/// Shares the rate limits and the pacing of live connectors with the other gateways until `stop`,
+/// and leaves them to the others then.
 async fn share_budgets(budgets: Budgets, mut ledger: Ledger, registry: Arc<Registry>, stop: CancellationToken) {
     if budgets.exchange().is_none() {
         return;

@@ -248,8 +248,8 @@ impl Known {
                     until,
                     calls_until: until + self.covered,
                 });
-                // A queue moves as soon as it may. The gateway that gives it away looks at that time, and the one that
-                // waits a little later.
+                // A queue moves as soon as it may. The gateway that gives it away looks at that
+                // time, and the one that waits a little later.
                 let next = match holds {
                     true => queue.free_in().map(|free_in| free_in + LAG),
                     false => share.free_in.filter(|free_in| !free_in.is_zero()).map(|free_in| free_in + 2 * LAG),

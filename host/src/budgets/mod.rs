@@ -28,8 +28,8 @@
 //!
 //! # How tenants share a budget
 //!
-//! In its own gateway, a tenant that was refused has a claim ([`egress::Quotas`]). While a budget is
-//! contended, gateways report what each tenant needs. An exchange divides the budget among the
+//! In its own gateway, a tenant that was refused has a claim ([`egress::Quotas`]). While a budget
+//! is contended, gateways report what each tenant needs. An exchange divides the budget among the
 //! tenants of all gateways first, and then the units of each tenant among its gateways
 //! (`store::budgets::fair`). Units move as they always do, so a newcomer has its share after a
 //! period.
@@ -41,11 +41,11 @@
 //!
 //! 1. It gives the unit away only when none of its calls runs and the interval since the last start
 //!    has passed. So whoever gets the unit may start a call immediately.
-//! 2. It starts no call after its lease, and none whose deadline is later than the others know. They
-//!    free the unit of a silent gateway after its lease, its last deadline and the interval.
-//! 3. Each gateway reports for how long its first call has waited. The unit is for the one whose call
-//!    has waited for longest. The times are compared in the clock of the database, which decides on
-//!    the order only.
+//! 2. It starts no call after its lease, and none whose deadline is later than the others know.
+//!    They free the unit of a silent gateway after its lease, its last deadline and the interval.
+//! 3. Each gateway reports for how long its first call has waited. The unit is for the one whose
+//!    call has waited for longest. The times are compared in the clock of the database, which
+//!    decides on the order only.
 //!
 //! The simulation (`crate::simulation`) checks all this with gateways that are killed, cut off and
 //! stand still.
@@ -143,8 +143,8 @@ impl Budgets {
         let _ = timeout(ASK, ended.wait_for(|ended| *ended > begun)).await;
     }
 
-    /// Exchanges units with the other gateways until the future is dropped. `live` lists the budgets of
-    /// all live connectors.
+    /// Exchanges units with the other gateways until the future is dropped. `live` lists the
+    /// budgets of all live connectors.
     pub async fn share(&self, ledger: &mut Ledger, live: impl Fn() -> Vec<LiveBudget>) {
         let Some(shared) = &self.shared else { return };
         loop {

@@ -161,8 +161,8 @@ pub struct Registry {
     service: SharedService,
     /// Permits for modules of the service that are loaded at the same time.
     following: Arc<Semaphore>,
-    /// Asks for an exchange with the gateways that share the budgets of connectors. `None` if this one has them
-    /// alone.
+    /// Asks for an exchange with the gateways that share the budgets of connectors. `None` if this
+    /// one has them alone.
     exchange: Option<Arc<Notify>>,
     config: Arc<Config>,
     sandbox: Sandbox,

@@ -89,8 +89,8 @@ impl Site {
         }
     }
 
-    /// Lets the demand of each tenant that calls at all be larger than the budget. The calls come to one
-    /// gateway alone, or to some of them.
+    /// Lets the demand of each tenant that calls at all be larger than the budget. The calls come
+    /// to one gateway alone, or to some of them.
     fn press(&self, random: &mut Random) {
         let interval = (self.quota.period / self.quota.requests / 3).min(Duration::from_millis(100));
         let mut demand = self.demand.lock();
@@ -153,8 +153,8 @@ impl Site {
         }
     }
 
-    /// Checks that at least 95 % of the budget were used since then, and that each tenant with demand had
-    /// its part. One call more may be just outside of the time.
+    /// Checks that at least 95 % of the budget were used since then, and that each tenant with
+    /// demand had its part. One call more may be just outside of the time.
     fn check_use(&self, from: Duration) {
         let mut used = [0; TENANTS.len()];
         for (_, tenant) in self.calls.lock().iter().filter(|(at, _)| *at >= from) {

@@ -13,8 +13,8 @@
 //! - `provider`: rotation of refresh tokens, with detection of reuse
 //! - `gateways`: gateways that are killed and start again
 //! - `refreshes`: accounts that several gateways refresh; `background`: jobs and webhooks; `keyed`:
-//!   calls with idempotency keys; `budgets`: rate limits that gateways share; `queues`: paced upstreams
-//!   that they share
+//!   calls with idempotency keys; `budgets`: rate limits that gateways share; `queues`: paced
+//!   upstreams that they share
 //!
 //! # Use
 //! `make test` runs some schedules. `SIMULATION_SCHEDULES` sets their number, and `SIMULATION_SEED`

@@ -26,8 +26,8 @@ const LONGEST: Duration = Duration::from_secs(45);
 /// Time after which all gateways know of a call that waits.
 const KNOWN: Duration = Duration::from_secs(4);
 
-/// The arrivals of calls at different gateways are compared within this time, because a report takes
-/// a while to the database.
+/// The arrivals of calls at different gateways are compared within this time, because a report
+/// takes a while to the database.
 const LATENCY: Duration = Duration::from_millis(500);
 
 /// The longest time between the end of an interval and the start of the next call, if calls wait.

@@ -30,13 +30,13 @@ pub struct QueueReport {
     pub calls_end_in: Duration,
 }
 
-/// What a gateway is told of a queue after a report.
+/// The answer to a report of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueGrant {
     /// The gateway holds the queue.
     pub holds: bool,
-    /// The call that was reported as the first one may start: none of the other gateways' calls has waited
-    /// for longer.
+    /// The call that was reported as the first one may start: none of the other gateways' calls has
+    /// waited for longer.
     pub may_start: bool,
     /// Time for which the first waiting call of the other gateways has waited.
     pub others_waited: Option<Duration>,
@@ -81,7 +81,8 @@ impl Hold {
 }
 
 impl Pacer {
-    /// Shares the queue with other gateways. This one does not hold it yet. `wake` asks for an exchange.
+    /// Shares the queue with other gateways. This one does not hold it yet. `wake` asks for an
+    /// exchange.
     pub(crate) fn share(&self, wake: &Arc<Notify>) {
         let now = Instant::now();
         self.state.lock().hold.get_or_insert_with(|| Hold {
@@ -108,7 +109,8 @@ impl PacedQueue {
     /// Waits until a call may start. The call runs until the returned value is dropped.
     ///
     /// # Errors
-    /// `RateLimited` if the call cannot start before its deadline, or waits for longer than the pacing allows.
+    /// `RateLimited` if the call cannot start before its deadline, or waits for longer than the
+    /// pacing allows.
     pub async fn enter(&self, deadline: Instant) -> Result<impl Send + use<>, EgressError> {
         self.0.enter(deadline).await
     }
@@ -127,8 +129,8 @@ impl PacedQueue {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Gives the queue away if no call needs it, and tells what the gateway needs. Until the next grant, no
-    /// call starts that may last longer than `lease` and the reported calls.
+    /// Gives the queue away if no call needs it, and tells what the gateway needs. Until the next
+    /// grant, no call starts that may last longer than `lease` and the reported calls.
     pub fn report(&self, lease: Duration) -> QueueReport {
         let mut state = self.0.state.lock();
         let now = Instant::now();

@@ -21,8 +21,9 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// Time to wait for calls that other gateways have to return, or other tenants have to leave.
 const UNTIL_RETURNED: Duration = Duration::from_secs(1);
 
-/// The longest time for which a tenant is expected to make a call again, after the last one has left
-/// the log, or after the time at which it was told to come again. At most a quarter of the period.
+/// The longest time for which a tenant is expected to make a call again, after the last one has
+/// left the log, or after the time at which it was told to come again. At most a quarter of the
+/// period.
 const EXPECTED: Duration = Duration::from_secs(15);
 
 /// The least time for which a refused call is expected after the time at which it was told to come

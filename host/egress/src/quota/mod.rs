@@ -105,8 +105,8 @@ impl Quotas {
         self.0.iter().map(|entry| (&entry.quota, &entry.budget))
     }
 
-    /// Counts one call of a tenant in the quota with this name. `None` if there is no such quota: the call is
-    /// then allowed.
+    /// Counts one call of a tenant in the quota with this name. `None` if there is no such quota:
+    /// the call is then allowed.
     ///
     /// # Errors
     /// No call remains.
@@ -119,14 +119,14 @@ impl Quotas {
         })
     }
 
-    /// Counts one call of a tenant in every quota, or of none if one of them refuses it. Returns the quota with
-    /// the fewest remaining calls, or `None` if there is no quota.
+    /// Counts one call of a tenant in every quota, or of none if one of them refuses it. Returns
+    /// the quota with the fewest remaining calls, or `None` if there is no quota.
     ///
     /// # Errors
     /// No call remains in this quota.
     pub fn check_all(&self, tenant: &str) -> Result<Option<Remaining<'_>>, Refused<'_>> {
-        // Two versions of a connector may share calls and list them in another order. If both lock in
-        // the order of the addresses, they cannot wait for each other.
+        // Two versions of a connector may share calls and list them in another order. If both lock
+        // in the order of the addresses, they cannot wait for each other.
         let mut entries: Vec<&Entry> = self.0.iter().collect();
         entries.sort_by_key(|entry| std::ptr::from_ref(entry.budget.log()));
         let mut held: Vec<_> = entries.into_iter().map(|entry| (entry, entry.budget.log().lock())).collect();

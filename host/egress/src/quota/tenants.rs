@@ -2,11 +2,11 @@
 //!
 //! A tenant alone may make all calls. A tenant that was refused has a claim to a call, until the
 //! time at which it was told to come again and a little longer. While there are claims, a call that
-//! leaves the log is a claim too, for a short time: its tenant is expected to go on as before. The
+//! leaves the log is a claim too, for a short time: its tenant is expected to make another one. The
 //! shares of the tenants are equal, and what a tenant does not need is for the others (max-min
 //! fairness). Free calls that tenants with less than their share have claims to are reserved. A
-//! tenant makes its own reserved calls, and those that are for nobody. So a call stays unused for as
-//! long as a claim to it lasts, and no longer.
+//! tenant makes its own reserved calls, and those that are for nobody. So a call stays unused for
+//! as long as a claim to it lasts, and no longer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -116,16 +116,16 @@ impl Tenants {
         self.claimed_until = self.claimed_until.max(Some(until));
     }
 
-    /// The calls that each tenant needs in a period, as far as is known: those it has made, and those
-    /// it has claims to.
+    /// The calls that each tenant needs in a period, as far as is known: those it has made, and
+    /// those it has claims to.
     pub(super) fn needs(&mut self, now: Instant) -> Vec<(String, u32)> {
         self.end_claims(now);
         let need = |(name, known): (&Arc<str>, &Tenant)| (name.to_string(), known.needed());
         self.known.iter().map(need).filter(|(_, needed)| *needed > 0).collect()
     }
 
-    /// Notes the calls that each tenant may make at this gateway. Other tenants share the rest as if
-    /// the gateway were alone.
+    /// Notes the calls that each tenant may make at this gateway. Other tenants share the rest as
+    /// if the gateway were alone.
     pub(super) fn allot(&mut self, allotments: &[(String, u32)]) {
         self.known.values_mut().for_each(|known| known.allotted = None);
         for (tenant, units) in allotments {
@@ -200,8 +200,8 @@ impl Tenant {
     }
 }
 
-/// The largest share such that all tenants together need no more than there is, if none of them gets
-/// more than it. Returns what does not divide as well.
+/// The largest share such that all tenants together need no more than there is, if none of them
+/// gets more than it. Returns what does not divide as well.
 fn level(capacity: u32, needs: &mut [u32]) -> (u32, u32) {
     needs.sort_unstable();
     let mut left = capacity;

@@ -31,8 +31,8 @@ impl Store {
     /// Returns `None` and changes nothing if a later exchange of the gateway came before this one.
     ///
     /// # Errors
-    /// Fails if the database does not answer. The exchange may still be made: the gateway holds what
-    /// it reported, and no more.
+    /// Fails if the database does not answer. The exchange may still be made: the gateway holds
+    /// what it reported, and no more.
     pub async fn exchange_budgets(
         &self,
         gateway: &str,
@@ -175,8 +175,8 @@ fn share(own: ShareRow, others: Vec<ShareRow>, now_ms: i64) -> Share {
     }
 }
 
-/// The share of a gateway in a queue. Calls start in the order of their arrival, so the gateway whose
-/// first call has waited for longest is due to hold the queue.
+/// The share of a gateway in a queue. Calls start in the order of their arrival, so the gateway
+/// whose first call has waited for longest is due to hold the queue.
 fn share_of_queue(own: &ShareRow, others: &[ShareRow], now_ms: i64) -> Share {
     let since = |row: &ShareRow| row.waiting_since_ms.map(|since| (since, row.gateway.clone()));
     let first_of_others = others.iter().filter_map(since).min();

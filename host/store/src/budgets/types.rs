@@ -9,8 +9,8 @@ use crate::value::{FromRow, Row};
 /// Tenants that a row lists. The others are taken for one tenant.
 const MAX_TENANTS: usize = 100;
 
-/// A rate limit of a connector, or the queue of a paced upstream. Another number or period makes another
-/// budget.
+/// A rate limit of a connector, or the queue of a paced upstream. Another number or period makes
+/// another budget.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Budget {
     /// The connector's identifier.
@@ -43,10 +43,11 @@ pub struct ShareReport {
     pub needed: u32,
     /// The units that it would like to have. At least `needed`.
     pub wanted: u32,
-    /// The units of `needed` that each tenant needs. The rest of them belongs to one more tenant. Empty
-    /// if the gateway has enough for all.
+    /// The units of `needed` that each tenant needs. The rest of them belongs to one more tenant.
+    /// Empty if the gateway has enough for all.
     pub tenants: Vec<(String, u32)>,
-    /// Time for which the first call in a queue has waited. `None` if no call waits, and for a rate limit.
+    /// Time for which the first call in a queue has waited. `None` if no call waits, and for a rate
+    /// limit.
     pub waited: Option<Duration>,
     /// Time until the gateway may give a queue away, if that is known.
     pub free_in: Option<Duration>,
@@ -75,8 +76,8 @@ pub struct Share {
     pub units: u32,
     /// The units that it should have.
     pub target: u32,
-    /// The units of `target` that each tenant of the report should have. Empty if there are enough for
-    /// all.
+    /// The units of `target` that each tenant of the report should have. Empty if there are enough
+    /// for all.
     pub allotments: Vec<(String, u32)>,
     /// Calls of the other gateways in the last period.
     pub used_by_others: u32,

@@ -95,8 +95,8 @@ fn upstreams(service: &Value) -> Vec<Upstream> {
     ]
 }
 
-/// The rate limit of the operations `composed` and `limited`, if the test sets the number of calls. They
-/// are those in an hour, or in as many seconds as the test says.
+/// The rate limit of the operations `composed` and `limited`, if the test sets the number of calls.
+/// They are those in an hour, or in as many seconds as the test says.
 fn rate_limit(service: &Value) -> Option<RateLimit> {
     let requests = u32::try_from(service["rate_limit"].as_u64()?).ok()?;
     let period_seconds =
