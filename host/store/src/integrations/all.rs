@@ -67,16 +67,24 @@ fn page(
     for (column, value) in equal {
         conditions.equal(column, value.as_ref());
     }
-    // With `+ 0`, the databases do not use the index that it is about. A few overdue integrations are
+    // With `+ 0`, the databases do not use the index of the column. A few overdue integrations are
     // found by `integrations_due` and sorted. Many are found in the order of the list by
-    // `integrations_refreshed`: to sort all would take longer than a page may.
+    // `integrations_refreshed`, from which the ids of a page can be read without the rows: to sort all
+    // would take longer than a page may.
     let has_few = has_few_overdue(connection, *due_before)?;
-    let (due, order) =
-        if has_few { ("next_refresh_at", "created_at + 0") } else { ("next_refresh_at + 0", "created_at") };
+    let due = if has_few { "next_refresh_at" } else { "next_refresh_at + 0" };
     conditions.compare(&format!("status = 'active' AND auth_type = 'oauth2' AND {due} <="), *due_before);
     conditions.after("created_at, id", before.as_ref().map(|(at, id)| (*at, id)));
     let (clause, values) = conditions.finish();
-    connection.all(&select(&format!("{clause} ORDER BY {order} DESC, id DESC LIMIT $1")), &values)
+    let list = match (due_before, has_few) {
+        (None, _) => format!("{clause} ORDER BY created_at DESC, id DESC LIMIT $1"),
+        (Some(_), true) => format!("{clause} ORDER BY created_at + 0 DESC, id DESC LIMIT $1"),
+        (Some(_), false) => format!(
+            "WHERE id IN (SELECT id FROM integrations {clause} ORDER BY created_at DESC, id DESC LIMIT $1)
+             ORDER BY created_at DESC, id DESC"
+        ),
+    };
+    connection.all(&select(&list), &values)
 }
 
 /// Returns `true` if the list is about integrations whose refresh was due at a time, and so few of
@@ -100,7 +108,11 @@ mod tests {
     use crate::value::{FromRow, Row};
     use crate::{AuthType, Details, Holder};
 
-    on_every_database!(the_integrations_of_all_tenants_are_listed_in_pages_the_newest_first, the_list_has_filters,);
+    on_every_database!(
+        the_integrations_of_all_tenants_are_listed_in_pages_the_newest_first,
+        many_overdue_integrations_are_listed_in_pages_the_newest_first,
+        the_list_has_filters,
+    );
 
     async fn connect(site: &Site, tenant: &str, user: &str, details: Details) -> String {
         let holder = Holder { tenant: tenant.into(), subject: "ann".into(), connector: "calendar".into() };
@@ -160,6 +172,25 @@ mod tests {
             let steps: Vec<Step> = site.store.read(move |connection| connection.all(&sql, &[])).await.unwrap();
             assert!(steps[0].0.contains(index), "{}", steps[0].0);
         }
+    }
+
+    async fn many_overdue_integrations_are_listed_in_pages_the_newest_first(site: Site) {
+        const { assert!(MAX_SORTED < 10_005, "the rows are too many to be sorted") };
+        site.execute(
+            "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10005)
+             INSERT INTO integrations (id, tenant, subject, connector, user_identifier, auth_type, created_at, updated_at, status,
+                 scopes, next_refresh_at)
+             SELECT 'int_' || n, 't', 's', 'mail', 'u' || n, 'oauth2', n, n, 'active', '[]', 1 FROM numbers",
+        )
+        .await;
+        let filter =
+            AnyIntegrationFilter { due_before: Some(at_second(20)), limit: 3, ..AnyIntegrationFilter::default() };
+        let first = site.store.all_integrations(filter.clone()).await.unwrap();
+        let last = first.last().map(|last| (last.created_at, last.id.clone()));
+        let second = site.store.all_integrations(AnyIntegrationFilter { before: last, ..filter }).await.unwrap();
+        let ids: Vec<_> = first.into_iter().chain(second).map(|integration| integration.id).collect();
+        let expected: Vec<_> = (0..6).map(|back| format!("int_{}", 10_005 - back)).collect();
+        assert_eq!(ids, expected);
     }
 
     async fn the_list_has_filters(site: Site) {
