@@ -2,8 +2,8 @@
 //!
 //! The host sees the path that a connector has made, and not the pattern that it was made from. It
 //! replaces each value of the call's body by the name of its member, and everything else that does
-//! not look like a word of an API by `{…}`. A value that is a mere word can only be told from a word
-//! of the API by the body, so no word is shown if the values of the body are not known.
+//! not look like a word of an API by `{…}`. Only the body tells a value that is a mere word from a
+//! word of the API, so no word is shown if the values of the body are not known.
 
 use std::collections::HashMap;
 

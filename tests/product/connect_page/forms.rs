@@ -20,7 +20,8 @@ fn with_passwords(service: &Upstream, general: &str) -> Gateway {
         .start()
 }
 
-/// A service that accepts one user name and password, and says that the account has this e-mail address.
+/// A service that accepts one user name and password, and says that the account has this e-mail
+/// address.
 fn service(email: &'static str) -> Upstream {
     let service = Upstream::start();
     let expected = format!("Basic {}", STANDARD.encode(format!("ann:{KEY_OF_USER}")));

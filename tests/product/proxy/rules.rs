@@ -208,7 +208,7 @@ fn a_caller_that_does_not_read_its_answer_is_cut_off_at_the_deadline_and_holds_n
     let stalled: Vec<_> = (0..8).map(|_| narrow_connection(&gateway.address(), request.as_bytes())).collect();
     service.wait_for_requests(8);
     wait_for("the calls to begin", || (gateway.metric("gateway_in_flight") >= 8.0).then_some(()));
-    // Nobody reads. The deadline of the calls ends them, and gives their memory back.
+    // The callers do not read. The deadline of the calls ends them, and frees their memory.
     wait_for("the calls to end", || (gateway.metric("gateway_in_flight") == 0.0).then_some(()));
     wait_for("the memory to be free", || (held() <= before).then_some(()));
     drop(stalled);

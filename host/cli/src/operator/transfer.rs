@@ -203,9 +203,9 @@ pub(super) async fn export(arguments: &ExportArguments, config: &Config) -> Resu
     if let Some(line) = progress {
         line.end();
     }
-    // The file is no part of the database, so no transaction has both. The entry comes before the
-    // end of the file: nobody has a whole file without an entry. If the entry cannot be written, the
-    // file is deleted.
+    // The file is no part of the database, so no transaction has both. The entry is written before
+    // the last part of the file, so that no complete file is without its entry. The file is deleted
+    // if the entry cannot be written.
     let detail = format!("{written} accounts");
     let noted = store.note_audit(AuditAction::IntegrationExported, "integrations", "", &detail).await;
     if let Err(error) = noted {
