@@ -215,7 +215,7 @@ fn a_request_around_the_operations_shows_no_credential() {
     let World { provider, gateway, .. } = world();
     let caller = client(&gateway, "default", None, "operate,integrate,proxy");
     for (method, path) in
-        [("GET", "/api/me"), ("GET", "/api/me?again"), ("POST", "/api/me"), ("HEAD", "/api/me"), ("POST", "/form/x")]
+        [("GET", "/api/me"), ("GET", "/api/me?again"), ("POST", "/api/me"), ("HEAD", "/api/me"), ("POST", "/form")]
     {
         let call = caller.request(method, &format!("/proxy/account{path}"));
         let answer = if path.starts_with("/form") {

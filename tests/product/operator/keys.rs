@@ -158,7 +158,7 @@ fn a_job_of_a_key_that_has_expired_is_not_started(store: &Store) {
     gate.open();
     let error = error_of_job(&gateway, &service, &job);
     assert_eq!((&error["type"], &error["status"]), (&json!("urn:connector-gateway:problem:not-allowed"), &json!(403)));
-    assert_eq!((&error["owner"], &error["retryable"]), (&json!("operator"), &json!(false)), "{error}");
+    assert_eq!((&error["owner"], &error["retryable"]), (&json!("caller"), &json!(false)), "{error}");
     assert!(error["detail"].as_str().unwrap().contains("expired"), "{error}");
 }
 
