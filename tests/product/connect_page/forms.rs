@@ -5,28 +5,25 @@ use std::time::{Duration, SystemTime};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use support::{Gateway, Reply, Setup, Upstream, module};
+use support::process::Process;
+use support::setup::KEY;
+use support::{Client, Reply, Setup, Store, Upstream, module, wait_for};
 
-use super::{Browser, KEY_OF_USER, link, texts};
+use super::{Browser, KEY_OF_USER, World, link, texts, world};
 use crate::integrations::client;
 
-/// A gateway with the connector `keyed`, whose users have a user name and a password.
-fn with_passwords(service: &Upstream, general: &str) -> Gateway {
+/// The connector `keyed`, whose users have a user name and a password.
+fn setup(service: &Upstream) -> Setup {
     let described = json!({"identifier": "keyed", "auth": "api_key", "placement": "basic", "check": "whoami"});
-    Setup::new()
-        .module("keyed", module::account(&described))
-        .general(general)
-        .upstream("keyed", "api", &service.url())
-        .start()
+    Setup::new().module("keyed", module::account(&described)).upstream("keyed", "api", &service.url())
 }
 
-/// A service that accepts one user name and password, and says that the account has this e-mail
-/// address.
-fn service(email: &'static str) -> Upstream {
+/// A service that accepts one user name and password.
+fn service() -> Upstream {
     let service = Upstream::start();
     let expected = format!("Basic {}", STANDARD.encode(format!("ann:{KEY_OF_USER}")));
     service.on("*", move |seen| match seen.header("authorization") == expected {
-        true => Reply::json(json!({"id": "42", "email": email, "name": "Ann"})),
+        true => Reply::json(json!({"id": "42", "email": "ann@keyed.example", "name": "Ann"})),
         false => Reply::json(json!({})).status(401),
     });
     service
@@ -34,8 +31,8 @@ fn service(email: &'static str) -> Upstream {
 
 #[test]
 fn a_connector_with_user_name_and_password_shows_a_form_of_both() {
-    let service = service("ann@keyed.example");
-    let gateway = with_passwords(&service, "");
+    let service = service();
+    let gateway = setup(&service).start();
     let application = client(&gateway, "acme", Some("ann"), "integrate,operate");
     let (id, url) = link(&application, json!({"connectors": ["keyed"]}));
     let mut ann = Browser::default();
@@ -58,31 +55,36 @@ fn a_connector_with_user_name_and_password_shows_a_form_of_both() {
     assert!(!page.text().contains("another-password"), "{}", page.text());
     assert_eq!(send(&mut ann, KEY_OF_USER).header("location"), url);
     let record = application.get(&format!("/connect-links/{id}")).ok();
-    assert_eq!(record["connectors"][0]["user_identifier"], "ann@keyed.example", "{record}");
+    assert_eq!(record["connectors"][0]["connected"], true, "{record}");
     application.call("keyed/whoami", json!({})).ok();
     assert!(!gateway.lines().iter().any(|line| line.contains(KEY_OF_USER) || line.contains("another-password")));
 }
 
 #[test]
-fn no_text_that_a_service_says_about_an_account_becomes_html() {
-    let service = service("<script>alert(1)</script>\"'@keyed.example");
-    let gateway = with_passwords(&service, "");
-    let (_, url) = link(&gateway.client(), json!({"connectors": ["keyed"]}));
-    let mut ann = Browser::default();
-    ann.post(&url, &[("connector", "keyed"), ("username", "ann"), ("password", KEY_OF_USER)]);
-    let page = ann.get(&url).text();
-    assert!(page.contains("&#60;script&#62;alert(1)&#60;/script&#62;"), "{page}");
+fn no_text_that_a_provider_says_about_an_account_becomes_html() {
+    let World { application, .. } = &world(&Store::Sqlite);
+    let (_, url) = link(application, json!({"connectors": ["mail"]}));
+    let page = Browser::default().connects(&url, "mail", "<script>alert(1)</script>\"'").text();
+    assert!(page.contains("&#60;script&#62;alert(1)&#60;/script&#62;&#34;&#39;@example.com"), "{page}");
     assert!(!page.contains("<script"), "{page}");
 }
 
 #[test]
 fn the_cookie_is_secure_where_the_gateway_is_reached_by_https() {
-    let service = service("ann@keyed.example");
-    let gateway = with_passwords(&service, "public_url = \"https://gateway.example\"");
-    let (_, url) = link(&gateway.client(), json!({"connectors": ["keyed"]}));
-    let path = url.strip_prefix("https://gateway.example").unwrap();
-    let call =
-        gateway.anonymous().without_redirects().request("POST", path).header("origin", "https://gateway.example");
+    const PUBLIC: &str = "https://gateway.example";
+    let service = service();
+    let home = setup(&service).general(&format!("public_url = \"{PUBLIC}\"")).prepare();
+    let gateway = Process::start(&mut home.command(&["serve"]));
+    let listen = wait_for("the gateway to serve", || {
+        let lines = gateway.lines();
+        let serving = lines.iter().find(|line| line.contains("\"serving\""))?;
+        serde_json::from_str::<Value>(serving).ok()?["listen"].as_str().map(str::to_owned)
+    });
+    let client = Client::new(&format!("http://{listen}")).with_key(KEY);
+    wait_for("the connector", || (client.get("/readyz").status == 200).then_some(()));
+    let (_, url) = link(&client, json!({"connectors": ["keyed"]}));
+    let path = url.strip_prefix(PUBLIC).unwrap();
+    let call = client.without_redirects().request("POST", path).header("origin", PUBLIC);
     let answer = call.header("content-type", "application/x-www-form-urlencoded").body("").send();
     let cookie = answer.header("set-cookie");
     assert_eq!(answer.status, 303, "{}", answer.text());
@@ -93,8 +95,8 @@ fn the_cookie_is_secure_where_the_gateway_is_reached_by_https() {
 
 #[test]
 fn a_link_lives_for_a_quarter_of_an_hour_unless_its_maker_says_otherwise() {
-    let service = service("ann@keyed.example");
-    let gateway = with_passwords(&service, "");
+    let service = service();
+    let gateway = setup(&service).start();
     let lifetime = |body: Value| {
         let before = SystemTime::now();
         let made = gateway.client().post("/connect-links", body).json();

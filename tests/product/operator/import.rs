@@ -271,7 +271,12 @@ fn a_broken_line_among_many_good_ones_is_named_and_nothing_else_is_lost() {
     const BROKEN: usize = 1234;
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = Setup::new().account("account", &provider).start();
-    let good = |number: usize| line(&format!("user{number}"), json!({"access_token": "a-good-token"})).to_string();
+    // A user has at most 1000 accounts of a connector.
+    let good = |number: usize| {
+        let mut line = line("work", json!({"access_token": "a-good-token"}));
+        line["subject"] = format!("user{number}").into();
+        line.to_string()
+    };
     let mut lines: Vec<String> = (1..=COUNT).map(good).collect();
     lines[BROKEN - 1].pop();
     let file = gateway.home().data().join("accounts");

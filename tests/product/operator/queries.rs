@@ -1,7 +1,7 @@
 //! The queries of all routes, and the pages of lists.
 
 use serde_json::{Value, json};
-use support::{Client, Dialect, OAuthProvider, Setup, Store, module};
+use support::{Client, Dialect, OAuthProvider, Setup, Store, module, wait_for};
 
 use super::{pages, printed};
 use crate::integrations::{on_each_store, started};
@@ -96,6 +96,11 @@ fn every_list_of_the_operator_has_pages(store: &Store) {
 
     assert!(same_in_pages(&client, "/admin/grants", "grants").len() >= 3);
     same_in_pages(&client, "/admin/connectors/one/grants", "grants");
+    // Each gateway writes what it serves every few seconds.
+    wait_for("the connectors to be listed", || {
+        let listed = client.get("/admin/connectors").ok();
+        (listed["connectors"].as_array()?.len() == 3).then_some(())
+    });
     assert_eq!(same_in_pages(&client, "/admin/connectors", "connectors").len(), 3);
     assert_eq!(same_in_pages(&client, "/admin/gateways", "gateways").len(), 1);
 
