@@ -50,7 +50,8 @@ pub(super) enum Query {
     /// The handler reads the parameters with `problem::read_query`, which refuses unknown names.
     Read,
     /// Nothing is refused. Browsers and providers add parameters of their own to the addresses of
-    /// pages, and the query of a proxied request belongs to the service.
+    /// pages, and the query of a proxied request belongs to the service. An operation has all its
+    /// fields in the body.
     Any,
 }
 

@@ -8,9 +8,13 @@ use crate::integrations::{on_each_store, started};
 
 on_each_store!(every_list_of_the_operator_has_pages);
 
-/// The routes whose query belongs to browsers, providers and services.
+/// The routes whose query belongs to browsers, providers and services, and the operations, whose query
+/// does not matter.
 fn takes_any_query(path: &str) -> bool {
-    path.starts_with("/docs") || path.starts_with("/proxy/") || path.ends_with("/success-authorize-callback")
+    path.starts_with("/connectors/account/")
+        || path.starts_with("/docs")
+        || path.starts_with("/proxy/")
+        || path.ends_with("/success-authorize-callback")
 }
 
 /// A path of the description with a name in place of each parameter.

@@ -14,7 +14,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
-            query: Query::None,
+            query: Query::Any,
             handler: Handler::Scoped(Operate, |call, caller| Box::pin(operations::invoke_operation(call, caller))),
             description: None,
         }],
