@@ -8,8 +8,8 @@ use crate::integrations::{on_each_store, started};
 
 on_each_store!(every_list_of_the_operator_has_pages);
 
-/// The routes whose query belongs to browsers, providers and services, and the operations, whose query
-/// does not matter.
+/// The routes whose query belongs to browsers, providers and services, and the operations, whose
+/// query does not matter.
 fn takes_any_query(path: &str) -> bool {
     path.starts_with("/connectors/account/")
         || path.starts_with("/docs")
