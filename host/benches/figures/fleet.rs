@@ -1,5 +1,5 @@
-//! What gateways that share a PostgreSQL database cost it: at rest, with calls far from their rate
-//! limit, with a rate limit that all of them use up, and for a swap.
+//! The load of gateways on the PostgreSQL database that they share: at rest, with calls far from
+//! their rate limit, with a rate limit that all of them use up, and for a swap.
 
 use std::time::{Duration, Instant};
 

@@ -69,6 +69,11 @@ pub enum EgressError {
         /// The time after which the call can be tried again.
         retry_after: Duration,
     },
+    /// Gateways share the queue in front of the upstream, and this one has no lease of it.
+    #[error(
+        "the database has not answered, so the gateway cannot know whether another one calls this upstream: try again"
+    )]
+    QueueUnknown,
     /// The body is larger than the limit.
     #[error(
         "the upstream's response is larger than {limit} bytes: request less, or raise `limits.response_mb`, or `limits.download_mb` for a file"
@@ -112,6 +117,7 @@ impl EgressError {
                 | Self::TokenRefreshed
                 | Self::TimedOut
                 | Self::RateLimited { .. }
+                | Self::QueueUnknown
                 | Self::BadResponse { .. }
                 | Self::NoMemory
         )

@@ -49,9 +49,9 @@ pub(super) enum Query {
     None,
     /// The handler reads the parameters with `problem::read_query`, which refuses unknown names.
     Read,
-    /// Nothing is refused. Browsers and providers add parameters of their own to the addresses of
-    /// pages, and the query of a proxied request belongs to the service. An operation has all its
-    /// fields in the body.
+    /// Every parameter is accepted. Browsers and providers add parameters of their own to the
+    /// addresses of pages, and the query of a proxied request belongs to the service. An operation
+    /// has all its fields in the body.
     Any,
 }
 

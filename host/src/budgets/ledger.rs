@@ -79,6 +79,8 @@ struct Known {
     is_live: bool,
     /// Gateways needed more than there was, at the last exchange.
     is_contended: bool,
+    /// The gateway needed nothing at the last report.
+    is_idle: bool,
     /// The time that the last report has covered the calls of a queue for, after the lease.
     covered: Duration,
 }
@@ -112,14 +114,13 @@ impl Ledger {
         self.look_at(live);
         let began = Instant::now();
         let reports: Vec<ShareReport> = self.budgets.iter_mut().map(|(budget, known)| known.report(budget)).collect();
-        let idle: Vec<bool> = reports.iter().map(|report| report.needed == 0).collect();
         let Some(Exchange { shares, others }) = self.send(reports).await? else { return Ok(WHILE_CONTENDED) };
         self.see(others);
         let mut pause = AT_REST;
-        for (share, is_idle) in shares.into_iter().zip(idle) {
+        for share in shares {
             let Some(known) = self.budgets.get_mut(&share.budget) else { continue };
             pause = pause.min(known.take(&share, began));
-            if !known.is_live && share.units == 0 && is_idle {
+            if !known.is_live && known.is_idle && share.units == 0 {
                 self.budgets.remove(&share.budget);
             }
         }
@@ -151,7 +152,13 @@ impl Ledger {
     fn look_at(&mut self, live: Vec<LiveBudget>) {
         self.budgets.values_mut().for_each(|known| known.is_live = false);
         for LiveBudget { key, part } in live {
-            let known = Known { part: part.clone(), is_live: false, is_contended: false, covered: Duration::ZERO };
+            let known = Known {
+                part: part.clone(),
+                is_live: false,
+                is_contended: false,
+                is_idle: true,
+                covered: Duration::ZERO,
+            };
             let known = self.budgets.entry(key).or_insert(known);
             known.is_live = match (&known.part, &part) {
                 (Part::Calls(previous), Part::Calls(budget)) => {
@@ -182,8 +189,14 @@ impl Ledger {
 }
 
 impl Known {
-    /// What the gateway needs.
+    /// The report of what the gateway holds and needs.
     fn report(&mut self, budget: &Budget) -> ShareReport {
+        let report = self.report_of_part(budget);
+        self.is_idle = report.needed == 0;
+        report
+    }
+
+    fn report_of_part(&mut self, budget: &Budget) -> ShareReport {
         match &self.part {
             Part::Calls(calls) => {
                 let report = calls.report();

@@ -125,7 +125,8 @@ impl Budgets {
         }
     }
 
-    /// What asks for an exchange with the other gateways. `None` for a gateway alone.
+    /// The signal by which a call asks for an exchange with the other gateways. `None` if no other
+    /// gateway shares the budgets.
     pub fn exchange(&self) -> Option<Arc<Notify>> {
         self.shared.as_ref().map(|shared| Arc::clone(&shared.wake))
     }

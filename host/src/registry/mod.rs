@@ -203,7 +203,7 @@ impl Registry {
         })
     }
 
-    /// The same registry, whose connectors share their rate limits and pacing with those of other
+    /// Returns the registry with connectors that share their rate limits and pacing with those of other
     /// gateways. `exchange` asks for an exchange with them.
     pub fn sharing_budgets(self, exchange: Arc<Notify>) -> Self {
         Self { exchange: Some(exchange), ..self }

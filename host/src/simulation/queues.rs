@@ -44,7 +44,7 @@ struct Site {
     upstream: Mutex<Upstream>,
 }
 
-/// What the upstream has seen, and which calls wait for it.
+/// The calls that the upstream has seen, and those that wait for it.
 #[derive(Default)]
 struct Upstream {
     running: u32,
@@ -110,14 +110,7 @@ impl Site {
             let Some(wake) = budgets.exchange() else { return };
             let queue = PacedQueue::shared(self.pacing, &wake);
             let mut ledger = Ledger::new(store.clone(), format!("{}.{start}", process.name()));
-            let is_last = start > 1 || random.permille(600);
-            let stops = random.ms(10_000..60_000);
-            let stop = async {
-                match is_last {
-                    true => std::future::pending().await,
-                    false => sleep(stops).await,
-                }
-            };
+            let stop = gateways::stop(start, &mut random);
             let live = || vec![LiveBudget::of_queue("demo", "api", queue.clone())];
             tokio::select! {
                 biased;

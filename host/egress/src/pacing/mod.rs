@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use self::queue::Hold;
 pub use self::queue::{PacedQueue, QueueGrant, QueueReport};
@@ -48,28 +48,27 @@ pub(super) struct Pacer {
 struct State {
     /// Earliest start of the next call.
     next_start: Instant,
-    /// The calls that wait or run, by their order of arrival.
-    calls: BTreeMap<u64, Call>,
+    /// The calls that wait, in the order of their arrival.
+    waiting: BTreeMap<u64, Call>,
+    /// The deadlines of the calls that run.
+    running: BTreeMap<u64, Instant>,
     /// The number of the next call.
     next: u64,
-    /// This gateway's right to start calls. `None` if it shares the queue with nobody.
+    /// This gateway's right to start calls. `None` if no other gateway uses the queue.
     hold: Option<Hold>,
 }
 
 struct Call {
     arrived: Instant,
     deadline: Instant,
-    has_started: bool,
-    /// The call has asked for the queue.
-    has_asked: bool,
 }
 
 /// Why the head of the queue does not start now.
 enum Blocked {
     /// The interval since the last start has not passed.
     Until(Instant),
-    /// Another gateway holds the queue.
-    Elsewhere,
+    /// This gateway may not start the call. It asks the other ones for the queue at this time.
+    Elsewhere(Instant),
 }
 
 /// The permit of one concurrent call. It is held until the response has been read or dropped.
@@ -81,7 +80,13 @@ pub(super) struct Permit {
 impl Pacer {
     pub(super) fn new(pacing: Pacing) -> Self {
         let concurrency = usize::try_from(pacing.concurrency.max(1)).unwrap_or(usize::MAX);
-        let state = State { next_start: Instant::now(), calls: BTreeMap::new(), next: 0, hold: None };
+        let state = State {
+            next_start: Instant::now(),
+            waiting: BTreeMap::new(),
+            running: BTreeMap::new(),
+            next: 0,
+            hold: None,
+        };
         Self {
             pacing,
             head: tokio::sync::Mutex::new(()),
@@ -100,7 +105,7 @@ impl Pacer {
     /// # Errors
     /// `RateLimited` immediately, if the intervals of the calls ahead take longer than `max_wait`
     /// of the pacing or last beyond the deadline. `RateLimited` later, if the call still waits at
-    /// that time.
+    /// that time; `QueueUnknown` instead, if the gateway then has no lease of the shared queue.
     pub(super) async fn enter(self: &Arc<Self>, deadline: Instant) -> Result<Permit, EgressError> {
         let now = Instant::now();
         let max_wait = self.pacing.max_wait.min(deadline.saturating_duration_since(now));
@@ -108,9 +113,10 @@ impl Pacer {
         if expected > max_wait {
             return Err(EgressError::RateLimited { retry_after: expected.saturating_sub(self.pacing.max_wait) });
         }
-        timeout(max_wait, self.turn(place))
-            .await
-            .map_err(|_| EgressError::RateLimited { retry_after: self.pacing.interval.max(Duration::from_secs(1)) })
+        timeout(max_wait, self.turn(place)).await.map_err(|_| match self.state.lock().has_lapsed() {
+            true => EgressError::QueueUnknown,
+            false => EgressError::RateLimited { retry_after: self.pacing.interval.max(Duration::from_secs(1)) },
+        })
     }
 
     async fn turn(&self, place: Place) -> Permit {
@@ -122,7 +128,7 @@ impl Pacer {
             match blocked {
                 Ok(()) => return Permit { _permit: permit, _place: place },
                 Err(Blocked::Until(start)) => sleep_until(start).await,
-                Err(Blocked::Elsewhere) => self.may_start.notified().await,
+                Err(Blocked::Elsewhere(ask_at)) => drop(timeout_at(ask_at, self.may_start.notified()).await),
             }
         }
     }
@@ -132,32 +138,29 @@ impl State {
     /// Starts the call with this number.
     fn start(&mut self, number: u64, interval: Duration) -> Result<(), Blocked> {
         let now = Instant::now();
-        let Some(call) = self.calls.get_mut(&number) else { return Err(Blocked::Elsewhere) };
-        if let Some(hold) = &self.hold
+        let is_free = self.free_in(now) == Some(Duration::ZERO);
+        // The place of a call is dropped after its turn, so the call is there.
+        if let (Some(hold), Some(call)) = (&mut self.hold, self.waiting.get(&number))
             && !hold.allows(call, now)
         {
-            if !call.has_asked {
-                call.has_asked = true;
-                hold.wake.notify_one();
-            }
-            return Err(Blocked::Elsewhere);
+            return Err(Blocked::Elsewhere(hold.ask(is_free, now)));
         }
         if self.next_start > now {
             return Err(Blocked::Until(self.next_start));
         }
         self.next_start = now + interval;
-        call.has_started = true;
+        self.running.extend(self.waiting.remove(&number).map(|call| (number, call.deadline)));
         Ok(())
     }
 
-    /// Calls that wait for their start.
-    fn waiting(&self) -> impl Iterator<Item = &Call> {
-        self.calls.values().filter(|call| !call.has_started)
+    /// Time until the gateway may give the queue away. `None` while calls run.
+    fn free_in(&self, now: Instant) -> Option<Duration> {
+        self.running.is_empty().then(|| self.next_start.saturating_duration_since(now))
     }
 
-    /// Calls that have started and not ended.
-    fn running(&self) -> impl Iterator<Item = &Call> {
-        self.calls.values().filter(|call| call.has_started)
+    /// Returns whether the queue is shared, and the lease of this gateway is over.
+    fn has_lapsed(&self) -> bool {
+        self.hold.as_ref().is_some_and(|hold| hold.has_lapsed(Instant::now()))
     }
 }
 
@@ -171,12 +174,12 @@ impl Place {
     /// Joins the queue. Returns the time until the start as well, as far as this gateway knows it.
     fn join(pacer: &Arc<Pacer>, arrived: Instant, deadline: Instant) -> (Self, Duration) {
         let mut state = pacer.state.lock();
-        let ahead = u32::try_from(state.waiting().count()).unwrap_or(u32::MAX);
+        let ahead = u32::try_from(state.waiting.len()).unwrap_or(u32::MAX);
         let expected =
             state.next_start.saturating_duration_since(arrived) + pacer.pacing.interval.saturating_mul(ahead);
         let number = state.next;
         state.next += 1;
-        state.calls.insert(number, Call { arrived, deadline, has_started: false, has_asked: false });
+        state.waiting.insert(number, Call { arrived, deadline });
         (Self { pacer: Arc::clone(pacer), number }, expected)
     }
 }
@@ -184,11 +187,13 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut state = self.pacer.state.lock();
-        state.calls.remove(&self.number);
+        state.waiting.remove(&self.number);
+        let has_run = state.running.remove(&self.number).is_some();
         // Another gateway waits for the end of the last call.
         if let Some(hold) = &state.hold
+            && has_run
+            && state.running.is_empty()
             && hold.is_wanted()
-            && state.running().next().is_none()
         {
             hold.wake.notify_one();
         }

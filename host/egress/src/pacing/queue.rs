@@ -13,11 +13,14 @@ use tokio::time::Instant;
 use super::{Call, Pacer, Pacing};
 use crate::error::EgressError;
 
+/// Time after which a waiting call asks for the queue again.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
 /// The queue of an upstream, as one that gateways share. Clones are the same queue.
 #[derive(Clone)]
 pub struct PacedQueue(Arc<Pacer>);
 
-/// What a gateway says of a queue.
+/// The report of a gateway about a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueReport {
     /// The gateway holds the queue from now on.
@@ -58,6 +61,8 @@ pub(super) struct Hold {
     others_first: Option<Instant>,
     until: Instant,
     calls_until: Instant,
+    /// The earliest time at which a waiting call asks for the queue.
+    ask_at: Instant,
     /// Asks for an exchange with the other gateways.
     pub(super) wake: Arc<Notify>,
 }
@@ -65,7 +70,23 @@ pub(super) struct Hold {
 impl Hold {
     /// Returns whether a call may start.
     pub(super) fn allows(&self, call: &Call, now: Instant) -> bool {
-        self.holds && self.is_first(call.arrived) && now < self.until && call.deadline <= self.calls_until
+        self.holds && self.is_first(call.arrived) && !self.has_lapsed(now) && call.deadline <= self.calls_until
+    }
+
+    /// Returns whether the lease is over.
+    pub(super) fn has_lapsed(&self, now: Instant) -> bool {
+        self.until <= now
+    }
+
+    /// Asks the other gateways for the queue, if it is time. A gateway that holds the queue while it
+    /// `is_free`, and may not use it, asks immediately: with the ask it gives the queue away. Returns
+    /// the time of the next ask.
+    pub(super) fn ask(&mut self, is_free: bool, now: Instant) -> Instant {
+        if self.ask_at <= now || self.holds && is_free {
+            self.ask_at = now + ASK_AGAIN;
+            self.wake.notify_one();
+        }
+        self.ask_at
     }
 
     /// Returns whether another gateway waits for the queue.
@@ -93,6 +114,7 @@ impl Pacer {
             others_first: None,
             until: now,
             calls_until: now,
+            ask_at: now,
             wake: Arc::clone(wake),
         });
     }
@@ -134,11 +156,11 @@ impl PacedQueue {
     pub fn report(&self, lease: Duration) -> QueueReport {
         let mut state = self.0.state.lock();
         let now = Instant::now();
-        let first = state.waiting().next().map(|call| call.arrived);
+        let first = state.waiting.values().next().map(|call| call.arrived);
         let waited = first.map(|first| now.saturating_duration_since(first));
-        let is_running = state.running().next().is_some();
-        let free_in = (!is_running).then(|| state.next_start.saturating_duration_since(now));
-        let last_deadline = state.calls.values().map(|call| call.deadline).max();
+        let free_in = state.free_in(now);
+        let waiting = state.waiting.values().map(|call| call.deadline);
+        let last_deadline = waiting.chain(state.running.values().copied()).max();
         let calls_end_in = last_deadline.map(|last| last.saturating_duration_since(now)).unwrap_or_default();
         let holds = state.hold.as_mut().is_some_and(|hold| {
             let is_needed = first.is_some_and(|first| hold.is_first(first));
@@ -152,9 +174,7 @@ impl PacedQueue {
 
     /// Time until the gateway may give the queue away. `None` while calls run.
     pub fn free_in(&self) -> Option<Duration> {
-        let state = self.0.state.lock();
-        let is_running = state.running().next().is_some();
-        (!is_running).then(|| state.next_start.saturating_duration_since(Instant::now()))
+        self.0.state.lock().free_in(Instant::now())
     }
 
     /// Gives the queue away as soon as no call runs. No call starts from now on.
@@ -171,8 +191,10 @@ impl PacedQueue {
         if let Some(hold) = &mut self.0.state.lock().hold {
             let now = Instant::now();
             let others_first = others_waited.map(|waited| now.checked_sub(waited).unwrap_or(now));
-            let (reported, wake) = (hold.reported, Arc::clone(&hold.wake));
-            *hold = Hold { holds, may_start, reported, first: reported, others_first, until, calls_until, wake };
+            let Hold { reported, ask_at, .. } = *hold;
+            let wake = Arc::clone(&hold.wake);
+            *hold =
+                Hold { holds, may_start, reported, first: reported, others_first, until, calls_until, ask_at, wake };
         }
         if holds && may_start {
             self.0.may_start.notify_one();

@@ -4,9 +4,9 @@
 //! time at which it was told to come again and a little longer. While there are claims, a call that
 //! leaves the log is a claim too, for a short time: its tenant is expected to make another one. The
 //! shares of the tenants are equal, and what a tenant does not need is for the others (max-min
-//! fairness). Free calls that tenants with less than their share have claims to are reserved. A
-//! tenant makes its own reserved calls, and those that are for nobody. So a call stays unused for
-//! as long as a claim to it lasts, and no longer.
+//! fairness). Free calls are reserved for tenants with claims and less than their share. A tenant
+//! may make the calls that are reserved for it, and those that are not reserved. A reserved call
+//! stays unused for as long as its claim lasts, and no longer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -67,10 +67,7 @@ impl Tenants {
 
     /// Counts a call. Returns the tenant's name, which later leaves the log with the call.
     pub(super) fn count(&mut self, tenant: &str, now: Instant) -> Arc<str> {
-        let name = match self.known.get_key_value(tenant) {
-            Some((name, _)) => Arc::clone(name),
-            None => Arc::from(tenant),
-        };
+        let name = self.name_of(tenant);
         let mut has_extra = false;
         self.change(&name, |known| {
             known.used += 1;
@@ -105,10 +102,7 @@ impl Tenants {
     /// Notes that a tenant was refused a call, and waits until then for one. A tenant has at most
     /// `most` claims.
     pub(super) fn claim(&mut self, tenant: &str, until: Instant, most: u32) {
-        let name = match self.known.get_key_value(tenant) {
-            Some((name, _)) => Arc::clone(name),
-            None => Arc::from(tenant),
-        };
+        let name = self.name_of(tenant);
         self.change(&name, |known| {
             known.claims = known.claims.saturating_add(1).min(most);
             known.claimed_until = known.claimed_until.max(Some(until));
@@ -135,6 +129,14 @@ impl Tenants {
         }
         self.known.retain(|_, known| !known.is_idle());
         self.division = None;
+    }
+
+    /// The name of a tenant, which is stored once.
+    fn name_of(&self, tenant: &str) -> Arc<str> {
+        match self.known.get_key_value(tenant) {
+            Some((name, _)) => Arc::clone(name),
+            None => Arc::from(tenant),
+        }
     }
 
     /// Changes a tenant, and the calls that are reserved for it.

@@ -335,7 +335,7 @@ pub(crate) fn to_guest(error: EgressError) -> wit::Error {
         EgressError::RateLimited { retry_after } => {
             wit::Error::RateLimited(u32::try_from(whole_seconds(retry_after)).unwrap_or(u32::MAX))
         }
-        EgressError::NoMemory => wit::Error::Busy(1),
+        EgressError::NoMemory | EgressError::QueueUnknown => wit::Error::Busy(1),
         EgressError::TimedOut => wit::Error::TimedOut,
         EgressError::TooLarge { .. } => wit::Error::TooLarge(error.to_string()),
         EgressError::Unreachable { .. } | EgressError::Unresolved { .. } => wit::Error::Unreachable(error.to_string()),

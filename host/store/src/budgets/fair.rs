@@ -31,7 +31,7 @@ const UNNAMED: &str = "";
 
 /// The part of each gateway. The sum of the targets is at most the budget.
 ///
-/// What tenants need comes first: no tenant gets more of it, at all gateways together, while
+/// The needs of tenants come first: no tenant gets more of it, at all gateways together, while
 /// another one that needs it has less (max-min fairness). The units of a tenant are divided among
 /// its gateways in the same way. The rest is for what gateways would like to have. Units that do
 /// not divide go to those that are first in this `turn`.
