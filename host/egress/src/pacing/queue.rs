@@ -55,7 +55,7 @@ pub(super) struct Hold {
     may_start: bool,
     /// The arrival of the first waiting call in the last report, which has no answer yet.
     reported: Option<Instant>,
-    /// The arrival of the first waiting call in the report before the grant.
+    /// The arrival of the call that the last grant was for.
     first: Option<Instant>,
     /// The arrival of the first waiting call of the other gateways.
     others_first: Option<Instant>,
@@ -188,14 +188,19 @@ impl PacedQueue {
     /// Takes what the gateway is told after a report.
     pub fn grant(&self, grant: QueueGrant) {
         let QueueGrant { holds, may_start, others_waited, until, calls_until } = grant;
-        if let Some(hold) = &mut self.0.state.lock().hold {
+        let mut state = self.0.state.lock();
+        let head = state.waiting.values().next().map(|call| call.arrived);
+        if let Some(hold) = &mut state.hold {
             let now = Instant::now();
             let others_first = others_waited.map(|waited| now.checked_sub(waited).unwrap_or(now));
             let Hold { reported, ask_at, .. } = *hold;
             let wake = Arc::clone(&hold.wake);
-            *hold =
-                Hold { holds, may_start, reported, first: reported, others_first, until, calls_until, ask_at, wake };
+            // The reported call may have given up meanwhile. Then the next one takes its turn.
+            // Otherwise no call would start while the first ones of all gateways give up.
+            let first = if hold.holds { reported } else { head };
+            *hold = Hold { holds, may_start, reported, first, others_first, until, calls_until, ask_at, wake };
         }
+        drop(state);
         if holds && may_start {
             self.0.may_start.notify_one();
         }

@@ -165,3 +165,23 @@ async fn no_call_starts_that_could_outlast_what_the_others_know() {
     let refused = pacer.enter(until + INTERVAL).await.err().unwrap();
     assert_eq!(refused, EgressError::QueueUnknown, "the lease is over");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_next_call_takes_the_turn_of_one_that_has_given_up() {
+    let (pacer, queue, _wake) = shared(1);
+    let first = spawn(&pacer);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let second = spawn(&pacer);
+    tokio::task::yield_now().await;
+    queue.report(LEASE);
+    first.abort();
+    tokio::task::yield_now().await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let others_waited = Some(Duration::from_millis(1_500));
+    queue.grant(QueueGrant { others_waited, ..grant(true, true) });
+    let second = second.await.unwrap();
+    let third = spawn(&pacer);
+    tokio::time::sleep(INTERVAL * 2).await;
+    assert!(!third.is_finished(), "the other gateways are next");
+    drop(second);
+}
