@@ -60,7 +60,7 @@ fn every_operation_is_found_by_its_name_and_its_connector() {
         }
         operations += 1;
         let name = format!("{connector}/{operation}");
-        assert_eq!(found(&agent, json!({"query": name, "limit": 1})), [name.clone()]);
+        assert_eq!(found(&agent, json!({"query": name, "limit": 1})).first(), Some(&name));
         let of_connector = found(&agent, json!({"query": connector, "connector": connector, "limit": 50}));
         assert!(of_connector.contains(&name), "{name}: {of_connector:?}");
     }

@@ -210,8 +210,7 @@ impl ToolCall<'_> {
             if is_account(name) {
                 let account: Option<String> = serde_json::from_str(raw.get())
                     .map_err(|_| "The argument `account` must be a string, as `list_accounts` names it.".to_owned())?;
-                let account =
-                    account.map(|account| account.trim().into()).filter(|account: &Box<str>| !account.is_empty());
+                let account = account.as_deref().map(str::trim).filter(|account| !account.is_empty()).map(Box::from);
                 self.call_headers.user_identifier = account.or(self.call_headers.user_identifier.take());
             } else if !(tool.is_background && name == WAITING) {
                 let renamed = tool.renamed.iter().find(|(shown, _)| shown == name).map(|(_, member)| member.as_str());
