@@ -90,6 +90,15 @@ impl Database {
         (proxy, format!("database_url = \"{url}\""))
     }
 
+    /// The value of a query that has one.
+    ///
+    /// # Panics
+    /// When the query fails.
+    pub fn value(&self, query: &str) -> String {
+        let options = ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--command", query];
+        run(Command::new("psql").args(options).arg(&self.url)).trim().to_owned()
+    }
+
     /// Runs a statement in the database.
     ///
     /// # Panics

@@ -54,6 +54,12 @@ pub enum EgressError {
         /// The cause, in the words of the resolver.
         detail: String,
     },
+    /// The upstream refused the access token. A new one is there, but the body of the request was not
+    /// kept, so the request cannot be sent again.
+    #[error(
+        "the upstream refused the access token, which the gateway has refreshed since. The body was too large to be kept, so the request was not repeated: send it again"
+    )]
+    TokenRefreshed,
     /// The deadline passed.
     #[error("the upstream did not respond before the deadline: try again, or raise `limits.timeout_s`")]
     TimedOut,
@@ -103,6 +109,7 @@ impl EgressError {
             self,
             Self::Unreachable { .. }
                 | Self::Unresolved { .. }
+                | Self::TokenRefreshed
                 | Self::TimedOut
                 | Self::RateLimited { .. }
                 | Self::BadResponse { .. }

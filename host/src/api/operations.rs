@@ -271,10 +271,10 @@ fn find_operation<'a>(connector: &'a Arc<Connector>, path: &str) -> Result<&'a O
 }
 
 /// Counts a call while it runs.
-struct InFlight<'a>(&'a Gauge);
+pub(super) struct InFlight<'a>(&'a Gauge);
 
 impl<'a> InFlight<'a> {
-    fn new(gauge: &'a Gauge) -> Self {
+    pub(super) fn new(gauge: &'a Gauge) -> Self {
         gauge.inc();
         Self(gauge)
     }

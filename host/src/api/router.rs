@@ -17,7 +17,7 @@ use super::compression::{self, Encoding};
 use super::cors;
 use super::mcp;
 use super::recorded::OpenCall;
-use super::route::{Family, Handler, HttpCall, Listener, PathArguments, Route};
+use super::route::{Family, Handler, HttpCall, Listener, PathArguments, Query, Route};
 use super::routes::{self, ROUTES};
 use crate::auth::Scope;
 use crate::body::Body;
@@ -223,6 +223,7 @@ async fn call_handler(
     }
     let (scope, handler) = match endpoint.handler {
         Handler::Public(handler) => {
+            check_query(endpoint.query, &head)?;
             let call =
                 HttpCall { gateway, head, body, arguments, request_id, arrived, trace, recording, routes: ROUTES };
             return Box::pin(acting(Acting::anonymous(request_id), handler(call))).await;
@@ -231,6 +232,7 @@ async fn call_handler(
             if listener == Listener::Callers {
                 trace.around("auth", authorize(gateway, &head.headers, Some(Scope::Admin))).await?;
             }
+            check_query(endpoint.query, &head)?;
             return handler(HttpCall {
                 gateway,
                 head,
@@ -255,6 +257,7 @@ async fn call_handler(
     Span::current().record("tenant", caller.tenant());
     trace.is_of(caller.tenant());
     open.is_of(&caller);
+    check_query(endpoint.query, &head)?;
     let by = (!matches!(route.family, Family::Operations | Family::Proxy)).then(|| actor(&caller, request_id));
     let handling = handler(
         HttpCall { gateway, head, body, arguments, request_id, arrived, trace, recording, routes: ROUTES },
@@ -264,6 +267,15 @@ async fn call_handler(
         Some(by) => Box::pin(acting(by, handling)).await,
         // A call of an operation changes nothing that the audit has.
         None => handling.await,
+    }
+}
+
+/// Refuses the parameters of an endpoint that has none. A parameter that is ignored would let a
+/// caller believe that it counts.
+fn check_query(query: Query, head: &Parts) -> Result<(), Problem> {
+    match (query, head.uri.query()) {
+        (Query::None, Some(parameters)) => problem::read_query(parameters, &[], |_, _| Ok(())),
+        _ => Ok(()),
     }
 }
 

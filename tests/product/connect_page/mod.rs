@@ -2,6 +2,7 @@
 //! each other file one subject.
 
 mod browser;
+mod forms;
 mod links;
 mod visit;
 

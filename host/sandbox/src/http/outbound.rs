@@ -243,7 +243,8 @@ impl Outbound {
             return Ok(response);
         };
         if !request.body.is_repeatable() {
-            return Ok(response);
+            // With the 401, the user would be asked to connect an account that works.
+            return Err(EgressError::TokenRefreshed);
         }
         // Frees the pacing permit before the second request needs one.
         drop(response);
@@ -340,7 +341,8 @@ pub(crate) fn to_guest(error: EgressError) -> wit::Error {
         EgressError::Unreachable { .. } | EgressError::Unresolved { .. } => wit::Error::Unreachable(error.to_string()),
         EgressError::BadResponse { .. } => wit::Error::BadAnswer(error.to_string()),
         EgressError::BadRedirect { .. } => wit::Error::Denied(error.to_string()),
-        EgressError::NotConfigured { .. } => wit::Error::Failed(error.to_string()),
+        // Bodies of connectors can be sent again.
+        EgressError::TokenRefreshed | EgressError::NotConfigured { .. } => wit::Error::Failed(error.to_string()),
     }
 }
 

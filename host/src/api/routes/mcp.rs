@@ -4,7 +4,7 @@
 use hyper::Method;
 
 use crate::api::mcp::{self, metadata};
-use crate::api::route::{Endpoint, Family, Handler, Route};
+use crate::api::route::{Endpoint, Family, Handler, Query, Route};
 use crate::auth::Scope::Operate;
 
 pub(super) static ROUTES: &[Route] = &[
@@ -14,6 +14,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
+            query: Query::None,
             handler: Handler::Scoped(Operate, |call, caller| Box::pin(mcp::post_all(call, caller))),
             description: None,
         }],
@@ -24,6 +25,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
+            query: Query::None,
             handler: Handler::Scoped(Operate, |call, caller| Box::pin(mcp::post_readonly(call, caller))),
             description: None,
         }],
@@ -34,6 +36,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
+            query: Query::None,
             handler: Handler::Scoped(Operate, |call, caller| Box::pin(mcp::post_all(call, caller))),
             description: None,
         }],
@@ -44,6 +47,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
+            query: Query::None,
             handler: Handler::Scoped(Operate, |call, caller| Box::pin(mcp::post_readonly(call, caller))),
             description: None,
         }],
@@ -54,6 +58,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::None,
             handler: Handler::Public(|call| Box::pin(metadata::get_metadata(call))),
             description: None,
         }],
@@ -64,6 +69,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::None,
             handler: Handler::Public(|call| Box::pin(metadata::get_metadata(call))),
             description: None,
         }],
@@ -74,6 +80,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::None,
             handler: Handler::Public(|call| Box::pin(metadata::get_metadata(call))),
             description: None,
         }],
@@ -84,6 +91,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::None,
             handler: Handler::Public(|call| Box::pin(metadata::get_metadata(call))),
             description: None,
         }],

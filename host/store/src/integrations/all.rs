@@ -67,13 +67,24 @@ fn page(
     for (column, value) in equal {
         conditions.equal(column, value.as_ref());
     }
-    conditions.compare("status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <=", *due_before);
+    // With `+ 0`, the databases do not use the index of the column. A few overdue integrations are
+    // found by `integrations_due` and sorted. Many are found in the order of the list by
+    // `integrations_refreshed`, from which the ids of a page can be read without the rows: to sort all
+    // would take longer than a page may.
+    let has_few = has_few_overdue(connection, *due_before)?;
+    let due = if has_few { "next_refresh_at" } else { "next_refresh_at + 0" };
+    conditions.compare(&format!("status = 'active' AND auth_type = 'oauth2' AND {due} <="), *due_before);
     conditions.after("created_at, id", before.as_ref().map(|(at, id)| (*at, id)));
     let (clause, values) = conditions.finish();
-    // With `+ 0`, the databases look for overdue integrations by their own index, and sort them. If
-    // there are many, a page is soon found in the order of the list.
-    let order = if has_few_overdue(connection, *due_before)? { "created_at + 0" } else { "created_at" };
-    connection.all(&select(&format!("{clause} ORDER BY {order} DESC, id DESC LIMIT $1")), &values)
+    let list = match (due_before, has_few) {
+        (None, _) => format!("{clause} ORDER BY created_at DESC, id DESC LIMIT $1"),
+        (Some(_), true) => format!("{clause} ORDER BY created_at + 0 DESC, id DESC LIMIT $1"),
+        (Some(_), false) => format!(
+            "WHERE id IN (SELECT id FROM integrations {clause} ORDER BY created_at DESC, id DESC LIMIT $1)
+             ORDER BY created_at DESC, id DESC"
+        ),
+    };
+    connection.all(&select(&list), &values)
 }
 
 /// Returns `true` if the list is about integrations whose refresh was due at a time, and so few of
@@ -94,9 +105,14 @@ mod tests {
 
     use super::*;
     use crate::testing::{Site, at_second, details, on_every_database};
+    use crate::value::{FromRow, Row};
     use crate::{AuthType, Details, Holder};
 
-    on_every_database!(the_integrations_of_all_tenants_are_listed_in_pages_the_newest_first, the_list_has_filters,);
+    on_every_database!(
+        the_integrations_of_all_tenants_are_listed_in_pages_the_newest_first,
+        many_overdue_integrations_are_listed_in_pages_the_newest_first,
+        the_list_has_filters,
+    );
 
     async fn connect(site: &Site, tenant: &str, user: &str, details: Details) -> String {
         let holder = Holder { tenant: tenant.into(), subject: "ann".into(), connector: "calendar".into() };
@@ -130,6 +146,51 @@ mod tests {
         assert_eq!(seen, made);
         let of_one = AnyIntegrationFilter { tenant: Some("t1".into()), ..AnyIntegrationFilter::default() };
         assert_eq!(ids(&site, of_one).await, [made[1].clone(), made[3].clone()]);
+    }
+
+    /// A step of a query plan of SQLite.
+    struct Step(String);
+
+    impl FromRow for Step {
+        fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+            for _ in ["id", "parent", "unused"] {
+                row.read::<i64>()?;
+            }
+            Ok(Self(row.read()?))
+        }
+    }
+
+    #[tokio::test]
+    async fn overdue_integrations_are_found_by_an_index_whether_they_are_few_or_many() {
+        let site = Site::sqlite().await;
+        for (clause, index) in [
+            ("next_refresh_at <= 1 ORDER BY created_at + 0 DESC, id DESC LIMIT 50", "integrations_due"),
+            ("next_refresh_at + 0 <= 1 ORDER BY created_at DESC, id DESC LIMIT 50", "integrations_refreshed"),
+        ] {
+            let list = select(&format!("WHERE status = 'active' AND auth_type = 'oauth2' AND {clause}"));
+            let sql = format!("EXPLAIN QUERY PLAN {list}");
+            let steps: Vec<Step> = site.store.read(move |connection| connection.all(&sql, &[])).await.unwrap();
+            assert!(steps[0].0.contains(index), "{}", steps[0].0);
+        }
+    }
+
+    async fn many_overdue_integrations_are_listed_in_pages_the_newest_first(site: Site) {
+        const { assert!(MAX_SORTED < 10_005, "the rows are too many to be sorted") };
+        site.execute(
+            "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10005)
+             INSERT INTO integrations (id, tenant, subject, connector, user_identifier, auth_type, created_at, updated_at, status,
+                 scopes, next_refresh_at)
+             SELECT 'int_' || n, 't', 's', 'mail', 'u' || n, 'oauth2', n, n, 'active', '[]', 1 FROM numbers",
+        )
+        .await;
+        let filter =
+            AnyIntegrationFilter { due_before: Some(at_second(20)), limit: 3, ..AnyIntegrationFilter::default() };
+        let first = site.store.all_integrations(filter.clone()).await.unwrap();
+        let last = first.last().map(|last| (last.created_at, last.id.clone()));
+        let second = site.store.all_integrations(AnyIntegrationFilter { before: last, ..filter }).await.unwrap();
+        let ids: Vec<_> = first.into_iter().chain(second).map(|integration| integration.id).collect();
+        let expected: Vec<_> = (0..6).map(|back| format!("int_{}", 10_005 - back)).collect();
+        assert_eq!(ids, expected);
     }
 
     async fn the_list_has_filters(site: Site) {
