@@ -196,6 +196,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         telemetry: telemetry.clone(),
         calls: calls.clone(),
         description: Arc::default(),
+        catalogues: Arc::default(),
         descriptions: Arc::default(),
         egress,
         store: store.clone(),

@@ -38,7 +38,7 @@ pub(super) struct Endpoint {
     pub(super) query: Query,
     pub(super) handler: Handler,
     /// `None` for operations, because the API's description lists the operations of each live
-    /// connector, and for parts of a page.
+    /// connector, for parts of a page, and for routes that another protocol describes.
     pub(super) description: Option<Description>,
 }
 
@@ -95,6 +95,7 @@ pub(super) enum Family {
     Integrations,
     Webhooks,
     Connectors,
+    Mcp,
     Admin,
     System,
 }
@@ -129,6 +130,8 @@ pub(super) struct HttpCall<'a> {
     pub(super) head: Parts,
     pub(super) body: &'a mut RequestBody,
     pub(super) arguments: PathArguments<'a>,
+    /// The id of the request.
+    pub(super) request_id: &'a str,
     /// When the head of the request had arrived. Deadlines are counted from here.
     pub(super) arrived: Instant,
     /// The span of the call.

@@ -15,6 +15,7 @@ use super::authorize::{AuthorizedCaller, authorize};
 use super::body::RequestBody;
 use super::compression::{self, Encoding};
 use super::cors;
+use super::mcp;
 use super::recorded::OpenCall;
 use super::route::{Family, Handler, HttpCall, Listener, PathArguments, Query, Route};
 use super::routes::{self, ROUTES};
@@ -159,6 +160,7 @@ fn request_span(request_id: &str, found: MatchedRoute<'_>) -> Span {
             Family::Operations | Family::Proxy => operation_names(found).unzip(),
             Family::Integrations => (Some(shown(connector)).filter(|name| !name.is_empty()), Some("integrations")),
             Family::Admin => (Some(shown(connector)).filter(|name| !name.is_empty()), None),
+            Family::Mcp => (Some(shown(connector)).filter(|name| !name.is_empty()), Some("mcp")),
             Family::Jobs | Family::Webhooks | Family::Connectors | Family::System => (None, None),
         },
         None => (None, None),
@@ -222,7 +224,8 @@ async fn call_handler(
     let (scope, handler) = match endpoint.handler {
         Handler::Public(handler) => {
             check_query(endpoint.query, &head)?;
-            let call = HttpCall { gateway, head, body, arguments, arrived, trace, recording, routes: ROUTES };
+            let call =
+                HttpCall { gateway, head, body, arguments, request_id, arrived, trace, recording, routes: ROUTES };
             return Box::pin(acting(Acting::anonymous(request_id), handler(call))).await;
         }
         Handler::Operator(handler) => {
@@ -230,20 +233,36 @@ async fn call_handler(
                 trace.around("auth", authorize(gateway, &head.headers, Some(Scope::Admin))).await?;
             }
             check_query(endpoint.query, &head)?;
-            return handler(HttpCall { gateway, head, body, arguments, arrived, trace, recording, routes: ROUTES })
-                .await;
+            return handler(HttpCall {
+                gateway,
+                head,
+                body,
+                arguments,
+                request_id,
+                arrived,
+                trace,
+                recording,
+                routes: ROUTES,
+            })
+            .await;
         }
         Handler::Known(handler) => (None, handler),
         Handler::Scoped(scope, handler) => (Some(scope), handler),
     };
-    let caller = trace.around("auth", authorize(gateway, &head.headers, scope)).await?;
+    let caller = trace.around("auth", authorize(gateway, &head.headers, scope)).await;
+    let caller = caller.map_err(|problem| match route.family {
+        Family::Mcp => problem.with_resource_metadata(&mcp::metadata::url(&gateway.config, head.uri.path())),
+        _ => problem,
+    })?;
     Span::current().record("tenant", caller.tenant());
     trace.is_of(caller.tenant());
     open.is_of(&caller);
     check_query(endpoint.query, &head)?;
     let by = (!matches!(route.family, Family::Operations | Family::Proxy)).then(|| actor(&caller, request_id));
-    let handling =
-        handler(HttpCall { gateway, head, body, arguments, arrived, trace, recording, routes: ROUTES }, caller);
+    let handling = handler(
+        HttpCall { gateway, head, body, arguments, request_id, arrived, trace, recording, routes: ROUTES },
+        caller,
+    );
     match by {
         Some(by) => Box::pin(acting(by, handling)).await,
         // A call of an operation changes nothing that the audit has.
@@ -291,6 +310,7 @@ fn count_answer(gateway: &Gateway, found: MatchedRoute<'_>, response: &Response<
                 Family::Jobs => (String::new(), "jobs".to_owned()),
                 Family::Webhooks => (String::new(), "webhooks".to_owned()),
                 Family::Connectors => (String::new(), "connectors".to_owned()),
+                Family::Mcp => (name(), "mcp".to_owned()),
                 Family::Admin => (String::new(), "admin".to_owned()),
                 Family::System => (String::new(), "system".to_owned()),
             }
