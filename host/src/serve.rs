@@ -43,6 +43,9 @@ const LAST_RECORDS: Duration = Duration::from_secs(2);
 /// Longest time for leaving the rate limits to the other gateways when the gateway stops.
 const LAST_EXCHANGE: Duration = Duration::from_secs(5);
 
+/// Time between two attempts to reach a database that was away at the start.
+const CATCH_UP: Duration = Duration::from_secs(1);
+
 /// Time between two checkpoints of the SQLite write-ahead log.
 const CHECKPOINT: Duration = Duration::from_secs(5);
 
@@ -124,7 +127,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     config.admin_listen = listeners.admin_address()?;
     let config = Arc::new(config);
     let metrics = Arc::new(Metrics::default());
-    let store = Store::connect(&config.store()).await?;
+    let (store, is_reached) = connect(&config).await?;
     // It is not among the tasks below, because the lock is held until the last refresh has ended.
     tokio::spawn(store.begin_serving().await?.hold());
     let egress = Egress::new(&egress::Settings {
@@ -137,9 +140,10 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     };
     let telemetry = Telemetry::start(&config.telemetry, &egress, &metrics)?;
     let master_key = config.master_key_path();
-    let vault = match new_database {
-        true => Vault::open_new(&master_key, &store).await,
-        false => Vault::open(&master_key, &store).await,
+    let vault = match (is_reached, new_database) {
+        (false, _) => Vault::open_later(&master_key, &store),
+        (true, true) => Vault::open_new(&master_key, &store).await,
+        (true, false) => Vault::open(&master_key, &store).await,
     };
     if matches!(vault, Err(VaultError::NoDatabase { .. })) {
         // The operator will put the lost file back. A log with content of the empty database must
@@ -151,9 +155,15 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
     let budgets = Budgets::new(&store);
     let registry = start_registry(&config, store.clone(), &vault, &metrics, webhooks.events(), &budgets)?;
-    let first_key = auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
+    let chosen_key = config.bootstrap_key.as_ref();
+    chosen_key.map_or(Ok(()), auth::check_first_key)?;
+    let first_key = if is_reached { auth::bootstrap(&store, chosen_key).await? } else { None };
     let issuers = JwtIssuers::new(&config.jwt_issuers, &egress)?;
-    let authenticator = Arc::new(Authenticator::new(store.clone()).await?.trusting(issuers));
+    let authenticator = match is_reached {
+        true => Authenticator::new(store.clone()).await?,
+        false => Authenticator::without_database(store.clone(), chosen_key),
+    };
+    let authenticator = Arc::new(authenticator.trusting(issuers));
     let integrations = Arc::new(Integrations::new(
         Arc::clone(&config),
         store.clone(),
@@ -163,7 +173,9 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         Arc::clone(&metrics),
         webhooks.events(),
     ));
-    integrations.store_journaled_tokens().await?;
+    if is_reached {
+        integrations.store_journaled_tokens().await?;
+    }
     let name: Arc<str> = heartbeat::name_of(&config).into();
     let (calls, call_writer) = CallLog::new(&config.calls, &name, &store, &metrics);
     let call_writer = call_writer.map(|writer| tokio::spawn(writer.run()));
@@ -217,16 +229,22 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         let ledger = Ledger::new(store.clone(), gateway_id.clone());
         share_budgets(budgets, ledger, Arc::clone(&registry), stop_sharing.clone())
     });
+    let grants_revision = if is_reached { Some(store.grants_revision().await?) } else { None };
     let mut signals = signals::Stop::new()?;
     let mut background = vec![
         tokio::spawn(registry::watch(Arc::clone(&registry))),
         tokio::spawn(registry::follow_modules(Arc::clone(&registry))),
-        tokio::spawn(registry::follow_grants(Arc::clone(&registry), store.grants_revision().await?)),
+        tokio::spawn(registry::follow_grants(Arc::clone(&registry), grants_revision)),
+        tokio::spawn(registry::keep_last_served(Arc::clone(&registry))),
         tokio::spawn({
             let authenticator = Arc::clone(&authenticator);
             async move { authenticator.watch().await }
         }),
     ];
+    if !is_reached {
+        let (store, vault, integrations) = (store.clone(), vault.clone(), Arc::clone(&integrations));
+        background.push(tokio::spawn(catch_up(Arc::clone(&config), store, vault, integrations)));
+    }
     let mut failure = None;
     let mut drained_at = tokio::time::Instant::now();
     let stop = async {
@@ -296,6 +314,52 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     }
     tracing::info!("stopped");
     failure.map_or(Ok(()), Err)
+}
+
+/// Connects to the database. A gateway that has served before also starts while a PostgreSQL
+/// database is away. `false` says so.
+async fn connect(config: &Config) -> Result<(Store, bool), StoreError> {
+    let settings = config.store();
+    match (Store::connect(&settings).await, &settings.database_url) {
+        (Err(error), Some(url)) if error.is_unreachable() && registry::has_served(&config.data_dir) => {
+            tracing::warn!(
+                %error,
+                "the gateway starts without its database: it serves the modules that it served last, to callers with a JWT \
+                 or the key in GATEWAY_BOOTSTRAP_KEY, and no accounts"
+            );
+            Ok((Store::connect_later(url)?, false))
+        }
+        (connected, _) => Ok((connected?, true)),
+    }
+}
+
+/// Does what a start without the database has left out, once the database answers.
+async fn catch_up(config: Arc<Config>, store: Store, vault: Vault, integrations: Arc<Integrations>) {
+    let mut told = String::new();
+    loop {
+        let caught_up = async {
+            store.check().await?;
+            vault.reach().await?;
+            auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
+            integrations.store_journaled_tokens().await?;
+            Ok::<_, ServeError>(())
+        };
+        match caught_up.await {
+            Ok(()) => {
+                tracing::info!("the database answers for the first time since the start");
+                return;
+            }
+            // `/readyz` reports that the database does not answer.
+            Err(ServeError::Store(error)) => tracing::debug!(%error, "the database does not answer yet"),
+            // The operator must act: the master key is another one, or the chosen key was revoked.
+            Err(error) if error.to_string() != told => {
+                told = error.to_string();
+                tracing::error!(%error, "the gateway cannot work with its database");
+            }
+            Err(_) => {}
+        }
+        sleep(CATCH_UP).await;
+    }
 }
 
 /// Keeps the file of a SQLite database complete while the gateway serves, so that a copy of the

@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime};
 use arc_swap::ArcSwap;
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use hyper::header::HeaderValue;
+use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::caller::Caller;
@@ -65,14 +66,33 @@ impl Authenticator {
     /// # Errors
     /// If the store fails.
     pub async fn new(store: Store) -> Result<Self, StoreError> {
-        let authenticator = Self {
-            store,
-            table: ArcSwap::from_pointee(KeyTable { revision: -1, keys: HashMap::new() }),
-            looks: RateLimiter::direct(Quota::per_second(LOOKS_PER_SECOND)),
-            issuers: JwtIssuers::none(),
-        };
+        let authenticator = Self::with_keys(store, HashMap::new());
         authenticator.reload().await?;
         Ok(authenticator)
+    }
+
+    /// Knows no key but the one that the operator chose for the first start, until
+    /// [`Authenticator::watch`] can read the keys.
+    pub fn without_database(store: Store, chosen: Option<&SecretString>) -> Self {
+        let entry = |chosen: &SecretString| {
+            let entry = Entry {
+                caller: Arc::new(Caller::of_first_key()),
+                is_revoked: false,
+                expires_at: None,
+                is_used: Arc::default(),
+            };
+            (key::hash(chosen.expose_secret()), entry)
+        };
+        Self::with_keys(store, chosen.map(entry).into_iter().collect())
+    }
+
+    fn with_keys(store: Store, keys: HashMap<KeyHash, Entry>) -> Self {
+        Self {
+            store,
+            table: ArcSwap::from_pointee(KeyTable { revision: -1, keys }),
+            looks: RateLimiter::direct(Quota::per_second(LOOKS_PER_SECOND)),
+            issuers: JwtIssuers::none(),
+        }
     }
 
     /// Also accepts JWTs of these issuers.

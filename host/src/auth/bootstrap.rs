@@ -51,6 +51,20 @@ pub async fn bootstrap(store: &Store, chosen: Option<&SecretString>) -> Result<O
         let (stored, key) = key::make_key("first start", DEFAULT_TENANT, None, Scopes::of_first_key())?;
         return Ok(store.create_first_key(stored).await?.then_some(key));
     };
+    check(chosen)?;
+    let stored = key::stored(chosen.expose_secret(), "GATEWAY_BOOTSTRAP_KEY", DEFAULT_TENANT, Scopes::of_first_key())?;
+    match store.adopt_key(stored).await? {
+        KeyAdoption::Accepted => Ok(None),
+        KeyAdoption::Revoked => Err(BootstrapError::Revoked),
+        KeyAdoption::OtherRights(id) => Err(BootstrapError::Narrower(id)),
+    }
+}
+
+/// Checks the form of a chosen key.
+///
+/// # Errors
+/// If it is too short, or a header cannot carry it.
+pub fn check(chosen: &SecretString) -> Result<(), BootstrapError> {
     let chosen = chosen.expose_secret();
     if chosen.len() < MIN_CHARACTERS {
         return Err(BootstrapError::TooShort);
@@ -58,10 +72,5 @@ pub async fn bootstrap(store: &Store, chosen: Option<&SecretString>) -> Result<O
     if !chosen.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(BootstrapError::NotPrintable);
     }
-    let stored = key::stored(chosen, "GATEWAY_BOOTSTRAP_KEY", DEFAULT_TENANT, Scopes::of_first_key())?;
-    match store.adopt_key(stored).await? {
-        KeyAdoption::Accepted => Ok(None),
-        KeyAdoption::Revoked => Err(BootstrapError::Revoked),
-        KeyAdoption::OtherRights(id) => Err(BootstrapError::Narrower(id)),
-    }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use super::bootstrap::DEFAULT_TENANT;
 use super::limits::{KeyRefusal, Limits};
 use super::scope::{Scope, Scopes};
 use contract::Effect;
@@ -31,6 +32,17 @@ impl Caller {
             key_id: Some(key.id.clone()),
             scopes: Scopes::parse(&key.scopes),
             limits: Limits::of_key(key),
+        }
+    }
+
+    /// The caller with the key that the operator chose for the first start.
+    pub(super) fn of_first_key() -> Self {
+        Self {
+            tenant: DEFAULT_TENANT.to_owned(),
+            subject: None,
+            key_id: None,
+            scopes: Scopes::of_first_key(),
+            limits: None,
         }
     }
 

@@ -22,7 +22,7 @@ mod limits;
 mod scope;
 
 pub use self::authenticator::{Authenticator, is_jwt};
-pub use self::bootstrap::{BootstrapError, bootstrap};
+pub use self::bootstrap::{BootstrapError, bootstrap, check as check_first_key};
 pub use self::caller::Caller;
 pub use self::error::AuthError;
 pub use self::jwt::{JwtError, JwtIssuer, JwtIssuers, TenantOf};

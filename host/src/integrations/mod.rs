@@ -82,6 +82,7 @@ mod tenant_clients;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
@@ -132,6 +133,8 @@ pub struct Integrations {
     cache: Cache,
     /// Keeps new tokens until the database has them.
     journal: Journal,
+    /// Set once the tokens that an earlier process left in the journal are stored.
+    journal_is_stored: OnceCell<()>,
     /// Lets callers that need the same refresh share one.
     refreshes: OngoingRefreshes,
     /// Stops endless refreshes of a credential that a service keeps refusing.
@@ -154,6 +157,7 @@ impl Integrations {
     ) -> Self {
         Self {
             journal: Journal::new(&config.data_dir),
+            journal_is_stored: OnceCell::new(),
             store,
             egress,
             vault,

@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use arc_swap::ArcSwapOption;
+
 use super::grant_form::is_grant;
+use super::last_served::LastServed;
 use super::{ChangeError, Connector};
 use store::{GrantChange, Store, StoreError};
 
@@ -39,11 +42,14 @@ pub(super) struct Grants {
     store: Store,
     /// A candidate is made of the present grants if this number did not change while it was made.
     changes: AtomicU64,
+    /// The grants before the start. `None` once the store was read.
+    last_served: ArcSwapOption<LastServed>,
 }
 
 impl Grants {
-    pub(super) fn new(store: Store) -> Self {
-        Self { store, changes: AtomicU64::new(0) }
+    /// `last_served` takes the place of the store until the store was read for the first time.
+    pub(super) fn new(store: Store, last_served: Option<LastServed>) -> Self {
+        Self { store, changes: AtomicU64::new(0), last_served: ArcSwapOption::from_pointee(last_served) }
     }
 
     /// The number of changes that this process made or noticed so far.
@@ -57,9 +63,16 @@ impl Grants {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// The hosts that are granted to a connector.
+    /// The hosts that are granted to a connector. If the gateway started without its database and
+    /// has not reached it since, these are the hosts that were granted before.
     pub(super) async fn granted(&self, identifier: &str) -> Result<Vec<String>, StoreError> {
-        self.store.grants(identifier).await
+        let read = self.store.grants(identifier).await;
+        let last_served = self.last_served.load();
+        let Some(last) = &*last_served else { return read };
+        if read.is_ok() {
+            self.last_served.store(None);
+        }
+        read.or_else(|error| last.grants(identifier).map(<[String]>::to_vec).ok_or(error))
     }
 
     /// The grants that a version had when another one replaced it. `None` if they are not known.

@@ -39,7 +39,10 @@ impl Registry {
     async fn commit_file(&self, expected: &Expected, path: &Path, origin: Origin, module: &[u8]) -> Committed<()> {
         let step = match self.step_of_file(origin, identifier_of(path), &sha256_hex(module)).await {
             Ok(Some(step)) => step,
-            Ok(None) => return Committed::Done(()),
+            Ok(None) => {
+                self.forget_refusal(path);
+                return Committed::Done(());
+            }
             Err(refusal) => return self.reject_file(expected, path, &sha256_hex(module), refusal).await,
         };
         let connector = match self.load_from_folder(path, origin, module).await {

@@ -40,6 +40,7 @@
 //!
 //! - [`service`]: the modules that all gateways on one database serve, with their generations
 //! - [`standings`]: what this gateway made of the modules of the service
+//! - [`last_served`]: what a gateway serves that starts while its database is away
 //! - [`record`]: the durable part of a live connector
 //! - [`origin`]: shipped or foreign
 //! - [`folders`]: the two folders of modules, and the operator's marks
@@ -71,6 +72,7 @@ mod grant_form;
 mod grants;
 mod history;
 mod install;
+mod last_served;
 mod live;
 mod load;
 mod load_file;
@@ -112,6 +114,7 @@ pub use self::follow::follow_modules;
 pub use self::grants::{GrantState, HostGrant};
 pub use self::history::Actor;
 pub use self::install::Installation;
+pub use self::last_served::{has_served, keep_last_served};
 pub use self::load::{AuthorSettings, try_schemas};
 pub use self::present_module::present_module;
 pub use self::reach::{GRANT_COMMAND, Service};
@@ -126,6 +129,7 @@ use self::files::{KnownFiles, LoadingFiles};
 use self::folders::Folders;
 use self::grants::Grants;
 use self::history::History;
+use self::last_served::LastServed;
 use self::origin::Origin;
 use self::service::Service as SharedService;
 use self::versions::Versions;
@@ -182,6 +186,7 @@ impl Registry {
         metrics: Arc<Metrics>,
         events: Events,
     ) -> io::Result<Self> {
+        let last_served = store.is_shared().then(|| LastServed::read(&config.data_dir)).flatten();
         Ok(Self {
             folders: Folders::open(&config)?,
             versions: Versions::open(&config.data_dir)?,
@@ -191,9 +196,9 @@ impl Registry {
             loading: LoadingFiles::default(),
             has_started: AtomicBool::new(false),
             slots: ConcurrencyLimit::new(config.sandbox.instances as usize, SHARE_OF_SLOTS),
-            grants: Grants::new(store.clone()),
+            grants: Grants::new(store.clone(), last_served.clone()),
             history: History::new(store.clone()),
-            service: SharedService::new(store),
+            service: SharedService::new(store, last_served),
             following: Arc::new(Semaphore::new(scan::PARALLEL_LOADS)),
             exchange: None,
             config,

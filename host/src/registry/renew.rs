@@ -17,24 +17,24 @@ use store::StoreError;
 const POLL: Duration = Duration::from_secs(1);
 
 /// Follows changes of grants, until the future is dropped. `loaded` is their revision before the
-/// first connector was loaded.
-pub async fn follow_grants(registry: Arc<Registry>, loaded: i64) {
+/// first connector was loaded, or `None` if the database was away.
+pub async fn follow_grants(registry: Arc<Registry>, loaded: Option<i64>) {
     let (mut renewed, mut retried) = (loaded, loaded);
     loop {
         tokio::time::sleep(POLL).await;
         let follow = async {
             let revision = registry.grants.revision().await?;
-            if renewed == revision {
+            if renewed == Some(revision) {
                 return Ok(());
             }
             // A candidate that is being made of the previous grants is made again.
             registry.grants.count_change();
             if all(&registry).await? {
-                renewed = revision;
+                renewed = Some(revision);
             }
-            if retried != revision {
+            if retried != Some(revision) {
                 retry_refused(&registry).await;
-                retried = revision;
+                retried = Some(revision);
             }
             Ok::<_, StoreError>(())
         };

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
+use super::last_served::LastServed;
 use super::origin::Origin;
 use super::{Refusal, Registry};
 use store::{LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, Store, StoreError};
@@ -47,8 +48,10 @@ pub(super) struct Service {
 
 #[derive(Default)]
 struct Known {
-    /// The present state of the connectors in the store.
+    /// The present state of the connectors in the store, as it was read last.
     live: Arc<Vec<LiveModule>>,
+    /// What the gateway served before it started. `None` once the store was read.
+    last_served: Option<LastServed>,
     /// The generation that this gateway serves of each connector. A removal has one too.
     served: HashMap<String, Served>,
     /// The generations that this gateway refused.
@@ -83,8 +86,9 @@ pub(super) enum Standing {
 }
 
 impl Service {
-    pub(super) fn new(store: Store) -> Self {
-        Self { store, known: Mutex::default() }
+    /// `last_served` takes the place of the store until the store was read for the first time.
+    pub(super) fn new(store: Store, last_served: Option<LastServed>) -> Self {
+        Self { store, known: Mutex::new(Known { last_served, ..Known::default() }) }
     }
 
     pub(super) fn store(&self) -> &Store {
@@ -101,11 +105,31 @@ impl Service {
         self.store.change_module(change).await
     }
 
-    /// Reads the present state of all connectors from the store.
+    /// Reads the present state of all connectors from the store. If the gateway started without
+    /// its database and has not reached it since, this is the state that it served before.
     pub(super) async fn read(&self) -> Result<Arc<Vec<LiveModule>>, StoreError> {
-        let live = Arc::new(self.store.live_modules().await?);
-        self.known.lock().live = Arc::clone(&live);
-        Ok(live)
+        let read = self.store.live_modules().await;
+        let mut known = self.known.lock();
+        let live = match (read, &known.last_served) {
+            (Ok(live), _) => {
+                known.last_served = None;
+                live
+            }
+            (Err(_), Some(last)) => last.modules(),
+            (Err(error), None) => return Err(error),
+        };
+        known.live = Arc::new(live);
+        Ok(Arc::clone(&known.live))
+    }
+
+    /// Returns whether the store was read since the start.
+    pub(super) fn has_been_read(&self) -> bool {
+        self.known.lock().last_served.is_none()
+    }
+
+    /// Returns whether a module was the live one before the start, and the store was not read since.
+    fn was_serving(&self, identifier: &str, digest: &str) -> bool {
+        self.known.lock().last_served.as_ref().is_some_and(|last| last.digest(identifier) == Some(digest))
     }
 
     /// The present state of all connectors, as it was read last.
@@ -195,7 +219,16 @@ impl Registry {
             Origin::Foreign => ModuleCondition::NewModule,
         };
         let store = self.service.store();
-        if self.service.is_shared() && store.has_had_module(identifier, digest).await.map_err(Refusal::Store)? {
+        let has_had = match self.service.is_shared() {
+            false => false,
+            true => match store.has_had_module(identifier, digest).await {
+                Ok(has_had) => has_had,
+                // The gateway serves it without the store.
+                Err(_) if self.service.was_serving(identifier, digest) => return Ok(None),
+                Err(error) => return Err(Refusal::Store(error)),
+            },
+        };
+        if has_had {
             let live = store.live_module(identifier).await.map_err(Refusal::Store)?.and_then(|live| live.digest);
             if live.as_deref() != Some(digest) {
                 tracing::info!(
@@ -219,7 +252,7 @@ mod tests {
     async fn service() -> (tempfile::TempDir, Service) {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
-        (folder, Service::new(store))
+        (folder, Service::new(store, None))
     }
 
     fn live(generation: i64) -> LiveModule {

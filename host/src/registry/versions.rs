@@ -11,8 +11,9 @@ use super::record::Record;
 use super::trust;
 use store::StoredModule;
 
-/// Maximum number of stored versions of a connector from one origin, with the live one.
-const MAX_VERSIONS: usize = 5;
+/// Maximum number of stored versions of a connector from one origin, with the live one. A shared
+/// database keeps as many.
+const MAX_VERSIONS: usize = 10;
 
 /// The subfolder of versions that came with the gateway.
 const SHIPPED: &str = "shipped";
@@ -208,9 +209,9 @@ mod tests {
         store(&versions, Foreign, "aa", b"a", Some("signed"));
         store(&versions, Foreign, "aa", b"a", None);
         assert_eq!(signature().as_deref(), Some("signed"));
-        for digest in ["b", "c", "d", "e", "f"] {
+        for number in 0..MAX_VERSIONS {
             sleep(Duration::from_millis(5));
-            store(&versions, Foreign, digest, digest.as_bytes(), None);
+            store(&versions, Foreign, &number.to_string(), b"module", None);
         }
         assert_eq!(signature(), None);
     }
@@ -219,11 +220,12 @@ mod tests {
     fn the_oldest_versions_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let versions = Versions::open(folder.path()).unwrap();
-        for digest in ["a", "b", "c", "d", "e", "f"] {
-            store(&versions, Foreign, digest, digest.as_bytes(), None);
+        for number in 0..=MAX_VERSIONS {
+            store(&versions, Foreign, &number.to_string(), b"module", None);
             sleep(Duration::from_millis(5));
         }
         let kept: Vec<String> = versions.newest_first("one").unwrap().into_iter().map(|kept| kept.digest).collect();
-        assert_eq!(kept, ["f", "e", "d", "c", "b"]);
+        let newest: Vec<String> = (1..=MAX_VERSIONS).rev().map(|number| number.to_string()).collect();
+        assert_eq!(kept, newest);
     }
 }

@@ -111,6 +111,9 @@ pub enum StoreError {
     /// The database returned data that the gateway never writes.
     #[error("the database contains data that this version does not understand: {0}")]
     Unexpected(&'static str),
+    /// The process started without its database, and has not reached it since.
+    #[error("the database has not been reached since the start")]
+    NotReached,
     /// The gateway is shutting down.
     #[error("the store is closed")]
     Closed,
@@ -120,6 +123,13 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Returns whether the database server could not be reached, or accepts no connection now. The
+    /// same connection may succeed later.
+    pub fn is_unreachable(&self) -> bool {
+        use crate::PostgresError::{TooManyConnections, Unreachable};
+        matches!(self, Self::Postgres(Unreachable { .. } | TooManyConnections { .. }))
+    }
+
     /// Returns whether the database failed. All other errors come from a database that works.
     pub fn is_failure(&self) -> bool {
         !matches!(

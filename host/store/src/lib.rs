@@ -200,6 +200,15 @@ impl Store {
         }
     }
 
+    /// Selects a PostgreSQL database that cannot be reached now. Each use tries to connect, and the
+    /// first connection migrates the database.
+    ///
+    /// # Errors
+    /// If the URL is malformed.
+    pub fn connect_later(database_url: &SecretString) -> Result<Self, StoreError> {
+        Ok(Self::new(Backend::Postgres(Postgres::unconnected(database_url)?)))
+    }
+
     /// Opens the SQLite database in a data directory. Creates the directory and the database if
     /// they are missing.
     ///

@@ -7,6 +7,7 @@ mod modules;
 mod operators;
 mod pacing;
 mod tenants;
+mod without_database;
 
 use serde_json::Value;
 use support::{Gateway, Setup, Store, module};

@@ -70,11 +70,15 @@ impl Drop for RemoveWhenDone {
 
 impl Integrations {
     /// Stores the new tokens that an earlier process of this gateway had received and not stored
-    /// when it was killed. Call it before the first refresh.
+    /// when it was killed. Only the first call does so. No refresh begins before it has succeeded.
     ///
     /// # Errors
-    /// If the store fails. The next start tries again.
+    /// If the store fails. The next call tries again.
     pub async fn store_journaled_tokens(&self) -> Result<(), IntegrationError> {
+        self.journal_is_stored.get_or_try_init(|| self.store_journal()).await.map(drop)
+    }
+
+    async fn store_journal(&self) -> Result<(), IntegrationError> {
         for entry in self.journal.entries() {
             let row = self.store.integration_by_id(&entry.id).await?;
             if let Some(details) = row.and_then(|row| entry.details(&row)) {
@@ -110,7 +114,11 @@ impl Integrations {
     /// Waits for the lease, refreshes, and counts the outcome.
     async fn refresh_and_count(&self, id: &str, version: i64) -> RefreshEnd {
         let mut connector = String::new();
-        let outcome = match self.lease(id, version).await {
+        let lease = async {
+            self.store_journaled_tokens().await?;
+            self.lease(id, version).await
+        };
+        let outcome = match lease.await {
             Ok(None) => Outcome::Superseded,
             Ok(Some(lease)) => {
                 connector.clone_from(&lease.integration.holder.connector);

@@ -144,6 +144,9 @@ fn reported_by_server(address: &Address, error: &tokio_postgres::Error) -> Optio
         PostgresError::NotPermitted { server, reason }
     } else if *code == SqlState::TOO_MANY_CONNECTIONS {
         PostgresError::TooManyConnections { server, reason }
+    } else if *code == SqlState::CANNOT_CONNECT_NOW {
+        // The server starts, or recovers after a crash.
+        PostgresError::Unreachable { server, reason }
     } else if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
         PostgresError::ReadOnly { server, reason }
     } else if *code == SqlState::DISK_FULL {

@@ -16,6 +16,7 @@ mod migrate;
 mod tls;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -56,19 +57,25 @@ pub(crate) struct Postgres {
 struct Server {
     address: Address,
     tls: MakeRustlsConnect,
+    /// `true` once this process has seen the tables in a version that it works with.
+    is_migrated: AtomicBool,
 }
 
 impl Postgres {
     /// Connects to the server and migrates the tables.
     pub(crate) async fn open(url: &SecretString) -> Result<Self, StoreError> {
+        let postgres = Self::unconnected(url)?;
+        let client = postgres.server.connect().await?;
+        postgres.pool.put_idle(client);
+        Ok(postgres)
+    }
+
+    /// As [`Postgres::open`], but the first use connects and migrates the tables.
+    pub(crate) fn unconnected(url: &SecretString) -> Result<Self, StoreError> {
         let address = Address::parse(url)?;
         let tls = MakeRustlsConnect::new(tls::config(&address)?);
-        let server = Arc::new(Server { address, tls });
-        let pool = Pool::new(MAX_CONNECTIONS);
-        let mut client = server.connect().await?;
-        migrate::run_missing(&mut client, &server.address).await?;
-        pool.put_idle(client);
-        Ok(Self { server, pool })
+        let server = Arc::new(Server { address, tls, is_migrated: AtomicBool::new(false) });
+        Ok(Self { server, pool: Pool::new(MAX_CONNECTIONS) })
     }
 
     /// See [`crate::Store`]'s `read`.
@@ -157,10 +164,15 @@ impl Server {
             client.batch_execute(SETTINGS).await?;
             Ok(CachedClient::new(client))
         };
-        match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
-            Ok(result) => result.map_err(|error| of_connecting(address, &error).into()),
-            Err(_) => Err(PostgresError::unreachable(address, "it did not answer in time").into()),
+        let mut client = match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
+            Ok(result) => result.map_err(|error| of_connecting(address, &error))?,
+            Err(_) => return Err(PostgresError::unreachable(address, "it did not answer in time").into()),
+        };
+        if !self.is_migrated.load(Ordering::Relaxed) {
+            migrate::run_missing(&mut client, address).await?;
+            self.is_migrated.store(true, Ordering::Relaxed);
         }
+        Ok(client)
     }
 }
 

@@ -12,6 +12,9 @@
 //!   secret under a previous data key after the rotation has finished, and the secret would not be
 //!   sealed again.
 //!
+//! A gateway may start while its database is away. It then has the master key alone, and reads the
+//! data keys for the first secret.
+//!
 //! Layout:
 //! - [`cipher`]: seals and unseals bytes under one key
 //! - [`master`]: the master key file
@@ -40,7 +43,7 @@ use self::master::{Master, MasterFile};
 pub use self::rotation::{RotationEnd, RotationProgress, RotationReport, rotate};
 use crate::data_keys::DataKey;
 use crate::id::random_id;
-use crate::{Sealed, Store};
+use crate::{Sealed, Store, StoreError};
 
 /// Maximum age of the list of data keys when a secret is sealed. A rotation waits for longer than
 /// this before it assumes that no gateway seals under a previous data key.
@@ -72,8 +75,8 @@ struct Keys {
     masters: Vec<Master>,
     /// The data keys that these master keys unseal, by id.
     unsealed: HashMap<String, Arc<Cipher>>,
-    /// The data key for new secrets: the newest unsealed one.
-    current: (String, Arc<Cipher>),
+    /// The data key for new secrets: the newest unsealed one. `None` until the data keys are read.
+    current: Option<(String, Arc<Cipher>)>,
     /// Id of the newest data key, unsealed or not.
     newest: String,
 }
@@ -99,33 +102,33 @@ impl Vault {
         Self::open_or_begin(master_key, store, true).await
     }
 
+    /// Opens the vault of a store that cannot be reached now. The first secret needs the store.
+    ///
+    /// # Errors
+    /// If the master key file is missing, damaged, or can be read by other users.
+    pub fn open_later(master_key: &Path, store: &Store) -> Result<Self, VaultError> {
+        let file = MasterFile::new(master_key.to_owned());
+        let keys = Keys::unread(file.read()?);
+        Ok(Self::with_keys(file, store, keys))
+    }
+
     async fn open_or_begin(master_key: &Path, store: &Store, is_new: bool) -> Result<Self, VaultError> {
         let file = MasterFile::new(master_key.to_owned());
-        // The mark is read before the store: another gateway stores its data key before it sets the
-        // mark, so that the data key of a mark that is found here is already in the store.
-        let is_in_use = file.is_in_use();
-        // The store is read before the file. Another gateway creates the file before it stores its
-        // data key, so that the file of a data key that is found here already exists.
-        let mut data_keys = store.data_keys().await?;
-        if data_keys.is_empty() && !is_new && is_in_use {
-            return Err(file.without_database());
-        }
-        let masters = file.read_or_create(data_keys.is_empty())?;
-        if data_keys.is_empty() {
-            let (id, key) = (random_id("dk_")?, cipher::new_key()?);
-            let wraps = masters.iter().map(|master| master.wrap(&id, &key)).collect::<Result<_, _>>()?;
-            store.create_first_data_key(&id, wraps).await?;
-            // Another gateway may have stored its data key first.
-            data_keys = store.data_keys().await?;
-        }
-        let keys = Keys::unseal_all(&data_keys, &file, masters, &HashMap::new())?;
-        if keys.unsealed.len() < data_keys.len() {
-            return Err(file.wrong(&keys.masters, &data_keys));
-        }
-        file.mark_in_use();
-        store.drop_retired_data_keys(RETIRED_KEY_LIFE).await?;
+        let keys = Keys::read_first(&file, store, is_new).await?;
+        Ok(Self::with_keys(file, store, keys))
+    }
+
+    fn with_keys(file: MasterFile, store: &Store, keys: Keys) -> Self {
         let inner = Inner { file, store: store.clone(), keys: ArcSwap::from_pointee(keys), reading: Mutex::default() };
-        Ok(Self { inner: Arc::new(inner) })
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Reads the data keys, if the vault was opened without its store.
+    ///
+    /// # Errors
+    /// As [`Vault::open`].
+    pub async fn reach(&self) -> Result<(), VaultError> {
+        self.keys(|keys| keys.current.is_some()).await.map(drop)
     }
 
     /// A key for one purpose, derived from the newest master key. A rotation of the master key
@@ -143,7 +146,7 @@ impl Vault {
     /// # Errors
     /// Fails if the store does, or if the operating system provides no random numbers.
     pub async fn seal(&self, context: &[&str], secret: &[u8]) -> Result<Sealed, VaultError> {
-        self.keys(|keys| keys.read_at.elapsed() < MAX_AGE).await?.seal(context, secret)
+        self.keys(|keys| keys.current.is_some() && keys.read_at.elapsed() < MAX_AGE).await?.seal(context, secret)
     }
 
     /// As [`Vault::seal`], but does not check whether the newest known data key is still the newest
@@ -191,6 +194,9 @@ impl fmt::Debug for Vault {
 impl Inner {
     /// Reads the data keys. Reads the master key file again if a data key cannot be unsealed.
     async fn read(&self, known: &Keys) -> Result<Keys, VaultError> {
+        if known.current.is_none() {
+            return Keys::read_first(&self.file, &self.store, false).await;
+        }
         let data_keys = self.store.data_keys().await?;
         let first = Keys::unseal_all(&data_keys, &self.file, known.masters.clone(), &known.unsealed);
         if let Ok(keys) = &first
@@ -203,7 +209,7 @@ impl Inner {
         let masters = self.file.read();
         let second = masters.and_then(|masters| Keys::unseal_all(&data_keys, &self.file, masters, &known.unsealed));
         let keys = second.or_else(|error| first.map_err(|_| error))?;
-        if keys.newest != keys.current.0 && keys.newest != known.newest {
+        if keys.newest != keys.current()?.0 && keys.newest != known.newest {
             let reason = self.file.wrong(&keys.masters, &data_keys);
             tracing::error!(
                 %reason,
@@ -216,6 +222,41 @@ impl Inner {
 }
 
 impl Keys {
+    /// The keys before the data keys are read.
+    fn unread(masters: Vec<Master>) -> Self {
+        Self { read_at: Instant::now(), masters, unsealed: HashMap::new(), current: None, newest: String::new() }
+    }
+
+    /// Reads the data keys for the first time. With an empty store, creates the first one, and the
+    /// master key if there is no file. `is_new` takes an empty store for a new one, although
+    /// another one depended on the file.
+    async fn read_first(file: &MasterFile, store: &Store, is_new: bool) -> Result<Self, VaultError> {
+        // The mark is read before the store: another gateway stores its data key before it sets the
+        // mark, so that the data key of a mark that is found here is already in the store.
+        let is_in_use = file.is_in_use();
+        // The store is read before the file. Another gateway creates the file before it stores its
+        // data key, so that the file of a data key that is found here already exists.
+        let mut data_keys = store.data_keys().await?;
+        if data_keys.is_empty() && !is_new && is_in_use {
+            return Err(file.without_database());
+        }
+        let masters = file.read_or_create(data_keys.is_empty())?;
+        if data_keys.is_empty() {
+            let (id, key) = (random_id("dk_")?, cipher::new_key()?);
+            let wraps = masters.iter().map(|master| master.wrap(&id, &key)).collect::<Result<_, _>>()?;
+            store.create_first_data_key(&id, wraps).await?;
+            // Another gateway may have stored its data key first.
+            data_keys = store.data_keys().await?;
+        }
+        let keys = Self::unseal_all(&data_keys, file, masters, &HashMap::new())?;
+        if keys.unsealed.len() < data_keys.len() {
+            return Err(file.wrong(&keys.masters, &data_keys));
+        }
+        file.mark_in_use();
+        store.drop_retired_data_keys(RETIRED_KEY_LIFE).await?;
+        Ok(keys)
+    }
+
     /// Unseals all data keys that the master keys unseal, except those in `known`, which are
     /// already unsealed.
     fn unseal_all(
@@ -239,11 +280,16 @@ impl Keys {
         }
         let newest = data_keys.first().map(|key| key.id.clone()).unwrap_or_default();
         let current = current.ok_or_else(|| file.wrong(&masters, data_keys))?;
-        Ok(Self { read_at: Instant::now(), masters, unsealed, current, newest })
+        Ok(Self { read_at: Instant::now(), masters, unsealed, current: Some(current), newest })
+    }
+
+    /// The data key for new secrets, with its id.
+    fn current(&self) -> Result<&(String, Arc<Cipher>), VaultError> {
+        self.current.as_ref().ok_or_else(|| StoreError::NotReached.into())
     }
 
     fn seal(&self, context: &[&str], secret: &[u8]) -> Result<Sealed, VaultError> {
-        let (id, cipher) = &self.current;
+        let (id, cipher) = self.current()?;
         Ok(Sealed { key_id: id.clone(), bytes: cipher.seal(context, secret)? })
     }
 

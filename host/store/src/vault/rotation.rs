@@ -200,7 +200,7 @@ impl Rotation {
     ) -> Result<(u64, u64), VaultError> {
         let started = Instant::now();
         let keys = self.vault.keys(|_| false).await?;
-        let total = self.store().count_secrets_under_other_keys(&keys.current.0).await?;
+        let total = self.store().count_secrets_under_other_keys(&keys.current()?.0).await?;
         let mut done = 0;
         report(RotationProgress { done, total });
         loop {
@@ -222,7 +222,7 @@ impl Rotation {
         let mut pass = Pass::default();
         let mut after = None;
         loop {
-            let rows = self.store().secrets_under_other_keys(&keys.current.0, after, BATCH).await?;
+            let rows = self.store().secrets_under_other_keys(&keys.current()?.0, after, BATCH).await?;
             let Some(last) = rows.last() else { return Ok(pass) };
             after = Some(last.place.clone());
             let mut resealed = Vec::with_capacity(rows.len());

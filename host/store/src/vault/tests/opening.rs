@@ -9,6 +9,7 @@ on_every_database!(
     a_secret_is_unsealed_after_a_restart_but_only_in_its_own_row,
     a_start_with_a_wrong_or_missing_master_key_is_refused_and_changes_nothing,
     an_empty_database_is_refused_if_another_one_depended_on_the_master_key,
+    a_vault_that_was_opened_before_its_database_has_the_same_keys,
     a_damaged_master_key_is_reported_without_showing_it,
     a_master_key_that_others_can_read_is_made_private,
     gateways_that_start_at_once_share_one_master_key_and_one_data_key,
@@ -78,6 +79,31 @@ async fn an_empty_database_is_refused_if_another_one_depended_on_the_master_key(
     Vault::open_new(&machine.key_file(), &empty.store).await.unwrap();
     open().await.unwrap();
     machine.vault().await;
+}
+
+async fn a_vault_that_was_opened_before_its_database_has_the_same_keys(site: Site) {
+    let machine = Machine::on(&site).await;
+    let missing = Vault::open_later(&machine.key_file(), &machine.store);
+    assert!(matches!(missing, Err(VaultError::Missing { .. })));
+    let vault = machine.vault().await;
+    let row = connect(&machine.store, &vault, 1).await;
+    let later = || Vault::open_later(&machine.key_file(), &machine.store).unwrap();
+    assert_eq!(
+        later().derive("a purpose").unwrap().expose_secret(),
+        vault.derive("a purpose").unwrap().expose_secret()
+    );
+    assert_eq!(unseal_secret(&later(), &row).await.unwrap().expose_secret(), b"user 1");
+    let unread = later().seal_with_known_key(&["row"], b"secret").unwrap_err();
+    assert!(matches!(unread, VaultError::Store(StoreError::NotReached)));
+    let vault = later();
+    let sealed = vault.seal(&["row"], b"secret").await.unwrap();
+    assert_eq!(vault.unseal(&["row"], &sealed).await.unwrap().expose_secret(), b"secret");
+    // The machine has another database than the one that depended on its key.
+    let other = Machine::alone().await;
+    other.copy_file_from(&machine);
+    fs::write(other.folder.path().join("master.key.used"), "").unwrap();
+    let lost = Vault::open_later(&other.key_file(), &other.store).unwrap();
+    assert!(matches!(lost.reach().await, Err(VaultError::NoDatabase { .. })));
 }
 
 async fn a_damaged_master_key_is_reported_without_showing_it(site: Site) {

@@ -64,7 +64,7 @@ async fn a_rotation_that_was_killed_after_any_step_loses_no_secret_and_the_next_
         if steps >= 3 {
             // Only a part of the secrets.
             let keys = rotation.vault.keys(|_| false).await.unwrap();
-            let batch = machine.store.secrets_under_other_keys(&keys.current.0, None, 100).await.unwrap();
+            let batch = machine.store.secrets_under_other_keys(&keys.current().unwrap().0, None, 100).await.unwrap();
             for row in batch {
                 let secret = running.unseal(&row.context(), &row.sealed).await.unwrap();
                 let sealed = keys.seal(&row.context(), secret.expose_secret()).unwrap();
