@@ -2,8 +2,8 @@
 //! PostgreSQL server that is stopped, or stalls, during refreshes. Prints tables of what happened,
 //! and writes them to `host/docs/soak.md`. The exit code is 0 if only expected things happened.
 //!
-//! `SOAK_MINUTES` is the duration of the mixed load. `SOAK_ONLY` is `load`, `outages` or
-//! `stalls` for one of the parts, whose tables are printed and not written.
+//! `SOAK_MINUTES` is the duration of the mixed load. `SOAK_ONLY` is `load`, `service`,
+//! `outages` or `stalls` for one of the parts, whose tables are printed and not written.
 //!
 //! # Layout
 //! - [`fleet`]: the gateways, and the services and providers behind them
@@ -12,6 +12,7 @@
 //! - [`phases`]: the order of attacks and failures
 //! - [`watch`]: what a bystander sees at the same time
 //! - [`tally`]: the outcomes of calls
+//! - [`service`]: three gateways that are one service, while they change
 //! - [`outages`]: PostgreSQL is stopped, or stalls, during refreshes
 //! - [`report`]: the tables
 
@@ -23,6 +24,7 @@ mod load;
 mod outages;
 mod phases;
 mod report;
+mod service;
 mod tally;
 mod watch;
 
@@ -83,6 +85,9 @@ fn main() -> ExitCode {
     let runs = |part: &str| only.is_empty() || only == part;
     if runs("load") {
         run_load(Duration::from_secs_f64(minutes * 60.0), &mut report);
+    }
+    if runs("service") {
+        service::run(Duration::from_secs_f64(minutes * 60.0 / 3.0), &mut report);
     }
     if runs("outages") {
         outages::run(&mut report);

@@ -40,6 +40,7 @@ pub(crate) struct Report {
     pub(crate) figures: Vec<Row>,
     pub(crate) phases: Vec<Row>,
     pub(crate) outcomes: Vec<Row>,
+    pub(crate) service: Vec<Row>,
     pub(crate) outages: Vec<Row>,
     pub(crate) stalls: Vec<Row>,
     /// Sentences about what was not expected.
@@ -68,7 +69,7 @@ pub(crate) fn outcome(load: &str, outcome: &str, count: Count) -> Row {
 impl Report {
     /// Returns `true` if only expected things happened.
     pub(crate) fn is_clean(&self) -> bool {
-        let tables = [&self.figures, &self.phases, &self.outcomes, &self.outages, &self.stalls];
+        let tables = [&self.figures, &self.phases, &self.outcomes, &self.service, &self.outages, &self.stalls];
         self.unexpected.is_empty() && tables.into_iter().flatten().all(|row| row.is_expected)
     }
 
@@ -100,7 +101,7 @@ impl Report {
 
     fn text(&self) -> String {
         let mut text = String::new();
-        let tables: [(&str, &[&str], &[Row]); 5] = [
+        let tables: [(&str, &[&str], &[Row]); 6] = [
             ("Figures", &["figure", "value"], &self.figures),
             (
                 "What a bystander sees",
@@ -108,6 +109,7 @@ impl Report {
                 &self.phases,
             ),
             ("Outcomes", &["load", "outcome", "calls", "unexpected"], &self.outcomes),
+            ("Three gateways as one service", &["figure", "value"], &self.service),
             (
                 "PostgreSQL is stopped during refreshes",
                 &[

@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 use url::Url;
 
-/// The options of a list.
+/// The options of a command whose result programs may read.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct ListArguments {
     /// Print JSON for programs

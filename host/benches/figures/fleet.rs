@@ -1,10 +1,13 @@
 //! The load of gateways on the PostgreSQL database that they share: at rest, with calls far from
-//! their rate limit, with a rate limit that all of them use up, and for a swap.
+//! their rate limit, with a rate limit that all of them use up, and for a swap. And the time of an
+//! exchange of rate limits among many gateways, which are made one after the other.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use support::{Database, Gateway, Setup, Store, module};
+
+use ::store::{Budget, ShareReport};
 
 use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit};
@@ -24,6 +27,15 @@ const OF_CALL: f64 = 0.01;
 
 /// Seconds until a swap is live on all gateways.
 const SWAP: f64 = 2.0;
+
+/// Rate limits that each gateway has units of in the measurement of exchanges.
+const BUDGETS: usize = 20;
+
+/// Gateways that share them. The page about scaling computes with the times of these numbers.
+const SHARING: [usize; 3] = [3, 30, 300];
+
+/// Exchanges that are measured.
+const EXCHANGES: usize = 51;
 
 /// Time after which PostgreSQL has counted everything that ended before.
 const COUNTED: Duration = Duration::from_secs(2);
@@ -63,7 +75,7 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
     })?;
     let swap = swap(&gateways)?;
     let each = |rate: f64| rate / GATEWAYS as f64;
-    Ok(vec![
+    let mut figures = vec![
         Figure::new("database transactions of a gateway at rest, in a second", Unit::Count, each(rest))
             .goal(Goal::AtMost(AT_REST)),
         Figure::new("database transactions of a call far from its limits", Unit::Count, of_call)
@@ -76,7 +88,57 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
         .goal(Goal::AtMost(NEAR_LIMITS)),
         Figure::new(format!("swap on {GATEWAYS} gateways: live everywhere after the first one"), Unit::Seconds, swap)
             .goal(Goal::AtMost(SWAP)),
-    ])
+    ];
+    for sharing in SHARING {
+        let name = format!("exchange of {BUDGETS} rate limits among {sharing} gateways: time");
+        figures.push(Figure::new(name, Unit::Seconds, exchange(sharing)?));
+    }
+    Ok(figures)
+}
+
+/// The median time of an exchange of a gateway whose rate limits have units of so many gateways.
+fn exchange(sharing: usize) -> Outcome<f64> {
+    let database = Store::postgres();
+    let url = Some(database.database().url().into());
+    let settings = ::store::Settings { data_dir: std::env::temp_dir(), database_url: url };
+    let reports = |units: u32, turn: usize| -> Vec<ShareReport> {
+        let report = |number: usize| {
+            // Its calls differ from one exchange to the next.
+            let needed = 20 + ((number + turn) % 7) as u32;
+            ShareReport {
+                budget: Budget {
+                    connector: format!("connector-{number}"),
+                    quota: "calls".to_owned(),
+                    requests: 10_000,
+                    period: Duration::from_secs(60),
+                },
+                units,
+                used: needed.min(units),
+                needed,
+                wanted: needed,
+                tenants: Vec::new(),
+                waited: None,
+                free_in: None,
+                gone_after: Duration::from_secs(80),
+            }
+        };
+        (0..BUDGETS).map(report).collect()
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let store = ::store::Store::connect(&settings).await?;
+        for gateway in 0..sharing {
+            store.exchange_budgets(&format!("gateway-{gateway}"), 1, reports(0, 0), Vec::new()).await?;
+        }
+        let mut times = Vec::with_capacity(EXCHANGES);
+        for turn in 0..EXCHANGES {
+            let began = Instant::now();
+            store.exchange_budgets("gateway-1", 2 + turn as i64, reports(20, turn), Vec::new()).await?;
+            times.push(began.elapsed().as_secs_f64());
+        }
+        times.sort_by(f64::total_cmp);
+        Ok(times[EXCHANGES / 2])
+    })
 }
 
 /// Transactions in a second while `work` runs, and the seconds that it took.

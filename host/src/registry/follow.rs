@@ -3,17 +3,21 @@
 //!
 //! The gateway reads a number in the database once a second. The number grows with each change.
 //! Correctness does not depend on when the gateway reads it: a gateway swaps only to a higher
-//! generation than the one that it serves.
+//! generation than the one that it serves. The simulation runs the same code with a [`Follower`]
+//! that does not compile.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
 
 use super::commit::{Candidate, Change, Committed, Expected, FoldersStep};
 use super::files::FileState;
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
-use super::service::ServiceStep;
+use super::service::{Service, ServiceStep};
 use super::watch;
 use super::{ChangeError, Refusal, Registry};
 use store::digest::sha256_hex;
@@ -22,28 +26,45 @@ use store::{LiveModule, StoreError};
 /// Time between two reads of the number.
 const POLL: Duration = Duration::from_secs(1);
 
+/// What follows the modules of the service.
+pub(super) trait Follower: Send + Sync + 'static {
+    /// The service, as this gateway knows it.
+    fn service(&self) -> &Service;
+
+    /// Returns `false` until the modules that this gateway had at its start are loaded.
+    fn has_started(&self) -> bool;
+
+    /// Makes the present generation of a connector live, or refuses it.
+    fn follow(self: Arc<Self>, live: LiveModule) -> impl Future<Output = ()> + Send;
+}
+
 /// Follows the modules of the service, until the future is dropped.
 pub async fn follow_modules(registry: Arc<Registry>) {
-    if !registry.service.is_shared() {
-        return;
+    if registry.service.is_shared() {
+        follow(&registry).await;
     }
+}
+
+/// As [`follow_modules`], for any follower.
+pub(super) async fn follow(follower: &Arc<impl Follower>) {
     let mut followed = None;
     let mut retried = Instant::now();
     loop {
-        tokio::time::sleep(POLL).await;
-        if !registry.has_started.load(Ordering::Relaxed) {
+        sleep(POLL).await;
+        if !follower.has_started() {
             continue;
         }
+        let service = follower.service();
         if retried.elapsed() >= watch::POLL {
             retried = Instant::now();
-            if registry.service.retry_refused(false) {
+            if service.retry_refused(false) {
                 followed = None;
             }
         }
         let follow = async {
-            let revision = registry.service.store().modules_revision().await?;
-            if followed != Some(revision) || registry.takes_retries() {
-                registry.follow_once().await?;
+            let revision = service.store().modules_revision().await?;
+            if followed != Some(revision) || service.has_open() {
+                follow_once(follower).await?;
                 followed = Some(revision);
             }
             Ok::<_, StoreError>(())
@@ -55,32 +76,37 @@ pub async fn follow_modules(registry: Arc<Registry>) {
     }
 }
 
+/// Swaps in all modules of the service that this gateway does not serve yet. Returns when each of
+/// them is live or refused here.
+pub(super) async fn follow_once(follower: &Arc<impl Follower>) -> Result<(), StoreError> {
+    let service = follower.service();
+    let live = service.read().await?;
+    let mut following = JoinSet::new();
+    for live in live.iter().filter(|live| service.is_open(&live.connector, live.generation)) {
+        following.spawn(Arc::clone(follower).follow(live.clone()));
+    }
+    while following.join_next().await.is_some() {}
+    Ok(())
+}
+
+impl Follower for Registry {
+    fn service(&self) -> &Service {
+        &self.service
+    }
+
+    fn has_started(&self) -> bool {
+        self.has_started.load(Ordering::Relaxed)
+    }
+
+    async fn follow(self: Arc<Self>, live: LiveModule) {
+        let _loading = self.loading.add(&self.folders.foreign(&live.connector));
+        // The semaphore is never closed, so this does not fail.
+        let _permit = Arc::clone(&self.following).acquire_owned().await;
+        self.follow_connector(&live).await;
+    }
+}
+
 impl Registry {
-    /// Swaps in all modules of the service that this gateway does not serve yet. Returns when each
-    /// of them is live or refused here.
-    pub(super) async fn follow_once(self: &Arc<Self>) -> Result<(), StoreError> {
-        let live = self.service.read().await?;
-        let mut following = tokio::task::JoinSet::new();
-        for live in live.iter().filter(|live| self.service.is_open(&live.connector, live.generation)) {
-            let (registry, live) = (Arc::clone(self), live.clone());
-            let loading = self.loading.add(&self.folders.foreign(&live.connector));
-            let permit = self.following.clone();
-            following.spawn(async move {
-                // The semaphore is never closed, so this does not fail.
-                let _permit = permit.acquire_owned().await;
-                registry.follow_connector(&live).await;
-                drop(loading);
-            });
-        }
-        while following.join_next().await.is_some() {}
-        Ok(())
-    }
-
-    /// Returns `true` if a generation is neither served nor refused here.
-    fn takes_retries(&self) -> bool {
-        self.service.last_read().iter().any(|live| self.service.is_open(&live.connector, live.generation))
-    }
-
     async fn follow_connector(&self, live: &LiveModule) {
         let LiveModule { connector, generation, .. } = live;
         while self.service.is_open(connector, *generation) {

@@ -90,6 +90,8 @@ mod rollback;
 mod scan;
 mod service;
 mod settings;
+#[cfg(test)]
+pub(crate) mod simulated;
 mod standings;
 mod token_hosts;
 mod trust;

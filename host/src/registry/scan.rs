@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use super::Registry;
 use super::files::{FileState, LoadingFile};
 use super::folders::identifier_of;
 use super::origin::Origin;
+use super::{Registry, follow};
 
 /// Maximum number of files that are loaded at the same time. Each is held in memory. The sandbox
 /// compiles as many of them at a time as there are cores.
@@ -53,7 +53,7 @@ impl Registry {
     pub async fn loaded(self: &Arc<Self>) {
         self.loading.wait_until_empty().await;
         while self.service.is_shared()
-            && let Err(error) = self.follow_once().await
+            && let Err(error) = follow::follow_once(self).await
         {
             tracing::warn!(%error, "the modules of the service cannot be read; they are read again");
             tokio::time::sleep(RETRY).await;

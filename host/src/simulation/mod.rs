@@ -14,7 +14,7 @@
 //! - `gateways`: gateways that are killed and start again
 //! - `refreshes`: accounts that several gateways refresh; `background`: jobs and webhooks; `keyed`:
 //!   calls with idempotency keys; `budgets`: rate limits that gateways share; `queues`: paced
-//!   upstreams that they share
+//!   upstreams that they share; `modules`: the modules that they serve as one service
 //!
 //! # Use
 //! `make test` runs some schedules. `SIMULATION_SCHEDULES` sets their number, and `SIMULATION_SEED`
@@ -25,6 +25,7 @@ mod background;
 mod budgets;
 mod gateways;
 mod keyed;
+mod modules;
 mod provider;
 mod queues;
 mod refreshes;
@@ -118,13 +119,14 @@ impl Runner {
         let world = runtime.block_on(async {
             let mut random = Random::new(seed);
             let gateways = random.within(2..4) as usize;
-            let kind = random.within(0..13);
+            let kind = random.within(0..14);
             let subject = match kind {
                 0..5 => Subject::Refreshes,
                 5..8 => Subject::Background,
                 8..10 => Subject::Keyed,
                 10..12 => Subject::Budgets,
-                _ => Subject::Queues,
+                12 => Subject::Queues,
+                _ => Subject::Modules,
             };
             let world = World::new(&mut random, gateways, subject, &self.database, &self.clock);
             match subject {
@@ -133,6 +135,7 @@ impl Runner {
                 Subject::Keyed => keyed::run(&world, gateways, &mut random).await,
                 Subject::Budgets => budgets::run(&world, gateways, &mut random).await,
                 Subject::Queues => queues::run(&world, gateways, &mut random).await,
+                Subject::Modules => modules::run(&world, gateways, &mut random).await,
             }
             world
         });

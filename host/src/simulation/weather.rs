@@ -57,6 +57,8 @@ pub(crate) enum Subject {
     Budgets,
     /// Paced upstreams that gateways share.
     Queues,
+    /// The modules that gateways serve as one service.
+    Modules,
 }
 
 /// A fault with its time.
@@ -102,7 +104,7 @@ impl Weather {
                         false => (Fault::Slow { gateway, delay }, random.ms(1_000..5_000)),
                     }
                 }
-                52..70 if matches!(subject, Subject::Background | Subject::Budgets | Subject::Queues) => {
+                52..70 if !matches!(subject, Subject::Refreshes | Subject::Keyed) => {
                     (Fault::Cut { gateway }, random.ms(20_000..90_000))
                 }
                 52..62 => (Fault::Flaky { gateway }, random.ms(1_000..8_000)),
@@ -113,7 +115,8 @@ impl Weather {
                     let ms = match subject {
                         // More than a day, after which kept answers are forgotten.
                         Subject::Keyed if random.permille(500) => 24 * 3_600_000 + ms,
-                        Subject::Refreshes | Subject::Keyed | Subject::Budgets | Subject::Queues if is_back => -ms,
+                        Subject::Background => ms,
+                        _ if is_back => -ms,
                         _ => ms,
                     };
                     (Fault::DatabaseClock(ms), Duration::ZERO)

@@ -85,13 +85,17 @@ impl SimulatedDatabase {
     /// # Errors
     /// If SQLite fails.
     pub fn clear(&self) -> Result<(), StoreError> {
-        // A table refers only to tables that were created before it.
-        let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'audit' ORDER BY rowid DESC";
+        // A table refers only to tables that were created before it. The rows of `revisions` are
+        // those of the migrations, and entries of the audit cannot be deleted.
+        let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' \
+            AND name NOT IN ('audit', 'revisions') ORDER BY rowid DESC";
         let tables = self.look(tables)?;
         let delete = |table: String| format!("DELETE FROM {table};");
         let deletes: String = tables.into_iter().flatten().flatten().map(delete).collect();
         let connection = self.connection.lock();
-        connection.execute_batch(&format!("BEGIN; {deletes} COMMIT")).map_err(|error| of_sqlite(Path::new(PATH), error))
+        connection
+            .execute_batch(&format!("BEGIN; {deletes} UPDATE revisions SET number = 0; COMMIT"))
+            .map_err(|error| of_sqlite(Path::new(PATH), error))
     }
 }
 

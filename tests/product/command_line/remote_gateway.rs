@@ -248,3 +248,30 @@ fn at_the_address_of_callers_the_commands_name_the_address_of_operators() {
     assert_eq!(finished.code, Some(1));
     assert!(finished.stderr.contains("`admin_listen` address, --url takes that address"), "{}", finished.stderr);
 }
+
+#[test]
+fn programs_read_the_result_of_each_change_as_json() {
+    let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).start();
+    gateway.wait_for_version("liar", "1.0.0");
+    let elsewhere = Elsewhere::with_scope(&gateway, "admin");
+    for (remote, version) in [(true, "2.0.0"), (false, "3.0.0")] {
+        let run = |arguments: &[&str]| -> Value {
+            let stdout = match remote {
+                true => elsewhere.run_ok(&[arguments, &["--json"]].concat()).stdout,
+                false => gateway.home().run_ok(&[&["connectors"], arguments, &["--json"]].concat()),
+            };
+            serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}"))
+        };
+        let next = file(&elsewhere.home, version, &module::liar(&format!("version={version}")));
+        let added = run(&["add", path(&next)]);
+        assert_eq!((&added["connector"], &added["version"]), (&json!("liar"), &json!(version)));
+        let granted = json!({"connector": "liar", "host": "api.example", "state": "granted"});
+        assert_eq!(run(&["grant", "liar", "api.example"]), json!([granted]));
+        let revoked = json!({"connector": "liar", "host": "api.example", "state": "not granted"});
+        assert_eq!(run(&["revoke", "liar", "api.example"]), json!([revoked]));
+        assert_eq!(run(&["rollback", "liar", "--to", "1.0.0"])["version"], "1.0.0");
+    }
+    let removed = elsewhere.run_ok(&["remove", "liar", "--wait", "10", "--json"]).stdout;
+    let removed: Value = serde_json::from_str(&removed).unwrap();
+    assert_eq!((&removed["connector"], removed["gateways"].is_array()), (&json!("liar"), true));
+}

@@ -3,6 +3,7 @@
 
 mod browser;
 mod forms;
+mod gateways;
 mod links;
 mod visit;
 

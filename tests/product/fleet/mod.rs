@@ -6,6 +6,7 @@ mod joining;
 mod modules;
 mod operators;
 mod pacing;
+mod standings;
 mod tenants;
 mod without_database;
 

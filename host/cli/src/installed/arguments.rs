@@ -27,6 +27,8 @@ pub enum InstalledCommand {
         #[arg(required = true, value_name = "HOST")]
         hosts: Vec<String>,
         #[command(flatten)]
+        list: ListArguments,
+        #[command(flatten)]
         gateway: GatewayArguments,
     },
     /// Let a connector no longer reach hosts. A running gateway notices it within two seconds
@@ -36,6 +38,8 @@ pub enum InstalledCommand {
         /// The hosts
         #[arg(required = true, value_name = "HOST")]
         hosts: Vec<String>,
+        #[command(flatten)]
+        list: ListArguments,
         #[command(flatten)]
         gateway: GatewayArguments,
     },
@@ -55,6 +59,8 @@ pub enum InstalledCommand {
         id: String,
         #[command(flatten)]
         change: ChangeArguments,
+        #[command(flatten)]
+        list: ListArguments,
         #[command(flatten)]
         gateway: GatewayArguments,
     },
@@ -77,6 +83,8 @@ pub enum InstalledCommand {
         to: Option<String>,
         #[command(flatten)]
         change: ChangeArguments,
+        #[command(flatten)]
+        list: ListArguments,
         #[command(flatten)]
         gateway: GatewayArguments,
     },
@@ -148,6 +156,8 @@ pub struct AddArguments {
     pub replace_shipped: bool,
     #[command(flatten)]
     pub change: ChangeArguments,
+    #[command(flatten)]
+    pub list: ListArguments,
     #[command(flatten)]
     pub registry: RegistryArguments,
     #[command(flatten)]

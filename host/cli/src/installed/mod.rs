@@ -67,8 +67,11 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
             }
         }
         InstalledCommand::Add(arguments) => add(&gateway, arguments, limit_mb, program).await?,
-        InstalledCommand::Grant { id, hosts, .. } => {
+        InstalledCommand::Grant { id, hosts, list, .. } => {
             let hosts = gateway.grant(id, hosts).await?;
+            if list.json {
+                return Ok(print::grants_json(&hosts)?);
+            }
             for GrantRecord { host, state, .. } in &hosts {
                 match state {
                     GrantStateRecord::Missing => print(format_args!("  asks for    {host} (not granted)"))?,
@@ -81,8 +84,11 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
             print_command_to_grant(program, &gateway, id, missing(&hosts, id))?;
             gateway.remark("Granted in", "A running gateway notices it within two seconds.");
         }
-        InstalledCommand::Revoke { id, hosts, .. } => {
+        InstalledCommand::Revoke { id, hosts, list, .. } => {
             gateway.revoke(id, hosts).await?;
+            if list.json {
+                return Ok(print::grants_json(&gateway.grants(Some(id)).await?)?);
+            }
             gateway.remark("Revoked in", "A running gateway notices it within two seconds.");
         }
         InstalledCommand::Grants { id, list, .. } => {
@@ -92,8 +98,11 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
                 false => print::grants(&hosts, program, &gateway)?,
             }
         }
-        InstalledCommand::Remove { id, change, .. } => {
+        InstalledCommand::Remove { id, change, list, .. } => {
             let gateways = gateway.remove(id, change.into()).await?;
+            if list.json {
+                return Ok(print_json(json!({"connector": id, "gateways": gateways}))?);
+            }
             print::gateways(gateways)?;
             let done = format!("Removed `{id}` from");
             gateway.remark(&done, "A running gateway finishes the calls in progress.");
@@ -105,8 +114,11 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
                 false => print::versions(&versions)?,
             }
         }
-        InstalledCommand::Rollback { id, to, change, .. } => {
+        InstalledCommand::Rollback { id, to, change, list, .. } => {
             let brought_back = gateway.rollback(id, to.as_deref(), change.into()).await?;
+            if list.json {
+                return Ok(print_json(json!(brought_back))?);
+            }
             print::gateways(brought_back.gateways)?;
             let live = brought_back.connector;
             let done = format!("Brought back `{id}` {} ({}) in", live.version, live.sha256);
@@ -124,7 +136,7 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
 }
 
 async fn add(gateway: &Gateway, arguments: &AddArguments, limit_mb: u64, program: &str) -> Result<(), InstalledError> {
-    let AddArguments { module: source, grants, accept, replace_shipped, change, registry, .. } = arguments;
+    let AddArguments { module: source, grants, accept, replace_shipped, change, list, registry, .. } = arguments;
     let FetchedModule { module, signature, pulled } = module_source::read(source, registry, limit_mb).await?;
     let (accepts, replaces_shipped, signature) = (*accept, *replace_shipped, signature.as_deref());
     let replaces = change.if_generation;
@@ -147,6 +159,9 @@ async fn add(gateway: &Gateway, arguments: &AddArguments, limit_mb: u64, program
         }
         AddError::Other(error) => error.into(),
     })?;
+    if list.json {
+        return Ok(print_json(json!(installed))?);
+    }
     let (id, missing) = (installed.connector.connector.clone(), installed.connector.hosts.missing.clone());
     let gateways = installed.gateways.clone();
     write!(Results::new(), "{}", Summary::from(installed))?;

@@ -38,9 +38,12 @@ pub(in crate::api) async fn list_gateways(call: HttpCall<'_>) -> Result<Response
     rows.sort_by_key(place);
     let next_cursor = page::cut(&mut rows, limit, after.as_ref(), place);
     let mut counts = BTreeMap::<String, ConnectorCountsRecord>::new();
+    let live = store.live_modules().await.map_err(|error| unavailable(&error))?;
+    let present = present_generations(&live, store.is_shared());
     for at in store.connectors_at_gateways().await.map_err(|error| unavailable(&error))? {
+        let record = ConnectorAtGatewayRecord::new(&at, present.get(&*at.connector).copied().unwrap_or_default());
         let counts = counts.entry(at.gateway).or_default();
-        match &*at.state {
+        match &*record.state {
             "live" => counts.live += 1,
             "compiling" => counts.compiling += 1,
             _ => counts.refused += 1,
@@ -64,12 +67,19 @@ pub(in crate::api) async fn list_service_connectors(call: HttpCall<'_>) -> Resul
     Ok(json_answer(&json!(ServiceConnectorsRecord { connectors, next_cursor })))
 }
 
+/// The generations of the service, which its gateways follow. Empty with SQLite, where the folders
+/// of the gateway decide.
+fn present_generations(live: &[LiveModule], is_shared: bool) -> BTreeMap<&str, i64> {
+    live.iter().filter(|_| is_shared).map(|live| (live.connector.as_str(), live.generation)).collect()
+}
+
 /// The connectors of the service, by identifier.
 fn service_connectors<'a>(
     live: &'a [LiveModule],
     at: &'a [ConnectorAtGateway],
     is_shared: bool,
 ) -> impl Iterator<Item = ServiceConnectorRecord> + 'a {
+    let generations = present_generations(live, is_shared);
     let live: BTreeMap<&str, &LiveModule> = live.iter().map(|live| (live.connector.as_str(), live)).collect();
     let mut by_connector = BTreeMap::<&str, Vec<&ConnectorAtGateway>>::new();
     for at in at {
@@ -101,7 +111,10 @@ fn service_connectors<'a>(
             shipped,
             changed_at: present.map(|present| present.changed_at.into()),
             changed_by: present.map(|present| present.changed_by.clone()),
-            gateways: at.iter().map(|at| ConnectorAtGatewayRecord::from(*at)).collect(),
+            gateways: at
+                .iter()
+                .map(|at| ConnectorAtGatewayRecord::new(at, generations.get(identifier).copied().unwrap_or_default()))
+                .collect(),
         })
     })
 }
@@ -166,8 +179,9 @@ pub(super) async fn wait_for_gateways(
     loop {
         let ready = gateway.store.gateways().await.map_err(|error| unavailable(&error))?;
         let at = gateway.store.connectors_at_gateways().await.map_err(|error| unavailable(&error))?;
-        let is_removed = gateway.store.live_module(connector).await.map_err(|error| unavailable(&error))?;
-        let is_removed = is_removed.is_none_or(|live| live.digest.is_none());
+        let live = gateway.store.live_module(connector).await.map_err(|error| unavailable(&error))?;
+        let present = live.as_ref().filter(|_| gateway.store.is_shared()).map_or(0, |live| live.generation);
+        let is_removed = live.is_none_or(|live| live.digest.is_none());
         let has_ended = |id: &str| match at.iter().find(|at| at.gateway == id && at.connector == connector) {
             Some(at) => at.about >= generation && at.state != "compiling",
             None => is_removed,
@@ -177,7 +191,7 @@ pub(super) async fn wait_for_gateways(
         let have_all_ended = !ready.is_empty() && ready.iter().all(|row| has_ended(&row.id));
         if Instant::now() >= deadline || have_all_ended {
             let of_connector = at.iter().filter(|at| at.connector == connector);
-            return Ok(Some(of_connector.map(ConnectorAtGatewayRecord::from).collect()));
+            return Ok(Some(of_connector.map(|at| ConnectorAtGatewayRecord::new(at, present)).collect()));
         }
         sleep(LOOK).await;
     }

@@ -108,15 +108,18 @@ pub struct ConnectorAtGatewayRecord {
     pub since: Timestamp,
 }
 
-impl From<&ConnectorAtGateway> for ConnectorAtGatewayRecord {
-    fn from(at: &ConnectorAtGateway) -> Self {
+impl ConnectorAtGatewayRecord {
+    /// What a gateway told last, while `present` is the generation of the service. A gateway that
+    /// has not heard of this generation is about to serve it.
+    pub fn new(at: &ConnectorAtGateway, present: i64) -> Self {
+        let is_behind = at.about < present;
         Self {
             gateway: at.gateway.clone(),
             version: at.version.clone(),
             digest: at.digest.clone(),
             generation: at.generation,
-            state: at.state.clone(),
-            reason: at.reason.clone(),
+            state: if is_behind { "compiling".to_owned() } else { at.state.clone() },
+            reason: at.reason.clone().filter(|_| !is_behind),
             since: at.since.into(),
         }
     }
