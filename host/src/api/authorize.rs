@@ -43,6 +43,11 @@ impl AuthorizedCaller {
         self.0.limits.as_ref()
     }
 
+    /// Returns `true` if agents that use the caller's key must confirm destructive calls.
+    pub(super) fn confirms(&self) -> bool {
+        self.0.confirms
+    }
+
     /// Requires that the limits of the caller's key admit an operation.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use hyper::header::{HeaderMap, IF_MATCH};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use super::page;
+use crate::api::page;
 use crate::api::answer::json_answer;
 use crate::api::records::{
     ConnectorAtGatewayRecord, ConnectorCountsRecord, GatewayMemoryRecord, GatewayRecord, GatewaysRecord,

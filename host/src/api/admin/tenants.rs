@@ -6,7 +6,7 @@ use hyper::Response;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
-use super::page;
+use crate::api::page;
 use crate::api::answer::private_answer;
 use crate::api::body::read_record;
 use crate::api::records::{

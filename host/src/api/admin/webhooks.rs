@@ -3,7 +3,7 @@
 use hyper::{Response, StatusCode};
 use serde_json::json;
 
-use super::page;
+use crate::api::page;
 use crate::api::answer::private_answer;
 use crate::api::records::AnyWebhookPageRecord;
 use crate::api::route::HttpCall;

@@ -11,6 +11,7 @@ use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::mcp::Revision;
 use crate::mcp::compact::Beginning;
+use crate::mcp::output_schema::structured;
 use crate::media_type::{essence, is_json};
 use crate::problem::{self, Problem};
 
@@ -47,10 +48,40 @@ pub(super) fn error(revision: Revision, text: &str) -> String {
 }
 
 /// A result of JSON text, cut at the limit of the operator.
-pub(super) fn of_json(gateway: &Gateway, revision: Revision, document: &str) -> String {
+fn of_json(gateway: &Gateway, revision: Revision, document: &str, is_structured: bool) -> String {
     let mut beginning = Beginning::new(gateway.config.mcp.max_result_bytes, true);
     beginning.push(document.as_bytes());
-    text(revision, &with_advice(beginning))
+    of_beginning(revision, beginning, is_structured)
+}
+
+/// A result of text, and of its structured form.
+fn of_beginning(revision: Revision, beginning: Beginning, is_structured: bool) -> String {
+    if !is_structured {
+        return text(revision, &with_advice(beginning));
+    }
+    if beginning.is_cut() {
+        // A part of a document has no structured form, and clients refuse a result without one.
+        return error(revision, &with_advice(beginning));
+    }
+    let document = beginning.into_text();
+    let mut result = text(revision, &document);
+    result.pop();
+    result.push_str(&format!(r#","structuredContent":{}}}"#, structured(&document)));
+    result
+}
+
+/// The result of a job that has ended, from its record. `None` if it has not ended.
+pub(super) fn of_job(gateway: &Gateway, revision: Revision, record: &str, is_structured: bool) -> Option<String> {
+    let members = json_text::members(record).ok()?;
+    let member = |name: &str| members.iter().find(|(member, _)| member == name).map(|(_, raw)| raw.get());
+    match member("status")? {
+        "\"succeeded\"" => Some(of_json(gateway, revision, member("result")?, is_structured)),
+        "\"failed\"" => {
+            let document: Value = serde_json::from_str(member("error")?).ok()?;
+            Some(error(revision, &in_words(&document, None)))
+        }
+        _ => None,
+    }
 }
 
 /// A result of text of the gateway itself, cut at the limit of the operator.
@@ -68,6 +99,7 @@ pub(super) async fn of_answer(
     gateway: &Gateway,
     revision: Revision,
     answer: Response<Body>,
+    is_structured: bool,
 ) -> Result<String, Problem> {
     let (head, mut body) = answer.into_parts();
     let media_type =
@@ -86,7 +118,7 @@ pub(super) async fn of_answer(
         compute::run(piece.len(), || beginning.push(&piece)).await;
     }
     if !is_image {
-        return Ok(text(revision, &with_advice(beginning)));
+        return Ok(of_beginning(revision, beginning, is_structured));
     }
     if beginning.is_cut() {
         let bytes = beginning.total();
@@ -119,7 +151,7 @@ pub(super) fn of_problem(problem: &Problem, request_id: &str) -> String {
 }
 
 /// The document of a problem in words for a model.
-pub(super) fn in_words(document: &Value, retry_after_s: Option<u64>) -> String {
+fn in_words(document: &Value, retry_after_s: Option<u64>) -> String {
     let member = |name: &str| document[name].as_str().unwrap_or_default();
     let mut words = format!("{}. {}", member("title"), member("detail"));
     for violation in document["errors"].as_array().into_iter().flatten() {

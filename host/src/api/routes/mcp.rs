@@ -31,6 +31,28 @@ pub(super) static ROUTES: &[Route] = &[
         }],
     },
     Route {
+        path: "/mcp/sets/{set}",
+        family: Family::Mcp,
+        methods: &[Endpoint {
+            method: Method::POST,
+            takes_head: false,
+            query: Query::None,
+            handler: Handler::Scoped(Operate, |call, caller| Box::pin(mcp::post_all(call, caller))),
+            description: None,
+        }],
+    },
+    Route {
+        path: "/mcp/sets/{set}/readonly",
+        family: Family::Mcp,
+        methods: &[Endpoint {
+            method: Method::POST,
+            takes_head: false,
+            query: Query::None,
+            handler: Handler::Scoped(Operate, |call, caller| Box::pin(mcp::post_readonly(call, caller))),
+            description: None,
+        }],
+    },
+    Route {
         path: "/mcp/{connector}",
         family: Family::Mcp,
         methods: &[Endpoint {
@@ -65,6 +87,28 @@ pub(super) static ROUTES: &[Route] = &[
     },
     Route {
         path: "/.well-known/oauth-protected-resource/mcp/readonly",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            query: Query::None,
+            handler: Handler::Public(|call| Box::pin(metadata::get_metadata(call))),
+            description: None,
+        }],
+    },
+    Route {
+        path: "/.well-known/oauth-protected-resource/mcp/sets/{set}",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            query: Query::None,
+            handler: Handler::Public(|call| Box::pin(metadata::get_metadata(call))),
+            description: None,
+        }],
+    },
+    Route {
+        path: "/.well-known/oauth-protected-resource/mcp/sets/{set}/readonly",
         family: Family::System,
         methods: &[Endpoint {
             method: Method::GET,
