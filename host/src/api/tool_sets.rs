@@ -121,7 +121,8 @@ pub(super) async fn find_set(gateway: &Gateway, caller: &AuthorizedCaller, name:
 fn definition(set: &StoredToolSet) -> Result<ToolSet, Problem> {
     serde_json::from_str(&set.definition).map_err(|error| {
         tracing::error!(%error, set = set.name, "the definition of a tool set is not understood");
-        problem::INTERNAL.with_detail("The tool set was made by a version of the gateway that this one does not understand.")
+        problem::INTERNAL
+            .with_detail("The tool set was made by a version of the gateway that this one does not understand.")
     })
 }
 

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::SetMode;
 use super::input_schema::{ACCOUNT, CONFIRM, Extra, InputSchema, OTHER_CONFIRM};
-use super::output_schema::output_schema;
 use super::names::tool_name;
+use super::output_schema::output_schema;
 use super::own::{Own, annotations};
 use super::ranking::Index;
 use crate::auth::Limits;
@@ -131,7 +131,8 @@ impl Catalogue {
             SetMode::Auto | SetMode::Search => Mode::Search,
         };
         for (tool, ..) in &mut operations {
-            let is_pinned = || view.pinned.iter().any(|name| name.split_once('/') == Some((&*tool.connector, &*tool.operation)));
+            let is_pinned =
+                || view.pinned.iter().any(|name| name.split_once('/') == Some((&*tool.connector, &*tool.operation)));
             tool.is_direct = mode == Mode::Direct || is_pinned();
             tool.is_structured &= tool.is_direct;
         }

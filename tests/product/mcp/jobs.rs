@@ -8,10 +8,8 @@ use super::{Agent, WITH_INITIALIZE, code, result, text_of, with_initialize};
 fn world() -> (Gateway, Upstream, Agent) {
     let service = Upstream::start();
     let described = json!({"identifier": "account", "auth": "none"});
-    let gateway = Setup::new()
-        .module("account", module::account(&described))
-        .upstream("account", "api", &service.url())
-        .start();
+    let gateway =
+        Setup::new().module("account", module::account(&described)).upstream("account", "api", &service.url()).start();
     let agent = Agent::new(&gateway.client(), "/mcp/account");
     (gateway, service, agent)
 }
@@ -135,7 +133,8 @@ fn a_client_that_asks_for_progress_is_told_it_while_the_call_waits() {
         .request("POST", "/mcp/account")
         .header("accept", "application/json, text/event-stream")
         .header("mcp-protocol-version", WITH_INITIALIZE);
-    let mut events = call.json(&json!({"jsonrpc": "2.0", "id": "b", "method": "tools/call", "params": params})).events();
+    let mut events =
+        call.json(&json!({"jsonrpc": "2.0", "id": "b", "method": "tools/call", "params": params})).events();
     let all: Vec<Value> = std::iter::from_fn(|| events.next()).collect();
     assert_eq!((&all.last().unwrap()["id"], all.iter().all(|event| event["jsonrpc"] == "2.0")), (&json!("b"), true));
 }

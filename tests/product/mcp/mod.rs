@@ -4,6 +4,7 @@
 mod calling;
 mod confirming;
 mod connecting;
+mod files;
 mod jobs;
 mod listening;
 mod listing;

@@ -110,7 +110,8 @@ fn a_set_that_fixes_an_account_uses_no_other(store: &Store) {
 #[test]
 fn every_mistake_in_a_tool_set_is_named() {
     let gateway = gateway(&Store::Sqlite);
-    let set = json!({"name": "Bad Name", "allow": [], "effects": ["reed"], "mode": "fast", "pinned": ["account"], "more": 1});
+    let set =
+        json!({"name": "Bad Name", "allow": [], "effects": ["reed"], "mode": "fast", "pinned": ["account"], "more": 1});
     let violations = gateway.client().post("/mcp-sets", set).violations();
     let pointers: Vec<&str> = violations.iter().map(|(pointer, _)| pointer.as_str()).collect();
     for pointer in ["/name", "/allow", "/effects/0", "/mode", "/pinned/0", "/more"] {
@@ -134,8 +135,14 @@ fn a_set_says_how_operations_become_tools() {
     make(&client, json!({"name": "search", "allow": ["preprint_archive"], "mode": "search", "pinned": names}));
     let mut names = Agent::new(&client, "/mcp/sets/search").names();
     names.sort_unstable();
-    assert_eq!(names, ["call_read", "describe_operations", &format!("preprint_archive__{pinned}"), "search_operations"]);
-    make(&client, json!({"name": "direct", "allow": ["workspace_mail", "workspace_calendar"], "mode": "direct"}));
+    assert_eq!(
+        names,
+        ["call_read", "describe_operations", &format!("preprint_archive__{pinned}"), "search_operations"]
+    );
+    make(
+        &client,
+        json!({"name": "direct", "allow": ["workspace_mail", "workspace_calendar", "office_mail"], "mode": "direct"}),
+    );
     let direct = Agent::new(&client, "/mcp/sets/direct").names();
     assert!(direct.len() > 40 && !direct.contains(&"search_operations".to_owned()), "{}", direct.len());
     let readonly = Agent::new(&client, "/mcp/sets/direct/readonly");
@@ -180,8 +187,19 @@ fn commands_make_list_show_and_remove_tool_sets() {
     let gateway = gateway(&Store::Sqlite);
     let acme = client(&gateway, "acme", None, "operate,integrate");
     let create = [
-        "tool-sets", "create", "reports", "--allow", "account/forward", "--allow", "account/erase", "--effect", "read",
-        "--mode", "direct", "--confirm", "--json",
+        "tool-sets",
+        "create",
+        "reports",
+        "--allow",
+        "account/forward",
+        "--allow",
+        "account/erase",
+        "--effect",
+        "read",
+        "--mode",
+        "direct",
+        "--confirm",
+        "--json",
     ];
     let made = run(&gateway, &acme, &create);
     assert_eq!(made.code, Some(0), "{}", made.stderr);

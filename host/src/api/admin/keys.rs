@@ -8,11 +8,11 @@ use hyper::{Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use crate::api::page;
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
 use crate::api::body::{parse_record, read_json_body};
 use crate::api::idempotency;
+use crate::api::page;
 use crate::api::records::{CreatedKeyRecord, KeyPageRecord, KeyRecord, KeyRevokedRecord, NewKey};
 use crate::api::route::HttpCall;
 use crate::auth::{Scopes, make_key};

@@ -3,10 +3,12 @@
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::Response;
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::timeout_at;
 
+use super::files::FileCall;
 use super::lifecycle::Client;
 use super::wait::JobWait;
 use super::{Done, Exchange, Outcome, confirm, connect, done, headers, own_tools, result, tasks};
@@ -20,6 +22,7 @@ use crate::mcp::input_schema::ACCOUNT;
 use crate::mcp::message::{INVALID_PARAMS, Params, RpcError};
 use crate::mcp::own::call_name;
 use crate::mcp::{Catalogue, Tool};
+use crate::media_type::essence;
 use crate::metrics::RequestLabels;
 use crate::problem::{self, Problem};
 use crate::registry::Connector;
@@ -161,6 +164,7 @@ impl ToolCall<'_> {
         {
             return Ok(asked);
         }
+        let file = FileCall::of(&self, tool, &body);
         self.call_headers.accept = Some(result::READABLE_FILES.into());
         self.call_headers.range = None;
         let mut open = OpenCall::begin(
@@ -176,6 +180,7 @@ impl ToolCall<'_> {
             connector: &connector,
             operation: &tool.operation,
             call_headers: std::mem::take(&mut self.call_headers),
+            takes_any_file: file.is_some(),
             idempotency_key: self.idempotency_key.take(),
             body,
             arrived: *arrived,
@@ -185,7 +190,7 @@ impl ToolCall<'_> {
         let answered = match Box::pin(call_for_tool(call)).await {
             Ok(response) => {
                 open.end(&response, None);
-                self.result_of(&connector, tool, response).await
+                self.result_of(&connector, tool, file.as_ref(), response).await
             }
             Err(problem) => {
                 open.fail(&problem);
@@ -199,9 +204,20 @@ impl ToolCall<'_> {
         }
     }
 
-    async fn result_of(&self, connector: &Connector, tool: &Tool, response: Response<Body>) -> Result<Done, Problem> {
+    async fn result_of(
+        &self,
+        connector: &Connector,
+        tool: &Tool,
+        file: Option<&FileCall>,
+        response: Response<Body>,
+    ) -> Result<Done, Problem> {
         let (gateway, revision) = (self.exchange.gateway, self.client.revision);
         let is_background = connector.operation(&tool.operation).is_some_and(|operation| operation.manifest.background);
+        if let Some(file) = file.filter(|_| is_for_a_link(&response)) {
+            // The content is not read: the address asks for it again.
+            let link = file.link(self, response.headers())?;
+            return Ok(Done::Text(result::complete(revision, &link, false)));
+        }
         if !is_background {
             let deadline = response.extensions().get::<AnswerDeadline>().map(|AnswerDeadline(deadline)| *deadline);
             let reading = result::of_answer(gateway, revision, response, tool.is_structured);
@@ -262,6 +278,15 @@ impl ToolCall<'_> {
         }
         Ok(json_text::object(kept).into())
     }
+}
+
+/// Returns `true` if an answer is a file that a model cannot read, or an image that is too large.
+fn is_for_a_link(response: &Response<Body>) -> bool {
+    let text = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+    let media_type = text(CONTENT_TYPE).map(essence).unwrap_or_default();
+    let is_large =
+        || text(CONTENT_LENGTH).and_then(|size| size.parse().ok()).is_some_and(|size: usize| size > result::MAX_IMAGE);
+    !result::is_readable(media_type) || media_type.starts_with("image/") && is_large()
 }
 
 /// A call of a tool waits for a while anyway, so the model need not ask for it.

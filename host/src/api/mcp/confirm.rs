@@ -184,6 +184,9 @@ mod tests {
     fn a_member_of_the_operation_is_a_part_of_the_call() {
         let digest = Some("gateway_confirm");
         assert_eq!(of(r#"{"confirm":true,"gateway_confirm":"1"}"#, digest), r#"{"confirm":true}"#);
-        assert_eq!(of(r#"{"arguments":{"confirm":true},"confirm":"1"}"#, Some("confirm")), r#"{"arguments":{"confirm":true}}"#);
+        assert_eq!(
+            of(r#"{"arguments":{"confirm":true},"confirm":"1"}"#, Some("confirm")),
+            r#"{"arguments":{"confirm":true}}"#
+        );
     }
 }

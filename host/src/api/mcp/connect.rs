@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::call::ToolCall;
-use super::lifecycle::{seal, unseal};
 use super::confirm::{self, CONFIRM};
+use super::lifecycle::{seal, unseal};
 use super::{Done, Outcome, done, result};
 use crate::api::connect::make_link;
 use crate::api::records::ConnectLinkInit;
@@ -224,16 +224,13 @@ async fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: 
         },
     });
     let confirmation = confirmed_again(call, tool, step).await?;
-    input_required(call, step, Ask { name: CHOOSE, question: &question, url: None, confirmation }).map(|text| Ok(Done::Text(text)))
+    input_required(call, step, Ask { name: CHOOSE, question: &question, url: None, confirmation })
+        .map(|text| Ok(Done::Text(text)))
 }
 
 /// A new digest for a call that the user has confirmed, but that has not run. The user need not
 /// confirm it again.
-async fn confirmed_again(
-    call: &ToolCall<'_>,
-    tool: &Tool,
-    step: &Step<'_, '_>,
-) -> Result<Option<String>, Problem> {
+async fn confirmed_again(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>) -> Result<Option<String>, Problem> {
     match tool.confirm_argument {
         Some(_) => confirm::add(call, tool, step).await.map(Some),
         None => Ok(None),

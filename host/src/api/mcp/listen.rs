@@ -20,9 +20,9 @@ use super::{Exchange, Failed, catalogue_of, events, headers};
 use crate::auth::AuthError;
 use crate::body::Body;
 use crate::gateway::Gateway;
+use crate::mcp::View;
 use crate::mcp::message::{Request, RpcError, success};
 use crate::mcp::streams::OpenStream;
-use crate::mcp::View;
 use crate::problem;
 
 /// The time between two comments. Proxies close connections that are silent for a minute.
@@ -44,7 +44,8 @@ pub(super) async fn open(
     }
     let gateway = exchange.gateway;
     let Some(open) = gateway.streams.open(exchange.caller.tenant()) else {
-        let detail = "Too many streams are open (`mcp.max_streams`, of which a tenant gets half); list the tools now and then.";
+        let detail =
+            "Too many streams are open (`mcp.max_streams`, of which a tenant gets half); list the tools now and then.";
         return Err(problem::BUSY.with_detail(detail).retry_after(60).into());
     };
     // It is taken before the list is made, so that no change between the two is missed.

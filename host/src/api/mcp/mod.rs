@@ -15,6 +15,7 @@
 //! - [`listen`]: streams that tell a client about changes of its tools
 //! - [`events`]: an answer as a stream of events
 //! - [`result`]: from an answer to the result of a tool
+//! - [`files`]: the addresses of files
 //! - [`metadata`]: where clients get tokens (RFC 9728)
 //!
 //! The messages are read and written here, and not by a library: the arguments of a tool and the
@@ -25,6 +26,7 @@ mod call;
 mod confirm;
 mod connect;
 mod events;
+pub(super) mod files;
 mod headers;
 mod lifecycle;
 mod listen;

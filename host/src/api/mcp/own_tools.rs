@@ -183,9 +183,7 @@ async fn list_accounts(call: &ToolCall<'_>, arguments: &Params<'_>) -> Answered 
     let now = std::time::SystemTime::now();
     let accounts: Vec<Value> = found
         .iter()
-        .filter(|integration| {
-            call.exchange.fixed_account().is_none_or(|fixed| integration.user_identifier == fixed)
-        })
+        .filter(|integration| call.exchange.fixed_account().is_none_or(|fixed| integration.user_identifier == fixed))
         .map(|integration| {
             let record = json!(IntegrationRecord::at(integration, now));
             json!({

@@ -15,12 +15,13 @@ use crate::mcp::output_schema::structured;
 use crate::media_type::{essence, is_json};
 use crate::problem::{self, Problem};
 
-/// The media types of files that a model reads as they are. Other files come in their JSON form.
+/// The media types of files that a model reads as they are. A file of another type is a link if the
+/// call can be run again, else it comes in its JSON form.
 pub(super) const READABLE_FILES: &str = "image/png, image/jpeg, image/gif, image/webp, text/plain, text/csv, text/html, \
                                          text/markdown, text/calendar, text/xml";
 
 /// The largest image that is a part of a result, in bytes.
-const MAX_IMAGE: usize = 4 << 20;
+pub(super) const MAX_IMAGE: usize = 4 << 20;
 
 /// The most characters of a service's own words about an error.
 const MAX_WORDS_OF_SERVICE: usize = 2000;
@@ -89,6 +90,11 @@ pub(super) fn of_text(gateway: &Gateway, revision: Revision, document: &str) -> 
     let mut beginning = Beginning::new(gateway.config.mcp.max_result_bytes, false);
     beginning.push(document.as_bytes());
     text(revision, &with_advice(beginning))
+}
+
+/// Returns `true` if a model reads files of this type as they are.
+pub(super) fn is_readable(media_type: &str) -> bool {
+    is_json(media_type) || READABLE_FILES.split(", ").any(|readable| readable.eq_ignore_ascii_case(media_type))
 }
 
 /// The result of an answer, whose body is read to its end.

@@ -110,9 +110,8 @@ impl JobWait {
             }
             let now = Instant::now();
             if now >= self.end {
-                let text = format!(
-                    "The operation still runs, as the job `{id}`. Call `get_job` with this id for its result."
-                );
+                let text =
+                    format!("The operation still runs, as the job `{id}`. Call `get_job` with this id for its result.");
                 // The client knows the job now.
                 self.job.disarm();
                 return Ok(Step::End(result::text(self.revision, &text)));

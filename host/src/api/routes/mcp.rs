@@ -3,7 +3,7 @@
 
 use hyper::Method;
 
-use crate::api::mcp::{self, metadata};
+use crate::api::mcp::{self, files, metadata};
 use crate::api::route::{Endpoint, Family, Handler, Query, Route};
 use crate::auth::Scope::Operate;
 
@@ -71,6 +71,17 @@ pub(super) static ROUTES: &[Route] = &[
             takes_head: false,
             query: Query::None,
             handler: Handler::Scoped(Operate, |call, caller| Box::pin(mcp::post_readonly(call, caller))),
+            description: None,
+        }],
+    },
+    Route {
+        path: "/mcp-files/{token}",
+        family: Family::Mcp,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: false,
+            query: Query::None,
+            handler: Handler::Public(|call| Box::pin(files::get_file(call))),
             description: None,
         }],
     },

@@ -30,8 +30,7 @@ impl Store {
         let (tenant, hash) = (tenant.to_owned(), *hash);
         self.write(Durability::ProcessKill, move |connection| {
             connection.execute("DELETE FROM confirmations WHERE expires_at <= now_ms()", &[])?;
-            let open: u64 =
-                connection.one("SELECT count(*) FROM confirmations WHERE tenant = $1", values![&tenant])?;
+            let open: u64 = connection.one("SELECT count(*) FROM confirmations WHERE tenant = $1", values![&tenant])?;
             if open >= MAX_OPEN {
                 return Err(StoreError::TooManyConfirmations { limit: MAX_OPEN });
             }

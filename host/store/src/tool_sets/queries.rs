@@ -20,7 +20,8 @@ impl Store {
     pub async fn add_tool_set(&self, new: NewToolSet) -> Result<StoredToolSet, StoreError> {
         let by = Acting::current();
         self.write(Durability::PowerLoss, move |connection| {
-            let known: u64 = connection.one("SELECT count(*) FROM tool_sets WHERE tenant = $1", values![&new.tenant])?;
+            let known: u64 =
+                connection.one("SELECT count(*) FROM tool_sets WHERE tenant = $1", values![&new.tenant])?;
             if known >= MAX_SETS && find(connection, &new.tenant, &new.name)?.is_none() {
                 return Err(StoreError::TooManyToolSets { limit: MAX_SETS });
             }
@@ -71,8 +72,8 @@ impl Store {
         let [tenant, name] = [tenant, name].map(str::to_owned);
         let by = Acting::current();
         self.write(Durability::PowerLoss, move |connection| {
-            let deleted = connection
-                .execute("DELETE FROM tool_sets WHERE tenant = $1 AND name = $2", values![&tenant, &name])?;
+            let deleted =
+                connection.execute("DELETE FROM tool_sets WHERE tenant = $1 AND name = $2", values![&tenant, &name])?;
             if deleted > 0 {
                 audit::note(connection, &by, AuditAction::ToolSetDeleted, &name, &tenant, "")?;
             }
@@ -83,8 +84,6 @@ impl Store {
 }
 
 fn find(connection: &mut dyn Connection, tenant: &str, name: &str) -> Result<Option<StoredToolSet>, StoreError> {
-    connection.optional(
-        &format!("SELECT {COLUMNS} FROM tool_sets WHERE tenant = $1 AND name = $2"),
-        values![tenant, name],
-    )
+    connection
+        .optional(&format!("SELECT {COLUMNS} FROM tool_sets WHERE tenant = $1 AND name = $2"), values![tenant, name])
 }

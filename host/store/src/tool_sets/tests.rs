@@ -20,7 +20,10 @@ async fn a_tool_set_belongs_to_its_tenant(site: Site) {
     let names = async |after: &str, limit| -> Vec<String> {
         store.tool_sets("acme", after, limit).await.unwrap().into_iter().map(|set| set.name).collect()
     };
-    assert_eq!((names("", 10).await, names("", 1).await, names("a", 10).await), (vec!["a".into(), "b".into()], vec!["a".into()], vec!["b".into()]));
+    assert_eq!(
+        (names("", 10).await, names("", 1).await, names("a", 10).await),
+        (vec!["a".into(), "b".into()], vec!["a".into()], vec!["b".into()])
+    );
     assert!(store.delete_tool_set("acme", "a").await.unwrap());
     assert!(!store.delete_tool_set("acme", "a").await.unwrap());
     assert_eq!(store.tool_set("other", "a").await.unwrap().unwrap().definition, "{\"of\":\"other\"}");

@@ -31,11 +31,6 @@ pub struct StoredToolSet {
 
 impl FromRow for StoredToolSet {
     fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            name: row.read()?,
-            definition: row.read()?,
-            created_by: row.read()?,
-            created_at: row.read()?,
-        })
+        Ok(Self { name: row.read()?, definition: row.read()?, created_by: row.read()?, created_at: row.read()? })
     }
 }
