@@ -65,10 +65,10 @@ fn a_task_is_cancelled_and_belongs_to_its_user() {
     service.reply("/slow", Reply::json(json!({})).behind(&gate));
     let task = result(&agent.call("fetch", json!({"path": "/slow"})));
     let id = task["taskId"].as_str().unwrap();
-    let stranger = crate::integrations::client(&gateway, "other", None, "operate");
-    let stranger = with_tasks(Agent::new(&stranger, "/mcp"));
+    let other = crate::integrations::client(&gateway, "other", None, "operate");
+    let other = with_tasks(Agent::new(&other, "/mcp"));
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
-        assert_eq!(code(&about(&stranger, method, id), 200), -32602, "{method}");
+        assert_eq!(code(&about(&other, method, id), 200), -32602, "{method}");
         assert_eq!(code(&about(&agent, method, "job_none"), 200), -32602, "{method}");
     }
     assert_eq!(result(&about(&agent, "tasks/cancel", id)), json!({"resultType": "complete"}));

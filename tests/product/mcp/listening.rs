@@ -32,7 +32,7 @@ fn a_client_is_told_of_a_change_of_its_own_tools_alone() {
     home.put("account", &module::account(&json!({"identifier": "account", "auth": "none"})));
     assert_eq!(of_all.next().unwrap(), changed);
     assert!(all.names().contains(&"account__forward".to_owned()), "the list is the new one");
-    // The other stream was not told of that: its next event comes after the removal of its own connector.
+    // The other stream has no event for that. Its next one comes after the removal of its connector.
     client.delete("/admin/connectors/liar").ok();
     assert_eq!(of_one.next().unwrap(), changed);
     assert_eq!(of_all.next().unwrap(), changed);

@@ -1,5 +1,5 @@
-//! Files of operations that read, which are neither images nor texts: a result has a link with a sealed
-//! address of the gateway.
+//! Files of operations that read, which are neither images nor texts: a result has a link with a
+//! sealed address of the gateway.
 //!
 //! The gateway keeps no file. The address holds the call itself, sealed, and runs it again. So each
 //! gateway on the database can serve it, and it takes no memory until someone opens it.

@@ -1,4 +1,5 @@
-//! `subscriptions/listen`: a stream of events that tells a client when its list of tools has changed.
+//! `subscriptions/listen`: a stream of events that tells a client when its list of tools has
+//! changed.
 //!
 //! The registry wakes the streams after a swap. Each looks if the list of its own view is another
 //! one. Between swaps, a stream does nothing but send a comment now and then, which keeps the

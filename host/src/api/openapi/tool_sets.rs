@@ -18,7 +18,7 @@ pub(in crate::api) fn describe_create() -> Value {
         .into();
     members["requestBody"] = json!({"required": true, "content": {"application/json": {
         "schema": reference("NewToolSetBody"),
-        "example": {"name": "support", "allow": ["workspace_mail", "team_chat/search_messages"], "confirm": true},
+        "example": {"name": "support", "allow": ["calendar", "mail/search"], "confirm": true},
     }}});
     with_problems(members, &["409", "429"])
 }
