@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 # it, or add it here and in host/ARCHITECTURE.md.
 arrows='
 local         budgets calls config integrations jobs metrics pipeline problem registry serve telemetry webhooks
-serve         api auth budgets calls config gateway heartbeat idempotency integrations jobs metrics registry signals telemetry webhooks
+serve         api auth budgets calls config gateway heartbeat idempotency integrations jobs mcp metrics registry signals telemetry webhooks
 welcome       config registry
 simulation    budgets calls clock config idempotency integrations jobs metrics registry telemetry webhooks
 fuzzing       api config schema

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use hyper::header::HeaderValue;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use crate::auth::Authenticator;
 use crate::budgets::Budgets;
@@ -18,6 +19,7 @@ use crate::idempotency::Idempotency;
 use crate::integrations::Integrations;
 use crate::jobs::Jobs;
 use crate::mcp::Catalogues;
+use crate::mcp::streams::Streams;
 use crate::metrics::Metrics;
 use crate::pipeline::Services;
 use crate::registry::{Derived, Registry};
@@ -51,6 +53,8 @@ pub struct Gateway {
     pub description: Arc<Derived<TaggedText>>,
     /// The tools of agents, by their callers' views.
     pub catalogues: Arc<Derived<Catalogues>>,
+    /// The streams of agents that wait for changes of their tools.
+    pub streams: Arc<Streams>,
     /// Descriptions of single connectors by the digests of their modules. They are kept, because
     /// anyone may request them.
     pub descriptions: Arc<Derived<Mutex<TextsByDigest>>>,
@@ -97,17 +101,26 @@ pub struct TaggedText {
 
 /// Set when the gateway accepts no more connections.
 #[derive(Default)]
-pub struct Draining(AtomicBool);
+pub struct Draining {
+    has_started: AtomicBool,
+    started: CancellationToken,
+}
 
 impl Draining {
     /// Marks the gateway as stopping: it accepts no more connections.
     pub fn start(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.has_started.store(true, Ordering::Relaxed);
+        self.started.cancel();
     }
 
     /// Returns `true` if the gateway is about to stop.
     pub fn has_started(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.has_started.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the gateway is about to stop.
+    pub async fn started(&self) {
+        self.started.cancelled().await;
     }
 }
 

@@ -137,7 +137,7 @@ impl LocalCalls {
             operation,
             run_as: RunAs::Author { credential },
             body: input,
-            accept: None,
+            accept: pipeline::Accept::Named(None),
             range: None,
             deadline: Instant::now() + timeout,
             background,

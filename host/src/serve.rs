@@ -23,6 +23,7 @@ use crate::heartbeat;
 use crate::idempotency::Idempotency;
 use crate::integrations::{IntegrationError, Integrations};
 use crate::jobs::{self, Jobs};
+use crate::mcp::streams::Streams;
 use crate::metrics::Metrics;
 use crate::registry::{self, Connector, Registry};
 use crate::signals;
@@ -209,6 +210,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         calls: calls.clone(),
         description: Arc::default(),
         catalogues: Arc::default(),
+        streams: Arc::new(Streams::new(config.mcp.max_streams)),
         descriptions: Arc::default(),
         egress,
         store: store.clone(),

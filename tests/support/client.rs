@@ -170,6 +170,15 @@ impl Call {
         runtime().block_on(self.run())
     }
 
+    /// Sends the request, and reads the answer event by event.
+    ///
+    /// # Panics
+    /// When no answer comes.
+    pub fn events(self) -> Events {
+        let response = runtime().block_on(self.request.send()).unwrap_or_else(|error| panic!("no answer: {error:?}"));
+        Events { response, read: String::new() }
+    }
+
     /// Sends the request in the background.
     pub fn begin(self) -> Pending {
         Pending { task: runtime().spawn(self.run()) }
@@ -181,6 +190,44 @@ impl Call {
         let version = response.version();
         let headers = response.headers().clone();
         Ok(Answer { status, version, headers, body: response.bytes().await? })
+    }
+}
+
+/// An answer that is a stream of events. Dropping it closes the connection.
+pub struct Events {
+    response: reqwest::Response,
+    read: String,
+}
+
+impl Events {
+    /// HTTP status.
+    pub fn status(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    /// The value of a header; empty if the header is absent.
+    pub fn header(&self, name: &str) -> &str {
+        self.response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The data of the next event, without comments. `None` at the end.
+    ///
+    /// # Panics
+    /// When the stream breaks off, or nothing comes for a minute.
+    #[expect(clippy::should_implement_trait, reason = "an iterator would hide that this waits")]
+    pub fn next(&mut self) -> Option<Value> {
+        loop {
+            while let Some((event, rest)) = self.read.split_once("\n\n") {
+                let data: String = event.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+                self.read = rest.to_owned();
+                if !data.is_empty() {
+                    return Some(serde_json::from_str(&data).unwrap_or_else(|error| panic!("{error} in {data}")));
+                }
+            }
+            let piece = async { tokio::time::timeout(Duration::from_secs(60), self.response.chunk()).await };
+            let piece = runtime().block_on(piece).expect("an event").expect("a stream that does not break off")?;
+            self.read.push_str(&String::from_utf8_lossy(&piece));
+        }
     }
 }
 

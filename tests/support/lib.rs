@@ -70,7 +70,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 
-pub use client::{Answer, Client, Pending};
+pub use client::{Answer, Client, Events, Pending};
 pub use collector::Collector;
 pub use database::{Database, Server, Store};
 pub use gateway::Gateway;

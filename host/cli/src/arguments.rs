@@ -9,7 +9,8 @@ use clap::{Args, Parser, Subcommand};
 use crate::installed::InstalledCommand;
 use crate::keys::KeysCommand;
 use crate::operator::{
-    AuditArguments, CallsCommand, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand,
+    AuditArguments, CallsCommand, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, ToolSetsCommand,
+    WebhooksCommand,
 };
 use sandbox::child::ChildLimits;
 
@@ -54,6 +55,9 @@ pub enum Command {
     /// List tenants, and set their OAuth clients
     #[command(subcommand)]
     Tenants(TenantsCommand),
+    /// List, make and remove tool sets: the operations that agents get at one address
+    #[command(subcommand)]
+    ToolSets(ToolSetsCommand),
     /// List webhooks of all tenants, and send them once more
     #[command(subcommand)]
     Webhooks(WebhooksCommand),

@@ -90,6 +90,7 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
         Command::Jobs(command) => operator::jobs(command).await?,
         Command::Gateways(command) => operator::gateways(command).await?,
         Command::Tenants(command) => operator::tenants(command).await?,
+        Command::ToolSets(command) => operator::tool_sets(command).await?,
         Command::Calls(command) => operator::calls(command).await?,
         Command::Webhooks(command) => operator::webhooks(command).await?,
         Command::Audit(arguments) => operator::audit(arguments, &config).await?,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hyper::header::{AUTHORIZATION, HeaderMap};
 
-use crate::auth::{AuthError, Caller, JwtError, Limits, Scope};
+use crate::auth::{AuthError, Caller, JwtError, Limits, Scope, Scopes, check_key};
 use crate::gateway::Gateway;
 use crate::problem::{self, Problem};
 use crate::registry::Operation;
@@ -12,8 +12,8 @@ use contract::Effect;
 use contract::words::sentence;
 use store::{Holder, KeyId};
 
-/// A caller that may call the endpoint. Only [`authorize`] makes one, so that no handler can run
-/// without it.
+/// A caller that may call the endpoint. Only [`authorize`] and [`authorize_link`] make one, so that
+/// no handler can run without it.
 #[derive(Clone)]
 pub(super) struct AuthorizedCaller(Arc<Caller>);
 
@@ -41,6 +41,11 @@ impl AuthorizedCaller {
     /// The limits of the caller's key. `None` if it has none.
     pub(super) fn limits(&self) -> Option<&Limits> {
         self.0.limits.as_ref()
+    }
+
+    /// Returns `true` if agents that use the caller's key must confirm destructive calls.
+    pub(super) fn confirms(&self) -> bool {
+        self.0.confirms
     }
 
     /// Requires that the limits of the caller's key admit an operation.
@@ -99,6 +104,35 @@ pub(super) async fn authorize(
         })?;
     }
     Ok(AuthorizedCaller(caller))
+}
+
+/// The caller of a sealed address, which a caller with this key got before. It may only call the
+/// operation. A caller that had sent a JWT has no key.
+///
+/// # Errors
+/// 403 if the key may not call the operation now, 503 while keys cannot be read.
+pub(super) async fn authorize_link(
+    gateway: &Gateway,
+    tenant: &str,
+    subject: &str,
+    key_id: Option<KeyId>,
+    (connector, operation): (&str, &Operation),
+) -> Result<AuthorizedCaller, Problem> {
+    if let Some(id) = &key_id {
+        let key = gateway.store.key(id).await;
+        let key = key.map_err(|error| problem::store_problem(&error, "The API keys cannot be read now; try again."))?;
+        let manifest = &operation.manifest;
+        check_key(key.as_ref(), connector, &manifest.path, manifest.effect)
+            .map_err(|refusal| problem::NOT_ALLOWED.with_detail(sentence(&refusal.to_string())))?;
+    }
+    Ok(AuthorizedCaller(Arc::new(Caller {
+        tenant: tenant.to_owned(),
+        subject: Some(subject.to_owned()).filter(|subject| !subject.is_empty()),
+        key_id,
+        scopes: Scopes::parse(Scope::Operate.name()),
+        limits: None,
+        confirms: false,
+    })))
 }
 
 fn unauthenticated(error: &AuthError) -> Problem {

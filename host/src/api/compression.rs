@@ -119,7 +119,9 @@ fn is_text(headers: &HeaderMap) -> bool {
     let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(essence).unwrap_or_default();
     let has_suffix =
         media_type.ends_with("+xml") || matches!(media_type, "application/xml" | "application/openmetrics-text");
-    is_json(media_type) || media_type.starts_with("text/") || has_suffix
+    // An encoder would hold events back.
+    let is_events = media_type == "text/event-stream";
+    is_json(media_type) || media_type.starts_with("text/") && !is_events || has_suffix
 }
 
 /// A body that is being encoded.

@@ -18,6 +18,7 @@
 //! - [`admin`]: changes of connectors
 //! - [`system`]: health, metrics and the API's description
 //! - [`mcp`]: operations as tools of agents
+//! - [`tool_sets`]: the operations that agents get at one address
 //! - [`docs`]: the description as a page for browsers
 //!
 //! What handlers share:
@@ -29,6 +30,7 @@
 //! - [`recorded`]: the record of a call
 //! - [`records`]: the JSON of the gateway's own routes
 //! - [`record_schema`]: its schemas
+//! - [`page`]: the queries of lists
 //! - [`pagination`]: the pages of an operation
 //! - [`openapi`]: the API's description
 //! - [`compression`]: compressed answers
@@ -51,6 +53,7 @@ mod jobs;
 mod mcp;
 mod openapi;
 mod operations;
+mod page;
 mod pagination;
 mod proxy;
 mod record_schema;
@@ -62,6 +65,7 @@ mod routes;
 pub mod server;
 mod spool;
 mod system;
+mod tool_sets;
 mod webhooks;
 
 use serde_json::Value;

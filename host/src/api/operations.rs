@@ -23,7 +23,7 @@ use crate::calls::Recording;
 use crate::gateway::Gateway;
 use crate::jobs::NewJob;
 use crate::jobs::job_problem;
-use crate::pipeline::{self, Deferred, RunAs, Submitted};
+use crate::pipeline::{self, Accept, Deferred, RunAs, Submitted};
 use crate::problem::{Problem, callback_problem, pipeline_problem, unknown_operation};
 use crate::registry::{Connector, Operation};
 use crate::telemetry::Trace;
@@ -57,8 +57,17 @@ pub(super) async fn invoke_operation(call: HttpCall<'_>, caller: AuthorizedCalle
     let gateway = Arc::clone(gateway);
     // Made before the body is read. A value that is moved after an await point takes its space
     // twice in every waiting call.
-    let mut call =
-        OperationCall { gateway, caller, call_headers, body: Bytes::new(), arrived, deadline, trace, recording };
+    let mut call = OperationCall {
+        gateway,
+        caller,
+        call_headers,
+        takes_any_file: false,
+        body: Bytes::new(),
+        arrived,
+        deadline,
+        trace,
+        recording,
+    };
     let reading = async {
         // The head of the request ends here. It is a part of the connection's memory, which a call
         // that waits must not keep.
@@ -90,6 +99,8 @@ pub(super) struct OperationOfTool<'a> {
     /// The path of the operation.
     pub(super) operation: &'a str,
     pub(super) call_headers: CallHeaders,
+    /// `true` if files of every media type are taken as bytes.
+    pub(super) takes_any_file: bool,
     /// The header `Idempotency-Key`. Reads ignore it.
     pub(super) idempotency_key: Option<String>,
     pub(super) body: Bytes,
@@ -101,7 +112,18 @@ pub(super) struct OperationOfTool<'a> {
 /// Answers a call of an operation that a tool makes, as POST /connectors/{connector}/{operation}
 /// answers the same call.
 pub(super) async fn call_for_tool(call: OperationOfTool<'_>) -> Result<Response<Body>, Problem> {
-    let OperationOfTool { gateway, caller, connector, call_headers, body, arrived, trace, recording, .. } = call;
+    let OperationOfTool {
+        gateway,
+        caller,
+        connector,
+        call_headers,
+        takes_any_file,
+        body,
+        arrived,
+        trace,
+        recording,
+        ..
+    } = call;
     recording.runs(connector);
     let operation = find_operation(connector, call.operation)?;
     caller.require_operation(connector.name(), operation)?;
@@ -117,7 +139,8 @@ pub(super) async fn call_for_tool(call: OperationOfTool<'_>) -> Result<Response<
     }
     recording.takes(&body);
     let (gateway, caller, trace) = (Arc::clone(gateway), caller.clone(), trace.clone());
-    let operation_call = OperationCall { gateway, caller, call_headers, body, arrived, deadline, trace, recording };
+    let operation_call =
+        OperationCall { gateway, caller, call_headers, takes_any_file, body, arrived, deadline, trace, recording };
     match key {
         Some(key) => {
             Box::pin(run_idempotent(operation_call, Arc::clone(connector), call.operation.to_owned(), key)).await
@@ -131,6 +154,8 @@ struct OperationCall {
     gateway: Arc<Gateway>,
     caller: AuthorizedCaller,
     call_headers: CallHeaders,
+    /// `true` if the caller takes files of every media type as bytes.
+    takes_any_file: bool,
     body: Bytes,
     arrived: Instant,
     deadline: Instant,
@@ -191,7 +216,9 @@ async fn run_operation(
     connector: &Arc<Connector>,
     operation: &Operation,
 ) -> Result<Response<Body>, Problem> {
-    let OperationCall { gateway, caller, call_headers, body, arrived, deadline, trace, recording } = call;
+    let OperationCall { gateway, caller, call_headers, takes_any_file, body, arrived, deadline, trace, recording } =
+        call;
+    let takes_any_file = *takes_any_file;
     let _in_flight = InFlight::new(&operation.metrics.in_flight);
     let user_identifier = call_headers.user_identifier.as_deref();
     let pipeline_call = pipeline::Call {
@@ -199,7 +226,10 @@ async fn run_operation(
         operation,
         run_as: RunAs::Caller { tenant: caller.tenant(), subject: caller.subject(), user_identifier },
         body,
-        accept: call_headers.accept.as_deref(),
+        accept: match takes_any_file {
+            true => Accept::AnyFile,
+            false => Accept::Named(call_headers.accept.as_deref()),
+        },
         range: call_headers.range.as_deref(),
         deadline: *deadline,
         background: None,

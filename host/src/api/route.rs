@@ -96,6 +96,7 @@ pub(super) enum Family {
     Webhooks,
     Connectors,
     Mcp,
+    ToolSets,
     Admin,
     System,
 }
@@ -114,6 +115,8 @@ pub(super) struct PathArguments<'a> {
     pub(super) request_id: &'a str,
     pub(super) upstream: &'a str,
     pub(super) link_id: &'a str,
+    /// The name of a tool set.
+    pub(super) set: &'a str,
     /// The secret part of a link.
     pub(super) token: &'a str,
     pub(super) oauth_client: &'a str,
@@ -193,6 +196,7 @@ impl<'a> PathArguments<'a> {
             "{webhook_id}" => Some(&mut self.webhook_id),
             "{request_id}" => Some(&mut self.request_id),
             "{upstream}" => Some(&mut self.upstream),
+            "{set}" => Some(&mut self.set),
             "{link_id}" => Some(&mut self.link_id),
             "{token}" => Some(&mut self.token),
             // The handler takes it from the path as it was sent.

@@ -161,7 +161,7 @@ fn request_span(request_id: &str, found: MatchedRoute<'_>) -> Span {
             Family::Integrations => (Some(shown(connector)).filter(|name| !name.is_empty()), Some("integrations")),
             Family::Admin => (Some(shown(connector)).filter(|name| !name.is_empty()), None),
             Family::Mcp => (Some(shown(connector)).filter(|name| !name.is_empty()), Some("mcp")),
-            Family::Jobs | Family::Webhooks | Family::Connectors | Family::System => (None, None),
+            Family::Jobs | Family::Webhooks | Family::Connectors | Family::ToolSets | Family::System => (None, None),
         },
         None => (None, None),
     };
@@ -311,6 +311,7 @@ fn count_answer(gateway: &Gateway, found: MatchedRoute<'_>, response: &Response<
                 Family::Webhooks => (String::new(), "webhooks".to_owned()),
                 Family::Connectors => (String::new(), "connectors".to_owned()),
                 Family::Mcp => (name(), "mcp".to_owned()),
+                Family::ToolSets => (String::new(), "tool-sets".to_owned()),
                 Family::Admin => (String::new(), "admin".to_owned()),
                 Family::System => (String::new(), "system".to_owned()),
             }

@@ -21,6 +21,8 @@ pub struct Caller {
     pub scopes: Scopes,
     /// The operations that the key may call. `None` if it may call all.
     pub limits: Option<Limits>,
+    /// `true` if destructive operations ask first, for agents that use the key.
+    pub confirms: bool,
 }
 
 impl Caller {
@@ -32,6 +34,7 @@ impl Caller {
             key_id: Some(key.id.clone()),
             scopes: Scopes::parse(&key.scopes),
             limits: Limits::of_key(key),
+            confirms: key.confirm,
         }
     }
 

@@ -52,6 +52,11 @@ pub enum KeyRefusal {
 }
 
 impl Limits {
+    /// Limits with these names of connectors and operations, and these effects.
+    pub fn new(allow: Vec<String>, effects: Option<Vec<String>>) -> Self {
+        Self { allow: Some(allow), effects }
+    }
+
     /// The limits of a key, or `None` if it has no limits.
     pub(super) fn of_key(key: &ApiKey) -> Option<Self> {
         if key.allow.is_none() && key.effects.is_none() {

@@ -81,6 +81,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         let mut max_result_kb = config.mcp.max_result_bytes >> 10;
         section.value("max_result_kb", &mut max_result_kb, value::integer(1..=10_240));
         config.mcp.max_result_bytes = max_result_kb << 10;
+        section.value("max_streams", &mut config.mcp.max_streams, value::integer(0..=100_000));
     });
     root.each("oauth_clients", |name, clients| {
         let mut client = None;

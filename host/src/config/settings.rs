@@ -148,11 +148,13 @@ pub struct Mcp {
     pub direct_tools: usize,
     /// The size at which the text of a result is cut.
     pub max_result_bytes: usize,
+    /// The most streams that wait for changes of tools.
+    pub max_streams: usize,
 }
 
 impl Default for Mcp {
     fn default() -> Self {
-        Self { direct_tools: 40, max_result_bytes: 100 << 10 }
+        Self { direct_tools: 40, max_result_bytes: 100 << 10, max_streams: 1000 }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::clock;
 use crate::integrations::{AccessError, IntegrationError};
 use crate::logging::REQUEST_SPAN;
 use crate::pipeline::background::run_to_result;
-use crate::pipeline::{self, Background, Call, RunAs};
+use crate::pipeline::{self, Accept, Background, Call, RunAs};
 use egress::EgressError;
 use sandbox::progress::ProgressSender;
 use sandbox::{InvocationError, Limit, http};
@@ -228,7 +228,7 @@ impl Jobs {
                 user_identifier: job.user_identifier.as_deref(),
             },
             body: &body,
-            accept: None,
+            accept: Accept::Named(None),
             range: None,
             deadline,
             background: Some(Background { cpu: config.cpu, requests: MAX_REQUESTS, progress }),

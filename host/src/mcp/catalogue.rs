@@ -6,13 +6,16 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::input_schema::{ACCOUNT, InputSchema};
+use super::SetMode;
+use super::input_schema::{ACCOUNT, CONFIRM, Extra, InputSchema, OTHER_CONFIRM};
 use super::names::tool_name;
+use super::output_schema::output_schema;
 use super::own::{Own, annotations};
 use super::ranking::Index;
 use crate::auth::Limits;
 use crate::registry::{Connector, Live, Operation};
-use contract::{AuthScheme, Effect};
+use contract::{Answer, AuthScheme, Effect};
+use store::digest::sha256_hex;
 
 /// The most catalogues that are kept. Callers with the same limits share one.
 const MAX_KEPT: usize = 64;
@@ -24,12 +27,20 @@ pub struct View {
     pub connector: Option<String>,
     /// Only operations that read.
     pub is_readonly: bool,
-    /// The limits of the caller's key.
-    pub limits: Option<Limits>,
+    /// The limits of the caller's key, and those of a tool set. All of them hold.
+    pub limits: Vec<Limits>,
     /// `true` if the caller may make links for its users.
     pub may_connect: bool,
     /// Connectors of which the caller has several accounts.
     pub several_accounts: BTreeSet<String>,
+    /// The way in which operations become tools.
+    pub mode: SetMode,
+    /// Operations that are tools in every mode, as `connector/operation`.
+    pub pinned: Vec<String>,
+    /// `true` if the results of operations that answer JSON have a structured form.
+    pub is_structured: bool,
+    /// `true` if destructive operations ask first.
+    pub confirms: bool,
 }
 
 impl View {
@@ -38,10 +49,7 @@ impl View {
         let manifest = &operation.manifest;
         self.connector.as_deref().is_none_or(|only| only == connector)
             && (!self.is_readonly || manifest.effect == Effect::Read)
-            && self
-                .limits
-                .as_ref()
-                .is_none_or(|limits| limits.admit(connector, &manifest.path, manifest.effect).is_ok())
+            && self.limits.iter().all(|limits| limits.admit(connector, &manifest.path, manifest.effect).is_ok())
     }
 }
 
@@ -70,6 +78,12 @@ pub struct Tool {
     pub is_background: bool,
     /// `true` if the operation has a member with the name of the argument for the account.
     pub has_own_account: bool,
+    /// `true` if the tool is in the list.
+    pub is_direct: bool,
+    /// `true` if a result has a structured form too.
+    pub is_structured: bool,
+    /// The argument that confirms a call. `None` if calls need no confirmation.
+    pub confirm_argument: Option<&'static str>,
     /// Arguments that have another name than the member of the operation: the argument, the member.
     pub renamed: Vec<(String, String)>,
 }
@@ -85,6 +99,8 @@ pub struct Catalogue {
     index: Index,
     /// The tools as JSON text, a list.
     pub list: String,
+    /// SHA-256 of the list.
+    pub digest: String,
 }
 
 /// The catalogues of the connectors that are live now.
@@ -109,7 +125,17 @@ impl Catalogue {
             }
         }
         operations.sort_by(|(one, ..), (other, ..)| one.name.cmp(&other.name));
-        let mode = if operations.len() <= direct_tools { Mode::Direct } else { Mode::Search };
+        let mode = match view.mode {
+            SetMode::Direct => Mode::Direct,
+            SetMode::Auto if operations.len() <= direct_tools => Mode::Direct,
+            SetMode::Auto | SetMode::Search => Mode::Search,
+        };
+        for (tool, ..) in &mut operations {
+            let is_pinned =
+                || view.pinned.iter().any(|name| name.split_once('/') == Some((&*tool.connector, &*tool.operation)));
+            tool.is_direct = mode == Mode::Direct || is_pinned();
+            tool.is_structured &= tool.is_direct;
+        }
         let has_background = operations.iter().any(|(_, _, operation)| operation.manifest.background);
         let needs_account = operations.iter().any(|(tool, ..)| tool.needs_account);
         let has_effect = |effect| operations.iter().any(|(tool, ..)| tool.effect == effect);
@@ -123,11 +149,13 @@ impl Catalogue {
                 Own::GetJob | Own::CancelJob => has_background,
             })
             .collect();
-        let mut documents: Vec<Value> = own.iter().map(|own| own.document()).collect();
-        if mode == Mode::Direct {
-            documents.extend(operations.iter().map(|(tool, connector, operation)| {
-                tool_document(tool, connector, operation, view.several_accounts.contains(&tool.connector))
-            }));
+        let mut documents: Vec<Value> = own.iter().map(|own| own.document(view.confirms)).collect();
+        let direct = operations.iter().filter(|(tool, ..)| tool.is_direct);
+        let before = documents.len();
+        documents.extend(direct.map(|(tool, connector, operation)| {
+            tool_document(tool, connector, operation, view.several_accounts.contains(&tool.connector))
+        }));
+        if documents.len() > before {
             documents.sort_by(|one, other| one["name"].as_str().cmp(&other["name"].as_str()));
         }
         // With few operations, nothing is searched.
@@ -149,7 +177,9 @@ impl Catalogue {
             by_name.insert(tool.name.clone(), number);
         }
         let tools = operations.into_iter().map(|(tool, ..)| tool).collect();
-        Self { mode, tools, by_name, own, index, list: Value::Array(documents).to_string() }
+        let list = Value::Array(documents).to_string();
+        let digest = sha256_hex(list.as_bytes());
+        Self { mode, tools, by_name, own, index, list, digest }
     }
 
     /// The operation of this name: of the tool, or with the connector.
@@ -183,7 +213,9 @@ impl Catalogue {
 
 fn tool(connector: &Connector, operation: &Operation, view: &View) -> Tool {
     let manifest = &operation.manifest;
-    let schema = InputSchema::of(operation, false);
+    let schema = InputSchema::of(operation, Extra::default());
+    let has_own = |name: &str| schema.document["properties"].get(name).is_some();
+    let confirm_argument = if has_own(CONFIRM) { OTHER_CONFIRM } else { CONFIRM };
     let is_own = Own::ALL.iter().any(|own| own.name() == manifest.path);
     Tool {
         name: match view.connector {
@@ -196,7 +228,10 @@ fn tool(connector: &Connector, operation: &Operation, view: &View) -> Tool {
         summary: manifest.summary.clone(),
         needs_account: !matches!(connector.manifest().auth, AuthScheme::None),
         is_background: manifest.background,
-        has_own_account: schema.document["properties"].get(ACCOUNT).is_some(),
+        has_own_account: has_own(ACCOUNT),
+        is_direct: false,
+        is_structured: view.is_structured && manifest.answer == Answer::Json,
+        confirm_argument: (view.confirms && manifest.effect == Effect::Destructive).then_some(confirm_argument),
         renamed: schema.renamed,
     }
 }
@@ -204,14 +239,18 @@ fn tool(connector: &Connector, operation: &Operation, view: &View) -> Tool {
 /// The entry of an operation in a list of tools.
 pub fn tool_document(tool: &Tool, connector: &Connector, operation: &Operation, has_account: bool) -> Value {
     let manifest = &operation.manifest;
-    let schema = InputSchema::of(operation, has_account);
-    json!({
+    let schema = InputSchema::of(operation, Extra { has_account, confirm: tool.confirm_argument });
+    let mut document = json!({
         "name": tool.name,
         "title": format!("{}: {}", connector.manifest().title, manifest.path.replace(['_', '-'], " ")),
         "description": description(operation),
         "inputSchema": schema.document,
         "annotations": annotations(manifest.effect),
-    })
+    });
+    if tool.is_structured {
+        document["outputSchema"] = output_schema(operation.answer_schema.as_ref());
+    }
+    document
 }
 
 /// The summary and the description of an operation.

@@ -17,6 +17,12 @@ pub const RESPONSE_FIELDS: &str = "response_fields";
 /// the name.
 pub const ACCOUNT: &str = "account";
 
+/// The argument that confirms a call of a destructive operation.
+pub const CONFIRM: &str = "confirm";
+
+/// The same argument, if the operation has a member `confirm`.
+pub const OTHER_CONFIRM: &str = "gateway_confirm";
+
 /// Members of background operations that the gateway sets for tools.
 const OF_BACKGROUND: [&str; 2] = ["waiting", "callback_urls"];
 
@@ -27,6 +33,20 @@ const MAX_REFERENCES: usize = 8;
 /// times.
 const MAX_PARTS: usize = 4000;
 
+/// Arguments of a tool in addition to the members of the operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extra {
+    /// `true` if the caller has several accounts.
+    pub has_account: bool,
+    /// The argument that confirms a call.
+    pub confirm: Option<&'static str>,
+}
+
+/// The schema of the argument that confirms a call.
+pub fn confirm_schema() -> Value {
+    json!({"type": "string", "description": "Only for the second call: what the first one answered, once the user agrees."})
+}
+
 /// The schema of a tool's arguments.
 pub struct InputSchema {
     /// A JSON Schema.
@@ -36,8 +56,8 @@ pub struct InputSchema {
 }
 
 impl InputSchema {
-    /// The schema for an operation. With `has_account`, the caller has several accounts.
-    pub fn of(operation: &Operation, has_account: bool) -> Self {
+    /// The schema for an operation.
+    pub fn of(operation: &Operation, extra: Extra) -> Self {
         let is_background = operation.manifest.background;
         let mut schema = Self::of_document(operation.schema.document(), is_background);
         let Some(properties) = schema.document["properties"].as_object_mut() else { return schema };
@@ -46,7 +66,10 @@ impl InputSchema {
             let fields = json!({"type": "array", "items": {"type": "string"}, "description": description});
             properties.insert(RESPONSE_FIELDS.to_owned(), fields);
         }
-        if has_account && !properties.contains_key(ACCOUNT) {
+        if let Some(name) = extra.confirm {
+            properties.insert(name.to_owned(), confirm_schema());
+        }
+        if extra.has_account && !properties.contains_key(ACCOUNT) {
             let description = "The account to use, as list_accounts names it.";
             properties.insert(ACCOUNT.to_owned(), json!({"type": "string", "description": description}));
         }

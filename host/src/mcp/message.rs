@@ -18,6 +18,8 @@ pub const INVALID_PARAMS: i64 = -32602;
 pub const INTERNAL_ERROR: i64 = -32603;
 /// A header contradicts the body, or is missing.
 pub const HEADER_MISMATCH: i64 = -32020;
+/// The client lacks a capability that the method needs.
+pub const MISSING_CAPABILITY: i64 = -32021;
 /// The gateway does not speak the revision.
 pub const UNSUPPORTED_REVISION: i64 = -32022;
 /// The user must open a URL first (revision 2025-11-25).
@@ -34,6 +36,15 @@ pub struct RpcError {
 impl RpcError {
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
+    }
+
+    /// The error of a client that has not declared an extension.
+    pub fn missing_extension(extension: &str) -> Self {
+        Self {
+            code: MISSING_CAPABILITY,
+            message: format!("The client must declare the extension `{extension}` for this."),
+            data: Some(json!({"requiredCapabilities": {"extensions": {extension: {}}}})),
+        }
     }
 
     /// The error of a revision that the gateway does not speak.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::input_schema::{CONFIRM, confirm_schema};
 use contract::Effect;
 
 /// A tool of the gateway itself.
@@ -53,8 +54,8 @@ impl Own {
         }
     }
 
-    /// Its entry in a list of tools.
-    pub fn document(self) -> Value {
+    /// Its entry in a list of tools. With `confirms`, destructive operations ask first.
+    pub fn document(self, confirms: bool) -> Value {
         let text = |description: &str| json!({"type": "string", "description": description});
         let (title, description, properties, required, effect) = match self {
             Self::SearchOperations => (
@@ -124,6 +125,9 @@ impl Own {
             ),
         };
         let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
+        if confirms && self == Self::Call(Effect::Destructive) {
+            schema["properties"][CONFIRM] = confirm_schema();
+        }
         if required.as_array().is_some_and(|names| !names.is_empty()) {
             schema["required"] = required;
         }

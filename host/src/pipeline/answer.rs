@@ -19,7 +19,7 @@ use super::disposition::{attachment, file_name};
 use super::refusal::upstream_error;
 use super::stages::Stages;
 use super::unmatched::{UNMATCHED, unmatched_header};
-use super::{Error, run_computation};
+use super::{Accept, Error, run_computation};
 use crate::body::{Body, complete, streamed};
 use crate::calls::Recording;
 use crate::media_type::{essence, is_json};
@@ -59,8 +59,8 @@ pub struct Answer {
 pub struct Form<'a> {
     /// The parts of the answer that the caller requests.
     pub shape: &'a Shape,
-    /// The header `Accept`.
-    pub accept: Option<&'a str>,
+    /// The media types of files that the caller takes as bytes.
+    pub accept: Accept<'a>,
     /// The header `Range`.
     pub range: Option<&'a str>,
     /// Limits what is read into memory.
@@ -119,7 +119,7 @@ async fn of_download(response: Box<egress::Response>, form: &Form<'_>, permit: P
     let part = response.headers.get(CONTENT_RANGE).filter(|_| response.status == StatusCode::PARTIAL_CONTENT).cloned();
     let accepts_ranges = response.headers.get(ACCEPT_RANGES).cloned();
     let file = downloaded(response, form);
-    let is_raw = form.accept.is_some_and(|accept| names(accept, &file.content_type));
+    let is_raw = form.accept.is_raw(&file.content_type);
     if form.range.is_some() && part.is_some() && !is_raw {
         return Err(Error::NotRaw { content_type: file.content_type });
     }
@@ -264,7 +264,7 @@ async fn of_file(file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, 
     if declared.is_some_and(|length| length > limit) {
         return Err(Error::TooLarge { limit, key });
     }
-    if form.accept.is_some_and(|accept| names(accept, &file.content_type)) {
+    if form.accept.is_raw(&file.content_type) {
         return raw(file, declared, limit, permit);
     }
     let content = match file.content {
@@ -384,7 +384,7 @@ fn shorten(text: &str) -> String {
 }
 
 /// Returns `true` if an `Accept` header names a media type itself, not by a wildcard.
-fn names(accept: &str, media_type: &str) -> bool {
+pub(super) fn names(accept: &str, media_type: &str) -> bool {
     accept.split(',').any(|range| {
         let mut parts = range.split(';').map(str::trim);
         parts.next().is_some_and(|named| named.eq_ignore_ascii_case(media_type))

@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Call, Error, RunAs, Services, run};
+use super::{Accept, Call, Error, RunAs, Services, run};
 use crate::calls::Recording;
 use crate::integrations::{AccountSecret, AuthorizationResult, IntegrationError, Key, Named};
 use crate::registry::Connector;
@@ -159,7 +159,7 @@ async fn ask(
         operation,
         run_as: RunAs::NewAccount { tenant, credential },
         body: b"{}",
-        accept: None,
+        accept: Accept::Named(None),
         range: None,
         deadline: arrived + connector.timeout(),
         background: None,

@@ -99,6 +99,33 @@ impl RunAs<'_> {
     }
 }
 
+/// The media types of files that a caller takes as bytes. It gets other files in their JSON form.
+#[derive(Clone, Copy, Debug)]
+pub enum Accept<'a> {
+    /// Those that the header `Accept` names, if there is one.
+    Named(Option<&'a str>),
+    /// Every media type.
+    AnyFile,
+}
+
+impl Accept<'_> {
+    /// Returns `true` if the caller takes a file of this media type as bytes.
+    fn is_raw(self, media_type: &str) -> bool {
+        match self {
+            Self::Named(accept) => accept.is_some_and(|accept| answer::names(accept, media_type)),
+            Self::AnyFile => true,
+        }
+    }
+
+    /// Returns `true` if the caller takes a file of some media type as bytes.
+    fn may_be_a_file(self) -> bool {
+        match self {
+            Self::Named(accept) => accept.is_some_and(answer::names_a_file),
+            Self::AnyFile => true,
+        }
+    }
+}
+
 /// One call of an operation.
 pub struct Call<'a> {
     /// The version of the connector that was live when the call arrived.
@@ -106,8 +133,8 @@ pub struct Call<'a> {
     pub operation: &'a Operation,
     pub run_as: RunAs<'a>,
     pub body: &'a [u8],
-    /// The header `Accept`.
-    pub accept: Option<&'a str>,
+    /// The media types of files that the caller takes as bytes.
+    pub accept: Accept<'a>,
     /// The header `Range`, for operations that answer with files.
     pub range: Option<&'a str>,
     /// The instant at which everything that the call does ends.
@@ -313,9 +340,8 @@ async fn forward<'s>(
 ) -> Result<Box<egress::Response>, Error> {
     let operation = call.operation;
     // The caller takes bytes only of a media type that it names.
-    let range = call.range.filter(|_| {
-        call.accept.is_some_and(answer::names_a_file) && operation.manifest.answer != contract::Answer::Json
-    });
+    let range =
+        call.range.filter(|_| call.accept.may_be_a_file() && operation.manifest.answer != contract::Answer::Json);
     let request = match range {
         Some(range) => request.for_range(range),
         None => request,

@@ -149,6 +149,18 @@ kinds! {
     TOO_MANY_LINKS = ("too-many-links", TOO_MANY_REQUESTS, "Too many links can be used", Caller, true, Gateway);
     /// There is no link with this id.
     UNKNOWN_LINK = ("unknown-link", NOT_FOUND, "There is no such link", Caller, false, Gateway);
+    /// The address of a file was altered, or is not of this gateway.
+    UNKNOWN_FILE = ("unknown-file", NOT_FOUND, "There is no such file", Caller, false, Gateway);
+    /// The address of a file can no longer be used.
+    FILE_EXPIRED = ("file-expired", GONE, "The address of the file has expired", Caller, false, Gateway);
+    /// The tenant has no tool set of this name.
+    UNKNOWN_TOOL_SET = ("unknown-tool-set", NOT_FOUND, "There is no such tool set", Caller, false, Gateway);
+    /// The tenant has a tool set of this name.
+    TOOL_SET_EXISTS = ("tool-set-exists", CONFLICT, "There is a tool set of this name", Caller, false, Gateway);
+    /// The tenant has too many tool sets.
+    TOO_MANY_TOOL_SETS = ("too-many-tool-sets", TOO_MANY_REQUESTS, "The tenant has too many tool sets", Caller, false, Gateway);
+    /// The tenant has too many calls that wait for a confirmation.
+    TOO_MANY_CONFIRMATIONS = ("too-many-confirmations", TOO_MANY_REQUESTS, "Too many calls wait for a confirmation", Caller, true, Gateway);
     /// The holder has too many integrations.
     TOO_MANY_INTEGRATIONS = ("too-many-integrations", TOO_MANY_REQUESTS, "Too many accounts are connected", User, false, Gateway);
     /// A rate limit of the gateway is used up.

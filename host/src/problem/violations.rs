@@ -29,7 +29,7 @@ pub(super) fn schema_too_costly() -> Problem {
 }
 
 /// The problem of a request with these violations.
-pub(super) fn violations_problem(violations: Vec<Violation>) -> Problem {
+pub fn violations_problem(violations: Vec<Violation>) -> Problem {
     let (count, has_more) = match violations.split_last() {
         Some((last, listed)) if last.detail == MORE_VIOLATIONS => (listed.len(), true),
         _ => (violations.len(), false),

@@ -38,6 +38,7 @@ impl Registry {
             }
             live
         });
+        self.changes.send_replace(());
         if let Some(misnamed) = misnamed {
             let name = misnamed.name();
             let reason = Refusal::Module(provider_names::refusal(name));
@@ -74,6 +75,7 @@ impl Registry {
             live.remove(identifier);
             live
         });
+        self.changes.send_replace(());
         self.count(identifier, "removed");
         tracing::info!(connector = identifier, "connector removed");
     }

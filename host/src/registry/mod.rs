@@ -150,6 +150,7 @@ const SHARE_OF_SLOTS: f64 = 0.5;
 /// The live connectors, and the operations that change them.
 pub struct Registry {
     live: ArcSwap<Live>,
+    changes: tokio::sync::watch::Sender<()>,
     refused: ArcSwap<Vec<Refused>>,
     /// Its lock is the lock of all changes of live connectors.
     files: Mutex<KnownFiles>,
@@ -193,6 +194,7 @@ impl Registry {
             folders: Folders::open(&config)?,
             versions: Versions::open(&config.data_dir)?,
             live: ArcSwap::default(),
+            changes: tokio::sync::watch::Sender::default(),
             refused: ArcSwap::default(),
             files: Mutex::default(),
             loading: LoadingFiles::default(),
@@ -219,6 +221,11 @@ impl Registry {
     /// The connectors that are live at this moment.
     pub fn live(&self) -> Guard<Arc<Live>> {
         self.live.load()
+    }
+
+    /// Is told after each change of the live connectors.
+    pub fn changes(&self) -> tokio::sync::watch::Receiver<()> {
+        self.changes.subscribe()
     }
 
     /// The live connector with this identifier. The returned value stays the same version after a

@@ -89,6 +89,18 @@ pub enum StoreError {
         /// The maximum number.
         limit: u64,
     },
+    /// The tenant has the maximum number of tool sets.
+    #[error("the tenant has {limit} tool sets and may not have more")]
+    TooManyToolSets {
+        /// The maximum number.
+        limit: u64,
+    },
+    /// The tenant has the maximum number of calls that wait for a confirmation.
+    #[error("the tenant has {limit} calls that wait for a confirmation and may not have more")]
+    TooManyConfirmations {
+        /// The maximum number.
+        limit: u64,
+    },
     /// The holder has the maximum number of integrations.
     #[error("the holder has {limit} integrations and may not have more")]
     TooManyIntegrations {
@@ -138,6 +150,8 @@ impl StoreError {
                 | Self::TooManyAuthorizations { .. }
                 | Self::TooManyIntegrations { .. }
                 | Self::TooManyLinks { .. }
+                | Self::TooManyToolSets { .. }
+                | Self::TooManyConfirmations { .. }
                 | Self::TooManyJobs { .. }
                 | Self::DataKeyInUse
                 | Self::NoRandomness

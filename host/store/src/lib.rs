@@ -32,6 +32,8 @@
 //! - [`idempotency`]: calls with an idempotency key, and their first answers
 //! - [`data_keys`]: the keys that secrets are sealed under, and sealing secrets again under a new
 //!   key
+//! - [`tool_sets`]: the operations that agents get at one address
+//! - [`confirmations`]: calls that a user must confirm before they run
 //! - [`caps`]: the number of integrations and authorizations that one holder may have
 //! - [`budgets`]: the rate limits that gateways share
 //! - [`changes`]: the history of connectors
@@ -72,6 +74,7 @@ mod calls;
 mod caps;
 mod changes;
 mod conditions;
+mod confirmations;
 mod connect_links;
 mod connection;
 mod data_keys;
@@ -100,6 +103,7 @@ mod storage;
 mod sweep;
 mod tenants;
 mod time;
+mod tool_sets;
 mod value;
 pub mod vault;
 mod webhooks;
@@ -122,6 +126,7 @@ pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
 pub use self::budgets::{Budget, Exchange, Share, ShareReport, Silence};
 pub use self::calls::{CallFilter, CallPlace, RecordedCall};
 pub use self::changes::{Change, NewChange, Swap};
+pub use self::confirmations::ConfirmationHash;
 pub use self::connect_links::{ConnectLink, LinkEnd, LinkHash, NewConnectLink, new_link_id};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
@@ -141,6 +146,7 @@ pub use self::postgres::PostgresError;
 pub use self::serving::Serving;
 pub use self::storage::{StorageError, StorageScope};
 pub use self::tenants::{MAX_COUNT, Tenant};
+pub use self::tool_sets::{NewToolSet, StoredToolSet};
 pub use self::webhooks::{
     AnyDelivery, AnyDeliveryFilter, AttemptResult, ClaimLimits, ClaimedDelivery, Delivery, DeliveryAttempt,
     DeliveryStatus, NewDelivery, Payload, Resent, UrlFilter, WebhookSecret, WebhookSource,

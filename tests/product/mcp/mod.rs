@@ -2,10 +2,15 @@
 //! other file one subject.
 
 mod calling;
+mod confirming;
 mod connecting;
+mod files;
+mod jobs;
+mod listening;
 mod listing;
 mod protocol;
 mod searching;
+mod sets;
 
 use serde_json::{Value, json};
 use support::client::Call;
@@ -36,11 +41,16 @@ impl Agent {
 
     /// A request with everything that the revision wants.
     fn request(&self, method: &str, mut params: Value) -> Call {
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": STATELESS,
-            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": self.capabilities,
-        });
+        params["_meta"] = json!({});
+        self.request_with_meta(method, params)
+    }
+
+    /// The same, with `_meta` of the caller.
+    fn request_with_meta(&self, method: &str, mut params: Value) -> Call {
+        let meta = params["_meta"].as_object_mut().unwrap();
+        meta.insert("io.modelcontextprotocol/protocolVersion".to_owned(), STATELESS.into());
+        meta.insert("io.modelcontextprotocol/clientInfo".to_owned(), json!({"name": "test", "version": "1"}));
+        meta.insert("io.modelcontextprotocol/clientCapabilities".to_owned(), self.capabilities.clone());
         let call = self
             .client
             .request("POST", &self.path)

@@ -10,6 +10,9 @@ pub const ENVELOPE_MEMBERS: [&str; 2] = ["response_fields", "response_filters"];
 pub const RESERVED_PATHS: [&str; 4] =
     ["integrations", "integration-exists", "auth-schema", "success-authorize-callback"];
 
+/// Parts of the addresses of agents, where an identifier could stand too.
+pub const RESERVED_IDENTIFIERS: [&str; 2] = ["sets", "readonly"];
+
 /// The identifier of a connector.
 ///
 /// # Errors
@@ -18,6 +21,10 @@ pub fn identifier(name: &str) -> Result<(), Broken> {
     ensure(
         name.starts_with(|first: char| first.is_ascii_lowercase()) && is(name, lower),
         "an identifier is 1 to 64 of `a-z`, `0-9` and `_`, and begins with a letter",
+    )?;
+    ensure(
+        !RESERVED_IDENTIFIERS.contains(&name),
+        "`sets` and `readonly` are parts of the addresses of agents; give the connector another identifier",
     )
 }
 
@@ -99,7 +106,8 @@ mod tests {
     #[test]
     fn an_identifier_begins_with_a_lower_case_letter() {
         assert!(identifier("x_ads2").is_ok());
-        for name in ["", "1a", "_a", "A", "a-b", "ä", &"a".repeat(65)] {
+        assert!(identifier("set").is_ok());
+        for name in ["", "1a", "_a", "A", "a-b", "ä", "sets", "readonly", &"a".repeat(65)] {
             assert!(identifier(name).is_err(), "{name}");
         }
     }

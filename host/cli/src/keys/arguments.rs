@@ -79,6 +79,10 @@ pub struct CreateKeyArguments {
     #[arg(long = "effect", value_name = "EFFECT", value_parser = ["read", "write", "destructive"])]
     pub effects: Vec<String>,
 
+    /// Agents that use the key must confirm each call of a destructive operation
+    #[arg(long)]
+    pub confirm: bool,
+
     /// The time from which the key is refused, in UTC, such as 2030-01-31T12:00:00Z [default: never]
     #[arg(long, value_name = "TIME", value_parser = future_time)]
     pub expires_at: Option<SystemTime>,

@@ -58,10 +58,11 @@ async fn create(
     output: &mut impl Write,
     remarks: &mut impl Write,
 ) -> Result<(), KeysError> {
-    let CreateKeyArguments { name, tenant, subject, scopes, allow, effects, expires_at, list, .. } = arguments;
+    let CreateKeyArguments { name, tenant, subject, scopes, allow, effects, confirm, expires_at, list, .. } = arguments;
     let (mut stored, key) = make_key(name, tenant, subject.as_deref(), scopes.iter().copied().collect())?;
     stored.allow = (!allow.is_empty()).then(|| json!(allow).to_string());
     stored.effects = (!effects.is_empty()).then(|| effects.join(" "));
+    stored.confirm = *confirm;
     stored.expires_at = *expires_at;
     let remark = format!(
         "made the key {} for {}, with the scopes: {}",

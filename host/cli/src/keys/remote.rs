@@ -59,13 +59,14 @@ pub(crate) async fn run(
 }
 
 fn body(arguments: &CreateKeyArguments) -> Value {
-    let CreateKeyArguments { name, tenant, subject, scopes, allow, effects, expires_at, .. } = arguments;
+    let CreateKeyArguments { name, tenant, subject, scopes, allow, effects, confirm, expires_at, .. } = arguments;
     let scopes: Vec<_> = Scope::ALL.into_iter().filter(|scope| scopes.contains(scope)).map(Scope::name).collect();
     let mut body = json!({"name": name, "tenant": tenant, "scopes": scopes});
     let members = [
         ("subject", subject.as_ref().map(|subject| json!(subject))),
         ("allow", (!allow.is_empty()).then(|| json!(allow))),
         ("effects", (!effects.is_empty()).then(|| json!(effects))),
+        ("confirm", confirm.then(|| json!(true))),
         ("expires_at", expires_at.map(|at| json!(format_rfc3339_millis(at).to_string()))),
     ];
     for (name, value) in members {

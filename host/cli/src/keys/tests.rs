@@ -33,6 +33,7 @@ impl Shell {
             scopes: vec![Scope::Integrate, Scope::Operate, Scope::Operate],
             allow: vec!["calendar".into()],
             effects: vec!["read".into()],
+            confirm: false,
             expires_at: None,
             list: ListArguments { json: false },
             gateway: GatewayArguments::default(),

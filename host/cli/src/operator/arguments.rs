@@ -1,5 +1,5 @@
-//! The commands `integrations …`, `jobs …`, `webhooks …`, `calls …`, `tenants …`, `gateways …` and
-//! `audit`, and their options.
+//! The commands `integrations …`, `jobs …`, `webhooks …`, `calls …`, `tenants …`, `tool-sets …`,
+//! `gateways …` and `audit`, and their options.
 
 use std::path::PathBuf;
 
@@ -140,6 +140,63 @@ pub struct SetClientArguments {
     /// The URL that the provider sends users back to [default: the gateway's]
     #[arg(long, value_name = "URL")]
     pub redirect_url: Option<String>,
+    #[command(flatten)]
+    pub list: ListArguments,
+    #[command(flatten)]
+    pub gateway: GatewayArguments,
+}
+
+/// The commands `tool-sets …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ToolSetsCommand {
+    /// List the tool sets of the key's tenant
+    List(PageArguments),
+    /// Show one tool set
+    Show(ToolSetArguments),
+    /// Make a tool set
+    Create(CreateToolSetArguments),
+    /// Remove a tool set. Its address is not found from then on
+    Remove(ToolSetArguments),
+}
+
+/// The options of a command about one tool set.
+#[derive(Clone, Debug, Args)]
+pub struct ToolSetArguments {
+    /// The name
+    pub name: String,
+    #[command(flatten)]
+    pub list: ListArguments,
+    #[command(flatten)]
+    pub gateway: GatewayArguments,
+}
+
+/// The options of `tool-sets create`.
+#[derive(Clone, Debug, Args)]
+pub struct CreateToolSetArguments {
+    /// The last part of the address: /mcp/sets/NAME
+    pub name: String,
+    /// A connector or an operation (`CONNECTOR/OPERATION`) of the set. Repeat the option for several
+    #[arg(long, value_name = "NAME", required = true)]
+    pub allow: Vec<String>,
+    /// An effect of operations of the set. Repeat the option for several [default: all]
+    #[arg(long = "effect", value_name = "EFFECT", value_parser = ["read", "write", "destructive"])]
+    pub effects: Vec<String>,
+    /// How operations become tools: each one (`direct`), by a search (`search`), or by their number
+    /// (`auto`) [default: auto]
+    #[arg(long, value_parser = ["auto", "direct", "search"])]
+    pub mode: Option<String>,
+    /// An operation that is a tool in every mode. Repeat the option for several
+    #[arg(long, value_name = "CONNECTOR/OPERATION")]
+    pub pinned: Vec<String>,
+    /// Results have a structured form too
+    #[arg(long)]
+    pub structured: bool,
+    /// Each call of a destructive operation must be confirmed
+    #[arg(long)]
+    pub confirm: bool,
+    /// The account that every call uses [default: calls choose it]
+    #[arg(long, value_name = "NAME")]
+    pub account: Option<String>,
     #[command(flatten)]
     pub list: ListArguments,
     #[command(flatten)]

@@ -1,9 +1,10 @@
-//! The commands `integrations …`, `jobs …`, `webhooks …`, `calls …`, `tenants …`, `gateways …` and
-//! `audit`. They read and change a running gateway by its admin routes (`--url`). `audit` also
-//! reads the database of the configuration.
+//! The commands `integrations …`, `jobs …`, `webhooks …`, `calls …`, `tenants …`, `tool-sets …`,
+//! `gateways …` and `audit`. They read and change a running gateway by its routes (`--url`). `audit`
+//! also reads the database of the configuration.
 //!
 //! - here: the commands
 //! - [`mod@tenants`]: the commands `tenants …`
+//! - [`mod@tool_sets`]: the commands `tool-sets …`
 //! - [`transfer`]: the commands `integrations import` and `integrations export`
 //! - [`arguments`]: their options
 //! - [`error`]: why a command failed
@@ -11,6 +12,7 @@
 mod arguments;
 mod error;
 mod tenants;
+mod tool_sets;
 mod transfer;
 
 use authoring::database;
@@ -23,9 +25,11 @@ use serde_json::{Value, json};
 use store::AuditFilter;
 
 pub(crate) use self::arguments::{
-    AuditArguments, CallsCommand, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, WebhooksCommand,
+    AuditArguments, CallsCommand, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, ToolSetsCommand,
+    WebhooksCommand,
 };
 pub(crate) use self::tenants::tenants;
+pub(crate) use self::tool_sets::tool_sets;
 
 use self::arguments::{ListIntegrationsArguments, OneArguments, PageArguments};
 use self::error::OperatorError;

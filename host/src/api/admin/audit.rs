@@ -3,8 +3,8 @@
 use hyper::Response;
 use serde_json::json;
 
-use super::page;
 use crate::api::answer::private_answer;
+use crate::api::page;
 use crate::api::records::{AuditEntryRecord, AuditPageRecord};
 use crate::api::route::HttpCall;
 use crate::body::Body;

@@ -4,8 +4,8 @@ use hyper::Response;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
-use super::page;
 use crate::api::answer::private_answer;
+use crate::api::page;
 use crate::api::records::{CallPageRecord, CallRecord};
 use crate::api::route::HttpCall;
 use crate::body::Body;

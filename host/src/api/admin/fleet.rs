@@ -9,8 +9,8 @@ use hyper::header::{HeaderMap, IF_MATCH};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use super::page;
 use crate::api::answer::json_answer;
+use crate::api::page;
 use crate::api::records::{
     ConnectorAtGatewayRecord, ConnectorCountsRecord, GatewayMemoryRecord, GatewayRecord, GatewaysRecord,
     InstalledRecord, ServiceConnectorRecord, ServiceConnectorsRecord,

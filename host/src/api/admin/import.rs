@@ -11,8 +11,8 @@ use hyper::Response;
 use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use secrecy::SecretString;
 
-use super::page;
 use crate::api::body::StreamedRequest;
+use crate::api::page;
 use crate::api::record_schema::schema_of_body;
 use crate::api::records::{ImportLine, ImportLineRecord};
 use crate::api::route::HttpCall;

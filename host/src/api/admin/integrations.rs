@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use hyper::Response;
 use serde_json::json;
 
-use super::page;
 use crate::api::answer::private_answer;
+use crate::api::page;
 use crate::api::records::{AnyIntegrationPageRecord, AnyIntegrationRecord, IntegrationDeletedRecord};
 use crate::api::route::HttpCall;
 use crate::body::Body;

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use hyper::Response;
 use serde_json::json;
 
-use super::page;
 use crate::api::answer::{private_answer, private_text};
+use crate::api::page;
 use crate::api::records::{AnyJobPageRecord, JobCancelledRecord};
 use crate::api::route::HttpCall;
 use crate::body::Body;

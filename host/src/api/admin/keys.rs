@@ -8,11 +8,11 @@ use hyper::{Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::page;
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
 use crate::api::body::{parse_record, read_json_body};
 use crate::api::idempotency;
+use crate::api::page;
 use crate::api::records::{CreatedKeyRecord, KeyPageRecord, KeyRecord, KeyRevokedRecord, NewKey};
 use crate::api::route::HttpCall;
 use crate::auth::{Scopes, make_key};
@@ -63,7 +63,7 @@ pub(in crate::api) async fn create_key(
 }
 
 async fn create_now(gateway: &Gateway, body: Bytes) -> Result<Response<Body>, Problem> {
-    let NewKey { name, tenant, subject, scopes, allow, effects, expires_at } = parse_record(&body).await?;
+    let NewKey { name, tenant, subject, scopes, allow, effects, confirm, expires_at } = parse_record(&body).await?;
     let expires_at =
         expires_at.as_deref().map(future_time).transpose().map_err(|detail| invalid("/expires_at", detail))?;
     let tenant = tenant.as_deref().unwrap_or(DEFAULT_TENANT);
@@ -73,6 +73,7 @@ async fn create_now(gateway: &Gateway, body: Bytes) -> Result<Response<Body>, Pr
     stored.allow = allow.map(|allow| json!(allow).to_string());
     stored.effects =
         effects.map(|effects| effects.iter().map(|effect| effect.0.as_str()).collect::<Vec<_>>().join(" "));
+    stored.confirm = confirm.unwrap_or_default();
     stored.expires_at = expires_at;
     let id = stored.id.clone();
     gateway.store.create_key(stored).await.map_err(unavailable)?;

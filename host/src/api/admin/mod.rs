@@ -7,7 +7,6 @@
 //! - [`integrations`]: accounts of all tenants
 //! - [`jobs`]: jobs of all tenants
 //! - [`keys`]: API keys
-//! - [`page`]: the queries of lists
 //! - [`tenants`]: tenants and their OAuth clients
 //! - [`webhooks`]: webhooks of all tenants
 //!
@@ -21,7 +20,6 @@ mod import;
 mod integrations;
 mod jobs;
 mod keys;
-mod page;
 mod tenants;
 mod webhooks;
 
@@ -51,6 +49,7 @@ pub(super) use self::webhooks::{list_webhooks, resend_webhook};
 use super::answer::json_answer;
 use super::authorize::AuthorizedCaller;
 use super::body;
+use super::page;
 use super::records::{
     ChangeRecord, GrantRecord, GrantsRecord, HistoryRecord, RemovedRecord, VersionRecord, VersionsRecord,
 };

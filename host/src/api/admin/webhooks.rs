@@ -3,8 +3,8 @@
 use hyper::{Response, StatusCode};
 use serde_json::json;
 
-use super::page;
 use crate::api::answer::private_answer;
+use crate::api::page;
 use crate::api::records::AnyWebhookPageRecord;
 use crate::api::route::HttpCall;
 use crate::body::Body;

@@ -1,40 +1,32 @@
 //! A call of the tool of an operation: a call of the pipeline.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::Duration;
-
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::Response;
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::timeout_at;
 
+use super::files::FileCall;
 use super::lifecycle::Client;
-use super::{Exchange, Outcome, connect, own_tools, result};
+use super::wait::JobWait;
+use super::{Done, Exchange, Outcome, confirm, connect, done, headers, own_tools, result, tasks};
 use crate::api::answer::AnswerDeadline;
-use crate::api::authorize::AuthorizedCaller;
 use crate::api::headers::CallHeaders;
 use crate::api::operations::{OperationOfTool, call_for_tool};
 use crate::api::recorded::OpenCall;
 use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::jobs::job_problem;
 use crate::mcp::input_schema::ACCOUNT;
 use crate::mcp::message::{INVALID_PARAMS, Params, RpcError};
 use crate::mcp::own::call_name;
-use crate::mcp::{Catalogue, Mode, Tool};
+use crate::mcp::{Catalogue, Tool};
+use crate::media_type::essence;
 use crate::metrics::RequestLabels;
 use crate::problem::{self, Problem};
 use crate::registry::Connector;
 use contract::words::{nearest, shortened};
-
-/// The longest time that a call waits for an operation that runs in the background.
-const JOB_WAIT: Duration = Duration::from_secs(25);
-
-/// The time between two looks at a job: at first, and at most.
-const LOOKS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 
 /// One call of a tool.
 pub(super) struct ToolCall<'a> {
@@ -44,6 +36,34 @@ pub(super) struct ToolCall<'a> {
     pub(super) idempotency_key: Option<String>,
     /// The id of the call's record.
     pub(super) request_id: &'a str,
+    /// The account that the header of the request names.
+    pub(super) named_account: Option<Box<str>>,
+    /// The digest with which the client confirms the call.
+    pub(super) confirm: Option<String>,
+    /// The token of the client's request for progress, as JSON text.
+    progress_token: Option<String>,
+}
+
+impl<'a> ToolCall<'a> {
+    pub(super) fn new(
+        exchange: &'a Exchange<'a>,
+        client: &'a Client,
+        call_headers: CallHeaders,
+        idempotency_key: Option<String>,
+        request_id: &'a str,
+    ) -> Self {
+        let named_account = call_headers.user_identifier.clone();
+        Self {
+            exchange,
+            client,
+            call_headers,
+            idempotency_key,
+            request_id,
+            named_account,
+            confirm: None,
+            progress_token: None,
+        }
+    }
 }
 
 impl ToolCall<'_> {
@@ -55,23 +75,33 @@ impl ToolCall<'_> {
         if arguments.is_some_and(|arguments| !arguments.get().starts_with('{')) {
             return invalid("`params.arguments` must be an object.".to_owned());
         }
+        if let Some(fixed) = self.exchange.fixed_account() {
+            if let Some(given) = self.call_headers.user_identifier.take().filter(|given| **given != *fixed) {
+                return done(result::error(self.client.revision, &self.fixes_account(&given)));
+            }
+            self.call_headers.user_identifier = Some(fixed.into());
+        }
+        let token = &params.value("_meta")["progressToken"];
+        if (token.is_string() || token.is_i64() || token.is_u64()) && headers::takes_events(self.exchange.headers) {
+            self.progress_token = Some(token.to_string());
+        }
         let pending = match connect::read_state(&self, &name, params).await? {
             Ok(pending) => pending,
             Err(error) => return Ok(Err(error)),
         };
         if let Some(declined) = pending.declined() {
-            return Ok(Ok(result::error(self.client.revision, declined)));
+            return done(result::error(self.client.revision, declined));
         }
         if let Some(account) = pending.account() {
             self.call_headers.user_identifier = Some(account.into());
         }
-        let catalogue = self.exchange.catalogue(BTreeSet::new()).await;
+        let catalogue = self.exchange.catalogue().await;
         let step = connect::Step { tool: &name, arguments, pending: &pending };
         if let Some(own) = catalogue.own(&name) {
             return own_tools::run(self, &catalogue, own, &step).await;
         }
         match catalogue.find(&name).filter(|tool| tool.name == name) {
-            Some(tool) if catalogue.mode == Mode::Direct => self.call_operation(tool, arguments, &step).await,
+            Some(tool) if tool.is_direct => self.call_operation(tool, arguments, &step).await,
             Some(tool) => {
                 invalid(format!("`{}` is no tool here; call it with `{}`.", shortened(&name), call_name(tool.effect)))
             }
@@ -87,6 +117,27 @@ impl ToolCall<'_> {
             None => "`tools/list` lists those that you may use.".to_owned(),
         };
         format!("There is no tool `{shown}` here; {known}")
+    }
+
+    /// The message about an account that a tool set does not use.
+    fn fixes_account(&self, given: &str) -> String {
+        let fixed = self.exchange.fixed_account().unwrap_or_default();
+        format!("The tool set uses the account `{fixed}`, and not `{}`; leave the account out.", shortened(given))
+    }
+
+    /// Uses the account that an argument names.
+    ///
+    /// # Errors
+    /// If the tool set uses another account.
+    pub(super) fn use_account(&mut self, account: &str) -> Result<(), String> {
+        let account = account.trim();
+        match self.exchange.fixed_account() {
+            _ if account.is_empty() => {}
+            Some(fixed) if fixed != account => return Err(self.fixes_account(account)),
+            Some(_) => {}
+            None => self.call_headers.user_identifier = Some(account.into()),
+        }
+        Ok(())
     }
 
     /// Calls an operation with these arguments.
@@ -105,8 +156,15 @@ impl ToolCall<'_> {
         };
         let body = match self.body(tool, arguments) {
             Ok(body) => gateway.egress.memory().hold_bytes(body).map_err(problem::no_memory)?,
-            Err(reason) => return Ok(Ok(result::error(revision, &reason))),
+            Err(reason) => return done(result::error(revision, &reason)),
         };
+        if tool.confirm_argument.is_some()
+            && let Some(operation) = connector.operation(&tool.operation)
+            && let Some(asked) = Box::pin(confirm::require(&self, tool, operation, &body, step)).await?
+        {
+            return Ok(asked);
+        }
+        let file = FileCall::of(&self, tool, &body);
         self.call_headers.accept = Some(result::READABLE_FILES.into());
         self.call_headers.range = None;
         let mut open = OpenCall::begin(
@@ -122,6 +180,7 @@ impl ToolCall<'_> {
             connector: &connector,
             operation: &tool.operation,
             call_headers: std::mem::take(&mut self.call_headers),
+            takes_any_file: file.is_some(),
             idempotency_key: self.idempotency_key.take(),
             body,
             arrived: *arrived,
@@ -131,7 +190,7 @@ impl ToolCall<'_> {
         let answered = match Box::pin(call_for_tool(call)).await {
             Ok(response) => {
                 open.end(&response, None);
-                self.result_of(&connector, tool, response).await
+                self.result_of(&connector, tool, file.as_ref(), response).await
             }
             Err(problem) => {
                 open.fail(&problem);
@@ -145,17 +204,29 @@ impl ToolCall<'_> {
         }
     }
 
-    async fn result_of(&self, connector: &Connector, tool: &Tool, response: Response<Body>) -> Result<String, Problem> {
+    async fn result_of(
+        &self,
+        connector: &Connector,
+        tool: &Tool,
+        file: Option<&FileCall>,
+        response: Response<Body>,
+    ) -> Result<Done, Problem> {
         let (gateway, revision) = (self.exchange.gateway, self.client.revision);
         let is_background = connector.operation(&tool.operation).is_some_and(|operation| operation.manifest.background);
+        if let Some(file) = file.filter(|_| is_for_a_link(&response)) {
+            // The content is not read: the address asks for it again.
+            let link = file.link(self, response.headers())?;
+            return Ok(Done::Text(result::complete(revision, &link, false)));
+        }
         if !is_background {
             let deadline = response.extensions().get::<AnswerDeadline>().map(|AnswerDeadline(deadline)| *deadline);
-            let reading = result::of_answer(gateway, revision, response);
-            let Some(deadline) = deadline else { return reading.await };
-            return timeout_at(deadline, reading).await.unwrap_or_else(|_| {
+            let reading = result::of_answer(gateway, revision, response, tool.is_structured);
+            let Some(deadline) = deadline else { return reading.await.map(Done::Text) };
+            let read = timeout_at(deadline, reading).await.unwrap_or_else(|_| {
                 Err(problem::UPSTREAM_TIMED_OUT
                     .with_detail("The answer did not arrive before the call ended; ask for less."))
             });
+            return read.map(Done::Text);
         }
         let accepted =
             response.into_body().collect().await.map_err(|error| {
@@ -163,31 +234,16 @@ impl ToolCall<'_> {
             })?;
         let accepted: Value = serde_json::from_slice(&accepted.to_bytes()).unwrap_or_default();
         let job_id = accepted["job_id"].as_str().unwrap_or_default();
-        Box::pin(self.wait_for_job(job_id)).await
-    }
-
-    /// Waits for a job, and answers its result, or its id if it takes longer.
-    async fn wait_for_job(&self, id: &str) -> Result<String, Problem> {
-        let (Exchange { gateway, caller, .. }, revision) = (self.exchange, self.client.revision);
-        let abandoned = CancelOnDrop { gateway: Arc::clone(gateway), caller: (*caller).clone(), job_id: id.to_owned() };
-        let end = Instant::now() + JOB_WAIT;
-        let mut pause = LOOKS.0;
-        loop {
-            let record = gateway.jobs.get(caller.tenant(), caller.subject(), id).await.map_err(job_problem)?;
-            if let Some(result) = record.and_then(|record| ended_job(gateway, revision, &record)) {
-                abandoned.disarm();
-                return Ok(result);
-            }
-            let now = Instant::now();
-            if now >= end {
-                abandoned.disarm();
-                let text =
-                    format!("The operation still runs, as the job `{id}`. Call `get_job` with this id for its result.");
-                return Ok(result::text(revision, &text));
-            }
-            sleep_until((now + pause).min(end)).await;
-            pause = (2 * pause).min(LOOKS.1);
+        if self.client.can.tasks {
+            return Box::pin(tasks::created(self.exchange, revision, job_id)).await.map(Done::Text);
         }
+        let token = self.progress_token.clone();
+        let is_told = token.is_some();
+        let wait = JobWait::new(gateway, self.exchange.caller, job_id, revision, tool.is_structured, token);
+        if is_told {
+            return Ok(Done::Waiting(Box::new(wait)));
+        }
+        Box::pin(wait.end()).await.map(Done::Text)
     }
 
     /// The body for the operation. The account is taken out, and arguments get the names of the
@@ -197,8 +253,10 @@ impl ToolCall<'_> {
         let members =
             json_text::members(arguments.get()).map_err(|error| format!("The arguments are no object: {error}."))?;
         let is_account = |name: &str| name == ACCOUNT && !tool.has_own_account;
+        let is_confirm = |name: &str| tool.is_direct && tool.confirm_argument == Some(name);
         let is_changed = |name: &str| {
             is_account(name)
+                || is_confirm(name)
                 || tool.is_background && name == WAITING
                 || tool.renamed.iter().any(|(shown, _)| shown == name)
         };
@@ -210,8 +268,9 @@ impl ToolCall<'_> {
             if is_account(name) {
                 let account: Option<String> = serde_json::from_str(raw.get())
                     .map_err(|_| "The argument `account` must be a string, as `list_accounts` names it.".to_owned())?;
-                let account = account.as_deref().map(str::trim).filter(|account| !account.is_empty()).map(Box::from);
-                self.call_headers.user_identifier = account.or(self.call_headers.user_identifier.take());
+                self.use_account(account.as_deref().unwrap_or_default())?;
+            } else if is_confirm(name) {
+                self.confirm = serde_json::from_str(raw.get()).ok();
             } else if !(tool.is_background && name == WAITING) {
                 let renamed = tool.renamed.iter().find(|(shown, _)| shown == name).map(|(_, member)| member.as_str());
                 kept.push((renamed.unwrap_or(name), *raw));
@@ -221,50 +280,17 @@ impl ToolCall<'_> {
     }
 }
 
+/// Returns `true` if an answer is a file that a model cannot read, or an image that is too large.
+fn is_for_a_link(response: &Response<Body>) -> bool {
+    let text = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+    let media_type = text(CONTENT_TYPE).map(essence).unwrap_or_default();
+    let is_large =
+        || text(CONTENT_LENGTH).and_then(|size| size.parse().ok()).is_some_and(|size: usize| size > result::MAX_IMAGE);
+    !result::is_readable(media_type) || media_type.starts_with("image/") && is_large()
+}
+
 /// A call of a tool waits for a while anyway, so the model need not ask for it.
 const WAITING: &str = "waiting";
-
-/// The result of a job that has ended. `None` if it has not.
-fn ended_job(gateway: &Gateway, revision: crate::mcp::Revision, record: &str) -> Option<String> {
-    let members = json_text::members(record).ok()?;
-    let member = |name: &str| members.iter().find(|(member, _)| member == name).map(|(_, raw)| raw.get());
-    match member("status")? {
-        "\"succeeded\"" => Some(result::of_json(gateway, revision, member("result")?)),
-        "\"failed\"" => {
-            let document: Value = serde_json::from_str(member("error")?).ok()?;
-            Some(result::error(revision, &result::in_words(&document, None)))
-        }
-        _ => None,
-    }
-}
-
-/// Cancels a job whose caller has gone while it waited.
-struct CancelOnDrop {
-    gateway: Arc<Gateway>,
-    caller: AuthorizedCaller,
-    job_id: String,
-}
-
-impl CancelOnDrop {
-    /// The caller knows the job, or the job has ended.
-    fn disarm(mut self) {
-        self.job_id.clear();
-    }
-}
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        if self.job_id.is_empty() {
-            return;
-        }
-        let (gateway, caller, id) = (Arc::clone(&self.gateway), self.caller.clone(), std::mem::take(&mut self.job_id));
-        self.gateway.background.spawn(async move {
-            if let Err(error) = gateway.jobs.cancel(caller.tenant(), caller.subject(), &id).await {
-                tracing::warn!(%error, job_id = id, "a job whose caller has gone could not be cancelled");
-            }
-        });
-    }
-}
 
 /// Counts a call that failed, and writes a line. The request itself succeeds with a result that
 /// says so.

@@ -11,8 +11,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::call::ToolCall;
+use super::confirm::{self, CONFIRM};
 use super::lifecycle::{seal, unseal};
-use super::{Outcome, result};
+use super::{Done, Outcome, done, result};
 use crate::api::connect::make_link;
 use crate::api::records::ConnectLinkInit;
 use crate::auth::Scope;
@@ -47,10 +48,17 @@ pub(super) struct Pending {
     url: Option<String>,
     /// The account that the user has chosen.
     account: Option<String>,
+    /// The digest with which the user has confirmed the call.
+    confirmation: Option<String>,
     has_declined: bool,
 }
 
 impl Pending {
+    /// The digest with which the user has confirmed the call.
+    pub(super) fn confirmation(&self) -> Option<&str> {
+        self.confirmation.as_deref()
+    }
+
     /// The account that the user has chosen.
     pub(super) fn account(&self) -> Option<&str> {
         self.account.as_deref()
@@ -69,6 +77,10 @@ struct State {
     /// SHA-256 of the arguments.
     arguments: String,
     url: Option<String>,
+    /// The digest with which the user confirms the call, or has confirmed it before another
+    /// question.
+    confirmation: Option<String>,
+    has_confirmed: bool,
     /// Seconds since 1970.
     expires: u64,
 }
@@ -110,9 +122,13 @@ pub(super) async fn read_state(
     };
     let responses = params.value("inputResponses");
     let action = |name: &str| responses[name]["action"].as_str();
-    let has_declined = [CONNECT, CHOOSE].iter().any(|name| matches!(action(name), Some("decline" | "cancel")));
+    let says_no = responses[CONFIRM]["content"][CONFIRM] == false;
+    let has_declined =
+        says_no || [CONNECT, CHOOSE, CONFIRM].iter().any(|name| matches!(action(name), Some("decline" | "cancel")));
+    let says_yes = action(CONFIRM) == Some("accept") && responses[CONFIRM]["content"][CONFIRM] == true;
+    let confirmation = state.confirmation.filter(|_| state.has_confirmed || says_yes);
     let account = responses[CHOOSE]["content"][CHOOSE].as_str().filter(|_| action(CHOOSE) == Some("accept"));
-    Ok(Ok(Pending { url: state.url, account: account.map(str::to_owned), has_declined }))
+    Ok(Ok(Pending { url: state.url, account: account.map(str::to_owned), confirmation, has_declined }))
 }
 
 /// The outcome of a call that has ended with a problem: a question to the user if that helps, else
@@ -125,8 +141,8 @@ pub(super) async fn after(
 ) -> Result<Outcome, Problem> {
     match problem.name() {
         "integration-required" | "reauthorization-required" => connect(call, tool, step, &problem).await,
-        "selection-required" => choose(call, tool, step, &problem),
-        _ => Ok(Ok(result::error(call.client.revision, &result::of_problem(&problem, call.request_id)))),
+        "selection-required" => choose(call, tool, step, &problem).await,
+        _ => done(result::error(call.client.revision, &result::of_problem(&problem, call.request_id))),
     }
 }
 
@@ -140,20 +156,22 @@ async fn connect(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem:
         Some(url) => (String::new(), url.clone()),
         None => match link(call, &tool.connector, named).await? {
             Ok(link) => link,
-            Err(reason) => return Ok(Ok(result::error(call.client.revision, &format!("{message} {reason}")))),
+            Err(reason) => return done(result::error(call.client.revision, &format!("{message} {reason}"))),
         },
     };
     let revision = call.client.revision;
     if !call.client.can.url || revision < Revision::V2025_11_25 {
         let text = format!("{message} Ask the user to open {url} and call again afterwards.");
-        return Ok(Ok(result::error(revision, &text)));
+        return done(result::error(revision, &text));
     }
     if !revision.is_stateless() {
         let data = json!({"elicitations": [{"mode": "url", "elicitationId": id, "url": url, "message": message}]});
         return Ok(Err(RpcError { code: URL_ELICITATION_REQUIRED, message, data: Some(data) }));
     }
     let question = json!({"mode": "url", "message": message, "url": url});
-    input_required(call, step, CONNECT, &question, Some(url)).map(Ok)
+    let confirmation = confirmed_again(call, tool, step).await?;
+    let ask = Ask { name: CONNECT, question: &question, url: Some(url), confirmation };
+    input_required(call, step, ask).map(|text| Ok(Done::Text(text)))
 }
 
 /// Makes a link to the page on which the caller's user connects an account.
@@ -182,7 +200,7 @@ pub(super) async fn link(
     Ok(Ok((link.id, link.url)))
 }
 
-fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Problem) -> Result<Outcome, Problem> {
+async fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Problem) -> Result<Outcome, Problem> {
     let document = problem.document(call.request_id);
     let candidates = document["candidates"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let candidates: Vec<&str> = candidates.take(MAX_CHOICES).collect();
@@ -194,7 +212,7 @@ fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Probl
             candidates.join(", "),
             Own::ListAccounts.name()
         );
-        return Ok(Ok(result::error(revision, &text)));
+        return done(result::error(revision, &text));
     }
     let question = json!({
         "mode": "form",
@@ -205,19 +223,42 @@ fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Probl
             "required": [CHOOSE],
         },
     });
-    input_required(call, step, CHOOSE, &question, None).map(Ok)
+    let confirmation = confirmed_again(call, tool, step).await?;
+    input_required(call, step, Ask { name: CHOOSE, question: &question, url: None, confirmation })
+        .map(|text| Ok(Done::Text(text)))
+}
+
+/// A new digest for a call that the user has confirmed, but that has not run. The user need not
+/// confirm it again.
+async fn confirmed_again(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>) -> Result<Option<String>, Problem> {
+    match tool.confirm_argument {
+        Some(_) => confirm::add(call, tool, step).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// A question to a client.
+pub(super) struct Ask<'a> {
+    pub(super) name: &'a str,
+    pub(super) question: &'a Value,
+    /// The page that the user is sent to.
+    pub(super) url: Option<String>,
+    /// The digest with which the user confirms the call.
+    pub(super) confirmation: Option<String>,
 }
 
 /// The result that asks the client for something before it calls again.
-fn input_required(
-    call: &ToolCall<'_>,
-    step: &Step<'_, '_>,
-    name: &str,
-    question: &Value,
-    url: Option<String>,
-) -> Result<String, Problem> {
-    let expires = now() + LIFETIME.as_secs();
-    let state = State { tool: step.tool.to_owned(), arguments: digest(step.arguments), url, expires };
+pub(super) fn input_required(call: &ToolCall<'_>, step: &Step<'_, '_>, ask: Ask<'_>) -> Result<String, Problem> {
+    let Ask { name, question, url, confirmation } = ask;
+    let state = State {
+        tool: step.tool.to_owned(),
+        arguments: digest(step.arguments),
+        url,
+        // A call that gets as far as another question was confirmed.
+        has_confirmed: name != CONFIRM && confirmation.is_some(),
+        confirmation,
+        expires: now() + LIFETIME.as_secs(),
+    };
     let state = seal(call.exchange.gateway, &context(call), &json!(state).to_string())?;
     Ok(json!({
         "resultType": "input_required",

@@ -71,13 +71,23 @@ pub(super) fn check_routing(headers: &HeaderMap, request: &Request<'_>) -> Resul
     if one(&METHOD, "Mcp-Method")? != request.method {
         return Err(mismatch("The header Mcp-Method is not the `method` of the body.".to_owned()));
     }
-    if request.method == "tools/call"
-        && let Some(called) = request.params.text("name")
-        && decoded(one(&NAME, "Mcp-Name")?).as_deref() != Some(called.as_str())
+    let member = match request.method.as_str() {
+        "tools/call" => "name",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+        _ => return Ok(()),
+    };
+    if let Some(named) = request.params.text(member)
+        && decoded(one(&NAME, "Mcp-Name")?).as_deref() != Some(named.as_str())
     {
-        return Err(mismatch("The header Mcp-Name is not `params.name` of the body.".to_owned()));
+        return Err(mismatch(format!("The header Mcp-Name is not `params.{member}` of the body.")));
     }
     Ok(())
+}
+
+/// Returns `true` if the client takes a stream of events.
+pub(super) fn takes_events(headers: &HeaderMap) -> bool {
+    let given = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    given.flat_map(|value| value.split(',')).any(|range| essence(range) == "text/event-stream")
 }
 
 /// The text of a header, which may be in base64: `=?base64?…?=`.

@@ -25,6 +25,9 @@ pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-pro
 const META_REVISION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
+/// The extension for operations that run in the background.
+pub(super) const TASKS: &str = "io.modelcontextprotocol/tasks";
+
 /// A text for models about the tools.
 const INSTRUCTIONS: &str = "Tools call operations of connected services as the user. With search_operations, find an operation, read \
                             its arguments with describe_operations, then call it. A result that is an error says what to change.";
@@ -43,14 +46,20 @@ pub(super) struct Capabilities {
     pub(super) url: bool,
     /// It shows the user a form.
     pub(super) form: bool,
+    /// It knows tasks. Each request says so, and no session.
+    #[serde(skip)]
+    pub(super) tasks: bool,
 }
 
 impl Capabilities {
     fn of(declared: &Value) -> Self {
-        let Some(elicitation) = declared.get("elicitation").and_then(Value::as_object) else { return Self::default() };
+        let tasks = declared["extensions"][TASKS].is_object();
+        let Some(elicitation) = declared.get("elicitation").and_then(Value::as_object) else {
+            return Self { tasks, ..Self::default() };
+        };
         // Without a mode, it is forms: the revision that had no modes had forms.
         let form = elicitation.contains_key("form") || !elicitation.contains_key("url");
-        Self { url: elicitation.contains_key("url"), form }
+        Self { url: elicitation.contains_key("url"), form, tasks }
     }
 }
 
@@ -132,7 +141,7 @@ async fn declared_in_session(exchange: &Exchange<'_>) -> Result<Capabilities, Fa
 pub(super) fn initialized(revision: Revision) -> String {
     json!({
         "protocolVersion": revision.name(),
-        "capabilities": capabilities(),
+        "capabilities": {"tools": {"listChanged": false}},
         "serverInfo": server_info(),
         "instructions": INSTRUCTIONS,
     })
@@ -144,17 +153,13 @@ pub(super) fn discovered() -> String {
     json!({
         "resultType": "complete",
         "supportedVersions": Revision::ALL.map(Revision::name),
-        "capabilities": capabilities(),
+        "capabilities": {"tools": {"listChanged": true}, "extensions": {TASKS: {}}},
         "instructions": INSTRUCTIONS,
         "ttlMs": LIST_TTL_MS,
         "cacheScope": "private",
         "_meta": {"io.modelcontextprotocol/serverInfo": server_info()},
     })
     .to_string()
-}
-
-fn capabilities() -> Value {
-    json!({"tools": {"listChanged": false}})
 }
 
 /// Seals a text for a client to keep.
@@ -194,9 +199,10 @@ mod tests {
     #[test]
     fn a_client_without_modes_has_forms() {
         let of = |elicitation: Value| Capabilities::of(&json!({"elicitation": elicitation}));
-        assert_eq!(of(json!({})), Capabilities { url: false, form: true });
-        assert_eq!(of(json!({"url": {}})), Capabilities { url: true, form: false });
-        assert_eq!(of(json!({"url": {}, "form": {}})), Capabilities { url: true, form: true });
+        assert_eq!(of(json!({})), Capabilities { url: false, form: true, tasks: false });
+        assert_eq!(of(json!({"url": {}})), Capabilities { url: true, form: false, tasks: false });
+        assert_eq!(of(json!({"url": {}, "form": {}})), Capabilities { url: true, form: true, tasks: false });
         assert_eq!(Capabilities::of(&json!({"sampling": {}})), Capabilities::default());
+        assert!(Capabilities::of(&json!({"extensions": {TASKS: {}}})).tasks);
     }
 }

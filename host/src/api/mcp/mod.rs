@@ -9,7 +9,13 @@
 //! - [`call`]: a call of the tool of an operation
 //! - [`own_tools`]: calls of the tools of the gateway itself
 //! - [`connect`]: what the user must do before a call can run
+//! - [`confirm`]: calls that a user must confirm first
+//! - [`wait`]: a call that waits for its job
+//! - [`tasks`]: jobs as tasks
+//! - [`listen`]: streams that tell a client about changes of its tools
+//! - [`events`]: an answer as a stream of events
 //! - [`result`]: from an answer to the result of a tool
+//! - [`files`]: the addresses of files
 //! - [`metadata`]: where clients get tokens (RFC 9728)
 //!
 //! The messages are read and written here, and not by a library: the arguments of a tool and the
@@ -17,12 +23,18 @@
 //! runs on the core that accepted it, and its memory is a part of the gateway's budget.
 
 mod call;
+mod confirm;
 mod connect;
+mod events;
+pub(super) mod files;
 mod headers;
 mod lifecycle;
+mod listen;
 pub(super) mod metadata;
 mod own_tools;
 mod result;
+mod tasks;
+mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -36,17 +48,19 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::lifecycle::Client;
+use self::wait::JobWait;
 use super::authorize::AuthorizedCaller;
 use super::body::read_json_body;
 use super::connectors::live_connector;
 use super::headers::CallHeaders;
 use super::idempotency;
 use super::route::HttpCall;
+use super::tool_sets::find_set;
 use crate::auth::Scope;
 use crate::body::{Body, full};
 use crate::gateway::Gateway;
 use crate::mcp::message::{self, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, PARSE_ERROR, Request, RpcError};
-use crate::mcp::{Catalogue, Revision, View, catalogue};
+use crate::mcp::{Catalogue, Revision, SetMode, ToolSet, View, catalogue};
 use crate::problem::{self, Problem, integration_problem};
 use crate::telemetry::Trace;
 use contract::AuthScheme;
@@ -66,12 +80,12 @@ const MAX_ACCOUNTS: u32 = 1000;
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// POST /mcp and /mcp/{connector}.
+/// POST /mcp, /mcp/{connector} and /mcp/sets/{set}.
 pub(super) async fn post_all(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     post(call, caller, false).await
 }
 
-/// POST /mcp/readonly and /mcp/{connector}/readonly.
+/// The same with `/readonly` at the end.
 pub(super) async fn post_readonly(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     post(call, caller, true).await
 }
@@ -86,11 +100,16 @@ async fn post(call: HttpCall<'_>, caller: AuthorizedCaller, is_readonly: bool) -
         "" => None,
         named => Some(live_connector(gateway, named)?.name().to_string()),
     };
+    let set = match arguments.set {
+        "" => None,
+        named => Some((named, find_set(gateway, &caller, named).await?)),
+    };
     let body = read_json_body(&head.headers, body, gateway).await?;
     let exchange = Exchange {
         gateway,
         caller: &caller,
         connector,
+        set,
         is_readonly,
         headers: &head.headers,
         body: &body,
@@ -107,6 +126,8 @@ struct Exchange<'a> {
     caller: &'a AuthorizedCaller,
     /// The connector that the path names.
     connector: Option<String>,
+    /// The tool set that the path names.
+    set: Option<(&'a str, ToolSet)>,
     is_readonly: bool,
     headers: &'a HeaderMap,
     body: &'a Bytes,
@@ -115,8 +136,21 @@ struct Exchange<'a> {
     request_id: &'a str,
 }
 
-/// The outcome of a request: the text of its result, or an error.
-type Outcome = Result<String, RpcError>;
+/// The outcome of a request: its result, or an error.
+type Outcome = Result<Done, RpcError>;
+
+/// The result of a request.
+enum Done {
+    /// Its text.
+    Text(String),
+    /// The client is told how far the job is while it waits.
+    Waiting(Box<JobWait>),
+}
+
+/// The outcome of a call with this result.
+fn done(text: String) -> Result<Outcome, Problem> {
+    Ok(Ok(Done::Text(text)))
+}
 
 /// Why a request has no outcome.
 enum Failed {
@@ -171,9 +205,14 @@ impl Exchange<'_> {
             Ok(client) => client,
             Err(failed) => return answer_of_failure(id, failed),
         };
+        if request.method == "subscriptions/listen" && client.revision.is_stateless() {
+            let opened = Box::pin(listen::open(self, &client, &request)).await;
+            return opened.or_else(|failed| answer_of_failure(id, failed.with_status_of(client.revision)));
+        }
         let idempotency_key = idempotency::key_in_headers(self.headers)?.map(str::to_owned);
         match self.dispatch(&client, &request, idempotency_key, self.request_id).await {
-            Ok(result) => self.held(message::success(id, &result)),
+            Ok(Done::Text(result)) => self.held(message::success(id, &result)),
+            Ok(Done::Waiting(wait)) => Ok(wait.answer_with_events(id, self.request_id)),
             Err(failed) => answer_of_failure(id, failed.with_status_of(client.revision)),
         }
     }
@@ -221,6 +260,12 @@ impl Exchange<'_> {
             "initialize" => Err(RpcError::new(INVALID_REQUEST, "`initialize` must be sent by itself.").into()),
             _ => self.dispatch(client, &request, None, &request_id).await,
         };
+        let outcome = match outcome {
+            // No part of a batch is a stream of events.
+            Ok(Done::Waiting(wait)) => wait.end().await.map_err(Failed::from),
+            Ok(Done::Text(result)) => Ok(result),
+            Err(failed) => Err(failed),
+        };
         Some(match outcome {
             Ok(result) => message::success(request.id, &result),
             Err(Failed::Rpc(_, error)) => message::failure(Some(request.id), &error),
@@ -235,14 +280,17 @@ impl Exchange<'_> {
         request: &Request<'_>,
         idempotency_key: Option<String>,
         request_id: &str,
-    ) -> Result<String, Failed> {
+    ) -> Result<Done, Failed> {
         match request.method.as_str() {
-            "server/discover" if client.revision.is_stateless() => Ok(lifecycle::discovered()),
-            "ping" if !client.revision.is_stateless() => Ok("{}".to_owned()),
-            "tools/list" => self.list_tools(client, request).await,
+            "server/discover" if client.revision.is_stateless() => Ok(Done::Text(lifecycle::discovered())),
+            "ping" if !client.revision.is_stateless() => Ok(Done::Text("{}".to_owned())),
+            "tools/list" => self.list_tools(client, request).await.map(Done::Text),
+            method if client.revision.is_stateless() && tasks::is_about_tasks(method) => {
+                tasks::answer(self, client, request).await.map(Done::Text)
+            }
             "tools/call" => {
                 let call_headers = CallHeaders::parse(self.headers)?;
-                let call = call::ToolCall { exchange: self, client, call_headers, idempotency_key, request_id };
+                let call = call::ToolCall::new(self, client, call_headers, idempotency_key, request_id);
                 Ok(Box::pin(call.run(&request.params)).await??)
             }
             method => {
@@ -257,9 +305,7 @@ impl Exchange<'_> {
             let error = "The list of tools has one page; leave `cursor` out.";
             return Err(RpcError::new(message::INVALID_PARAMS, error).into());
         }
-        let accounts = self.accounts().await?;
-        let several = accounts.into_iter().filter(|(_, of)| of.len() > 1).map(|(connector, _)| connector).collect();
-        let catalogue = self.catalogue(several).await;
+        let catalogue = catalogue_of(self.gateway, self.view_of_list().await?).await;
         let list = &catalogue.list;
         Ok(match client.revision.is_stateless() {
             true => {
@@ -269,29 +315,46 @@ impl Exchange<'_> {
         })
     }
 
-    /// The tools of the caller at this address. They are made once for each view of the connectors
-    /// that are live. `several_accounts` changes the list alone: a call needs not know it.
-    async fn catalogue(&self, several_accounts: BTreeSet<String>) -> Arc<Catalogue> {
-        let Self { gateway, caller, .. } = self;
-        let view = View {
+    /// The tools of the caller at this address, for a call. A call needs not know the accounts, which
+    /// change the list alone.
+    async fn catalogue(&self) -> Arc<Catalogue> {
+        catalogue_of(self.gateway, self.view(BTreeSet::new())).await
+    }
+
+    /// The view of the caller's list.
+    async fn view_of_list(&self) -> Result<View, Problem> {
+        if self.fixed_account().is_some() {
+            return Ok(self.view(BTreeSet::new()));
+        }
+        let accounts = self.accounts().await?;
+        let several = accounts.into_iter().filter(|(_, of)| of.len() > 1).map(|(connector, _)| connector);
+        Ok(self.view(several.collect()))
+    }
+
+    fn view(&self, several_accounts: BTreeSet<String>) -> View {
+        let set = self.set.as_ref().map(|(_, set)| set);
+        let limits = self.caller.limits().cloned().into_iter();
+        View {
             connector: self.connector.clone(),
             is_readonly: self.is_readonly,
-            limits: caller.limits().cloned(),
-            may_connect: caller.may(Scope::Integrate),
+            limits: limits.chain(set.map(ToolSet::limits)).collect(),
+            may_connect: self.caller.may(Scope::Integrate),
             several_accounts,
-        };
-        let live = Arc::clone(&gateway.registry.live());
-        let kept = gateway.catalogues.get(&gateway.registry, |_| catalogue::Catalogues::default());
-        let known = kept.lock().get(&view).cloned();
-        if let Some(known) = known {
-            return known;
+            mode: set.map_or(SetMode::Auto, |set| set.mode),
+            pinned: set.map(|set| set.pinned.clone()).unwrap_or_default(),
+            is_structured: set.is_some_and(|set| set.structured),
+            confirms: self.confirms(),
         }
-        let operations: usize = live.values().map(|connector| connector.operations().count()).sum();
-        let direct_tools = gateway.config.mcp.direct_tools;
-        let made = compute::run(operations * BYTES_OF_TOOL, || Catalogue::make(&live, &view, direct_tools)).await;
-        let made = Arc::new(made);
-        catalogue::keep(&kept, view, Arc::clone(&made));
-        made
+    }
+
+    /// Returns `true` if destructive operations ask first.
+    fn confirms(&self) -> bool {
+        self.caller.confirms() || self.set.as_ref().is_some_and(|(_, set)| set.confirm)
+    }
+
+    /// The account that every call at this address uses.
+    fn fixed_account(&self) -> Option<&str> {
+        self.set.as_ref().and_then(|(_, set)| set.account.as_deref())
     }
 
     /// The caller's accounts of each connector, by their names.
@@ -348,12 +411,31 @@ impl Exchange<'_> {
 /// The work for the tool of one operation, as the size of a text.
 const BYTES_OF_TOOL: usize = 2048;
 
+/// The tools of a view. They are made once for each view of the connectors that are live.
+async fn catalogue_of(gateway: &Gateway, view: View) -> Arc<Catalogue> {
+    let live = Arc::clone(&gateway.registry.live());
+    let kept = gateway.catalogues.get(&gateway.registry, |_| catalogue::Catalogues::default());
+    let known = kept.lock().get(&view).cloned();
+    if let Some(known) = known {
+        return known;
+    }
+    let operations: usize = live.values().map(|connector| connector.operations().count()).sum();
+    let direct_tools = gateway.config.mcp.direct_tools;
+    let made = compute::run(operations * BYTES_OF_TOOL, || Catalogue::make(&live, &view, direct_tools)).await;
+    let made = Arc::new(made);
+    catalogue::keep(&kept, view, Arc::clone(&made));
+    made
+}
+
 impl Failed {
     /// Clients of the newest revision read the status of the response, too.
     fn with_status_of(self, revision: Revision) -> Self {
         match self {
             Self::Rpc(StatusCode::OK, error) if revision.is_stateless() && error.code == METHOD_NOT_FOUND => {
                 Self::Rpc(StatusCode::NOT_FOUND, error)
+            }
+            Self::Rpc(StatusCode::OK, error) if error.code == message::MISSING_CAPABILITY => {
+                Self::Rpc(StatusCode::BAD_REQUEST, error)
             }
             other => other,
         }

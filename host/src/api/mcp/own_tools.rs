@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use super::call::ToolCall;
-use super::{Outcome, connect, result};
+use super::{Outcome, connect, done, result};
 use crate::integrations::IntegrationRecord;
 use crate::jobs::job_problem;
 use crate::mcp::message::Params;
 use crate::mcp::own::{DEFAULT_FOUND, Own, call_name};
-use crate::mcp::{Catalogue, Mode, Tool, catalogue};
+use crate::mcp::{Catalogue, Mode, Tool, catalogue, input_schema};
 use crate::problem::{self, Problem, input_problem, integration_problem};
 use crate::schema::Schema;
 use contract::words::{nearest, shortened};
@@ -22,7 +22,7 @@ const MAX_LISTED: u32 = 200;
 /// The schemas of the arguments, by the tool.
 static SCHEMAS: LazyLock<Vec<(Own, Schema)>> = LazyLock::new(|| {
     let compiled = Own::ALL.into_iter().map(|own| {
-        let schema = Schema::compile(&own.document()["inputSchema"].to_string(), false);
+        let schema = Schema::compile(&own.document(true)["inputSchema"].to_string(), false);
         schema.map(|schema| (own, schema))
     });
     // A unit test compiles each.
@@ -45,17 +45,17 @@ pub(super) async fn run(
     };
     if let Some(refused) = refused {
         let words = result::of_problem(&input_problem(refused), call.request_id);
-        return Ok(Ok(result::error(revision, &words)));
+        return done(result::error(revision, &words));
     }
     let arguments = match step.arguments.map(Params::read).transpose() {
         Ok(arguments) => arguments.unwrap_or_default(),
-        Err(reason) => return Ok(Ok(result::error(revision, &format!("The arguments are not valid: {reason}.")))),
+        Err(reason) => return done(result::error(revision, &format!("The arguments are not valid: {reason}."))),
     };
     let answered = match own {
         Own::Call(effect) => {
             let name = arguments.text("operation").unwrap_or_default();
             let Some(tool) = catalogue.find(&name) else {
-                return Ok(Ok(result::error(revision, &unknown_operation(catalogue, &name))));
+                return done(result::error(revision, &unknown_operation(catalogue, &name)));
             };
             if tool.effect != effect {
                 let text = format!(
@@ -64,12 +64,14 @@ pub(super) async fn run(
                     tool.effect.name(),
                     call_name(tool.effect)
                 );
-                return Ok(Ok(result::error(revision, &text)));
+                return done(result::error(revision, &text));
             }
             let mut call = call;
-            if let Some(account) = arguments.text(crate::mcp::input_schema::ACCOUNT) {
-                call.call_headers.user_identifier = Some(account.into());
+            let account = arguments.text(input_schema::ACCOUNT).unwrap_or_default();
+            if let Err(reason) = call.use_account(&account) {
+                return done(result::error(revision, &reason));
             }
+            call.confirm = arguments.text(input_schema::CONFIRM);
             return Box::pin(call.call_operation(tool, arguments.raw("arguments"), step)).await;
         }
         Own::SearchOperations => search(&call, catalogue, &arguments).await,
@@ -79,11 +81,11 @@ pub(super) async fn run(
         Own::GetJob => get_job(&call, &arguments).await,
         Own::CancelJob => cancel_job(&call, &arguments).await,
     };
-    Ok(Ok(match answered {
+    done(match answered {
         Ok(Ok(text)) => result::of_text(call.exchange.gateway, revision, &text),
         Ok(Err(reason)) => result::error(revision, &reason),
         Err(problem) => result::error(revision, &result::of_problem(&problem, call.request_id)),
-    }))
+    })
 }
 
 /// The text of a result, or the reason why there is none.
@@ -117,7 +119,12 @@ async fn search(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'
     let lines: Vec<String> = found
         .into_iter()
         .map(|tool| {
-            let account = match (tool.needs_account, accounts.contains_key(&tool.connector)) {
+            let of_connector = accounts.get(&tool.connector);
+            let is_connected = match call.exchange.fixed_account() {
+                Some(fixed) => of_connector.is_some_and(|accounts| accounts.iter().any(|account| account == fixed)),
+                None => of_connector.is_some(),
+            };
+            let account = match (tool.needs_account, is_connected) {
                 (false, _) => "no account needed",
                 (true, true) => "account connected",
                 (true, false) => "no account connected",
@@ -141,7 +148,7 @@ fn describe(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) 
         if let Some(document) = document.as_object_mut() {
             document.remove("annotations");
             document.insert("effect".to_owned(), tool.effect.name().into());
-            if catalogue.mode == Mode::Search {
+            if catalogue.mode == Mode::Search && !tool.is_direct {
                 document.insert("call_with".to_owned(), call_name(tool.effect).into());
             }
         }
@@ -161,7 +168,7 @@ async fn connect_account(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: 
             hint.unwrap_or_else(|| ".".to_owned())
         )));
     }
-    Ok(match connect::link(call, &connector, None).await? {
+    Ok(match connect::link(call, &connector, call.exchange.fixed_account()).await? {
         Ok((_, url)) => Ok(format!("Ask the user to open {url} within 15 minutes, and to connect the account there.")),
         Err(reason) => Err(reason.to_owned()),
     })
@@ -176,6 +183,7 @@ async fn list_accounts(call: &ToolCall<'_>, arguments: &Params<'_>) -> Answered 
     let now = std::time::SystemTime::now();
     let accounts: Vec<Value> = found
         .iter()
+        .filter(|integration| call.exchange.fixed_account().is_none_or(|fixed| integration.user_identifier == fixed))
         .map(|integration| {
             let record = json!(IntegrationRecord::at(integration, now));
             json!({

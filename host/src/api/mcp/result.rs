@@ -11,15 +11,17 @@ use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::mcp::Revision;
 use crate::mcp::compact::Beginning;
+use crate::mcp::output_schema::structured;
 use crate::media_type::{essence, is_json};
 use crate::problem::{self, Problem};
 
-/// The media types of files that a model reads as they are. Other files come in their JSON form.
+/// The media types of files that a model reads as they are. A file of another type is a link if the
+/// call can be run again, else it comes in its JSON form.
 pub(super) const READABLE_FILES: &str = "image/png, image/jpeg, image/gif, image/webp, text/plain, text/csv, text/html, \
                                          text/markdown, text/calendar, text/xml";
 
 /// The largest image that is a part of a result, in bytes.
-const MAX_IMAGE: usize = 4 << 20;
+pub(super) const MAX_IMAGE: usize = 4 << 20;
 
 /// The most characters of a service's own words about an error.
 const MAX_WORDS_OF_SERVICE: usize = 2000;
@@ -47,10 +49,40 @@ pub(super) fn error(revision: Revision, text: &str) -> String {
 }
 
 /// A result of JSON text, cut at the limit of the operator.
-pub(super) fn of_json(gateway: &Gateway, revision: Revision, document: &str) -> String {
+fn of_json(gateway: &Gateway, revision: Revision, document: &str, is_structured: bool) -> String {
     let mut beginning = Beginning::new(gateway.config.mcp.max_result_bytes, true);
     beginning.push(document.as_bytes());
-    text(revision, &with_advice(beginning))
+    of_beginning(revision, beginning, is_structured)
+}
+
+/// A result of text, and of its structured form.
+fn of_beginning(revision: Revision, beginning: Beginning, is_structured: bool) -> String {
+    if !is_structured {
+        return text(revision, &with_advice(beginning));
+    }
+    if beginning.is_cut() {
+        // A part of a document has no structured form, and clients refuse a result without one.
+        return error(revision, &with_advice(beginning));
+    }
+    let document = beginning.into_text();
+    let mut result = text(revision, &document);
+    result.pop();
+    result.push_str(&format!(r#","structuredContent":{}}}"#, structured(&document)));
+    result
+}
+
+/// The result of a job that has ended, from its record. `None` if it has not ended.
+pub(super) fn of_job(gateway: &Gateway, revision: Revision, record: &str, is_structured: bool) -> Option<String> {
+    let members = json_text::members(record).ok()?;
+    let member = |name: &str| members.iter().find(|(member, _)| member == name).map(|(_, raw)| raw.get());
+    match member("status")? {
+        "\"succeeded\"" => Some(of_json(gateway, revision, member("result")?, is_structured)),
+        "\"failed\"" => {
+            let document: Value = serde_json::from_str(member("error")?).ok()?;
+            Some(error(revision, &in_words(&document, None)))
+        }
+        _ => None,
+    }
 }
 
 /// A result of text of the gateway itself, cut at the limit of the operator.
@@ -58,6 +90,11 @@ pub(super) fn of_text(gateway: &Gateway, revision: Revision, document: &str) -> 
     let mut beginning = Beginning::new(gateway.config.mcp.max_result_bytes, false);
     beginning.push(document.as_bytes());
     text(revision, &with_advice(beginning))
+}
+
+/// Returns `true` if a model reads files of this type as they are.
+pub(super) fn is_readable(media_type: &str) -> bool {
+    is_json(media_type) || READABLE_FILES.split(", ").any(|readable| readable.eq_ignore_ascii_case(media_type))
 }
 
 /// The result of an answer, whose body is read to its end.
@@ -68,6 +105,7 @@ pub(super) async fn of_answer(
     gateway: &Gateway,
     revision: Revision,
     answer: Response<Body>,
+    is_structured: bool,
 ) -> Result<String, Problem> {
     let (head, mut body) = answer.into_parts();
     let media_type =
@@ -86,7 +124,7 @@ pub(super) async fn of_answer(
         compute::run(piece.len(), || beginning.push(&piece)).await;
     }
     if !is_image {
-        return Ok(text(revision, &with_advice(beginning)));
+        return Ok(of_beginning(revision, beginning, is_structured));
     }
     if beginning.is_cut() {
         let bytes = beginning.total();
@@ -119,7 +157,7 @@ pub(super) fn of_problem(problem: &Problem, request_id: &str) -> String {
 }
 
 /// The document of a problem in words for a model.
-pub(super) fn in_words(document: &Value, retry_after_s: Option<u64>) -> String {
+fn in_words(document: &Value, retry_after_s: Option<u64>) -> String {
     let member = |name: &str| document[name].as_str().unwrap_or_default();
     let mut words = format!("{}. {}", member("title"), member("detail"));
     for violation in document["errors"].as_array().into_iter().flatten() {

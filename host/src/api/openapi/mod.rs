@@ -5,6 +5,7 @@
 //! - [`lifecycle`]: the entries of the routes of integrations
 //! - [`jobs`]: the entries of the routes of jobs
 //! - [`webhooks`]: the entries of the routes of webhook secrets, and the webhooks
+//! - [`tool_sets`]: the entries of the routes of tool sets
 //! - [`proxy`]: the entries of requests around the operations
 //! - [`operation`]: the entries of the connectors' operations
 //! - [`notes`]: the descriptions of operations that have none
@@ -27,6 +28,7 @@ mod problems;
 pub(super) mod proxy;
 mod records;
 mod schemas;
+pub(super) mod tool_sets;
 pub(super) mod webhooks;
 
 use serde_json::{Map, Value, json};
@@ -48,6 +50,7 @@ pub(super) fn document(config: &Config, live: &Live, routes: &[&[Route]]) -> Val
         json!({"name": "proxy", "description": "Requests to the services of connectors, around their operations."}),
         json!({"name": "jobs", "description": "Operations that run in the background."}),
         json!({"name": "webhooks", "description": "The secrets that webhooks are signed with."}),
+        json!({"name": "tool-sets", "description": "The operations that agents get at one address."}),
         json!({"name": "messages", "description": "Webhooks: requests that the gateway sends."}),
     ];
     for connector in connectors {
@@ -163,6 +166,7 @@ fn gateway_operation(route: &Route, endpoint: &Endpoint, description: &Descripti
         Family::Jobs => "jobs",
         Family::Proxy => "proxy",
         Family::Webhooks => "webhooks",
+        Family::ToolSets => "tool-sets",
         _ => "gateway",
     };
     let mut entry = (description.members)();
@@ -223,6 +227,7 @@ fn path_parameter(segment: &str) -> Option<Value> {
         "job_id" => "The job's id.",
         "key_id" => "The id of an API key; GET /admin/keys lists them.",
         "integration_id" => "The id of an integration; GET /admin/integrations lists them.",
+        "set" => "The name of a tool set; GET /mcp-sets lists them.",
         "secret_id" => "The id of a webhook secret; GET /webhooks/secrets lists them.",
         _ => "",
     };

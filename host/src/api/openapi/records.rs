@@ -51,6 +51,8 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<OauthClientsRecord>(&mut answers);
     add::<OauthClientDeletedRecord>(&mut answers);
     add::<AuditPageRecord>(&mut answers);
+    add::<ToolSetPageRecord>(&mut answers);
+    add::<ToolSetDeletedRecord>(&mut answers);
     let mut bodies = schema_generator(Contract::Deserialize);
     add::<AuthorizationInit<'_>>(&mut bodies);
     add::<Confirmation>(&mut bodies);
@@ -58,6 +60,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<IntegrationChange>(&mut bodies);
     add::<NewKey>(&mut bodies);
     add::<NewOauthClientBody>(&mut bodies);
+    add::<NewToolSetBody>(&mut bodies);
     add::<ImportLine>(&mut bodies);
     let mut schemas = bodies.take_definitions(true);
     schemas.extend(answers.take_definitions(true));

@@ -8,6 +8,7 @@
 //! - [`jobs`]: jobs of operations that run in the background
 //! - [`operator`]: keys, integrations and jobs of all tenants, and the audit
 //! - [`tenants`]: tenants and their OAuth clients
+//! - [`tool_sets`]: the operations that agents get at one address
 //! - [`webhooks`]: secrets of webhooks
 //! - [`system`]: the health of the gateway
 //! - [`problems`]: the members of problem documents
@@ -27,6 +28,7 @@ pub mod operator;
 mod problems;
 mod system;
 mod tenants;
+mod tool_sets;
 mod webhooks;
 
 pub use self::calls::*;
@@ -39,4 +41,5 @@ pub use self::operator::*;
 pub use self::problems::*;
 pub use self::system::*;
 pub use self::tenants::*;
+pub use self::tool_sets::*;
 pub use self::webhooks::*;

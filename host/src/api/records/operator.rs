@@ -56,6 +56,9 @@ pub struct NewKey {
     /// The effects of operations that the key may call. Without it, the key may call all.
     #[schemars(with = "Option<EffectList>")]
     pub effects: Option<Vec<EffectName>>,
+    /// `true`: agents that use the key must confirm each call of a destructive operation. The default
+    /// is `false`.
+    pub confirm: Option<bool>,
     /// The time from which the gateway refuses the key. Without it, the key never expires.
     #[schemars(extend("format" = "date-time"))]
     pub expires_at: Option<String>,
@@ -70,7 +73,7 @@ pub(super) struct Name(String);
 #[derive(JsonSchema)]
 #[schemars(inline, extend("minItems" = 1, "maxItems" = 1000, "uniqueItems" = true))]
 #[expect(dead_code, reason = "only its schema is used")]
-struct AllowList(Vec<Allowed>);
+pub(super) struct AllowList(Vec<Allowed>);
 
 #[derive(JsonSchema)]
 #[schemars(inline, extend("pattern" = "^[a-z0-9_-]{1,64}(/[A-Za-z0-9_-]{1,128})?$"))]
@@ -80,7 +83,7 @@ struct Allowed(String);
 #[derive(JsonSchema)]
 #[schemars(inline, extend("minItems" = 1, "uniqueItems" = true))]
 #[expect(dead_code, reason = "only its schema is used")]
-struct EffectList(Vec<EffectName>);
+pub(super) struct EffectList(Vec<EffectName>);
 
 /// An API key, without the key itself.
 #[derive(Serialize, JsonSchema)]
@@ -98,6 +101,8 @@ pub struct KeyRecord {
     pub allow: Option<Vec<String>>,
     /// The effects of operations that the key may call; null if it may call all.
     pub effects: Option<Vec<EffectName>>,
+    /// `true` if agents that use the key must confirm each call of a destructive operation.
+    pub confirm: bool,
     pub created_at: Timestamp,
     /// Who made it, as GET /admin/audit names actors; null if that was not kept.
     pub created_by: Option<String>,
@@ -122,6 +127,7 @@ impl From<ApiKey> for KeyRecord {
             effects: key
                 .effects
                 .map(|names| names.split_whitespace().map(|name| EffectName(name.to_owned())).collect()),
+            confirm: key.confirm,
             created_at: key.created_at.into(),
             created_by: Some(key.created_by).filter(|by| !by.is_empty()),
             expires_at: key.expires_at.map(Timestamp::from),

@@ -3,7 +3,7 @@
 
 use hyper::Method;
 
-use crate::api::mcp::{self, metadata};
+use crate::api::mcp::{self, files, metadata};
 use crate::api::route::{Endpoint, Family, Handler, Query, Route};
 use crate::auth::Scope::Operate;
 
@@ -21,6 +21,28 @@ pub(super) static ROUTES: &[Route] = &[
     },
     Route {
         path: "/mcp/readonly",
+        family: Family::Mcp,
+        methods: &[Endpoint {
+            method: Method::POST,
+            takes_head: false,
+            query: Query::None,
+            handler: Handler::Scoped(Operate, |call, caller| Box::pin(mcp::post_readonly(call, caller))),
+            description: None,
+        }],
+    },
+    Route {
+        path: "/mcp/sets/{set}",
+        family: Family::Mcp,
+        methods: &[Endpoint {
+            method: Method::POST,
+            takes_head: false,
+            query: Query::None,
+            handler: Handler::Scoped(Operate, |call, caller| Box::pin(mcp::post_all(call, caller))),
+            description: None,
+        }],
+    },
+    Route {
+        path: "/mcp/sets/{set}/readonly",
         family: Family::Mcp,
         methods: &[Endpoint {
             method: Method::POST,
@@ -53,6 +75,17 @@ pub(super) static ROUTES: &[Route] = &[
         }],
     },
     Route {
+        path: "/mcp-files/{token}",
+        family: Family::Mcp,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: false,
+            query: Query::None,
+            handler: Handler::Public(|call| Box::pin(files::get_file(call))),
+            description: None,
+        }],
+    },
+    Route {
         path: "/.well-known/oauth-protected-resource/mcp",
         family: Family::System,
         methods: &[Endpoint {
@@ -65,6 +98,28 @@ pub(super) static ROUTES: &[Route] = &[
     },
     Route {
         path: "/.well-known/oauth-protected-resource/mcp/readonly",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            query: Query::None,
+            handler: Handler::Public(|call| Box::pin(metadata::get_metadata(call))),
+            description: None,
+        }],
+    },
+    Route {
+        path: "/.well-known/oauth-protected-resource/mcp/sets/{set}",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            query: Query::None,
+            handler: Handler::Public(|call| Box::pin(metadata::get_metadata(call))),
+            description: None,
+        }],
+    },
+    Route {
+        path: "/.well-known/oauth-protected-resource/mcp/sets/{set}/readonly",
         family: Family::System,
         methods: &[Endpoint {
             method: Method::GET,

@@ -6,6 +6,7 @@
 //! - [`operations`]: operations, jobs and webhook secrets
 //! - [`proxy`]: requests to the services of connectors, around their operations
 //! - [`mcp`]: operations as tools of agents
+//! - [`tool_sets`]: the operations that agents get at one address
 //! - [`admin`]: changes of connectors
 //! - [`operator`]: keys, integrations and jobs of all tenants, and the audit
 //! - [`system`]: the gateway itself
@@ -18,6 +19,7 @@ mod operations;
 mod operator;
 mod proxy;
 mod system;
+mod tool_sets;
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -32,13 +34,14 @@ pub(super) static ROUTES: &[&[Route]] = &[
     operations::ROUTES,
     proxy::ROUTES,
     mcp::ROUTES,
+    tool_sets::ROUTES,
     system::ROUTES,
     admin::ROUTES,
     operator::ROUTES,
 ];
 
 /// The most segments that a path of the table has.
-const MAX_SEGMENTS: usize = 5;
+const MAX_SEGMENTS: usize = 6;
 
 /// The pattern of the paths that have any number of further segments.
 const PROXY: &str = "/proxy/{connector}/{upstream}/{path}";

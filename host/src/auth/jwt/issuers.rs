@@ -150,6 +150,7 @@ impl Issuer {
             key_id: None,
             scopes: self.settings.scopes,
             limits: None,
+            confirms: false,
         })
     }
 }

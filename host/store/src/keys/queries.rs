@@ -161,9 +161,9 @@ fn insert_key(
     origin: KeyOrigin,
 ) -> Result<bool, StoreError> {
     let added = connection.execute(
-        "INSERT INTO api_keys (id, name, tenant, subject, scopes, hash, prefix, origin, allowed, effects, expires_at,
+        "INSERT INTO api_keys (id, name, tenant, subject, scopes, hash, prefix, origin, allowed, effects, confirm, expires_at,
              created_by, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now_ms()) ON CONFLICT (hash) DO NOTHING",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now_ms()) ON CONFLICT (hash) DO NOTHING",
         values![
             &key.id,
             &key.name,
@@ -175,6 +175,7 @@ fn insert_key(
             origin,
             &key.allow,
             &key.effects,
+            key.confirm,
             key.expires_at,
             by.actor(),
         ],
@@ -220,7 +221,7 @@ fn by_hash(connection: &mut dyn Connection, hash: &KeyHash) -> Result<Option<Api
 
 fn select(condition: &str) -> String {
     format!(
-        "SELECT id, name, tenant, subject, scopes, hash, prefix, allowed, effects, expires_at, created_by,
+        "SELECT id, name, tenant, subject, scopes, hash, prefix, allowed, effects, confirm, expires_at, created_by,
              created_at, revoked_at, last_used_at
          FROM api_keys {condition}"
     )

@@ -37,11 +37,11 @@ async fn accepted(store: &Store) -> Vec<String> {
 
 async fn a_key_comes_back_as_it_was_stored(site: Site) {
     let store = &site.store;
-    let new = NewApiKey { subject: Some("ann".into()), scopes: "operate admin".to_owned(), ..key("a") };
+    let new = NewApiKey { subject: Some("ann".into()), scopes: "operate admin".to_owned(), confirm: true, ..key("a") };
     store.create_key(new.clone()).await.unwrap();
     let stored = store.keys().await.unwrap().remove(0);
     assert_eq!((stored.id, stored.subject, stored.scopes), (new.id, new.subject, new.scopes));
-    assert_eq!((stored.hash, stored.revoked_at), (new.hash, None));
+    assert_eq!((stored.hash, stored.revoked_at, stored.confirm), (new.hash, None, true));
     assert!(stored.created_at.elapsed().unwrap().as_secs() < 60);
 }
 

@@ -63,6 +63,8 @@ pub struct ApiKey {
     pub allow: Option<String>,
     /// Names of the effects that operations may have, separated by spaces. `None` for all.
     pub effects: Option<String>,
+    /// `true` if destructive operations ask first, for agents that use the key.
+    pub confirm: bool,
     /// Time from which the gateway refuses the key. `None` if it never expires.
     pub expires_at: Option<SystemTime>,
     /// Who made the key, as the audit names it. Empty for keys of earlier versions.
@@ -96,6 +98,8 @@ pub struct NewApiKey {
     pub allow: Option<String>,
     /// See [`ApiKey::effects`].
     pub effects: Option<String>,
+    /// See [`ApiKey::confirm`].
+    pub confirm: bool,
     /// See [`ApiKey::expires_at`].
     pub expires_at: Option<SystemTime>,
 }
@@ -152,6 +156,7 @@ impl FromRow for ApiKey {
             prefix: row.read()?,
             allow: row.read()?,
             effects: row.read()?,
+            confirm: row.read()?,
             expires_at: row.read()?,
             created_by: row.read()?,
             created_at: row.read()?,

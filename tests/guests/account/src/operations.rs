@@ -30,6 +30,7 @@ const fn job(path: &'static str, effect: Effect, run: fn(&Value) -> Answer) -> R
 pub(crate) const ALL: &[Row] = &[
     row("whoami", false, whoami),
     row("forward", true, forward),
+    Row { effect: Effect::Destructive, ..row("erase", true, forward) },
     row("composed", false, composed),
     row("follow", false, follow),
     row("forward_link", false, forward_link),

@@ -1,0 +1,63 @@
+//! Calls that a user must confirm before they run. Each confirmation serves once, at whichever
+//! gateway.
+
+use std::time::Duration;
+
+use crate::connection::Durability;
+use crate::time::millis;
+use crate::value::values;
+use crate::{Store, StoreError};
+
+/// SHA-256 of the digest that a client was given, and of the call that it confirms.
+pub type ConfirmationHash = [u8; 32];
+
+/// Confirmations of one tenant that are open. Without the limit, one tenant could fill the
+/// database.
+const MAX_OPEN: u64 = 10_000;
+
+impl Store {
+    /// Adds a confirmation that can be used for some time. Deletes those that have expired.
+    ///
+    /// # Errors
+    /// Fails with [`StoreError::TooManyConfirmations`] if the tenant has too many, or if the
+    /// database does not answer.
+    pub async fn add_confirmation(
+        &self,
+        tenant: &str,
+        hash: &ConfirmationHash,
+        lifetime: Duration,
+    ) -> Result<(), StoreError> {
+        let (tenant, hash) = (tenant.to_owned(), *hash);
+        self.write(Durability::ProcessKill, move |connection| {
+            connection.execute("DELETE FROM confirmations WHERE expires_at <= now_ms()", &[])?;
+            let open: u64 = connection.one("SELECT count(*) FROM confirmations WHERE tenant = $1", values![&tenant])?;
+            if open >= MAX_OPEN {
+                return Err(StoreError::TooManyConfirmations { limit: MAX_OPEN });
+            }
+            connection.execute(
+                "INSERT INTO confirmations (hash, tenant, expires_at) VALUES ($1, $2, now_ms() + $3)",
+                values![&hash, &tenant, millis(lifetime)],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Uses a confirmation up. Returns `false` if it is unknown, was used, or has expired.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn take_confirmation(&self, hash: &ConfirmationHash) -> Result<bool, StoreError> {
+        let hash = *hash;
+        // A use that a power loss takes back would let a destructive call run twice.
+        self.write(Durability::PowerLoss, move |connection| {
+            let taken = connection
+                .execute("DELETE FROM confirmations WHERE hash = $1 AND expires_at > now_ms()", values![&hash])?;
+            Ok(taken > 0)
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests;

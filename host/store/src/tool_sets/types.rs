@@ -1,0 +1,36 @@
+//! A tool set, as it is stored.
+
+use std::time::SystemTime;
+
+use crate::StoreError;
+use crate::value::{FromRow, Row};
+
+/// A tool set to add.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewToolSet {
+    /// The tenant whose agents use it.
+    pub tenant: String,
+    /// Unique in the tenant.
+    pub name: String,
+    /// The definition, as JSON. The store does not interpret it.
+    pub definition: String,
+}
+
+/// A tool set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredToolSet {
+    /// Unique in the tenant.
+    pub name: String,
+    /// The definition, as JSON.
+    pub definition: String,
+    /// Who made it, as the audit names actors.
+    pub created_by: String,
+    /// Time at which it was made.
+    pub created_at: SystemTime,
+}
+
+impl FromRow for StoredToolSet {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self { name: row.read()?, definition: row.read()?, created_by: row.read()?, created_at: row.read()? })
+    }
+}
