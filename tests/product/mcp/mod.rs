@@ -1,11 +1,15 @@
 //! Operations as tools of agents, at /mcp. This file has the clients that the tests share, each
 //! other file one subject.
 
+mod abuse;
 mod calling;
+mod clients;
 mod connecting;
 mod listing;
 mod protocol;
 mod searching;
+mod snippets;
+mod suite;
 
 use serde_json::{Value, json};
 use support::client::Call;
