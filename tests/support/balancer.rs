@@ -101,7 +101,9 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
 async fn serve_connection(stream: TcpStream, shared: Arc<Shared>) {
     let service = service_fn(move |request| {
         let shared = Arc::clone(&shared);
-        async move { Ok::<_, Infallible>(forward(&shared, request).await.unwrap_or_else(|_| empty(StatusCode::BAD_GATEWAY))) }
+        async move {
+            Ok::<_, Infallible>(forward(&shared, request).await.unwrap_or_else(|_| empty(StatusCode::BAD_GATEWAY)))
+        }
     });
     // A caller may close its connection early, which is no error here.
     let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await;

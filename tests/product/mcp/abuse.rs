@@ -114,7 +114,9 @@ fn methods_of_another_revision_are_unknown() {
     let gateway = gateway(&service.url());
     let client = gateway.client();
     let agent = Agent::new(&client, "/mcp");
-    for method in ["initialize", "ping", "logging/setLevel", "resources/list", "prompts/list", "completion/complete", ""] {
+    for method in
+        ["initialize", "ping", "logging/setLevel", "resources/list", "prompts/list", "completion/complete", ""]
+    {
         assert_eq!(code(&agent.send(method, json!({})), 404), -32601, "{method}");
     }
     for (revision, method) in [("2025-03-26", "server/discover"), ("2025-11-25", "tools/remove"), ("2025-06-18", "")] {

@@ -8,7 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::{Balancer, Client, Dialect, Gate, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, wait_for};
+use support::{
+    Balancer, Client, Dialect, Gate, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, wait_for,
+};
 
 use super::{STATELESS, WITH_INITIALIZE, text_of};
 use crate::clients::{Programs, python};
@@ -108,6 +110,8 @@ struct World {
     service: Upstream,
     ann: Client,
     _provider: OAuthProvider,
+    /// The database ends with it.
+    _store: Store,
 }
 
 /// A setup with the two connectors.
@@ -120,7 +124,15 @@ fn one_gateway() -> World {
     let (provider, service) = (OAuthProvider::start(Dialect::strict()), Upstream::start());
     let gateway = started(setup(&provider, &service), &provider);
     let ann = client(&gateway, "acme", Some("ann"), "operate,integrate");
-    World { address: gateway.address(), gateways: vec![gateway], balancer: None, service, ann, _provider: provider }
+    World {
+        address: gateway.address(),
+        gateways: vec![gateway],
+        balancer: None,
+        service,
+        ann,
+        _provider: provider,
+        _store: Store::Sqlite,
+    }
 }
 
 /// Two gateways on one database, behind a balancer that sends each request to the other one.
@@ -134,7 +146,15 @@ fn two_gateways() -> World {
     let balancer = Balancer::start();
     balancer.forward_to(&[&one, &other]);
     let (address, gateways) = (balancer.url(), vec![one, other]);
-    World { ann: ann.at(&address), address, gateways, balancer: Some(balancer), service, _provider: provider }
+    World {
+        ann: ann.at(&address),
+        address,
+        gateways,
+        balancer: Some(balancer),
+        service,
+        _provider: provider,
+        _store: store,
+    }
 }
 
 /// One conversation: a list, calls, a failure, an account, files, a job, and a new connector.
@@ -199,7 +219,10 @@ fn connects(client: &mut Program) {
 fn reads_files(client: &mut Program, service: &Upstream) {
     service.reply("/image", Reply::typed("image/png", "PNG")).reply("/text", Reply::typed("text/csv", "a, b\n"));
     let image = client.call("free__forward", &json!({"path": "/image"}))["result"]["content"][0].clone();
-    assert_eq!((&image["type"], &image["mimeType"], &image["data"]), (&json!("image"), &json!("image/png"), &json!("UE5H")));
+    assert_eq!(
+        (&image["type"], &image["mimeType"], &image["data"]),
+        (&json!("image"), &json!("image/png"), &json!("UE5H"))
+    );
     assert_eq!(client.text("free__forward", &json!({"path": "/text"})), "a, b\n");
 }
 

@@ -86,7 +86,10 @@ fn check_schema(at: &str, schema: &Value) {
         Value::Array(names) => names.iter().any(|each| each == name),
         only => only == name,
     };
-    assert!(!is_of_type("array") || object.contains_key("items") || object.contains_key("prefixItems"), "{at}: {schema}");
+    assert!(
+        !is_of_type("array") || object.contains_key("items") || object.contains_key("prefixItems"),
+        "{at}: {schema}"
+    );
     if let Some(values) = object.get("enum") {
         assert!(values.as_array().is_some_and(|values| !values.is_empty()), "{at}: {schema}");
     }

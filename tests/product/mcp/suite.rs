@@ -17,8 +17,7 @@ use super::{STATELESS, WITH_INITIALIZE};
 use crate::clients::{Programs, tools};
 
 /// An image of one pixel.
-const IMAGE: &str =
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+const IMAGE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
 fn baseline(revision: &str) -> PathBuf {
     module::root().join("tests/clients").join(format!("mcp_conformance_{revision}.yaml"))
