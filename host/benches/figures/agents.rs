@@ -1,5 +1,5 @@
-//! Agents: a call of a tool compared with the same operation over HTTP, and the lists of tools, their
-//! size and the time that they take.
+//! Agents: a call of a tool compared with the same operation over HTTP, and the lists of tools with
+//! their size and the time that they take.
 
 use std::net::SocketAddr;
 use std::time::Instant;

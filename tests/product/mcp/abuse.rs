@@ -48,7 +48,7 @@ fn a_thousand_calls_at_once_are_all_answered_in_bounded_memory() {
     wait_for("the memory to be free", || (gateway.metric("gateway_memory_held_bytes") == 0.0).then_some(()));
 }
 
-/// The service sees that nobody waits for its answer.
+/// The service sees that no one waits for its answer.
 #[test]
 fn a_client_that_closes_the_connection_ends_the_request_to_the_service() {
     let service = TcpListener::bind("127.0.0.1:0").unwrap();
