@@ -56,6 +56,11 @@ impl Programs {
         Self { folder }
     }
 
+    /// The path of the folder.
+    pub(crate) fn path(&self) -> &Path {
+        &self.folder
+    }
+
     /// Runs a tool in the folder, and returns all that it says.
     ///
     /// # Panics
@@ -81,7 +86,7 @@ fn sources() -> PathBuf {
 }
 
 /// A folder of tools in `target`.
-fn tools(name: &str) -> PathBuf {
+pub(crate) fn tools(name: &str) -> PathBuf {
     let folder = module::root().join("target").join(name);
     assert!(folder.is_dir(), "{} is missing; `make test` installs it", folder.display());
     folder
@@ -92,7 +97,8 @@ fn node(command: &str) -> Command {
     Command::new(tools("node").join("node_modules/.bin").join(command))
 }
 
-fn python() -> Command {
+/// Python with the packages of the tests.
+pub(crate) fn python() -> Command {
     let mut python = Command::new("python3");
     python.env("PYTHONPATH", tools("python"));
     python

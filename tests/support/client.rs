@@ -105,7 +105,7 @@ impl Client {
     }
 }
 
-fn http(configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder) -> reqwest::Client {
+pub(crate) fn http(configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder) -> reqwest::Client {
     // No root certificates: every server is on loopback, without TLS.
     let tls = rustls::ClientConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
         .with_safe_default_protocol_versions()

@@ -21,6 +21,7 @@
 //! - `collector`: a stand-in for an OpenTelemetry collector
 //! - `database`: the two stores, and a PostgreSQL database for one test
 //! - `proxy`: a connection that can be cut
+//! - `balancer`: a balancer in front of gateways
 //! - `catalogue`: the operations that the connectors must have
 //! - `description`: the description of the API
 //! - `module`: connectors as bytes, as built and altered
@@ -38,6 +39,7 @@
 
 pub mod accounts;
 pub mod arxiv;
+pub mod balancer;
 pub mod catalogue;
 pub mod client;
 pub mod collector;
@@ -70,6 +72,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 
+pub use balancer::Balancer;
 pub use client::{Answer, Client, Events, Pending};
 pub use collector::Collector;
 pub use database::{Database, Server, Store};

@@ -57,6 +57,12 @@ impl Target {
         Self { protocol: Protocol::Http2, ..self }
     }
 
+    /// The same request with another header.
+    pub(crate) fn with_header(mut self, name: &'static str, value: &'static str) -> Self {
+        self.headers.insert(name, HeaderValue::from_static(value));
+        self
+    }
+
     /// The same request, whose answer may be any text.
     pub(crate) fn with_any_answer(self) -> Self {
         Self { is_item: false, ..self }

@@ -9,8 +9,8 @@
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
 //! - [`throughput`], [`stages`], [`variants`], [`connections`], [`growth`], [`invocation`],
-//!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`], [`records`],
-//!   [`budgets`], [`fleet`]: the sections
+//!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`], [`agents`],
+//!   [`records`], [`budgets`], [`fleet`]: the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
@@ -22,6 +22,7 @@
 //! - [`connection`] and [`load`]: calls. The peers and the gateway are started by the product
 //!   tests' library `support`, which blocks, so a section starts them before it enters the runtime.
 
+mod agents;
 mod budgets;
 mod connection;
 mod connections;
@@ -65,11 +66,12 @@ use crate::table::Figure;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
-const SECTIONS: [(&str, Section); 15] = [
+const SECTIONS: [(&str, Section); 16] = [
     ("throughput", throughput::measure),
     ("stages", stages::measure),
     ("variants", variants::measure),
     ("connections", connections::measure),
+    ("agents", agents::measure),
     ("records", records::measure),
     ("budgets", budgets::measure),
     ("fleet", |_, settings| fleet::measure(settings)),

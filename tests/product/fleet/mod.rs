@@ -25,7 +25,7 @@ fn gateways<const N: usize>(store: &Store) -> [Gateway; N] {
 }
 
 /// Waits until so many gateways are ready, as the operator sees them.
-fn wait_for_ready(gateway: &Gateway, count: usize) {
+pub(crate) fn wait_for_ready(gateway: &Gateway, count: usize) {
     support::wait_for("the gateways to be ready", || {
         let listed = gateway.client().get("/admin/gateways").ok();
         let gateways = listed["gateways"].as_array().unwrap();
@@ -34,7 +34,7 @@ fn wait_for_ready(gateway: &Gateway, count: usize) {
 }
 
 /// The line of `gateway.toml` that names the master key of a gateway.
-fn key_of(gateway: &Gateway) -> String {
+pub(crate) fn key_of(gateway: &Gateway) -> String {
     format!("master_key_file = {:?}", gateway.home().data().join("master.key"))
 }
 

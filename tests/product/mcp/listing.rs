@@ -66,6 +66,7 @@ fn check_tool(of: &str, tool: &Value) {
         assert!(schema.get(key).is_none(), "{of}/{name}: {key}");
     }
     assert!(!schema.to_string().contains("\"$ref\""), "{of}/{name}");
+    check_schema(&format!("{of}/{name}"), schema);
     let properties = schema["properties"].as_object().unwrap();
     assert!(properties.keys().all(|property| is_name(property, true)), "{of}/{name}: {properties:?}");
     for required in schema["required"].as_array().into_iter().flatten() {
@@ -75,6 +76,39 @@ fn check_tool(of: &str, tool: &Value) {
         !["response_filters", "waiting", "callback_urls"].iter().any(|hidden| properties.contains_key(*hidden)),
         "{of}/{name}"
     );
+}
+
+/// Rules that hold for each part of a schema: strict clients leave out a tool of which a part
+/// breaks one, and some leave out all tools then.
+fn check_schema(at: &str, schema: &Value) {
+    let object = schema.as_object().unwrap_or_else(|| panic!("{at}: {schema}"));
+    let is_of_type = |name: &str| match &schema["type"] {
+        Value::Array(names) => names.iter().any(|each| each == name),
+        only => only == name,
+    };
+    assert!(
+        !is_of_type("array") || object.contains_key("items") || object.contains_key("prefixItems"),
+        "{at}: {schema}"
+    );
+    if let Some(values) = object.get("enum") {
+        assert!(values.as_array().is_some_and(|values| !values.is_empty()), "{at}: {schema}");
+    }
+    if let (Some(properties), Some(required)) = (schema["properties"].as_object(), schema["required"].as_array()) {
+        assert!(required.iter().all(|name| properties.contains_key(name.as_str().unwrap())), "{at}: {schema}");
+    }
+    for (name, part) in schema["properties"].as_object().into_iter().flatten() {
+        check_schema(&format!("{at}/{name}"), part);
+    }
+    for key in ["items", "not", "additionalProperties"] {
+        if let Some(part) = object.get(key).filter(|part| !part.is_boolean()) {
+            check_schema(&format!("{at}/{key}"), part);
+        }
+    }
+    for key in ["anyOf", "oneOf", "allOf", "prefixItems"] {
+        for part in schema[key].as_array().into_iter().flatten() {
+            check_schema(&format!("{at}/{key}"), part);
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Operations as tools of agents, at /mcp. This file has the clients that the tests share, each
 //! other file one subject.
 
+mod abuse;
 mod calling;
+mod clients;
 mod confirming;
 mod connecting;
 mod files;
@@ -11,6 +13,8 @@ mod listing;
 mod protocol;
 mod searching;
 mod sets;
+mod snippets;
+mod suite;
 
 use serde_json::{Value, json};
 use support::client::Call;

@@ -214,17 +214,3 @@ fn a_conversation_needs_no_session_at_any_gateway(store: &support::Store) {
         assert_eq!(code(&list(client, session), 404), -32600, "{session}");
     }
 }
-
-#[test]
-fn the_configuration_on_the_page_reaches_the_tools() {
-    let gateway = gateway();
-    let page = std::fs::read_to_string(module::root().join("host/docs/agents.md")).unwrap();
-    let snippet = page.split("```json").nth(1).unwrap().split("```").next().unwrap();
-    let server = serde_json::from_str::<Value>(snippet).unwrap()["mcpServers"]["connectors"].clone();
-    let path = server["url"].as_str().unwrap().strip_prefix("http://127.0.0.1:8080").unwrap().to_owned();
-    let authorization =
-        server["headers"]["Authorization"].as_str().unwrap().replace("cgw_YOUR_KEY", gateway.client().key());
-    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
-    let listed = gateway.anonymous().request("POST", &path).header("authorization", &authorization).json(&list).send();
-    assert!(!result(&listed)["tools"].as_array().unwrap().is_empty());
-}

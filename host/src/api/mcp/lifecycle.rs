@@ -77,6 +77,11 @@ pub(super) fn revision_of_header(headers: &HeaderMap) -> Result<Option<Revision>
     Revision::of(name).map(Some).ok_or_else(|| RpcError::unsupported(&contract::words::shortened(name)))
 }
 
+/// Returns `true` if the body names the revision, as clients do from 2026-07-28 on.
+pub(super) fn names_revision(request: &Request<'_>) -> bool {
+    request.params.value("_meta").get(META_REVISION).is_some()
+}
+
 /// The client of a request.
 pub(super) async fn client_of(exchange: &Exchange<'_>, request: &Request<'_>) -> Result<Client, Failed> {
     let bad = |error| Failed::Rpc(StatusCode::BAD_REQUEST, error);

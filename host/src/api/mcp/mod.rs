@@ -197,7 +197,8 @@ impl Exchange<'_> {
             }
             Err((id, error)) => return Ok(rpc_response(StatusCode::BAD_REQUEST, message::failure(id, &error))),
         };
-        if request.method == "initialize" {
+        // With a revision in `_meta`, the client is of a revision that has no `initialize`.
+        if request.method == "initialize" && !lifecycle::names_revision(&request) {
             return self.initialize(&request).await;
         }
         let id = request.id;
