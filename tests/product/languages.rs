@@ -114,11 +114,6 @@ impl World {
         let debugged = debugged.problem(500, "connector-failed");
         let shown = debugged["detail"].as_str().unwrap();
         assert!(shown.starts_with(detail) && shown.contains("Error: ") && shown.contains(place), "{shown}");
-        let key = self.gateway.home().run_ok(&["keys", "create", "--name", "app"]);
-        let application = self.client.clone().with_key(key.trim());
-        let call = || application.request("POST", &path).header("X-Debug", "1").json(&json!({})).send();
-        let refused = support::wait_for("the key to be known", || Some(call()).filter(|answer| answer.status != 401));
-        assert_eq!(refused.problem(500, "connector-failed")["detail"], detail, "callers do not read it");
         let line = self.gateway.wait_for_log("the exception", |line| {
             line["level"] == "ERROR"
                 && line["operation"] == "broken"
