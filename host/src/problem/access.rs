@@ -105,14 +105,19 @@ pub fn integration_problem(error: &IntegrationError) -> Problem {
     }
 }
 
-/// The problem of a database that failed. The cause goes to the log, at most once per second: while
-/// the database does not answer, every call fails with it.
+/// The problem of a database that failed. The cause goes to the log.
 pub fn store_problem(error: &StoreError, detail: &str) -> Problem {
+    log_store_failure(error);
+    STORE_UNAVAILABLE.with_detail(detail).retry_after(1)
+}
+
+/// Logs why the database failed, at most once per second: while the database does not answer, every
+/// call fails with it.
+pub fn log_store_failure(error: &StoreError) {
     static LAST_LINE: Mutex<Option<Instant>> = Mutex::new(None);
     let mut last_line = LAST_LINE.lock();
     if last_line.is_none_or(|at| at.elapsed() >= BETWEEN_LINES) {
         *last_line = Some(Instant::now());
         tracing::error!(%error, "the database failed");
     }
-    STORE_UNAVAILABLE.with_detail(detail).retry_after(1)
 }
