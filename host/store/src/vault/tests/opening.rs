@@ -9,6 +9,7 @@ on_every_database!(
     a_secret_is_unsealed_after_a_restart_but_only_in_its_own_row,
     a_start_with_a_wrong_or_missing_master_key_is_refused_and_changes_nothing,
     an_empty_database_is_refused_if_another_one_depended_on_the_master_key,
+    a_master_key_that_is_not_a_file_is_reported_and_blocks_no_start,
     a_damaged_master_key_is_reported_without_showing_it,
     a_master_key_that_others_can_read_is_made_private,
     gateways_that_start_at_once_share_one_master_key_and_one_data_key,
@@ -77,6 +78,19 @@ async fn an_empty_database_is_refused_if_another_one_depended_on_the_master_key(
     assert!(empty.store.data_keys().await.unwrap().is_empty());
     Vault::open_new(&machine.key_file(), &empty.store).await.unwrap();
     open().await.unwrap();
+    machine.vault().await;
+}
+
+async fn a_master_key_that_is_not_a_file_is_reported_and_blocks_no_start(site: Site) {
+    let machine = Machine::on(&site).await;
+    // An ordinary open would wait until someone writes to it.
+    assert!(std::process::Command::new("mkfifo").arg(machine.key_file()).status().unwrap().success());
+    assert!(matches!(machine.open().await, Err(VaultError::Unreadable { .. })));
+    fs::remove_file(machine.key_file()).unwrap();
+    // Secrets of containers are links.
+    machine.vault().await;
+    fs::rename(machine.key_file(), machine.folder.path().join("mounted")).unwrap();
+    std::os::unix::fs::symlink("mounted", machine.key_file()).unwrap();
     machine.vault().await;
 }
 
