@@ -13,11 +13,12 @@ serve         api auth budgets calls config gateway heartbeat idempotency integr
 welcome       config registry
 simulation    budgets calls clock config idempotency integrations jobs metrics registry telemetry webhooks
 fuzzing       api config schema
-api           auth body caller_url calls clock config gateway idempotency integrations jobs logging media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks
+api           auth body caller_url calls clock config gateway idempotency integrations jobs logging mcp media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks
 heartbeat     config gateway
-gateway       auth budgets calls clock config idempotency integrations jobs metrics pipeline registry telemetry webhooks
+gateway       auth budgets calls clock config idempotency integrations jobs mcp metrics pipeline registry telemetry webhooks
 jobs          auth budgets calls clock config integrations logging metrics pipeline problem registry telemetry timestamp webhooks
 problem       body integrations pipeline registry schema webhooks
+mcp           auth registry
 pipeline      body budgets calls integrations media_type metrics registry schema telemetry
 calls         clock config metrics registry
 integrations  caller_url clock config metrics oauth registry timestamp webhooks

@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::idempotency::Idempotency;
 use crate::integrations::Integrations;
 use crate::jobs::Jobs;
+use crate::mcp::Catalogues;
 use crate::metrics::Metrics;
 use crate::pipeline::Services;
 use crate::registry::{Derived, Registry};
@@ -49,6 +50,8 @@ pub struct Gateway {
     pub telemetry: Telemetry,
     pub calls: CallLog,
     pub description: Arc<Derived<TaggedText>>,
+    /// The tools of agents, by their callers' views.
+    pub catalogues: Arc<Derived<Catalogues>>,
     /// Descriptions of single connectors by the digests of their modules. They are kept, because
     /// anyone may request them.
     pub descriptions: Arc<Derived<Mutex<TextsByDigest>>>,

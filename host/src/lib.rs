@@ -9,6 +9,7 @@
 //! - `api`: what callers see: the table of routes, a file for each family of routes, the API's
 //!   description
 //! - `auth`: who calls: API keys, JWTs, scopes
+//! - `mcp`: operations as tools of agents, as far as that needs no HTTP
 //! - `jobs`: operations that run in the background
 //! - `idempotency`: calls with an idempotency key, which run once
 //! - `problem`: problem documents, the form of every error that a caller sees
@@ -56,6 +57,7 @@ mod integrations;
 mod jobs;
 mod local;
 mod logging;
+mod mcp;
 mod media_type;
 mod metrics;
 mod oauth;

@@ -24,7 +24,7 @@ use crate::idempotency::Idempotency;
 use crate::integrations::{IntegrationError, Integrations};
 use crate::jobs::{self, Jobs};
 use crate::metrics::Metrics;
-use crate::registry::{self, Registry};
+use crate::registry::{self, Connector, Registry};
 use crate::signals;
 use crate::telemetry::Telemetry;
 use crate::webhooks::{Events, Webhooks};
@@ -88,9 +88,11 @@ pub fn start_registry(
     budgets: &Budgets,
 ) -> Result<Arc<Registry>, ServeError> {
     let sandbox = Sandbox::start(config.sandbox_setup(), &vault.derive("compiled modules")?)?;
-    let shares_budgets = budgets.are_shared();
     let registry = Registry::new(Arc::clone(config), sandbox, store, Arc::clone(metrics), events)?;
-    Ok(Arc::new(if shares_budgets { registry.sharing_budgets() } else { registry }))
+    Ok(Arc::new(match budgets.exchange() {
+        Some(exchange) => registry.sharing_budgets(exchange),
+        None => registry,
+    }))
 }
 
 /// The parts of a gateway that a command can add.
@@ -194,6 +196,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         telemetry: telemetry.clone(),
         calls: calls.clone(),
         description: Arc::default(),
+        catalogues: Arc::default(),
         descriptions: Arc::default(),
         egress,
         store: store.clone(),
@@ -306,15 +309,20 @@ async fn checkpoint(store: Store) {
     }
 }
 
-/// Shares the rate limits of live connectors with the other gateways until `stop`, and leaves them
-/// to the others then.
+/// Shares the rate limits and the pacing of live connectors with the other gateways until `stop`,
+/// and leaves them to the others then.
 async fn share_budgets(budgets: Budgets, mut ledger: Ledger, registry: Arc<Registry>, stop: CancellationToken) {
-    if !budgets.are_shared() {
+    if budgets.exchange().is_none() {
         return;
     }
     let of_live = || {
         let live = registry.live();
-        live.values().flat_map(|connector| LiveBudget::of(connector.name(), connector.quotas())).collect()
+        let of_connector = |connector: &Arc<Connector>| {
+            let queues = connector.paced_queues();
+            let queues = queues.into_iter().map(|(name, queue)| LiveBudget::of_queue(connector.name(), name, queue));
+            LiveBudget::of(connector.name(), connector.quotas()).chain(queues).collect::<Vec<_>>()
+        };
+        live.values().flat_map(of_connector).collect()
     };
     let _ = stop.run_until_cancelled(budgets.share(&mut ledger, of_live)).await;
     if let Err(error) = ledger.leave().await {

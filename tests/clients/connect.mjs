@@ -15,7 +15,7 @@ const LOOKS = [
   { colorScheme: "dark", width: 320 },
 ];
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const seen = { elsewhere: [], errors: [], violations: [], checked: 0, wide: [], pages: {} };
+const seen = { elsewhere: [], errors: [], violations: [], checked: 0, measured: 0, wide: [], pages: {} };
 
 const browser = await chromium.launch({
   executablePath,
@@ -50,7 +50,16 @@ async function check(page, name) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 800 });
     await page.evaluate(axe);
-    const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+    // axe leaves out the size of targets, unless it is asked for.
+    const rules = { "target-size": { enabled: true } };
+    const found = await page.evaluate((rules) => axe.run(document, { rules, resultTypes: ["violations"] }), rules);
+    seen.measured += await page.evaluate(
+      async (rules) => {
+        const { passes, inapplicable } = await axe.run(document, { rules, runOnly: { type: "rule", values: ["target-size"] } });
+        return passes.length + inapplicable.length;
+      },
+      rules,
+    );
     seen.violations.push(...found.violations.map(({ id, nodes }) => `${name}, ${colorScheme}, ${width}: ${id} ${nodes[0].html}`));
     if (await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)) seen.wide.push(`${name}, ${width}`);
     seen.checked += 1;

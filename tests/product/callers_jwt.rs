@@ -145,6 +145,10 @@ fn a_jwt_acts_for_its_subject() {
             json!({"integrations": [], "next_cursor": null}),
             "the tenant itself has no account"
         );
+        // The audit names the user of a token.
+        ada.request("PATCH", &path("account", "ada")).json(&json!({"labels": {"team": "blue"}})).send().ok();
+        let entries = gateway.client().get("/admin/audit?action=integration.labelled").ok()["entries"].clone();
+        assert_eq!(entries[0]["actor"], format!("token:{}/ada", entries[0]["tenant"].as_str().unwrap()));
         // An API key that is bound to the same subject acts for it too.
         let key_of_ada = crate::integrations::client(&gateway, "default", Some("ada"), "operate");
         assert_eq!(who(&key_of_ada).ok(), me("ada"));

@@ -37,6 +37,7 @@ mod invalid_manifests;
 mod jobs;
 mod keys;
 mod languages;
+mod mcp;
 mod memory_budget;
 mod metrics;
 mod openapi;

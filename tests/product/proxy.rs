@@ -1,5 +1,7 @@
 //! /proxy: requests of callers to the services of connectors, around their operations.
 
+mod rules;
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;

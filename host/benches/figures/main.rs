@@ -10,7 +10,7 @@
 //! - [`settings`]: the settings of a run, and the result of its parts
 //! - [`throughput`], [`stages`], [`variants`], [`connections`], [`growth`], [`invocation`],
 //!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`], [`records`],
-//!   [`budgets`]: the sections
+//!   [`budgets`], [`fleet`]: the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
@@ -27,6 +27,7 @@ mod connection;
 mod connections;
 mod contest;
 mod documents;
+mod fleet;
 mod gateway;
 mod growth;
 mod invocation;
@@ -64,13 +65,14 @@ use crate::table::Figure;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
-const SECTIONS: [(&str, Section); 14] = [
+const SECTIONS: [(&str, Section); 15] = [
     ("throughput", throughput::measure),
     ("stages", stages::measure),
     ("variants", variants::measure),
     ("connections", connections::measure),
     ("records", records::measure),
     ("budgets", budgets::measure),
+    ("fleet", |_, settings| fleet::measure(settings)),
     ("growth", growth::measure),
     ("invocation", |_, settings| invocation::measure(settings)),
     ("shaping", |_, settings| shaping::measure(settings)),

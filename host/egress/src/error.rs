@@ -54,6 +54,12 @@ pub enum EgressError {
         /// The cause, in the words of the resolver.
         detail: String,
     },
+    /// The upstream refused the access token. A new one is there, but the body of the request was not
+    /// kept, so the request cannot be sent again.
+    #[error(
+        "the upstream refused the access token, which the gateway has refreshed since. The body was too large to be kept, so the request was not repeated: send it again"
+    )]
+    TokenRefreshed,
     /// The deadline passed.
     #[error("the upstream did not respond before the deadline: try again, or raise `limits.timeout_s`")]
     TimedOut,
@@ -63,6 +69,11 @@ pub enum EgressError {
         /// The time after which the call can be tried again.
         retry_after: Duration,
     },
+    /// Gateways share the queue in front of the upstream, and this one has no lease of it.
+    #[error(
+        "the database has not answered, so the gateway cannot know whether another one calls this upstream: try again"
+    )]
+    QueueUnknown,
     /// The body is larger than the limit.
     #[error(
         "the upstream's response is larger than {limit} bytes: request less, or raise `limits.response_mb`, or `limits.download_mb` for a file"
@@ -103,8 +114,10 @@ impl EgressError {
             self,
             Self::Unreachable { .. }
                 | Self::Unresolved { .. }
+                | Self::TokenRefreshed
                 | Self::TimedOut
                 | Self::RateLimited { .. }
+                | Self::QueueUnknown
                 | Self::BadResponse { .. }
                 | Self::NoMemory
         )

@@ -74,7 +74,7 @@ pub use form_field::FormField;
 pub use headers::Headers;
 pub use link::Link;
 pub use mask::{MaskStream, Masker, SHORTEST_SECRET};
-pub use pacing::Pacing;
+pub use pacing::{PacedQueue, Pacing, QueueGrant, QueueReport};
 pub use quota::{Budget, BudgetGrant, BudgetReport, Quota, Quotas, Refused, Remaining};
 pub use request::{Body, Request, Target};
 pub use response::{Response, ResponseBody};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hyper::header::{AUTHORIZATION, HeaderMap};
 
-use crate::auth::{AuthError, Caller, JwtError, Scope};
+use crate::auth::{AuthError, Caller, JwtError, Limits, Scope};
 use crate::gateway::Gateway;
 use crate::problem::{self, Problem};
 use crate::registry::Operation;
@@ -36,6 +36,11 @@ impl AuthorizedCaller {
     /// Returns `true` if the caller's token has a scope.
     pub(super) fn may(&self, scope: Scope) -> bool {
         self.0.require(scope).is_ok()
+    }
+
+    /// The limits of the caller's key. `None` if it has none.
+    pub(super) fn limits(&self) -> Option<&Limits> {
+        self.0.limits.as_ref()
     }
 
     /// Requires that the limits of the caller's key admit an operation.

@@ -18,12 +18,13 @@ use crate::config::Config;
 
 /// Headers that a page may send.
 const SENT: HeaderValue = HeaderValue::from_static(
-    "Authorization, Content-Type, Idempotency-Key, If-None-Match, Prefer, Range, Request-Timeout, X-Request-Id, X-User-Identifier",
+    "Authorization, Content-Type, Idempotency-Key, If-None-Match, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id, Prefer, \
+     Range, Request-Timeout, X-Request-Id, X-User-Identifier",
 );
 
 /// Headers that a page may read.
 const READ: HeaderValue = HeaderValue::from_static(
-    "Content-Disposition, Content-Range, ETag, Idempotent-Replayed, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, \
+    "Content-Disposition, Content-Range, ETag, Idempotent-Replayed, Mcp-Session-Id, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, \
      WWW-Authenticate, X-Error-Source, X-Request-Id, X-Response-Fields-Unmatched, X-Upstream-Link, X-Upstream-RateLimit-Limit, \
      X-Upstream-RateLimit-Remaining, X-Upstream-RateLimit-Reset, X-Upstream-Request-Id",
 );

@@ -61,7 +61,7 @@ struct Query {
 impl Query {
     fn read(query: &str) -> Result<Self, Problem> {
         let mut read = Self { status: None, cursor: None, limit: DEFAULT_LIMIT };
-        read_query(query, |name, value| read.set(name, value))?;
+        read_query(query, &["limit", "cursor", "status"], |name, value| read.set(name, value))?;
         Ok(read)
     }
 
@@ -82,7 +82,7 @@ impl Query {
                 let known = JobStatus::ALL.into_iter().find(|status| status.name() == value);
                 self.status = Some(known.ok_or("Must be pending, running, succeeded or failed.")?);
             }
-            _ => return Err("This list has the parameters `limit`, `cursor` and `status`.".to_owned()),
+            _ => {}
         }
         Ok(())
     }

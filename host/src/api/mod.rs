@@ -17,6 +17,7 @@
 //! - [`connectors`]: the list of connectors
 //! - [`admin`]: changes of connectors
 //! - [`system`]: health, metrics and the API's description
+//! - [`mcp`]: operations as tools of agents
 //! - [`docs`]: the description as a page for browsers
 //!
 //! What handlers share:
@@ -47,6 +48,7 @@ mod headers;
 mod idempotency;
 mod integrations;
 mod jobs;
+mod mcp;
 mod openapi;
 mod operations;
 mod pagination;

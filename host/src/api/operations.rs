@@ -81,6 +81,51 @@ pub(super) async fn invoke_operation(call: HttpCall<'_>, caller: AuthorizedCalle
     }
 }
 
+/// A call of an operation that a tool makes. Its arguments are read.
+pub(super) struct OperationOfTool<'a> {
+    pub(super) gateway: &'a Arc<Gateway>,
+    pub(super) caller: &'a AuthorizedCaller,
+    /// The version of the connector that was live when the call arrived.
+    pub(super) connector: &'a Arc<Connector>,
+    /// The path of the operation.
+    pub(super) operation: &'a str,
+    pub(super) call_headers: CallHeaders,
+    /// The header `Idempotency-Key`. Reads ignore it.
+    pub(super) idempotency_key: Option<String>,
+    pub(super) body: Bytes,
+    pub(super) arrived: Instant,
+    pub(super) trace: &'a Trace,
+    pub(super) recording: Recording,
+}
+
+/// Answers a call of an operation that a tool makes, as POST /connectors/{connector}/{operation}
+/// answers the same call.
+pub(super) async fn call_for_tool(call: OperationOfTool<'_>) -> Result<Response<Body>, Problem> {
+    let OperationOfTool { gateway, caller, connector, call_headers, body, arrived, trace, recording, .. } = call;
+    recording.runs(connector);
+    let operation = find_operation(connector, call.operation)?;
+    caller.require_operation(connector.name(), operation)?;
+    trace.calls(connector.name(), &operation.manifest.path);
+    let path = format!("/connectors/{}/{}", connector.name(), operation.manifest.path);
+    let key = call.idempotency_key.filter(|_| operation.manifest.effect != Effect::Read);
+    let key = key.map(|key| IdempotencyKey { key, path });
+    let limit = connector.timeout();
+    let timeout = call_headers.requested_timeout.map_or(limit, |timeout| Duration::from_secs(timeout.seconds));
+    let deadline = arrived + timeout.min(limit);
+    if key.is_some() {
+        recording.has_key();
+    }
+    recording.takes(&body);
+    let (gateway, caller, trace) = (Arc::clone(gateway), caller.clone(), trace.clone());
+    let operation_call = OperationCall { gateway, caller, call_headers, body, arrived, deadline, trace, recording };
+    match key {
+        Some(key) => {
+            Box::pin(run_idempotent(operation_call, Arc::clone(connector), call.operation.to_owned(), key)).await
+        }
+        None => run_operation(&operation_call, connector, operation).await,
+    }
+}
+
 /// A call whose body is read.
 struct OperationCall {
     gateway: Arc<Gateway>,
@@ -226,10 +271,10 @@ fn find_operation<'a>(connector: &'a Arc<Connector>, path: &str) -> Result<&'a O
 }
 
 /// Counts a call while it runs.
-struct InFlight<'a>(&'a Gauge);
+pub(super) struct InFlight<'a>(&'a Gauge);
 
 impl<'a> InFlight<'a> {
-    fn new(gauge: &'a Gauge) -> Self {
+    pub(super) fn new(gauge: &'a Gauge) -> Self {
         gauge.inc();
         Self(gauge)
     }

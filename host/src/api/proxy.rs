@@ -17,6 +17,7 @@ use super::answer::AnswerDeadline;
 use super::authorize::AuthorizedCaller;
 use super::body::{self, StreamedRequest};
 use super::headers::CallHeaders;
+use super::operations::InFlight;
 use super::route::HttpCall;
 use super::{connectors, idempotency};
 use crate::body::Body;
@@ -115,6 +116,8 @@ struct Proxied {
 impl Proxied {
     async fn send(self, body: Limited) -> Result<Response<Body>, Problem> {
         let Self { gateway, caller, connector, upstream, user_identifier, method, path, headers, .. } = &self;
+        let metrics = gateway.metrics.operation(connector.name(), proxy::PROXY);
+        let _in_flight = InFlight::new(&metrics.in_flight);
         let call = ProxyCall {
             connector,
             upstream,

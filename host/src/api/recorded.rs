@@ -9,6 +9,7 @@ use super::authorize::AuthorizedCaller;
 use super::idempotency::is_replayed;
 use crate::body::Body;
 use crate::calls::{CallLog, EndedCall, Recording};
+use crate::problem::Problem;
 use contract::Owner;
 
 /// A request whose record is written when it ends. If the caller does not wait for the answer, the
@@ -61,6 +62,11 @@ impl<'a> OpenCall<'a> {
     /// The request is answered.
     pub(super) fn end(&mut self, response: &Response<Body>, problem: Option<(&'static str, Owner)>) {
         self.write(Some(response.status().as_u16()), problem, is_replayed(response));
+    }
+
+    /// A part of a request has ended with a problem, and the request itself is answered.
+    pub(super) fn fail(&mut self, problem: &Problem) {
+        self.write(Some(problem.code()), Some((problem.name(), problem.owned_by())), false);
     }
 
     fn write(&mut self, status: Option<u16>, problem: Option<(&'static str, Owner)>, is_replayed: bool) {

@@ -35,10 +35,24 @@ pub(super) struct Endpoint {
     pub(super) method: Method,
     /// `false` if a HEAD request would change something. Only looked at for GET.
     pub(super) takes_head: bool,
+    pub(super) query: Query,
     pub(super) handler: Handler,
     /// `None` for operations, because the API's description lists the operations of each live
-    /// connector, and for parts of a page.
+    /// connector, for parts of a page, and for routes that another protocol describes.
     pub(super) description: Option<Description>,
+}
+
+/// The query that an endpoint takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Query {
+    /// The router refuses every parameter.
+    None,
+    /// The handler reads the parameters with `problem::read_query`, which refuses unknown names.
+    Read,
+    /// Every parameter is accepted. Browsers and providers add parameters of their own to the
+    /// addresses of pages, and the query of a proxied request belongs to the service. An operation
+    /// has all its fields in the body.
+    Any,
 }
 
 /// The callers that an endpoint admits, and the function that answers them.
@@ -81,6 +95,7 @@ pub(super) enum Family {
     Integrations,
     Webhooks,
     Connectors,
+    Mcp,
     Admin,
     System,
 }
@@ -115,6 +130,8 @@ pub(super) struct HttpCall<'a> {
     pub(super) head: Parts,
     pub(super) body: &'a mut RequestBody,
     pub(super) arguments: PathArguments<'a>,
+    /// The id of the request.
+    pub(super) request_id: &'a str,
     /// When the head of the request had arrived. Deadlines are counted from here.
     pub(super) arrived: Instant,
     /// The span of the call.

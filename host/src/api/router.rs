@@ -15,8 +15,9 @@ use super::authorize::{AuthorizedCaller, authorize};
 use super::body::RequestBody;
 use super::compression::{self, Encoding};
 use super::cors;
+use super::mcp;
 use super::recorded::OpenCall;
-use super::route::{Family, Handler, HttpCall, Listener, PathArguments, Route};
+use super::route::{Family, Handler, HttpCall, Listener, PathArguments, Query, Route};
 use super::routes::{self, ROUTES};
 use crate::auth::Scope;
 use crate::body::Body;
@@ -159,6 +160,7 @@ fn request_span(request_id: &str, found: MatchedRoute<'_>) -> Span {
             Family::Operations | Family::Proxy => operation_names(found).unzip(),
             Family::Integrations => (Some(shown(connector)).filter(|name| !name.is_empty()), Some("integrations")),
             Family::Admin => (Some(shown(connector)).filter(|name| !name.is_empty()), None),
+            Family::Mcp => (Some(shown(connector)).filter(|name| !name.is_empty()), Some("mcp")),
             Family::Jobs | Family::Webhooks | Family::Connectors | Family::System => (None, None),
         },
         None => (None, None),
@@ -221,30 +223,59 @@ async fn call_handler(
     }
     let (scope, handler) = match endpoint.handler {
         Handler::Public(handler) => {
-            let call = HttpCall { gateway, head, body, arguments, arrived, trace, recording, routes: ROUTES };
+            check_query(endpoint.query, &head)?;
+            let call =
+                HttpCall { gateway, head, body, arguments, request_id, arrived, trace, recording, routes: ROUTES };
             return Box::pin(acting(Acting::anonymous(request_id), handler(call))).await;
         }
         Handler::Operator(handler) => {
             if listener == Listener::Callers {
                 trace.around("auth", authorize(gateway, &head.headers, Some(Scope::Admin))).await?;
             }
-            return handler(HttpCall { gateway, head, body, arguments, arrived, trace, recording, routes: ROUTES })
-                .await;
+            check_query(endpoint.query, &head)?;
+            return handler(HttpCall {
+                gateway,
+                head,
+                body,
+                arguments,
+                request_id,
+                arrived,
+                trace,
+                recording,
+                routes: ROUTES,
+            })
+            .await;
         }
         Handler::Known(handler) => (None, handler),
         Handler::Scoped(scope, handler) => (Some(scope), handler),
     };
-    let caller = trace.around("auth", authorize(gateway, &head.headers, scope)).await?;
+    let caller = trace.around("auth", authorize(gateway, &head.headers, scope)).await;
+    let caller = caller.map_err(|problem| match route.family {
+        Family::Mcp => problem.with_resource_metadata(&mcp::metadata::url(&gateway.config, head.uri.path())),
+        _ => problem,
+    })?;
     Span::current().record("tenant", caller.tenant());
     trace.is_of(caller.tenant());
     open.is_of(&caller);
+    check_query(endpoint.query, &head)?;
     let by = (!matches!(route.family, Family::Operations | Family::Proxy)).then(|| actor(&caller, request_id));
-    let handling =
-        handler(HttpCall { gateway, head, body, arguments, arrived, trace, recording, routes: ROUTES }, caller);
+    let handling = handler(
+        HttpCall { gateway, head, body, arguments, request_id, arrived, trace, recording, routes: ROUTES },
+        caller,
+    );
     match by {
         Some(by) => Box::pin(acting(by, handling)).await,
         // A call of an operation changes nothing that the audit has.
         None => handling.await,
+    }
+}
+
+/// Refuses the parameters of an endpoint that has none. A parameter that is ignored would let a
+/// caller believe that it counts.
+fn check_query(query: Query, head: &Parts) -> Result<(), Problem> {
+    match (query, head.uri.query()) {
+        (Query::None, Some(parameters)) => problem::read_query(parameters, &[], |_, _| Ok(())),
+        _ => Ok(()),
     }
 }
 
@@ -279,6 +310,7 @@ fn count_answer(gateway: &Gateway, found: MatchedRoute<'_>, response: &Response<
                 Family::Jobs => (String::new(), "jobs".to_owned()),
                 Family::Webhooks => (String::new(), "webhooks".to_owned()),
                 Family::Connectors => (String::new(), "connectors".to_owned()),
+                Family::Mcp => (name(), "mcp".to_owned()),
                 Family::Admin => (String::new(), "admin".to_owned()),
                 Family::System => (String::new(), "system".to_owned()),
             }

@@ -60,7 +60,12 @@ pub(super) async fn get_metrics(call: HttpCall<'_>) -> Result<Response<Body>, Pr
 pub(super) async fn get_description(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, routes, .. } = call;
     let query = head.uri.query().unwrap_or_default();
-    if let Some((_, one)) = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "connector") {
+    let mut one = None;
+    problem::read_query(query, &["connector"], |_, value| {
+        one.get_or_insert_with(|| value.to_owned());
+        Ok(())
+    })?;
+    if let Some(one) = one {
         let connector = connectors::live_connector(gateway, &one)?;
         let describe = || {
             let described = gateway.descriptions.get(&gateway.registry, |_| Mutex::default());

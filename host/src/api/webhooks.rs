@@ -1,20 +1,38 @@
 //! The secrets that a tenant's webhooks are signed with.
 
+use std::sync::Arc;
+
 use hyper::Response;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::answer::private_answer;
 use super::authorize::AuthorizedCaller;
+use super::idempotency;
 use super::records::{NewSecretRecord, SecretDeletedRecord, SecretRecord, SecretsRecord};
 use super::route::HttpCall;
 use crate::body::Body;
+use crate::gateway::Gateway;
 use crate::problem::{self, Problem, webhook_problem};
 use crate::webhooks::NewSecret;
 
 /// POST /webhooks/secrets: makes a secret, and shows it this once.
 pub(super) async fn create_secret(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let made = call.gateway.webhooks.create_secret(tenant(&caller)?).await;
+    let tenant = tenant(&caller)?.to_owned();
+    let gateway = Arc::clone(call.gateway);
+    let Some(key) = idempotency::key_in_headers(&call.head.headers)? else {
+        return create_now(&gateway, &tenant).await;
+    };
+    let running = {
+        let gateway = Arc::clone(&gateway);
+        async move { create_now(&gateway, &tenant).await }
+    };
+    let request: [&[u8]; 2] = [b"POST", b"/webhooks/secrets"];
+    Box::pin(idempotency::answer_idempotently(&gateway, &caller, key, &request, running)).await
+}
+
+async fn create_now(gateway: &Gateway, tenant: &str) -> Result<Response<Body>, Problem> {
+    let made = gateway.webhooks.create_secret(tenant).await;
     let NewSecret { record, secret } = made.map_err(|error| webhook_problem(&error))?;
     let created =
         NewSecretRecord { id: &record.id, secret: secret.expose_secret(), created_at: record.created_at.into() };

@@ -11,7 +11,7 @@ use contract::Effect;
 use store::ApiKey;
 
 /// The operations that a key may call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// Connectors, and operations as `connector/operation`. `None` for all.
     allow: Option<Vec<String>>,
@@ -73,7 +73,11 @@ impl Limits {
         self.admit_effect(&format!("the proxy of `{connector}`"), effect)
     }
 
-    pub(super) fn admit(&self, connector: &str, operation: &str, effect: Effect) -> Result<(), KeyRefusal> {
+    /// Admits a call of an operation.
+    ///
+    /// # Errors
+    /// If the limits do not have the operation, or its effect.
+    pub fn admit(&self, connector: &str, operation: &str, effect: Effect) -> Result<(), KeyRefusal> {
         let is_named = |name: &String| match name.split_once('/') {
             Some(named) => named == (connector, operation),
             None => name == connector,

@@ -27,7 +27,7 @@ pub use self::caller::Caller;
 pub use self::error::AuthError;
 pub use self::jwt::{JwtError, JwtIssuer, JwtIssuers, TenantOf};
 pub use self::key::{NoRandomness, make_key};
-pub use self::limits::{KeyRefusal, check_key};
+pub use self::limits::{KeyRefusal, Limits, check_key};
 pub use self::scope::{Scope, Scopes};
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::LEASE;
-use egress::{BudgetGrant, Quotas};
+use egress::{BudgetGrant, PacedQueue, QueueGrant, Quotas};
 use store::{Budget, Exchange, Share, ShareReport, Silence, Store, StoreError};
 
 /// Time between two exchanges while gateways need more of a budget than there is.
@@ -22,8 +22,7 @@ const AT_REST: Duration = Duration::from_secs(5);
 /// Silences up to this time are usual, and not reported.
 const USUAL_SILENCE: Duration = Duration::from_secs(11);
 
-/// Added to the time after which the units of a silent gateway are free, because two clocks that do
-/// not jump may still run at a slightly different speed.
+/// The least that is added to the time after which the units of a silent gateway are free.
 const MARGIN: Duration = Duration::from_secs(1);
 
 /// The part of a budget that a gateway without calls would like to have: one of so many units.
@@ -32,19 +31,36 @@ const IDLE_PART: u32 = 64;
 /// A gateway would like to have this part of its calls in addition: one of so many.
 const HEADROOM_PART: u32 = 4;
 
-/// The budget of a rate limit of a live connector.
+/// Time from the moment at which a queue may move until it is given away.
+const LAG: Duration = Duration::from_millis(50);
+
+/// The budget of a rate limit of a live connector, or the queue of one of its upstreams.
 pub struct LiveBudget {
     key: Budget,
-    budget: egress::Budget,
+    part: Part,
+}
+
+/// This gateway's part of a budget.
+#[derive(Clone)]
+enum Part {
+    Calls(egress::Budget),
+    Queue(PacedQueue),
 }
 
 impl LiveBudget {
+    /// The queue of an upstream.
+    pub fn of_queue(connector: &str, upstream: &str, queue: PacedQueue) -> Self {
+        let (connector, quota) = (connector.to_owned(), upstream.to_owned());
+        let key = Budget { connector, quota, requests: 0, period: queue.interval() };
+        Self { key, part: Part::Queue(queue) }
+    }
+
     /// The budgets of a connector with these quotas.
     pub fn of(connector: &str, quotas: &Quotas) -> impl Iterator<Item = Self> {
         quotas.budgets().map(move |(quota, budget)| {
             let (connector, quota_name) = (connector.to_owned(), quota.name.clone());
             let key = Budget { connector, quota: quota_name, requests: quota.limit(), period: quota.period };
-            Self { key, budget: budget.clone() }
+            Self { key, part: Part::Calls(budget.clone()) }
         })
     }
 }
@@ -59,11 +75,14 @@ pub struct Ledger {
 }
 
 struct Known {
-    budget: egress::Budget,
-    /// Calls for which units were missing. Half of it is forgotten with each exchange, so that
-    /// demand that was refused counts until it comes again.
-    missed: u32,
+    part: Part,
     is_live: bool,
+    /// Gateways needed more than there was, at the last exchange.
+    is_contended: bool,
+    /// The gateway needed nothing at the last report.
+    is_idle: bool,
+    /// The time that the last report has covered the calls of a queue for, after the lease.
+    covered: Duration,
 }
 
 /// The last exchange of another gateway that this one has seen.
@@ -94,22 +113,15 @@ impl Ledger {
     pub async fn exchange(&mut self, live: Vec<LiveBudget>) -> Result<Duration, StoreError> {
         self.look_at(live);
         let began = Instant::now();
-        let reports = self.budgets.iter_mut().map(|(budget, known)| known.report(budget)).collect();
+        let reports: Vec<ShareReport> = self.budgets.iter_mut().map(|(budget, known)| known.report(budget)).collect();
         let Some(Exchange { shares, others }) = self.send(reports).await? else { return Ok(WHILE_CONTENDED) };
         self.see(others);
         let mut pause = AT_REST;
         for share in shares {
-            let Some(known) = self.budgets.get(&share.budget) else { continue };
-            let Share { budget, units, target, used_by_others, is_contended, is_unmet } = share;
-            let until = began + LEASE;
-            known.budget.grant(BudgetGrant { units, target, used_by_others, is_unmet, until });
-            pause = pause.min(match () {
-                () if is_contended || units > target => WHILE_CONTENDED,
-                () if units > idle_units(budget.requests) => WHILE_USED,
-                () => AT_REST,
-            });
-            if !known.is_live && units == 0 {
-                self.budgets.remove(&budget);
+            let Some(known) = self.budgets.get_mut(&share.budget) else { continue };
+            pause = pause.min(known.take(&share, began));
+            if !known.is_live && known.is_idle && share.units == 0 {
+                self.budgets.remove(&share.budget);
             }
         }
         Ok(pause)
@@ -121,18 +133,7 @@ impl Ledger {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn leave(&mut self) -> Result<(), StoreError> {
-        let report = |(budget, known): (&Budget, &Known)| {
-            let report = known.budget.close();
-            ShareReport {
-                budget: budget.clone(),
-                units: report.units,
-                used: report.used,
-                needed: 0,
-                wanted: 0,
-                gone_after: report.cooled_in + MARGIN,
-            }
-        };
-        let reports = self.budgets.iter().map(report).collect();
+        let reports = self.budgets.iter().map(|(budget, known)| known.part.last_report(budget)).collect();
         self.send(reports).await.map(drop)
     }
 
@@ -150,15 +151,29 @@ impl Ledger {
     /// Takes note of the budgets of live connectors.
     fn look_at(&mut self, live: Vec<LiveBudget>) {
         self.budgets.values_mut().for_each(|known| known.is_live = false);
-        for LiveBudget { key, budget } in live {
-            let known = Known { budget: budget.clone(), missed: 0, is_live: true };
+        for LiveBudget { key, part } in live {
+            let known = Known {
+                part: part.clone(),
+                is_live: false,
+                is_contended: false,
+                is_idle: true,
+                covered: Duration::ZERO,
+            };
             let known = self.budgets.entry(key).or_insert(known);
-            known.is_live = true;
-            // The connector was removed and added again.
-            if !known.budget.is(&budget) {
-                budget.take_over(&known.budget);
-                known.budget = budget;
-            }
+            known.is_live = match (&known.part, &part) {
+                (Part::Calls(previous), Part::Calls(budget)) => {
+                    // The connector was removed and added again.
+                    if !previous.is(budget) {
+                        budget.take_over(previous);
+                        known.part = part;
+                    }
+                    true
+                }
+                // The calls in the queue of a removed connector end first.
+                (Part::Queue(previous), Part::Queue(queue)) => previous.is(queue),
+                // A queue and a rate limit have different keys.
+                (Part::Calls(_), Part::Queue(_)) | (Part::Queue(_), Part::Calls(_)) => false,
+            };
         }
     }
 
@@ -174,20 +189,131 @@ impl Ledger {
 }
 
 impl Known {
+    /// The report of what the gateway holds and needs.
     fn report(&mut self, budget: &Budget) -> ShareReport {
-        let report = self.budget.report();
-        self.missed = report.refused.max(self.missed / 2);
-        let needed = report.used.saturating_add(if self.is_live { self.missed } else { 0 });
-        let headroom = idle_units(budget.requests).max(report.used / HEADROOM_PART);
-        ShareReport {
-            budget: budget.clone(),
-            units: report.units,
-            used: report.used,
-            needed,
-            wanted: if self.is_live { needed.saturating_add(headroom) } else { needed },
-            gone_after: LEASE + budget.period + MARGIN + budget.period / 1_000,
+        let report = self.report_of_part(budget);
+        self.is_idle = report.needed == 0;
+        report
+    }
+
+    fn report_of_part(&mut self, budget: &Budget) -> ShareReport {
+        match &self.part {
+            Part::Calls(calls) => {
+                let report = calls.report();
+                let all_needed = report.needs.iter().fold(0_u32, |sum, (_, needed)| sum.saturating_add(*needed));
+                let needed = if self.is_live { all_needed } else { report.used };
+                let headroom = idle_units(budget.requests).max(report.used / HEADROOM_PART);
+                // The shares of tenants matter only while there is not enough for all.
+                let is_short = self.is_contended || needed > report.units;
+                ShareReport {
+                    units: report.units,
+                    used: report.used,
+                    needed,
+                    wanted: if self.is_live { needed.saturating_add(headroom) } else { needed },
+                    tenants: if is_short { report.needs } else { Vec::new() },
+                    gone_after: LEASE + budget.period + margin(budget),
+                    ..nothing(budget)
+                }
+            }
+            Part::Queue(queue) => {
+                let report = queue.report(LEASE);
+                self.covered = report.calls_end_in;
+                let needed = u32::from(report.holds || report.waited.is_some());
+                ShareReport {
+                    units: u32::from(report.holds),
+                    needed,
+                    wanted: needed,
+                    waited: report.waited,
+                    free_in: report.free_in.filter(|_| report.holds),
+                    gone_after: LEASE + report.calls_end_in + budget.period + margin(budget),
+                    ..nothing(budget)
+                }
+            }
         }
     }
+
+    /// Takes the gateway's part after an exchange. Returns the time until the next one.
+    fn take(&mut self, share: &Share, began: Instant) -> Duration {
+        self.is_contended = share.is_contended;
+        let until = began + LEASE;
+        match &self.part {
+            Part::Calls(calls) => {
+                calls.grant(BudgetGrant {
+                    units: share.units,
+                    target: share.target,
+                    allotments: share.allotments.clone(),
+                    used_by_others: share.used_by_others,
+                    is_unmet: share.is_unmet,
+                    until,
+                });
+                match () {
+                    () if share.is_contended || share.units > share.target => WHILE_CONTENDED,
+                    () if share.units > idle_units(share.budget.requests) => WHILE_USED,
+                    () => AT_REST,
+                }
+            }
+            Part::Queue(queue) => {
+                let holds = share.units > 0;
+                queue.grant(QueueGrant {
+                    holds,
+                    may_start: share.target > 0,
+                    others_waited: share.others_waited,
+                    until,
+                    calls_until: until + self.covered,
+                });
+                // A queue moves as soon as it may. The gateway that gives it away looks at that
+                // time, and the one that waits a little later.
+                let next = match holds {
+                    true => queue.free_in().map(|free_in| free_in + LAG),
+                    false => share.free_in.filter(|free_in| !free_in.is_zero()).map(|free_in| free_in + 2 * LAG),
+                };
+                match next {
+                    Some(next) if share.is_contended => next.min(WHILE_CONTENDED),
+                    _ if holds || share.is_contended => WHILE_CONTENDED,
+                    _ => AT_REST,
+                }
+            }
+        }
+    }
+}
+
+impl Part {
+    /// Gives everything away but what the last calls need.
+    fn last_report(&self, budget: &Budget) -> ShareReport {
+        match self {
+            Self::Calls(calls) => {
+                let report = calls.close();
+                let gone_after = report.cooled_in + MARGIN;
+                ShareReport { units: report.units, used: report.used, gone_after, ..nothing(budget) }
+            }
+            Self::Queue(queue) => {
+                let report = queue.close();
+                let gone_after = report.calls_end_in.max(budget.period) + MARGIN;
+                ShareReport { units: u32::from(report.holds), gone_after, ..nothing(budget) }
+            }
+        }
+    }
+}
+
+/// The report of a gateway that has and needs nothing.
+fn nothing(budget: &Budget) -> ShareReport {
+    ShareReport {
+        budget: budget.clone(),
+        units: 0,
+        used: 0,
+        needed: 0,
+        wanted: 0,
+        tenants: Vec::new(),
+        waited: None,
+        free_in: None,
+        gone_after: MARGIN,
+    }
+}
+
+/// Added to the time after which the units of a silent gateway are free, because two clocks that do
+/// not jump may still run at a slightly different speed.
+fn margin(budget: &Budget) -> Duration {
+    MARGIN + budget.period / 1_000
 }
 
 /// The units that a gateway without calls would like to have.

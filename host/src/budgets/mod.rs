@@ -1,4 +1,4 @@
-//! Rate limits of connectors that gateways share.
+//! Rate limits and pacing of connectors that gateways share.
 //!
 //! A rate limit is a budget of calls in a period, and the gateways that share a database share it.
 //! Each of them holds units of the budget. A unit allows one call in a period, so a call that
@@ -26,7 +26,28 @@
 //!    keeps the longest silence that a gateway has measured, so it is not measured again after
 //!    a restart.
 //!
-//! The simulation (`crate::simulation`) checks this with gateways that are killed, cut off and
+//! # How tenants share a budget
+//!
+//! In its own gateway, a tenant that was refused has a claim ([`egress::Quotas`]). While a budget
+//! is contended, gateways report what each tenant needs. An exchange divides the budget among the
+//! tenants of all gateways first, and then the units of each tenant among its gateways
+//! (`store::budgets::fair`). Units move as they always do, so a newcomer has its share after a
+//! period.
+//!
+//! # Queues
+//!
+//! The queue of a paced upstream is a single unit, which moves in the same exchange
+//! ([`egress::PacedQueue`]). The gateway that holds it starts calls as if it were alone:
+//!
+//! 1. It gives the unit away only when none of its calls runs and the interval since the last start
+//!    has passed. So whoever gets the unit may start a call immediately.
+//! 2. It starts no call after its lease, and none whose deadline is later than the others know.
+//!    They free the unit of a silent gateway after its lease, its last deadline and the interval.
+//! 3. Each gateway reports for how long its first call has waited. The unit is for the one whose
+//!    call has waited for longest. The times are compared in the clock of the database, which
+//!    decides on the order only.
+//!
+//! The simulation (`crate::simulation`) checks all this with gateways that are killed, cut off and
 //! stand still.
 //!
 //! - [`ledger`]: what a gateway reports, and what it makes of the answer
@@ -59,7 +80,7 @@ pub struct Budgets {
 }
 
 struct Shared {
-    wake: Notify,
+    wake: Arc<Notify>,
     begun: AtomicU64,
     /// The last exchange failed, so that the next one may fail too.
     is_failing: AtomicBool,
@@ -78,7 +99,7 @@ impl Budgets {
     /// Budgets of gateways that share a database.
     pub fn shared() -> Self {
         let shared = Shared {
-            wake: Notify::new(),
+            wake: Arc::default(),
             begun: AtomicU64::new(0),
             is_failing: AtomicBool::new(false),
             ended: watch::Sender::new(0),
@@ -104,9 +125,10 @@ impl Budgets {
         }
     }
 
-    /// Returns whether several gateways share the budgets.
-    pub fn are_shared(&self) -> bool {
-        self.shared.is_some()
+    /// The signal by which a call asks for an exchange with the other gateways. `None` if no other
+    /// gateway shares the budgets.
+    pub fn exchange(&self) -> Option<Arc<Notify>> {
+        self.shared.as_ref().map(|shared| Arc::clone(&shared.wake))
     }
 
     /// Waits for the end of an exchange that began after now.
@@ -122,8 +144,8 @@ impl Budgets {
         let _ = timeout(ASK, ended.wait_for(|ended| *ended > begun)).await;
     }
 
-    /// Exchanges units with the other gateways until the future is dropped. `live` lists the budgets of
-    /// all live connectors.
+    /// Exchanges units with the other gateways until the future is dropped. `live` lists the
+    /// budgets of all live connectors.
     pub async fn share(&self, ledger: &mut Ledger, live: impl Fn() -> Vec<LiveBudget>) {
         let Some(shared) = &self.shared else { return };
         loop {

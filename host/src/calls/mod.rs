@@ -156,7 +156,7 @@ impl Log {
             owner: call.problem.map(|(_, owner)| owner.name().to_owned()),
             duration_us: i64::try_from(took.as_micros()).unwrap_or(i64::MAX),
             stages: record::stages_json(&notes.stages),
-            upstream: upstream_json(&attempts, notes.body.as_ref().map(Bytes::as_ref).unwrap_or_default()),
+            upstream: upstream_json(&attempts, notes.body.as_ref().map(Bytes::as_ref)),
             idempotency: idempotency.map(|used| used.name().to_owned()),
             job_id: notes.job_id,
         }

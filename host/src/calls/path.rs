@@ -2,15 +2,15 @@
 //!
 //! The host sees the path that a connector has made, and not the pattern that it was made from. It
 //! replaces each value of the call's body by the name of its member, and everything else that does
-//! not look like a word of an API by `{…}`.
+//! not look like a word of an API by `{…}`. Only the body tells a value that is a mere word from a
+//! word of the API, so no word is shown if the values of the body are not known.
 
 use std::collections::HashMap;
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-/// The values of larger bodies are not looked for. Every part of a path that is no word is then
-/// shown as unknown.
+/// The values of larger bodies are not looked for. Every part of a path is then shown as unknown.
 const MAX_BODY_BYTES: usize = 64 << 10;
 
 /// A longer word is probably a value.
@@ -18,19 +18,24 @@ const MAX_WORD_BYTES: usize = 40;
 
 const UNKNOWN: &str = "{…}";
 
-/// The values of a body, and the names of their members.
-pub(super) struct Values(HashMap<String, String>);
+/// The values of a body, and the names of their members. `None` if the values are not known: each
+/// part of a path may then be one.
+pub(super) struct Values(Option<HashMap<String, String>>);
 
 impl Values {
-    /// The values of a body, which may be no JSON.
-    pub(super) fn of_body(body: &[u8]) -> Self {
-        let mut values = HashMap::new();
-        if body.len() <= MAX_BODY_BYTES
-            && let Ok(body) = serde_json::from_slice::<Value>(body)
-        {
+    /// The values of a body. `None` stands for a request that its caller has composed, path and all.
+    pub(super) fn of_body(body: Option<&[u8]>) -> Self {
+        let body = match body {
+            // An empty body counts as `{}`.
+            Some([]) => Some(Value::Null),
+            Some(body) if body.len() <= MAX_BODY_BYTES => serde_json::from_slice(body).ok(),
+            _ => None,
+        };
+        Self(body.map(|body| {
+            let mut values = HashMap::new();
             collect("", &body, &mut values);
-        }
-        Self(values)
+            values
+        }))
     }
 
     /// The path of a request. `base` is the beginning that every request to the upstream has.
@@ -42,6 +47,9 @@ impl Values {
     fn mask_segment(&self, segment: &str) -> String {
         if segment.is_empty() {
             return String::new();
+        }
+        if self.0.is_none() {
+            return UNKNOWN.to_owned();
         }
         if let Some(name) = self.name_of(segment) {
             return format!("{{{name}}}");
@@ -63,7 +71,7 @@ impl Values {
 
     fn name_of(&self, segment: &str) -> Option<&str> {
         let text = percent_decode_str(segment).decode_utf8().ok()?;
-        self.0.get(text.trim_start_matches('/')).map(String::as_str)
+        self.0.as_ref()?.get(text.trim_start_matches('/')).map(String::as_str)
     }
 }
 
@@ -98,7 +106,7 @@ mod tests {
     use super::*;
 
     fn masked(body: &str, path: &str) -> String {
-        Values::of_body(body.as_bytes()).mask("/base/1", path)
+        Values::of_body(Some(body.as_bytes())).mask("/base/1", path)
     }
 
     #[test]
@@ -131,7 +139,18 @@ mod tests {
             ("/abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", "/base/1/{…}"),
             ("/%C3%BC", "/base/1/{…}"),
         ] {
-            assert_eq!(masked("not JSON", path), expected, "{path}");
+            assert_eq!(masked("{}", path), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn no_word_is_shown_if_it_may_be_a_value_of_a_body_that_is_not_known() {
+        let large = format!("{{\"user\": \"alice\", \"text\": \"{}\"}}", "x".repeat(MAX_BODY_BYTES));
+        for body in [Some(large.as_bytes()), Some(&b"not JSON"[..]), None] {
+            let values = Values::of_body(body);
+            assert_eq!(values.mask("/base/1", "/users/alice/"), "/base/1/{…}/{…}/");
+        }
+        assert_eq!(masked("", "/users"), "/base/1/users");
+        assert_eq!(masked(r#"{"user": "alice"}"#, "/users/alice"), "/base/1/users/{user}");
     }
 }

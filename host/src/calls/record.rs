@@ -34,7 +34,7 @@ pub struct UpstreamCallRecord {
     method: String,
     host: String,
     /// The path without its values: each is replaced by the name of the body's member that has it,
-    /// and others by `{…}`.
+    /// and others by `{…}`. In a request around the operations, every part may be a value.
     path: String,
     /// Null if there was no response.
     status: Option<u16>,
@@ -52,8 +52,9 @@ pub(super) fn stages_json(stages: &[(&'static str, Duration)]) -> String {
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
-/// The requests of a call with this body, as a JSON list.
-pub(super) fn upstream_json(attempts: &[SentAttempt], body: &[u8]) -> String {
+/// The requests of a call with this body, as a JSON list. `None` if the caller has composed the
+/// request.
+pub(super) fn upstream_json(attempts: &[SentAttempt], body: Option<&[u8]>) -> String {
     if attempts.is_empty() {
         return "[]".to_owned();
     }

@@ -76,6 +76,12 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         config.fleet_name = Some(name).filter(|name| !name.is_empty());
     });
     root.section("jobs", |section| read_jobs(section, &mut config.jobs));
+    root.section("mcp", |section| {
+        section.value("direct_tools", &mut config.mcp.direct_tools, value::integer(0..=1000));
+        let mut max_result_kb = config.mcp.max_result_bytes >> 10;
+        section.value("max_result_kb", &mut max_result_kb, value::integer(1..=10_240));
+        config.mcp.max_result_bytes = max_result_kb << 10;
+    });
     root.each("oauth_clients", |name, clients| {
         let mut client = None;
         clients.section(name, |section| client = read_oauth_client(section));

@@ -81,6 +81,8 @@ pub struct Config {
     pub fleet_name: Option<String>,
     /// Operations that run in the background.
     pub jobs: Jobs,
+    /// Operations as tools of agents.
+    pub mcp: Mcp,
     /// The gateway's registrations with OAuth providers, by provider or connector. See
     /// [`Config::oauth_client`].
     pub oauth_clients: BTreeMap<String, OauthClient>,
@@ -135,6 +137,22 @@ impl Default for Jobs {
             timeout: Duration::from_secs(900),
             cpu: Duration::from_secs(60),
         }
+    }
+}
+
+/// Operations as tools of agents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mcp {
+    /// Up to this number of operations, each is a tool. With more, tools search for operations and
+    /// call them.
+    pub direct_tools: usize,
+    /// The size at which the text of a result is cut.
+    pub max_result_bytes: usize,
+}
+
+impl Default for Mcp {
+    fn default() -> Self {
+        Self { direct_tools: 40, max_result_bytes: 100 << 10 }
     }
 }
 
@@ -249,6 +267,7 @@ impl Default for Config {
             sandbox: Pool::default(),
             fleet_name: None,
             jobs: Jobs::default(),
+            mcp: Mcp::default(),
             oauth_clients: BTreeMap::new(),
             jwt_issuers: BTreeMap::new(),
             trust: Trust::default(),

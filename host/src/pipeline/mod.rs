@@ -336,7 +336,7 @@ async fn admit<'a>(
 ) -> Result<(Permit, Option<Remaining<'a>>), Error> {
     let permit = connector.admit(tenant).map_err(Error::NoPermit)?;
     let Some(limit) = &operation.manifest.rate_limit else { return Ok((permit, None)) };
-    let remaining = services.budgets.count(|| connector.quotas().check(limit).transpose()).await;
+    let remaining = services.budgets.count(|| connector.quotas().check(limit, tenant).transpose()).await;
     Ok((permit, remaining.map_err(Error::rate_limited)?))
 }
 

@@ -116,7 +116,7 @@ async fn admit<'a>(
     tenant: &str,
 ) -> Result<(Permit, Option<Remaining<'a>>), Error> {
     let permit = connector.admit(tenant).map_err(Error::NoPermit)?;
-    let left = services.budgets.count(|| connector.quotas().check_all()).await.map_err(Error::rate_limited)?;
+    let left = services.budgets.count(|| connector.quotas().check_all(tenant)).await.map_err(Error::rate_limited)?;
     Ok((permit, left))
 }
 

@@ -179,6 +179,9 @@ kinds! {
     ISSUER_UNAVAILABLE = ("issuer-unavailable", SERVICE_UNAVAILABLE, "The token's issuer does not answer", Operator, true, Gateway);
     /// All permits or all slots are taken.
     BUSY = ("busy", SERVICE_UNAVAILABLE, "Too many calls at the same time", Operator, true, Gateway);
+    /// The access token was refreshed after the service had refused it, and the request could not be
+    /// sent again.
+    TOKEN_REFRESHED = ("token-refreshed", SERVICE_UNAVAILABLE, "The access token was refreshed, and the request was not repeated", Caller, true, Gateway);
     /// The modules that the folder had at the start are not loaded yet.
     STARTING = ("starting", SERVICE_UNAVAILABLE, "The gateway loads its connectors", Operator, true, Gateway);
     /// The gateway is about to stop.

@@ -168,6 +168,28 @@ impl Problem {
         self.kind.name
     }
 
+    /// Seconds after which the call may be repeated, if that is known.
+    pub fn retry_after_s(&self) -> Option<u64> {
+        self.retry_after_s
+    }
+
+    /// Adds the URL of the metadata of a protected resource to the challenge (RFC 9728, section 5.1).
+    pub fn with_resource_metadata(mut self, url: &str) -> Self {
+        for (name, value) in &mut self.headers {
+            if *name == WWW_AUTHENTICATE
+                && let Ok(challenge) = value.to_str()
+            {
+                let separator = if challenge.contains(' ') { "," } else { "" };
+                if let Ok(extended) =
+                    HeaderValue::try_from(format!("{challenge}{separator} resource_metadata=\"{url}\""))
+                {
+                    *value = extended;
+                }
+            }
+        }
+        self
+    }
+
     /// The status of the answer.
     pub fn code(&self) -> u16 {
         self.status.as_u16()

@@ -7,7 +7,7 @@ use super::access::access_problem;
 use super::violations::{schema_too_costly, violations_problem};
 use super::{
     ANSWER_TOO_LARGE, BAD_REQUEST, BUSY, CONNECTOR_FAILED, EGRESS_DENIED, INTERNAL, NOT_JSON, Problem, RATE_LIMITED,
-    RESOURCE_CONFLICT, RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, UNKNOWN_OPERATION, UPSTREAM_FAILED,
+    RESOURCE_CONFLICT, RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, TOKEN_REFRESHED, UNKNOWN_OPERATION, UPSTREAM_FAILED,
     UPSTREAM_NOT_UNDERSTOOD, UPSTREAM_RATE_LIMITED, UPSTREAM_REJECTED, UPSTREAM_TIMED_OUT, UPSTREAM_UNREACHABLE,
 };
 use crate::pipeline::{Error, Explanation, UpstreamError, rate};
@@ -169,8 +169,10 @@ fn egress_problem(error: EgressError) -> Problem {
         EgressError::BadRedirect { .. } => EGRESS_DENIED.with_detail(message),
         EgressError::Unreachable { .. } => UPSTREAM_UNREACHABLE.with_detail(message),
         EgressError::Unresolved { .. } => UPSTREAM_UNREACHABLE.with_detail(message).owner(Owner::Operator),
+        EgressError::TokenRefreshed => TOKEN_REFRESHED.with_detail(message).retry_after(1),
         EgressError::TimedOut => upstream_timed_out(),
         EgressError::RateLimited { retry_after } => too_many_waiting(whole_seconds(retry_after)),
+        EgressError::QueueUnknown => STORE_UNAVAILABLE.with_detail(message).retry_after(1),
         EgressError::TooLarge { .. } => ANSWER_TOO_LARGE.with_detail(message),
         EgressError::NoMemory => no_memory(Exhausted),
         EgressError::BadResponse { .. } => UPSTREAM_NOT_UNDERSTOOD.with_detail(message),

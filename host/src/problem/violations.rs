@@ -4,8 +4,11 @@ use serde_json::{Value, json};
 
 use super::{CONNECTOR_FAILED, NOT_JSON, Problem, VALIDATION};
 use crate::schema::{InputError, MORE_VIOLATIONS, Violation};
-use contract::words::sentence;
+use contract::words::{nearest, sentence, shortened};
 use contract_rules::pointer;
+
+/// The most violations of a query that a problem names.
+const MAX_QUERY_VIOLATIONS: usize = 100;
 
 /// The problem of a body that its schema does not accept.
 pub fn input_problem(error: InputError) -> Problem {
@@ -44,23 +47,94 @@ pub(super) fn violations_problem(violations: Vec<Violation>) -> Problem {
         .with("errors", errors)
 }
 
-/// Reads the query of a URL, and names everything that is wrong with it. `set` takes the name and
-/// the value of each parameter, or says what the value must be.
+/// Reads the query of a URL, and names everything that is wrong with it. `known` has the names of
+/// the parameters. A name that ends with a dot stands for all names that begin with it. `set` takes
+/// the name and the value of each parameter, or says what the value must be.
 ///
 /// # Errors
 /// 422 with each violation.
-pub fn read_query(query: &str, mut set: impl FnMut(&str, &str) -> Result<(), String>) -> Result<(), Problem> {
-    let parameters = url::form_urlencoded::parse(query.as_bytes());
-    let violations: Vec<Violation> = parameters
-        .filter_map(|(name, value)| {
-            let detail = set(&name, &value).err()?;
-            Some(Violation { pointer: pointer::of(&name), detail })
-        })
-        .collect();
+pub fn read_query(
+    query: &str,
+    known: &[&str],
+    mut set: impl FnMut(&str, &str) -> Result<(), String>,
+) -> Result<(), Problem> {
+    let mut violations = Vec::new();
+    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        let is_known = known.iter().any(|known| match known.strip_suffix('.') {
+            Some(_) => name.len() > known.len() && name.starts_with(known),
+            None => name == *known,
+        });
+        let Err(detail) = (if is_known { set(&name, &value) } else { Err(unknown_parameter(&name, known)) }) else {
+            continue;
+        };
+        if violations.len() == MAX_QUERY_VIOLATIONS {
+            violations.push(Violation { pointer: String::new(), detail: MORE_VIOLATIONS.to_owned() });
+            break;
+        }
+        violations.push(Violation { pointer: pointer::of(&shortened(&name)), detail });
+    }
     if violations.is_empty() { Ok(()) } else { Err(violations_problem(violations)) }
+}
+
+/// The sentence about a parameter that a route does not have.
+fn unknown_parameter(name: &str, known: &[&str]) -> String {
+    let quoted = |known: &&str| format!("`{known}{}`", if known.ends_with('.') { "NAME" } else { "" });
+    let has = match known {
+        [] => return "This route has no parameters in its query.".to_owned(),
+        [one] => format!("the parameter {}", quoted(one)),
+        _ => format!("the parameters {}", known.iter().map(quoted).collect::<Vec<_>>().join(", ")),
+    };
+    let hint = nearest(name, known.iter().copied()).map(|nearest| format!("Did you mean {}? ", quoted(&nearest)));
+    format!("{}This route has {has}.", hint.unwrap_or_default())
 }
 
 /// The problem of one member that is not valid in a way that its schema does not express.
 pub fn invalid(pointer: &str, detail: String) -> Problem {
     violations_problem(vec![Violation { pointer: pointer.to_owned(), detail }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn errors(query: &str, known: &[&str]) -> Vec<(String, String)> {
+        let Err(problem) =
+            read_query(query, known, |_, value| if value == "bad" { Err("Must be good.".to_owned()) } else { Ok(()) })
+        else {
+            return Vec::new();
+        };
+        let document = problem.document("");
+        assert_eq!(document["status"], 422);
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        document["errors"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|error| (text(&error["pointer"]), text(&error["detail"])))
+            .collect()
+    }
+
+    #[test]
+    fn a_query_is_told_everything_that_is_wrong_with_it() {
+        let known = ["limit", "cursor", "label."];
+        assert_eq!(errors("limit=1&label.team=blue", &known), []);
+        let all = "This route has the parameters `limit`, `cursor`, `label.NAME`.";
+        assert_eq!(
+            errors("limt=1&cursor=bad&label.=x&%7Ea=", &known),
+            [
+                ("/limt".to_owned(), format!("Did you mean `limit`? {all}")),
+                ("/cursor".to_owned(), "Must be good.".to_owned()),
+                ("/label.".to_owned(), format!("Did you mean `label.NAME`? {all}")),
+                ("/~0a".to_owned(), all.to_owned()),
+            ]
+        );
+        assert_eq!(errors("a=1", &[]), [("/a".to_owned(), "This route has no parameters in its query.".to_owned())]);
+    }
+
+    #[test]
+    fn a_query_of_any_size_has_an_answer_of_bounded_size() {
+        let told = errors(&"nonsense=1&".repeat(5000), &["limit"]);
+        assert_eq!(told.len(), MAX_QUERY_VIOLATIONS + 1);
+        assert!(errors(&"x".repeat(50_000), &["limit"])[0].0.len() < 1000);
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use super::concurrency::{ConcurrencyLimit, NoPermit, Permit};
 use super::origin::Origin;
@@ -20,7 +21,7 @@ use crate::oauth::Recipients;
 use crate::schema::{Schema, UrlCheck, ValueSchema};
 use crate::webhooks::url_check;
 use contract::{AuthScheme, Manifest};
-use egress::{Quota, Quotas};
+use egress::{PacedQueue, Quota, Quotas, Upstream};
 use sandbox::{Limits, Module, Settings};
 
 /// A described module, of which [`Connector::build`] makes a connector.
@@ -36,8 +37,8 @@ pub(super) struct Described<'a> {
     pub(super) metrics: &'a Metrics,
     /// The version that is live now. The new one takes over the counts of its rate limits.
     pub(super) previous: Option<&'a Connector>,
-    /// `true` if it shares its rate limits with other gateways.
-    pub(super) shares_budgets: bool,
+    /// Asks for an exchange with the gateways that share its rate limits and pacing, if there are any.
+    pub(super) exchange: Option<&'a Arc<Notify>>,
 }
 
 /// A connector that is, or could be, live.
@@ -102,18 +103,8 @@ impl Connector {
     /// If a schema does not compile, a URL of the auth scheme is at a foreign site, or the
     /// operator's settings are wrong.
     pub(super) fn build(described: Described<'_>) -> Result<Self, Refusal> {
-        let Described {
-            mut manifest,
-            module,
-            digest,
-            origin,
-            signed,
-            granted,
-            config,
-            metrics,
-            previous,
-            shares_budgets,
-        } = described;
+        let Described { mut manifest, module, digest, origin, signed, granted, config, metrics, previous, exchange } =
+            described;
         let shipped = origin == Origin::Shipped;
         let check_url = url_check(config.callbacks.allow_private_network);
         let config = config.connector(&manifest.identifier);
@@ -141,7 +132,13 @@ impl Connector {
             requests: limit.requests,
             period: Duration::from_secs(limit.period_seconds.into()),
         });
-        let mut quotas = if shares_budgets { Quotas::shared(quotas) } else { Quotas::new(quotas) };
+        let mut quotas = match exchange {
+            Some(_) => Quotas::shared(quotas),
+            None => Quotas::new(quotas),
+        };
+        if let Some(exchange) = exchange {
+            upstreams.values().for_each(|upstream| upstream.share_queue_with_gateways(exchange));
+        }
         if let Some(previous) = previous {
             quotas.inherit(&previous.quotas);
         }
@@ -230,6 +227,20 @@ impl Connector {
     /// The rate limits.
     pub fn quotas(&self) -> &Quotas {
         &self.quotas
+    }
+
+    /// The queues of paced upstreams, each with the name of the first upstream that uses it.
+    pub fn paced_queues(&self) -> Vec<(&str, PacedQueue)> {
+        let mut names: Vec<&String> = self.upstreams.keys().collect();
+        names.sort_unstable();
+        let mut queues: Vec<(&str, PacedQueue)> = Vec::new();
+        for name in names {
+            let queue = self.upstreams.get(name).and_then(Upstream::paced_queue);
+            if let Some(queue) = queue.filter(|queue| queues.iter().all(|(_, other)| !other.is(queue))) {
+                queues.push((name, queue));
+            }
+        }
+        queues
     }
 
     /// The values of its settings, as JSON text.

@@ -214,7 +214,7 @@ impl Registry {
             config,
             metrics: &self.metrics,
             previous: previous.as_deref(),
-            shares_budgets: self.shares_budgets,
+            exchange: self.exchange.as_ref(),
         };
         // The schemas of a large module take a while to compile.
         let connector = tokio::task::block_in_place(|| Connector::build(described))?;

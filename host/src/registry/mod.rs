@@ -102,7 +102,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::{ArcSwap, Guard};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, Notify, Semaphore};
 
 pub use self::change_error::ChangeError;
 pub use self::concurrency::{NoPermit, Permit};
@@ -161,8 +161,9 @@ pub struct Registry {
     service: SharedService,
     /// Permits for modules of the service that are loaded at the same time.
     following: Arc<Semaphore>,
-    /// `true` if connectors share their rate limits with those of other gateways.
-    shares_budgets: bool,
+    /// Asks for an exchange with the gateways that share the budgets of connectors. `None` if this
+    /// one has them alone.
+    exchange: Option<Arc<Notify>>,
     config: Arc<Config>,
     sandbox: Sandbox,
     metrics: Arc<Metrics>,
@@ -194,7 +195,7 @@ impl Registry {
             history: History::new(store.clone()),
             service: SharedService::new(store),
             following: Arc::new(Semaphore::new(scan::PARALLEL_LOADS)),
-            shares_budgets: false,
+            exchange: None,
             config,
             sandbox,
             metrics,
@@ -202,9 +203,10 @@ impl Registry {
         })
     }
 
-    /// The same registry, whose connectors share their rate limits with those of other gateways.
-    pub fn sharing_budgets(self) -> Self {
-        Self { shares_budgets: true, ..self }
+    /// Returns the registry with connectors that share their rate limits and pacing with those of other
+    /// gateways. `exchange` asks for an exchange with them.
+    pub fn sharing_budgets(self, exchange: Arc<Notify>) -> Self {
+        Self { exchange: Some(exchange), ..self }
     }
 
     /// The connectors that are live at this moment.

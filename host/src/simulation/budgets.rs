@@ -1,12 +1,13 @@
-//! Rate limits that gateways share, under demand that changes.
+//! Rate limits that gateways and tenants share, under demand that changes.
 //!
 //! Invariants: no window of a period has more calls than the budget, whatever happens. When nothing
 //! is wrong, and demand on any of the gateways is larger than the budget, at least 95 % of it are
-//! used.
+//! used, and each tenant with demand gets its equal part, whichever gateways it calls.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::time::sleep;
 
@@ -25,13 +26,18 @@ const MEASURED: u32 = 6;
 /// The shortest period for which the use of the budget is measured.
 const SHORTEST_MEASURED: Duration = Duration::from_secs(10);
 
+const TENANTS: [&str; 3] = ["a", "b", "c"];
+
+/// The part of its equal share that a tenant gets at least.
+const FAIR: f64 = 0.9;
+
 struct Site {
     world: Arc<World>,
     quota: Quota,
-    /// The times of the calls that any gateway has counted.
-    calls: Mutex<Vec<Duration>>,
-    /// The time between two calls of each gateway. `None` for one without calls.
-    demand: Mutex<Vec<Option<Duration>>>,
+    /// The times of the calls that any gateway has counted, and their tenants.
+    calls: Mutex<Vec<(Duration, usize)>>,
+    /// The time between two calls of each tenant at each gateway. `None` for one without calls.
+    demand: Mutex<Vec<[Option<Duration>; TENANTS.len()]>>,
 }
 
 pub(super) async fn run(world: &Arc<World>, count: usize, random: &mut Random) {
@@ -49,7 +55,7 @@ async fn run_in(world: &Arc<World>, count: usize, random: &mut Random) {
         world: Arc::clone(world),
         quota,
         calls: Mutex::default(),
-        demand: Mutex::new(vec![None; count]),
+        demand: Mutex::new(vec![[None; TENANTS.len()]; count]),
     });
     for gateway in 0..count {
         let serving = Arc::clone(&site);
@@ -61,11 +67,10 @@ async fn run_in(world: &Arc<World>, count: usize, random: &mut Random) {
         site.change_demand(random);
         sleep(random.ms(2_000..25_000)).await;
     }
-    // Two gateways, or one alone, get more calls than the budget has.
+    // Calls need more than the budget, at one gateway alone or at some.
     for _ in 0..random.within(1..3) {
         site.press(random);
-        let settled = period + Duration::from_secs(10);
-        sleep(settled).await;
+        sleep(period + Duration::from_secs(10)).await;
         let from = world.now();
         sleep(period * MEASURED).await;
         site.check_use(from);
@@ -74,10 +79,10 @@ async fn run_in(world: &Arc<World>, count: usize, random: &mut Random) {
 }
 
 impl Site {
-    /// Draws the demand of each gateway.
+    /// Draws the demand of each tenant at each gateway.
     fn change_demand(&self, random: &mut Random) {
         let budget_interval = self.quota.period / self.quota.requests;
-        for demand in self.demand.lock().iter_mut() {
+        for demand in self.demand.lock().iter_mut().flatten() {
             *demand = match random.within(0..4) {
                 0 => None,
                 1 => Some(budget_interval * 4),
@@ -87,17 +92,21 @@ impl Site {
         }
     }
 
-    /// Lets the demand of one gateway alone, or of all, be larger than the budget.
+    /// Lets the demand of each tenant that calls at all be larger than the budget. The calls come
+    /// to one gateway alone, or to some of them.
     fn press(&self, random: &mut Random) {
         let interval = (self.quota.period / self.quota.requests / 3).min(Duration::from_millis(100));
         let mut demand = self.demand.lock();
-        let one = random.within(0..demand.len() as u64 + 1) as usize;
+        let alone = random.within(0..demand.len() as u64) as usize;
+        let others = if random.permille(300) { 0 } else { 400 };
         for (gateway, demand) in demand.iter_mut().enumerate() {
-            let is_busy = one == gateway || random.permille(300);
-            *demand = is_busy.then_some(interval);
+            for demand in demand.iter_mut() {
+                let is_busy = random.permille(if gateway == alone { 500 } else { others });
+                *demand = is_busy.then_some(interval);
+            }
         }
-        if demand.iter().all(Option::is_none) {
-            demand.fill(Some(interval));
+        if demand.iter().flatten().all(Option::is_none) {
+            demand[alone] = [Some(interval); TENANTS.len()];
         }
         self.world.log(format_args!("the demand is {demand:?}"));
     }
@@ -110,50 +119,61 @@ impl Site {
             let quotas = Quotas::shared([self.quota.clone()]);
             let budgets = Budgets::shared();
             let mut ledger = Ledger::new(store.clone(), id);
-            let is_last = start > 1 || random.permille(600);
-            let stops = random.ms(10_000..60_000);
-            let stop = async {
-                match is_last {
-                    true => std::future::pending().await,
-                    false => sleep(stops).await,
-                }
-            };
+            let stop = gateways::stop(start, &mut random);
+            let caller = |tenant| self.call_as(tenant, &process, &budgets, &quotas, random.fork());
+            let callers = join_all((0..TENANTS.len()).map(caller));
             tokio::select! {
                 biased;
                 () = budgets.share(&mut ledger, || LiveBudget::of("demo", &quotas).collect()) => {}
-                () = self.callers(&process, &budgets, &quotas, random.fork()) => {}
+                _ = callers => {}
                 () = stop => {}
             }
-            self.world.log(format_args!("{} stops", process.name()));
+            self.world.note_stop(&process);
             let _ = ledger.leave().await;
         }
     }
 
-    async fn callers(&self, process: &Process, budgets: &Budgets, quotas: &Quotas, mut random: Random) {
+    async fn call_as(&self, tenant: usize, process: &Process, budgets: &Budgets, quotas: &Quotas, mut random: Random) {
         loop {
-            let interval = self.demand.lock()[process.gateway];
+            let interval = self.demand.lock()[process.gateway][tenant];
             let Some(interval) = interval else {
                 sleep(random.ms(50..500)).await;
                 continue;
             };
             sleep(interval.mul_f64(random.within(500..1_500) as f64 / 1_000.0)).await;
             process.live().await;
-            let counted = budgets.count(|| quotas.check(QUOTA).transpose()).await;
+            let counted = budgets.count(|| quotas.check(QUOTA, TENANTS[tenant]).transpose()).await;
             if counted.is_ok() {
-                self.calls.lock().push(self.world.now());
+                self.calls.lock().push((self.world.now(), tenant));
             }
         }
     }
 
-    /// Checks that at least 95 % of the budget were used since then. One call more may be just outside
-    /// of the time.
+    /// Checks that at least 95 % of the budget were used since then, and that each tenant with
+    /// demand had its part. One call more may be just outside of the time.
     fn check_use(&self, from: Duration) {
-        let used = self.calls.lock().iter().filter(|at| **at >= from).count() as u32;
+        let mut used = [0; TENANTS.len()];
+        for (_, tenant) in self.calls.lock().iter().filter(|(at, _)| *at >= from) {
+            used[*tenant] += 1;
+        }
+        let all: u32 = used.iter().sum();
         let budget = self.quota.requests * MEASURED;
-        self.world.log(format_args!("{used} of {budget} calls were made"));
+        self.world.log(format_args!("{all} of {budget} calls were made, by tenant: {used:?}"));
         let is_calm = self.world.has_been_calm(self.world.now() - from + LEASE + self.quota.period);
-        if is_calm && self.quota.period >= SHORTEST_MEASURED && f64::from(used + 1) < 0.95 * f64::from(budget) {
-            self.world.violated(format_args!("only {used} of {budget} calls were made"));
+        if !is_calm || self.quota.period < SHORTEST_MEASURED {
+            return;
+        }
+        if f64::from(all + 1) < 0.95 * f64::from(budget) {
+            self.world.violated(format_args!("only {all} of {budget} calls were made"));
+        }
+        let demand = self.demand.lock();
+        let calling: Vec<usize> =
+            (0..TENANTS.len()).filter(|tenant| demand.iter().any(|of| of[*tenant].is_some())).collect();
+        let share = self.quota.requests / calling.len() as u32 * MEASURED;
+        for tenant in calling {
+            if f64::from(used[tenant] + 1) < FAIR * f64::from(share) {
+                self.world.violated(format_args!("tenant {tenant} made only {} of its {share} calls", used[tenant]));
+            }
         }
     }
 
@@ -162,7 +182,7 @@ impl Site {
         let calls = self.calls.lock();
         let budget = self.quota.requests as usize;
         for window in calls.windows(budget + 1) {
-            let (first, last) = (window[0], window[budget]);
+            let (first, last) = (window[0].0, window[budget].0);
             if last - first < self.quota.period {
                 self.world.violated(format_args!("more than {budget} calls between {first:?} and {last:?}"));
                 return;

@@ -9,6 +9,18 @@ use super::world::{Process, World, disturb};
 use crate::clock::SimulatedClock;
 use crate::clock::random::Random;
 
+/// Ends when a process stops by itself. Many never do, and none stops more than twice.
+pub(super) fn stop(stops_before: u32, random: &mut Random) -> impl Future<Output = ()> + use<> {
+    let is_last = stops_before > 1 || random.permille(600);
+    let serves = random.ms(10_000..60_000);
+    async move {
+        match is_last {
+            true => std::future::pending().await,
+            false => sleep(serves).await,
+        }
+    }
+}
+
 /// Runs one gateway, and starts it again each time it was killed.
 pub(super) async fn run<S, K>(
     world: Arc<World>,

@@ -27,6 +27,8 @@ const SETTLE: Duration = Duration::from_secs(60);
 struct Call {
     /// The process that has taken its key, unless the run has done nothing and gives the key back.
     holder: Option<Arc<Process>>,
+    /// The process that gives the key back, which may be killed before that is stored.
+    releasing: Option<Arc<Process>>,
     writes: u32,
     /// Its runs that have not ended, those of killed processes among them.
     running: u32,
@@ -167,10 +169,10 @@ impl Site {
                 let mut calls = self.calls.lock();
                 self.world.log(format_args!("{} says that call {number} is lost", process.name()));
                 calls[number].is_known = true;
-                let Call { holder, beginning, is_uncertain, .. } = &calls[number];
+                let Call { holder, releasing, beginning, is_uncertain, .. } = &calls[number];
                 let was_killed = match holder {
                     Some(holder) => holder.is_dead(),
-                    None => beginning.iter().any(|process| process.is_dead()),
+                    None => beginning.iter().chain(releasing).any(|process| process.is_dead()),
                 };
                 if !was_killed && !is_uncertain {
                     drop(calls);
@@ -203,6 +205,7 @@ impl Site {
         // The key was free, so no failed beginning had taken it.
         calls[number].is_uncertain = false;
         calls[number].holder = Some(Arc::clone(process));
+        calls[number].releasing = None;
     }
 
     /// The upstream: it writes, and answers after a while.
@@ -220,7 +223,7 @@ impl Site {
         if random.permille(200) {
             let call = &mut self.calls.lock()[number];
             call.running -= 1;
-            call.holder = None;
+            call.releasing = call.holder.take();
             return (None, KeyOutcome::Released);
         }
         let writes = {

@@ -13,7 +13,8 @@
 //! - `provider`: rotation of refresh tokens, with detection of reuse
 //! - `gateways`: gateways that are killed and start again
 //! - `refreshes`: accounts that several gateways refresh; `background`: jobs and webhooks; `keyed`:
-//!   calls with idempotency keys; `budgets`: rate limits that gateways share
+//!   calls with idempotency keys; `budgets`: rate limits that gateways share; `queues`: paced
+//!   upstreams that they share
 //!
 //! # Use
 //! `make test` runs some schedules. `SIMULATION_SCHEDULES` sets their number, and `SIMULATION_SEED`
@@ -25,6 +26,7 @@ mod budgets;
 mod gateways;
 mod keyed;
 mod provider;
+mod queues;
 mod refreshes;
 mod weather;
 mod world;
@@ -116,12 +118,13 @@ impl Runner {
         let world = runtime.block_on(async {
             let mut random = Random::new(seed);
             let gateways = random.within(2..4) as usize;
-            let kind = random.within(0..12);
+            let kind = random.within(0..13);
             let subject = match kind {
                 0..5 => Subject::Refreshes,
                 5..8 => Subject::Background,
                 8..10 => Subject::Keyed,
-                _ => Subject::Budgets,
+                10..12 => Subject::Budgets,
+                _ => Subject::Queues,
             };
             let world = World::new(&mut random, gateways, subject, &self.database, &self.clock);
             match subject {
@@ -129,6 +132,7 @@ impl Runner {
                 Subject::Background => background::run(&world, gateways, &mut random).await,
                 Subject::Keyed => keyed::run(&world, gateways, &mut random).await,
                 Subject::Budgets => budgets::run(&world, gateways, &mut random).await,
+                Subject::Queues => queues::run(&world, gateways, &mut random).await,
             }
             world
         });

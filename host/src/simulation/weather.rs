@@ -55,6 +55,8 @@ pub(crate) enum Subject {
     Keyed,
     /// Rate limits that gateways share.
     Budgets,
+    /// Paced upstreams that gateways share.
+    Queues,
 }
 
 /// A fault with its time.
@@ -100,7 +102,7 @@ impl Weather {
                         false => (Fault::Slow { gateway, delay }, random.ms(1_000..5_000)),
                     }
                 }
-                52..70 if matches!(subject, Subject::Background | Subject::Budgets) => {
+                52..70 if matches!(subject, Subject::Background | Subject::Budgets | Subject::Queues) => {
                     (Fault::Cut { gateway }, random.ms(20_000..90_000))
                 }
                 52..62 => (Fault::Flaky { gateway }, random.ms(1_000..8_000)),
@@ -111,7 +113,7 @@ impl Weather {
                     let ms = match subject {
                         // More than a day, after which kept answers are forgotten.
                         Subject::Keyed if random.permille(500) => 24 * 3_600_000 + ms,
-                        Subject::Refreshes | Subject::Keyed | Subject::Budgets if is_back => -ms,
+                        Subject::Refreshes | Subject::Keyed | Subject::Budgets | Subject::Queues if is_back => -ms,
                         _ => ms,
                     };
                     (Fault::DatabaseClock(ms), Duration::ZERO)

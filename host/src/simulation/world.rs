@@ -36,7 +36,7 @@ pub(crate) struct World {
     pub(crate) database: SimulatedDatabase,
     pub(crate) database_clock: Arc<SimulatedClock>,
     pub(crate) weather: Weather,
-    /// The last time at which a process lost its way to the database.
+    /// The last time at which a process lost its way to the database, or stopped.
     trouble: Mutex<Option<Duration>>,
     log: Mutex<Log>,
 }
@@ -115,6 +115,12 @@ impl World {
         let weather = self.weather.calm_since(self.now());
         // A fault that follows begins the grace time of the lease again.
         self.trouble.lock().map_or(weather, |at| weather.saturating_add(GRACE).max(at + AFTER_TROUBLE))
+    }
+
+    /// A process stops, and leaves what it holds to the others.
+    pub(crate) fn note_stop(&self, process: &Process) {
+        *self.trouble.lock() = Some(self.now());
+        self.log(format_args!("{} stops", process.name()));
     }
 
     /// Returns whether nothing was wrong for this time. Leases may still be there that no gateway

@@ -29,7 +29,7 @@ fn a_user_connects_accounts_in_a_browser_by_keyboard_and_in_every_look() {
 
     let nothing = json!([]);
     assert_eq!((&seen["violations"], &seen["wide"], &seen["errors"]), (&nothing, &nothing, &nothing), "{seen:#}");
-    assert_eq!(seen["checked"], 24, "{seen:#}");
+    assert_eq!((&seen["checked"], &seen["measured"]), (&json!(24), &json!(24)), "the size of targets too: {seen:#}");
     let end = format!("http://localhost:9/done?status=success&connect_link={id}");
     assert_eq!((&seen["end"], &seen["elsewhere"]), (&json!(end), &json!([end])), "{seen:#}");
     assert_eq!((&seen["other"], &seen["expired"], &seen["shown"]), (&json!(403), &json!(410), &json!(false)));

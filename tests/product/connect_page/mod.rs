@@ -2,6 +2,7 @@
 //! each other file one subject.
 
 mod browser;
+mod forms;
 mod links;
 mod visit;
 
@@ -62,7 +63,7 @@ fn link(application: &Client, body: Value) -> (String, String) {
 
 /// A browser without JavaScript: it keeps cookies and sends forms.
 #[derive(Default)]
-struct Browser {
+pub(crate) struct Browser {
     cookies: Vec<String>,
 }
 
@@ -95,7 +96,7 @@ impl Browser {
 
     /// Sends the form of a connector, consents at the provider, and comes back to the page.
     #[track_caller]
-    fn connects(&mut self, url: &str, connector: &str, person: &str) -> Answer {
+    pub(crate) fn connects(&mut self, url: &str, connector: &str, person: &str) -> Answer {
         let to_provider = self.post(url, &[("connector", connector)]);
         assert_eq!(to_provider.status, 303, "{}", to_provider.text());
         let back = support::Person::named(person).consents(to_provider.header("location"));

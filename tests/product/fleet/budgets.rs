@@ -5,6 +5,7 @@ use serde_json::json;
 use support::{Answer, Client, Gateway, Setup, Store, Upstream, module, wait_for};
 
 use super::{key_of, wait_for_ready};
+use crate::integrations::client;
 
 /// Gateways on one database, with a connector that allows this number of calls in an hour.
 struct Fleet<const N: usize> {
@@ -73,6 +74,22 @@ fn all_gateways_together_make_as_many_calls_as_the_rate_limit_allows() {
         assert!((1..=3600).contains(&seconds), "{seconds}");
     }
     assert_eq!(fleet.sent(), 30);
+}
+
+#[test]
+fn requests_around_the_operations_count_in_the_rate_limit_of_all_gateways() {
+    let fleet: Fleet<2> = Fleet::start(20);
+    let key = client(&fleet.gateways[0], "default", None, "proxy");
+    let send = |gateway: &Gateway| gateway.anonymous().with_key(key.key()).get("/proxy/free/api/");
+    wait_for("all requests to be sent", || {
+        fleet.gateways.iter().for_each(|gateway| drop(send(gateway)));
+        (fleet.sent() >= 20).then_some(())
+    });
+    for gateway in fleet.gateways.iter().cycle().take(6) {
+        send(gateway).problem(429, "rate-limited");
+        limited(&gateway.client()).problem(429, "rate-limited");
+    }
+    assert_eq!(fleet.sent(), 20);
 }
 
 #[test]

@@ -2,10 +2,11 @@
 //! gateway are seen at the others.
 
 use serde_json::{Value, json};
-use support::{Dialect, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, wait_for};
+use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, wait_for};
+use url::Url;
 
 use super::{key_of, wait_for_ready};
-use crate::integrations::client;
+use crate::integrations::{begin, client};
 
 /// Two gateways with a connector whose users have accounts at the provider, and one that needs no
 /// account.
@@ -102,4 +103,41 @@ fn a_job_and_its_webhook_are_seen_at_every_gateway() {
     });
     let tenants = one.client().get("/admin/tenants").ok();
     assert_eq!(tenants, other.client().get("/admin/tenants").ok());
+}
+
+/// The client in the URL to which a user is sent.
+fn client_of_user(gateway: &Gateway, user: &Client) -> String {
+    let url = begin(&gateway.anonymous().with_key(user.key()), "workspace_identity");
+    let url = Url::parse(&url).unwrap();
+    url.query_pairs().find(|(name, _)| name == "client_id").unwrap().1.into_owned()
+}
+
+#[test]
+fn a_tenants_client_for_a_provider_wins_over_the_configuration_at_every_gateway() {
+    let store = Store::postgres();
+    // The configuration names the connector, which would win over the provider's name there.
+    let configured = Dialect { client_id: "configured".to_owned(), ..Dialect::google() };
+    let setup = || {
+        let setup =
+            Setup::new().on(&store).shipped("workspace_identity").oauth_client("workspace_identity", &configured);
+        setup.oauth_client("google", &configured)
+    };
+    let one = setup().start();
+    let other = setup().general(&key_of(&one)).start();
+    wait_for_ready(&one, 2);
+    let acme = client(&one, "acme", Some("ann"), "integrate");
+    let another = client(&one, "another", Some("ann"), "integrate");
+    let path = |name: &str| format!("/admin/tenants/acme/oauth_clients/{name}");
+    let seen = |user: &Client| [&one, &other].map(|gateway| client_of_user(gateway, user));
+    assert_eq!(seen(&acme), ["configured", "configured"]);
+
+    one.client().request("PUT", &path("google")).json(&json!({"client_id": "by-provider"})).send().ok();
+    assert_eq!(seen(&acme), ["by-provider", "by-provider"]);
+    assert_eq!(seen(&another), ["configured", "configured"], "other tenants keep the configuration's");
+    other.client().request("PUT", &path("workspace_identity")).json(&json!({"client_id": "by-name"})).send().ok();
+    assert_eq!(seen(&acme), ["by-name", "by-name"], "the connector's name wins over the provider's");
+    one.client().delete(&path("workspace_identity")).ok();
+    assert_eq!(seen(&acme), ["by-provider", "by-provider"]);
+    other.client().delete(&path("google")).ok();
+    assert_eq!(seen(&acme), ["configured", "configured"]);
 }

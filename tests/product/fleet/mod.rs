@@ -5,6 +5,8 @@ mod core;
 mod joining;
 mod modules;
 mod operators;
+mod pacing;
+mod tenants;
 
 use serde_json::Value;
 use support::{Gateway, Setup, Store, module};
@@ -32,6 +34,13 @@ fn wait_for_ready(gateway: &Gateway, count: usize) {
 /// The line of `gateway.toml` that names the master key of a gateway.
 fn key_of(gateway: &Gateway) -> String {
     format!("master_key_file = {:?}", gateway.home().data().join("master.key"))
+}
+
+/// The client of a tenant.
+fn client_of(gateway: &Gateway, key: &str) -> support::Client {
+    let client = gateway.client().with_key(key);
+    support::wait_for("the key to be known", || (client.get("/connectors").status == 200).then_some(()));
+    client
 }
 
 /// The entry of `liar` in GET /admin/connectors.

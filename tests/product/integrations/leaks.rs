@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Setup, wait_for};
 
-use super::{connect, me, path, started, who};
+use super::{client, connect, me, path, started, who};
 
 /// The guest changes every byte of its memory by this value before it returns the memory.
 const VEIL: u8 = 0x5a;
@@ -208,4 +208,75 @@ fn the_next_invocation_does_not_find_what_the_last_one_read() {
     let memory: Vec<u8> = answer.body.iter().map(|byte| byte ^ VEIL).collect();
     let email = me("ada")["email"].as_str().unwrap().as_bytes().to_vec();
     assert!(!memory.windows(email.len()).any(|window| window == email));
+}
+
+#[test]
+fn a_request_around_the_operations_shows_no_credential() {
+    let World { provider, gateway, .. } = world();
+    let caller = client(&gateway, "default", None, "operate,integrate,proxy");
+    for (method, path) in
+        [("GET", "/api/me"), ("GET", "/api/me?again"), ("POST", "/api/me"), ("HEAD", "/api/me"), ("POST", "/form")]
+    {
+        let call = caller.request(method, &format!("/proxy/account{path}"));
+        let answer = if path.starts_with("/form") {
+            call.header("content-type", "application/x-www-form-urlencoded").body("a=1").send()
+        } else {
+            call.send()
+        };
+        assert_eq!(answer.status, 200, "{method} {path}: {}", answer.text());
+        assert_clean(&provider, path, &text_of(&answer));
+    }
+    let shown = caller.get("/proxy/account/api/me").json();
+    assert_eq!(shown["who"], me("ada"), "the rest of the answer is unchanged");
+    for status in [400, 401, 404, 500, 503] {
+        provider.on_api(move |seen, _| {
+            let token = seen.header("authorization").to_owned();
+            support::Reply::json(json!({"error": format!("you sent {token}"), "token": token}))
+                .header("x-sent", &token)
+                .status(status)
+        });
+        let answer = caller.get("/proxy/account/api/me");
+        assert_clean(&provider, &format!("an answer of {status}"), &text_of(&answer));
+    }
+    let records = wait_for("the records of the requests", || {
+        let page = gateway.client().get("/admin/calls?operation=proxy&limit=200").ok();
+        (page["calls"].as_array()?.len() >= 11).then_some(page)
+    });
+    assert_clean(&provider, "the records of the requests", records.to_string().as_bytes());
+    assert_clean(&provider, "the log", gateway.lines().join("\n").as_bytes());
+}
+
+#[test]
+fn the_audit_an_export_and_the_page_of_a_link_show_no_credential() {
+    let World { provider, gateway, client } = world();
+    let link = client.post("/connect-links", json!({"connectors": ["account"]}));
+    let (id, url) = (link.json()["id"].as_str().unwrap().to_owned(), link.json()["url"].as_str().unwrap().to_owned());
+    let token = url.rsplit('/').next().unwrap();
+    let page = support::Client::new("").at(&url).get("");
+    assert_eq!(page.status, 200);
+    let file = gateway.home().data().join("accounts.age");
+    let identity = age::x25519::Identity::generate();
+    let key = identity.to_public().to_string();
+    gateway.home().run_ok(&["integrations", "export", "--recipient", &key, file.to_str().unwrap()]);
+    let integration = client.get("/admin/integrations").ok()["integrations"][0]["id"].as_str().unwrap().to_owned();
+    client.request("POST", &format!("/admin/integrations/{integration}/renew")).send().ok();
+    client.delete(&format!("/connect-links/{id}")).ok();
+    let audit = client.get("/admin/audit?limit=200");
+    for action in ["integration.exported", "integration.renewed", "connect_link.created", "connect_link.deleted"] {
+        assert!(audit.text().contains(action), "{action}: {}", audit.text());
+    }
+    let shown = [
+        ("the page of the link", text_of(&page)),
+        ("the record of the link", text_of(&client.get(&format!("/connect-links/{id}")))),
+        ("the audit", text_of(&audit)),
+        ("the accounts of all tenants", text_of(&client.get("/admin/integrations"))),
+        ("one account", text_of(&client.get(&format!("/admin/integrations/{integration}")))),
+        ("the export", std::fs::read(&file).unwrap()),
+        ("the log", gateway.lines().join("\n").into_bytes()),
+    ];
+    for (what, bytes) in &shown {
+        assert_clean(&provider, what, bytes);
+        let shows_link = bytes.windows(token.len()).any(|window| window == token.as_bytes());
+        assert!(!shows_link, "{what} shows the secret of the link");
+    }
 }

@@ -213,10 +213,14 @@ fn a_copy_of_the_database_file_alone_is_whole_while_the_gateway_serves() {
     let gateway = gateway(&Store::Sqlite, &provider);
     connect(&gateway.client(), "account", "ada");
     let database = gateway.home().data().join("gateway.db");
-    // The log is moved into the file every few seconds.
-    let copy = support::wait_for("a copy with the account", || {
-        let copy = fs::read(&database).unwrap();
-        contains(&copy, email("ada").as_bytes()).then_some(copy)
+    // The log is moved into the file every few seconds. A copy that is made meanwhile may have some of
+    // the moved pages only, so the file must stay the same for some reads.
+    let (mut copy, mut same) = (Vec::new(), 0);
+    support::wait_for("a copy with the account", || {
+        let read = fs::read(&database).unwrap();
+        same = if read == copy { same + 1 } else { 0 };
+        copy = read;
+        (same >= 10 && contains(&copy, email("ada").as_bytes())).then_some(())
     });
     gateway.kill();
     let mut gateway = gateway;

@@ -1,12 +1,20 @@
 //! The audit: every change by a person, a key or a file.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
-use support::{Dialect, OAuthProvider, Store, module};
+use support::oauth::browser::open;
+use support::{Dialect, OAuthProvider, Person, Setup, Store, module};
 
 use super::{make_key, operating, pages, printed, run};
-use crate::integrations::{connect, gateway, on_each_store, path};
+use crate::integrations::{connect, ended, gateway, init, on_each_store, path, started};
 
-on_each_store!(every_change_has_an_entry_with_its_actor, entries_are_filtered_and_paged);
+on_each_store!(
+    every_change_has_an_entry_with_its_actor,
+    entries_are_filtered_and_paged,
+    the_rotation_of_the_master_key_has_entries,
+    a_confirmed_account_and_granted_hosts_have_entries
+);
 
 fn entries(client: &support::Client, query: &str) -> Vec<Value> {
     client.get(&format!("/admin/audit?limit=200{query}")).ok()["entries"].as_array().unwrap().clone()
@@ -98,4 +106,57 @@ fn entries_are_filtered_and_paged(store: &Store) {
     assert_eq!(serde_json::from_str::<Value>(&local).unwrap(), json!(entries(&client, "&tenant=acme")));
     let table = run(&gateway, &["audit", "--action", "key.created"]).stdout;
     assert!(table.starts_with("AT ") && table.contains("key.created"), "{table}");
+}
+
+fn the_rotation_of_the_master_key_has_entries(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let client = gateway.client();
+    let details = || -> Vec<String> {
+        let found = entries(&client, "&action=master_key.rotated");
+        for entry in &found {
+            let actor = entry["actor"].as_str().unwrap();
+            assert!(actor.starts_with("person:") && actor.contains('@'), "{entry}");
+            assert_eq!((&entry["target"], &entry["tenant"]), (&json!("master_key"), &Value::Null));
+        }
+        found.iter().rev().map(|entry| entry["detail"].as_str().unwrap().to_owned()).collect()
+    };
+    gateway.home().run_ok(&["keys", "rotate-master"]);
+    // On PostgreSQL, other machines may still need the previous key.
+    gateway.home().run_ok(&["keys", "rotate-master", "--finish"]);
+    let expected = ["new secrets are sealed under a new key", "the previous key unseals nothing any more"];
+    assert_eq!(details(), expected);
+    // There is nothing to finish any more.
+    gateway.home().run_ok(&["keys", "rotate-master", "--finish"]);
+    assert_eq!(details(), expected);
+}
+
+fn a_confirmed_account_and_granted_hosts_have_entries(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let setup = Setup::new().on(store).account("account", &provider).guest("liar");
+    let gateway = started(setup, &provider);
+    let client = gateway.client();
+    let mut body = init();
+    body["confirm"] = json!(true);
+    let begun = client.post("/connectors/account/integrations", body).ok();
+    let back = Person::named("ada").consents(begun["authorization_url"].as_str().unwrap());
+    let pairs = ended(&open(&back));
+    let completion = &pairs.iter().find(|(name, _)| name == "completion").unwrap().1;
+    client.post(&format!("{}/confirm", path("account", "ada")), json!({"completion": completion})).ok();
+    let id = client.get("/admin/integrations").ok()["integrations"][0]["id"].as_str().unwrap().to_owned();
+    let confirmed = entries(&client, &format!("&target={id}&action=integration.confirmed"));
+    assert_eq!((confirmed.len(), &confirmed[0]["tenant"]), (1, &json!("default")), "{confirmed:?}");
+    assert!(confirmed[0]["actor"].as_str().unwrap().starts_with("key_") && confirmed[0]["request_id"].is_string());
+
+    client.request("POST", "/admin/connectors/liar/grants?host=api.example").send().ok();
+    gateway.home().run_ok(&["connectors", "revoke", "liar", "api.example"]);
+    for (action, actor) in [("connector.granted", "key_"), ("connector.revoked", "person:")] {
+        let found = entries(&client, &format!("&target=liar&action={action}"));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0]["actor"].as_str().unwrap().starts_with(actor), "{found:?}");
+        assert!(found[0]["detail"].as_str().unwrap().contains("api.example"), "{found:?}");
+    }
+    let ids: BTreeSet<String> =
+        entries(&client, "").iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(ids.len(), entries(&client, "").len(), "each entry has its own id");
 }

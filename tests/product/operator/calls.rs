@@ -101,7 +101,7 @@ fn records_have_filters_pages_and_commands(store: &Store) {
         caller.call("account/forward", json!({"path": "/x"})).problem(404, "upstream-rejected");
         caller.call("account/nothing", json!({})).problem(404, "unknown-operation");
     }
-    assert_eq!(acme.get("/proxy/account/api/secret-7/x").status, 404);
+    assert_eq!(acme.get("/proxy/account/api/users/alice").status, 404);
     let all = wait_for("all records", || {
         let all = pages(&operator, "/admin/calls", "calls");
         (all.len() == 5).then_some(all)
@@ -109,7 +109,7 @@ fn records_have_filters_pages_and_commands(store: &Store) {
     let newest: Vec<_> = all.iter().map(|record| record["operation"].as_str().unwrap()).collect();
     assert_eq!(newest[0], "proxy");
     assert_eq!((&all[0]["problem"], &all[0]["status"]), (&Value::Null, &json!(404)));
-    assert_eq!(all[0]["upstream"][0]["path"], "/{…}/x");
+    assert_eq!(all[0]["upstream"][0]["path"], "/{…}/{…}", "each part may be a value");
     let count = |query: &str| operator.get(&format!("/admin/calls?{query}")).ok()["calls"].as_array().unwrap().len();
     for (query, expected) in [
         ("tenant=acme", 3),
@@ -131,7 +131,7 @@ fn records_have_filters_pages_and_commands(store: &Store) {
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!(printed(&gateway, &["calls", "show", id]), listed[0]);
     let shown = run(&gateway, &["calls", "show", all[0]["request_id"].as_str().unwrap()]).stdout;
-    assert!(shown.contains("GET 127.0.0.1/{…}/x: 404 after "), "{shown}");
+    assert!(shown.contains("GET 127.0.0.1/{…}/{…}: 404 after "), "{shown}");
     assert_eq!(run(&gateway, &["calls", "show", "none"]).code, Some(1));
 }
 

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::net::TcpStream;
 
 use serde_json::{Value, json};
+use support::process;
 use support::setup::KEY;
 use support::{
     Answer, Client, Dialect, Endpoint, OAuthProvider, Reply, Setup, Store, Upstream, module, usage, wait_for,
@@ -262,4 +263,55 @@ fn an_export_names_an_account_whose_secret_is_damaged_and_has_the_others() {
     let lines = age::decrypt(&identity, &fs::read(&sealed).unwrap()).unwrap();
     let exported: Value = serde_json::from_slice(&lines).unwrap();
     assert_eq!(exported["user_identifier"], "bob");
+}
+
+#[test]
+fn a_broken_line_among_many_good_ones_is_named_and_nothing_else_is_lost() {
+    const COUNT: usize = 2500;
+    const BROKEN: usize = 1234;
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = Setup::new().account("account", &provider).start();
+    // A user has at most 1000 accounts of a connector.
+    let good = |number: usize| {
+        let mut line = line("work", json!({"access_token": "a-good-token"}));
+        line["subject"] = format!("user{number}").into();
+        line.to_string()
+    };
+    let mut lines: Vec<String> = (1..=COUNT).map(good).collect();
+    lines[BROKEN - 1].pop();
+    let file = gateway.home().data().join("accounts");
+    fs::write(&file, lines.join("\n")).unwrap();
+    let arguments = ["integrations", "import", file.to_str().unwrap()];
+    let finished = run(&gateway, &[&arguments[..], &["--json"]].concat());
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert!(finished.stderr.contains("2499 created, 0 replaced, 0 unchanged, 1 refused."), "{}", finished.stderr);
+    let answers: Vec<Value> = serde_json::from_str(&finished.stdout).unwrap();
+    for (number, answer) in (1..).zip(&answers) {
+        let expected = if number == BROKEN { "refused" } else { "created" };
+        assert_eq!((&answer["line"], &answer["status"]), (&json!(number), &json!(expected)));
+    }
+    assert_eq!(answers.len(), COUNT);
+    // The file is sent again once the line is mended.
+    lines[BROKEN - 1] = good(BROKEN);
+    fs::write(&file, lines.join("\n")).unwrap();
+    let finished = run(&gateway, &arguments);
+    assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), ""), "{}", finished.stderr);
+    assert!(finished.stderr.contains("1 created, 0 replaced, 2499 unchanged, 0 refused."), "{}", finished.stderr);
+}
+
+#[test]
+fn the_command_that_imports_reads_a_file_of_any_size_in_constant_memory() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = Setup::new().account("account", &provider).start();
+    let file = gateway.home().data().join("accounts");
+    let mut lines = b"{\"tenant\": \"acme\"}\n".repeat(5000);
+    lines.extend(vec![b'x'; 256 << 20]);
+    fs::write(&file, lines).unwrap();
+    let arguments = ["integrations", "import", file.to_str().unwrap(), "--key", KEY, "--url", &gateway.address()];
+    // With all of the last line in memory, it would need more address space than this.
+    let limited = "ulimit -v 700000; exec \"$0\" \"$@\"";
+    let finished = process::run(&mut process::in_shell(limited, &gateway.home().command(&arguments)));
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert!(finished.stdout.contains("5001        The line is longer than 64 KiB."), "{}", finished.stderr);
+    assert!(finished.stderr.contains("5001 of 5001 lines were refused"), "{}", finished.stderr);
 }

@@ -1,7 +1,7 @@
 //! Accounts of all tenants, for the operator.
 
 use serde_json::{Value, json};
-use support::{Dialect, Endpoint, OAuthProvider, Reply, Store};
+use support::{Dialect, Endpoint, OAuthProvider, Reply, Setup, Store, Upstream, module};
 
 use super::{pages, printed, run};
 use crate::integrations::{client, connect, gateway, on_each_store, who};
@@ -122,4 +122,25 @@ fn an_account_without_a_refresh_token_has_nothing_to_renew() {
     let id = operator.get("/admin/integrations").ok()["integrations"][0]["id"].as_str().unwrap().to_owned();
     operator.request("POST", &format!("/admin/integrations/{id}/renew")).send().problem(409, "not-renewable");
     who(&operator).ok();
+}
+
+#[test]
+fn an_account_with_an_api_key_has_nothing_to_renew() {
+    let service = Upstream::start();
+    service.reply("*", Reply::json(json!({"id": "42", "email": "ada@example.com", "name": "Ada"})));
+    let described = json!({"identifier": "account", "auth": "api_key", "placement": "header", "check": "whoami"});
+    let gateway =
+        Setup::new().module("account", module::account(&described)).upstream("account", "api", &service.url()).start();
+    let operator = gateway.client();
+    let body = json!({"auth_type": "api_key", "credentials": {"api_key": "key-of-the-user-0123456789"}});
+    operator.post("/connectors/account/integrations", body).ok();
+    let id = operator.get("/admin/integrations").ok()["integrations"][0]["id"].as_str().unwrap().to_owned();
+    let requests = service.seen().len();
+    let problem =
+        operator.request("POST", &format!("/admin/integrations/{id}/renew")).send().problem(409, "not-renewable");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("nothing to renew") && detail.contains("POST /connect-links"), "{detail}");
+    let finished = run(&gateway, &["integrations", "renew", &id]);
+    assert!(finished.code == Some(1) && finished.stderr.contains("nothing to renew"), "{}", finished.stderr);
+    assert_eq!(service.seen().len(), requests, "nothing is called at the service");
 }

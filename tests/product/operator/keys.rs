@@ -14,6 +14,8 @@ on_each_store!(
     an_expired_key_is_refused,
     a_repeated_call_gets_the_same_key,
     a_job_of_a_key_that_was_revoked_is_not_started,
+    a_job_of_a_key_that_has_expired_is_not_started,
+    the_last_use_of_a_key_is_shown,
 );
 
 fn gateway(store: &Store) -> Gateway {
@@ -107,10 +109,9 @@ fn a_repeated_call_gets_the_same_key(store: &Store) {
     assert_eq!(made.iter().filter(|key| key["name"] == "one").count(), 1);
 }
 
-fn a_job_of_a_key_that_was_revoked_is_not_started(store: &Store) {
-    let service = Upstream::start();
-    let gate = support::Gate::default();
-    service.reply("/held", support::Reply::json(json!({})).behind(&gate));
+/// A gateway with one worker, which is held at the gate until that is opened.
+fn held(store: &Store, service: &Upstream, gate: &support::Gate) -> Gateway {
+    service.reply("/held", support::Reply::json(json!({})).behind(gate));
     let described = json!({"identifier": "account", "auth": "none"});
     let gateway = Setup::new()
         .on(store)
@@ -120,17 +121,56 @@ fn a_job_of_a_key_that_was_revoked_is_not_started(store: &Store) {
         .start();
     gateway.client().call("account/collect", json!({"path": "/held"})).ok();
     service.wait_for_requests(1);
-    let (record, client) = make_key(&gateway, operating("short"));
-    let job = client.call("account/collect", json!({"path": "/late"})).ok()["job_id"].as_str().unwrap().to_owned();
-    gateway.client().delete(&format!("/admin/keys/{}", record["id"].as_str().unwrap())).ok();
-    gate.open();
+    gateway
+}
+
+/// The error of a job that fails without a request to the service.
+#[track_caller]
+fn error_of_job(gateway: &Gateway, service: &Upstream, job: &str) -> Value {
     let failed = wait_for("the job to fail", || {
         let record = gateway.client().get(&format!("/jobs/{job}")).ok();
         (record["status"] == "failed").then_some(record)
     });
-    assert_eq!(failed["error"]["type"], "urn:connector-gateway:problem:not-allowed", "{failed}");
-    assert!(failed["error"]["detail"].as_str().unwrap().contains("revoked"), "{failed}");
     assert!(service.seen().iter().all(|request| request.path != "/late"));
+    failed["error"].clone()
+}
+
+fn a_job_of_a_key_that_was_revoked_is_not_started(store: &Store) {
+    let (service, gate) = (Upstream::start(), support::Gate::default());
+    let gateway = held(store, &service, &gate);
+    let (record, client) = make_key(&gateway, operating("short"));
+    let job = client.call("account/collect", json!({"path": "/late"})).ok()["job_id"].as_str().unwrap().to_owned();
+    gateway.client().delete(&format!("/admin/keys/{}", record["id"].as_str().unwrap())).ok();
+    gate.open();
+    let error = error_of_job(&gateway, &service, &job);
+    assert_eq!(error["type"], "urn:connector-gateway:problem:not-allowed", "{error}");
+    assert!(error["detail"].as_str().unwrap().contains("revoked"), "{error}");
+}
+
+fn a_job_of_a_key_that_has_expired_is_not_started(store: &Store) {
+    let (service, gate) = (Upstream::start(), support::Gate::default());
+    let gateway = held(store, &service, &gate);
+    let soon = SystemTime::now() + Duration::from_secs(4);
+    let body = json!({"name": "short", "scopes": ["operate"], "expires_at": humantime::format_rfc3339_millis(soon).to_string()});
+    let (_, client) = make_key(&gateway, body);
+    let job = client.call("account/collect", json!({"path": "/late"})).ok()["job_id"].as_str().unwrap().to_owned();
+    wait_for("the key to expire", || (client.get("/connectors").status == 401).then_some(()));
+    gate.open();
+    let error = error_of_job(&gateway, &service, &job);
+    assert_eq!((&error["type"], &error["status"]), (&json!("urn:connector-gateway:problem:not-allowed"), &json!(403)));
+    assert_eq!((&error["owner"], &error["retryable"]), (&json!("caller"), &json!(false)), "{error}");
+    assert!(error["detail"].as_str().unwrap().contains("expired"), "{error}");
+}
+
+fn the_last_use_of_a_key_is_shown(store: &Store) {
+    let gateway = gateway(store);
+    let (record, client) = make_key(&gateway, operating("used"));
+    let path = format!("/admin/keys/{}", record["id"].as_str().unwrap());
+    let used_at = || gateway.client().get(&path).ok()["last_used_at"].clone();
+    assert_eq!((&record["last_used_at"], used_at()), (&json!(null), json!(null)));
+    client.call("liar/version", json!({})).ok();
+    let shown = wait_for("the last use", || used_at().as_str().map(str::to_owned));
+    assert!(shown.as_str() >= record["created_at"].as_str().unwrap(), "{shown}");
 }
 
 #[test]
@@ -165,7 +205,16 @@ fn the_commands_work_at_a_running_gateway() {
     assert_eq!(gateway.home().run(&["keys", "show", id]).code, Some(0));
     let table = run(&gateway, &["keys", "list"]).stdout;
     assert!(table.starts_with("ID ") && table.contains("far"), "{table}");
-    assert_eq!(run(&gateway, &["keys", "revoke", id]).code, Some(0));
+    assert_eq!(printed(&gateway, &["keys", "revoke", id]), json!({"id": id, "revoked": true}));
+    let local = gateway.home().run_ok(&["keys", "revoke", id, "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&local).unwrap(), json!({"id": id, "revoked": true}));
+    let rotated = gateway.home().run_ok(&["keys", "rotate-master", "--json"]);
+    let rotated: Value = serde_json::from_str(&rotated).unwrap();
+    let expected =
+        json!({"rotated": true, "resumed": false, "resealed": rotated["resealed"], "unreadable": 0, "finished": true});
+    assert!(rotated == expected && rotated["resealed"].is_u64(), "{rotated}");
+    let nothing = gateway.home().run_ok(&["keys", "rotate-master", "--finish", "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&nothing).unwrap(), json!({"rotated": false}));
     assert!(run(&gateway, &["keys", "revoke", "key_none"]).stderr.contains("GET /admin/keys"));
     let wrong = gateway.home().run(&["keys", "create", "--name", "x", "--allow", "a/b/c"]);
     assert!(wrong.code == Some(2) && wrong.stderr.contains("calendar/list-events"), "{}", wrong.stderr);

@@ -8,6 +8,7 @@ mod integrations;
 mod jobs;
 mod keys;
 mod labels;
+mod queries;
 mod tenants;
 mod webhooks;
 

@@ -17,6 +17,7 @@ on_each_store!(
     a_deleted_secret_is_gone,
     tenants_do_not_see_each_others_secrets,
     no_secret_and_no_body_is_written_in_plain_text,
+    a_repeated_call_gets_the_same_secret,
 );
 
 fn gateway(store: &Store) -> (Gateway, Upstream) {
@@ -140,4 +141,22 @@ fn no_secret_and_no_body_is_written_in_plain_text(store: &Store) {
 
 fn holds(haystack: &[u8], needle: &[u8]) -> bool {
     haystack.windows(needle.len()).any(|window| window == needle)
+}
+
+fn a_repeated_call_gets_the_same_secret(store: &Store) {
+    let (gateway, _receiver) = gateway(store);
+    let client = gateway.client();
+    let make = |key: &str| {
+        let call = client.request("POST", "/webhooks/secrets").header("idempotency-key", key);
+        call.json(&json!({})).send()
+    };
+    let (first, second) = (make("one"), make("one"));
+    assert_eq!(first.ok(), second.ok());
+    assert_eq!((first.header("idempotent-replayed"), second.header("idempotent-replayed")), ("", "true"));
+    assert_eq!(ids(&client), [first.json()["id"].as_str().unwrap()]);
+    let entries = client.get("/admin/audit?action=webhook_secret.created").ok()["entries"].clone();
+    assert_eq!(entries.as_array().unwrap().len(), 1, "{entries}");
+    assert!(entries[0]["actor"].as_str().unwrap().starts_with("key_"), "{entries}");
+    assert_ne!(make("two").ok()["id"], first.json()["id"]);
+    assert!(!store.dump().contains(first.json()["secret"].as_str().unwrap()));
 }

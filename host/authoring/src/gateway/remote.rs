@@ -112,9 +112,24 @@ impl Problem {
     }
 }
 
+/// An answer with a list that has pages.
+trait Page {
+    type Entry;
+    fn parts(self) -> (Vec<Self::Entry>, Option<String>);
+}
+
 #[derive(Deserialize)]
 struct Grants {
     grants: Vec<GrantRecord>,
+    #[serde(default)]
+    next_cursor: Option<String>,
+}
+
+impl Page for Grants {
+    type Entry = GrantRecord;
+    fn parts(self) -> (Vec<GrantRecord>, Option<String>) {
+        (self.grants, self.next_cursor)
+    }
 }
 
 #[derive(Deserialize)]
@@ -126,6 +141,16 @@ struct Removed {
 #[derive(Deserialize)]
 struct Versions {
     versions: Vec<VersionRecord>,
+    // A gateway of the previous version has no pages here.
+    #[serde(default)]
+    next_cursor: Option<String>,
+}
+
+impl Page for Versions {
+    type Entry = VersionRecord;
+    fn parts(self) -> (Vec<VersionRecord>, Option<String>) {
+        (self.versions, self.next_cursor)
+    }
 }
 
 #[derive(Deserialize)]
@@ -252,21 +277,35 @@ impl Remote {
 
     async fn change_grants(&self, method: Method, id: &str, hosts: &[String]) -> Result<Vec<GrantRecord>, RemoteError> {
         let query: Vec<(&str, &str)> = hosts.iter().map(|host| ("host", host.as_str())).collect();
-        let Grants { grants } = self.call(method, &["admin", "connectors", id, "grants"], &query).await?;
+        let Grants { grants, .. } = self.call(method, &["admin", "connectors", id, "grants"], &query).await?;
         Ok(grants)
     }
 
     pub(super) async fn grants(&self, id: Option<&str>) -> Result<Vec<GrantRecord>, RemoteError> {
-        let Grants { grants } = match id {
-            Some(id) => self.call(Method::GET, &["admin", "connectors", id, "grants"], &[]).await?,
-            None => self.call(Method::GET, &["admin", "grants"], &[]).await?,
-        };
-        Ok(grants)
+        match id {
+            Some(id) => self.pages::<Grants>(&["admin", "connectors", id, "grants"]).await,
+            None => self.pages::<Grants>(&["admin", "grants"]).await,
+        }
     }
 
     pub(super) async fn versions(&self, id: &str) -> Result<Vec<VersionRecord>, RemoteError> {
-        let Versions { versions } = self.call(Method::GET, &["admin", "connectors", id, "versions"], &[]).await?;
-        Ok(versions)
+        self.pages::<Versions>(&["admin", "connectors", id, "versions"]).await
+    }
+
+    /// Reads all pages of a list. A gateway of the previous version knows no parameters here, so the
+    /// first request has none.
+    async fn pages<P: Page + DeserializeOwned>(&self, path: &[&str]) -> Result<Vec<P::Entry>, RemoteError> {
+        let mut found = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let query: Vec<(&str, &str)> = cursor.as_deref().map(|cursor| ("cursor", cursor)).into_iter().collect();
+            let (entries, next) = self.call::<P>(Method::GET, path, &query).await?.parts();
+            found.extend(entries);
+            match next {
+                Some(next) => cursor = Some(next),
+                None => return Ok(found),
+            }
+        }
     }
 
     pub(super) async fn history(&self, id: Option<&str>, limit: u32) -> Result<Vec<ChangeRecord>, RemoteError> {

@@ -33,6 +33,8 @@ pub enum KeysCommand {
         /// The key's id, as `keys list` shows it
         id: String,
         #[command(flatten)]
+        list: ListArguments,
+        #[command(flatten)]
         gateway: GatewayArguments,
     },
     /// Replace the master key and seal every secret again, while gateways run. If interrupted, run
@@ -43,6 +45,8 @@ pub enum KeysCommand {
         /// gateways share one file
         #[arg(long)]
         finish: bool,
+        #[command(flatten)]
+        list: ListArguments,
     },
 }
 

@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use authoring::options::ListArguments;
 use authoring::output::ProgressLine;
-use connector_gateway::operator_records::KeyRecord;
+use connector_gateway::operator_records::{KeyRecord, KeyRevokedRecord};
 use connector_gateway::{Config, make_key};
 use humantime::format_duration;
 use secrecy::ExposeSecret;
@@ -45,9 +45,9 @@ pub(crate) async fn run(
         KeysCommand::Create(arguments) => create(arguments, store, output, remarks).await,
         KeysCommand::List { list: arguments, .. } => list(*arguments, store, output, remarks).await,
         KeysCommand::Show { id, list: arguments, .. } => show(id, *arguments, store, output).await,
-        KeysCommand::Revoke { id, .. } => revoke(id, store, remarks).await,
-        KeysCommand::RotateMaster { finish } => {
-            rotate::run(*finish, config, store, remarks, ProgressLine::open()).await
+        KeysCommand::Revoke { id, list: arguments, .. } => revoke(id, *arguments, store, output, remarks).await,
+        KeysCommand::RotateMaster { finish, list } => {
+            rotate::run(*finish, list.json, config, store, output, remarks, ProgressLine::open()).await
         }
     }
 }
@@ -133,7 +133,13 @@ async fn show(id: &str, arguments: ListArguments, store: &Store, output: &mut im
     Ok(())
 }
 
-async fn revoke(id: &str, store: &Store, remarks: &mut impl Write) -> Result<(), KeysError> {
+async fn revoke(
+    id: &str,
+    arguments: ListArguments,
+    store: &Store,
+    output: &mut impl Write,
+    remarks: &mut impl Write,
+) -> Result<(), KeysError> {
     let id = KeyId(id.to_owned());
     match store.revoke_key(&id).await? {
         KeyRevocation::Revoked(key) => {
@@ -142,6 +148,9 @@ async fn revoke(id: &str, store: &Store, remarks: &mut impl Write) -> Result<(),
         }
         KeyRevocation::AlreadyRevoked(key) => writeln!(remarks, "the key {id} ({}) was revoked before", key.name)?,
         KeyRevocation::Unknown => return Err(KeysError::Unknown(id)),
+    }
+    if arguments.json {
+        remote::write_record(output, &json!(KeyRevokedRecord { id: id.0, revoked: true }), true)?;
     }
     Ok(())
 }

@@ -45,8 +45,11 @@ pub(crate) async fn run(
         KeysCommand::Show { id, list, .. } => {
             write_record(output, &gateway.get(&["admin", "keys", id], &[]).await?, list.json)?;
         }
-        KeysCommand::Revoke { id, .. } => {
-            gateway.delete(&["admin", "keys", id]).await?;
+        KeysCommand::Revoke { id, list, .. } => {
+            let record = gateway.delete(&["admin", "keys", id]).await?;
+            if list.json {
+                write_record(output, &record, true)?;
+            }
             writeln!(remarks, "revoked the key {id}; every gateway refuses it within two seconds")?;
         }
         // It works on the file of the master key, so it has no option for a running gateway.

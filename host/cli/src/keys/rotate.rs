@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 
 use connector_gateway::Config;
+use serde_json::{Value, json};
 
 use super::error::KeysError;
+use super::remote::write_record;
+use store::Store;
 use store::vault::{self, RotationEnd, RotationProgress, RotationReport};
-use store::{AuditAction, Store};
 
 /// Width of the progress bar, in characters.
 const BAR: u64 = 40;
@@ -21,8 +23,10 @@ const LINES: u64 = 10;
 /// run again.
 pub(crate) async fn run(
     finish: bool,
+    as_json: bool,
     config: &Config,
     store: &Store,
+    output: &mut impl Write,
     remarks: &mut (impl Write + Send),
     progress: Option<impl Write + Send>,
 ) -> Result<(), KeysError> {
@@ -34,6 +38,9 @@ pub(crate) async fn run(
     };
     let mut display = Display { remarks, terminal: progress, shown: None };
     let outcome = vault::rotate(&config.master_key_path(), store, end, &mut |progress| display.show(progress)).await?;
+    if as_json {
+        write_record(output, &record(outcome.as_ref()), true)?;
+    }
     let Some(outcome) = outcome else {
         writeln!(
             remarks,
@@ -41,11 +48,17 @@ pub(crate) async fn run(
         )?;
         return Ok(());
     };
-    // The rotation changes a file and many rows in steps, so its entry is written after it.
-    store.note_audit(AuditAction::MasterKeyRotated, "master_key", "", "").await?;
     display.end()?;
     conclude(&outcome, config, remarks)?;
     Ok(())
+}
+
+/// The result for programs.
+fn record(outcome: Option<&RotationReport>) -> Value {
+    let Some(RotationReport { resumed, resealed, unreadable, finished }) = outcome else {
+        return json!({"rotated": false});
+    };
+    json!({"rotated": true, "resumed": resumed, "resealed": resealed, "unreadable": unreadable, "finished": finished})
 }
 
 fn conclude(outcome: &RotationReport, config: &Config, remarks: &mut impl Write) -> io::Result<()> {

@@ -4,6 +4,10 @@ use tempfile::TempDir;
 
 use super::*;
 
+fn revoke_command(id: &str, json: bool) -> KeysCommand {
+    KeysCommand::Revoke { id: id.to_owned(), list: ListArguments { json }, gateway: GatewayArguments::default() }
+}
+
 struct Shell {
     store: Store,
     _folder: TempDir,
@@ -91,15 +95,13 @@ async fn revoking_twice_is_no_error_and_an_unknown_id_is_one_that_says_where_to_
     let shell = Shell::new().await;
     shell.create(None).await;
     let id = shell.store.keys().await.unwrap()[0].id.0.clone();
-    let (result, _, remarks) =
-        shell.run(KeysCommand::Revoke { id: id.clone(), gateway: GatewayArguments::default() }).await;
+    let (result, _, remarks) = shell.run(revoke_command(&id, false)).await;
     result.unwrap();
     assert!(remarks.starts_with(&format!("revoked the key {id} (mobile app) of the tenant acme\n")), "{remarks}");
-    let (result, _, remarks) = shell.run(KeysCommand::Revoke { id, gateway: GatewayArguments::default() }).await;
+    let (result, _, remarks) = shell.run(revoke_command(&id, false)).await;
     result.unwrap();
     assert!(remarks.contains("was revoked before"), "{remarks}");
-    let (result, ..) =
-        shell.run(KeysCommand::Revoke { id: "key_x".into(), gateway: GatewayArguments::default() }).await;
+    let (result, ..) = shell.run(revoke_command("key_x", false)).await;
     assert_eq!(
         result.unwrap_err().to_string(),
         "there is no key with the id key_x; `connector-gateway keys list` shows the ids"

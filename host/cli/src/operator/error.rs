@@ -35,9 +35,9 @@ pub(crate) enum OperatorError {
     #[error("{refused} of {lines} lines were refused; mend them and import the file again")]
     Refused {
         /// The number of refused lines.
-        refused: usize,
+        refused: u64,
         /// The number of all lines.
-        lines: usize,
+        lines: u64,
     },
     /// Some accounts were not exported, and the output names them.
     #[error("{damaged} accounts were left out; their users must connect them again")]

@@ -120,8 +120,7 @@ pub(crate) async fn jobs(command: &JobsCommand) -> Result<(), OperatorError> {
 /// See [`OperatorError`].
 pub(crate) async fn gateways(command: &GatewaysCommand) -> Result<(), OperatorError> {
     let GatewaysCommand::List { list, gateway } = command;
-    let mut answer = running(gateway)?.get(&["admin", "gateways"], &[]).await?;
-    let Value::Array(mut gateways) = answer["gateways"].take() else { return Ok(()) };
+    let mut gateways = all_pages(&running(gateway)?, &["admin", "gateways"], "gateways", &[], usize::MAX).await?;
     if !list.json {
         for gateway in &mut gateways {
             let counts = &gateway["connectors"];

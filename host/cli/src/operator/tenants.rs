@@ -3,11 +3,11 @@
 use std::fs;
 
 use authoring::output::remark;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::arguments::{ClientArguments, ClientsCommand, SetClientArguments, TenantsCommand};
 use super::error::OperatorError;
-use super::{list, print_list, print_record, running};
+use super::{all_pages, list, print_list, print_record, running};
 
 /// Runs a command `tenants …`.
 ///
@@ -32,8 +32,8 @@ pub(crate) async fn tenants(command: &TenantsCommand) -> Result<(), OperatorErro
 async fn clients(command: &ClientsCommand) -> Result<(), OperatorError> {
     match command {
         ClientsCommand::List { tenant, list, gateway } => {
-            let mut answer = running(gateway)?.get(&["admin", "tenants", tenant, "oauth_clients"], &[]).await?;
-            let Value::Array(found) = answer["oauth_clients"].take() else { return Ok(()) };
+            let path = ["admin", "tenants", tenant, "oauth_clients"];
+            let found = all_pages(&running(gateway)?, &path, "oauth_clients", &[], usize::MAX).await?;
             let columns = [
                 ("NAME", "name"),
                 ("CLIENT ID", "client_id"),

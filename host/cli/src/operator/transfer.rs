@@ -10,6 +10,7 @@ use age::Encryptor;
 use authoring::database;
 use authoring::output::{ProgressLine, print, print_json, remark};
 use connector_gateway::Config;
+use contract::words::one_line;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use store::vault::{Vault, VaultError};
@@ -18,15 +19,21 @@ use store::{AnyIntegrationFilter, AuditAction, AuthType, Integration};
 use super::arguments::{ExportArguments, ImportArguments};
 use super::error::OperatorError;
 use super::running;
-use crate::table::Table;
 
 /// The most lines in one request.
-const BLOCK_LINES: usize = 1000;
+const BLOCK_LINES: u64 = 1000;
+
+/// A request gets no further line once it has this many bytes.
+const BLOCK_BYTES: usize = 4 << 20;
+
+/// The most bytes that are read of a line. The gateway refuses lines of more than 64 KiB.
+const KEPT_OF_LINE: usize = (64 << 10) + 1;
 
 /// Accounts that are read from the database at a time.
 const EXPORT_PAGE: u32 = 500;
 
-/// Imports a file in blocks of lines, and prints the lines that were refused.
+/// Imports a file in blocks of lines, and prints the lines that were refused. The memory does not
+/// grow with the file: answers are printed as they come.
 ///
 /// # Errors
 /// If the file cannot be read, if the gateway does not respond, or if a line was refused.
@@ -37,51 +44,123 @@ pub(super) async fn import(arguments: &ImportArguments) -> Result<(), OperatorEr
     let of_file = |error| OperatorError::File { file: file.clone(), error };
     let mut source = BufReader::new(File::open(file).map_err(of_file)?);
     let mut progress = ProgressLine::open();
-    let (mut before, mut answers) = (0, Vec::new());
-    loop {
-        let (block, lines) = read_block(&mut source).map_err(of_file)?;
+    let mut report = Report::new(list.json)?;
+    let mut before = 0;
+    let imported = loop {
+        let (block, lines) = match read_block(&mut source) {
+            Ok(read) => read,
+            Err(error) => break Err(of_file(error)),
+        };
         if lines == 0 {
-            break;
+            break Ok(());
         }
-        for mut answer in gateway.lines(&["admin", "integrations", "import"], query, block).await? {
-            answer["line"] = (answer["line"].as_u64().unwrap_or_default() + before).into();
-            answers.push(answer);
+        match gateway.lines(&["admin", "integrations", "import"], query, block).await {
+            Ok(answers) => report.add(answers, before)?,
+            Err(error) => break Err(error.into()),
         }
-        before += lines as u64;
+        before += lines;
         if let Some(line) = &mut progress {
             line.show(format_args!("importing: {before} lines"));
         }
-    }
+    };
     if let Some(line) = progress {
         line.end();
     }
-    report(&answers, list.json)
+    let ended = report.end();
+    imported.and(ended)
 }
 
-/// Reads lines up to [`BLOCK_LINES`]. The last one may have no line break.
-fn read_block(source: &mut impl BufRead) -> io::Result<(Vec<u8>, usize)> {
+/// Reads lines up to [`BLOCK_LINES`] or [`BLOCK_BYTES`]. The last line of the file may have no line
+/// break.
+fn read_block(source: &mut impl BufRead) -> io::Result<(Vec<u8>, u64)> {
     let (mut block, mut lines) = (Vec::new(), 0);
-    while lines < BLOCK_LINES && source.read_until(b'\n', &mut block)? > 0 {
+    while lines < BLOCK_LINES && block.len() < BLOCK_BYTES && read_line(source, &mut block)? {
         lines += 1;
     }
     Ok((block, lines))
 }
 
-fn report(answers: &[Value], as_json: bool) -> Result<(), OperatorError> {
-    let count = |status: &str| answers.iter().filter(|answer| answer["status"] == status).count();
-    let refused = count("refused");
-    if as_json {
-        print_json(format_args!("{:#}", Value::from(answers.to_vec())))?;
-    } else if refused > 0 {
-        let mut table = Table::new(["LINE", "REFUSED BECAUSE"]);
-        for answer in answers.iter().filter(|answer| answer["status"] == "refused") {
-            table.row([answer["line"].to_string(), answer["error"].as_str().unwrap_or_default().to_owned()]);
+/// Appends a line to a block. Returns `false` at the end of the file. Of a line that the gateway
+/// refuses because of its length, only the beginning is kept, which is too long as well.
+fn read_line(source: &mut impl BufRead, block: &mut Vec<u8>) -> io::Result<bool> {
+    let begin = block.len();
+    let mut is_empty = true;
+    loop {
+        let piece = source.fill_buf()?;
+        if piece.is_empty() {
+            return Ok(!is_empty);
         }
-        print(table)?;
+        is_empty = false;
+        let end = piece.iter().position(|byte| *byte == b'\n');
+        let content = piece.get(..end.unwrap_or(piece.len())).unwrap_or_default();
+        let room = KEPT_OF_LINE.saturating_sub(block.len() - begin);
+        block.extend_from_slice(content.get(..room).unwrap_or(content));
+        let read = content.len() + usize::from(end.is_some());
+        source.consume(read);
+        if end.is_some() {
+            block.push(b'\n');
+            return Ok(true);
+        }
     }
-    let [created, unchanged, replaced] = ["created", "unchanged", "replaced"].map(count);
-    remark(format_args!("{created} created, {replaced} replaced, {unchanged} unchanged, {refused} refused."));
-    if refused > 0 { Err(OperatorError::Refused { refused, lines: answers.len() }) } else { Ok(()) }
+}
+
+/// The report about an import: a table of the refused lines, or a JSON list of all answers.
+struct Report {
+    as_json: bool,
+    created: u64,
+    unchanged: u64,
+    replaced: u64,
+    refused: u64,
+}
+
+impl Report {
+    fn new(as_json: bool) -> io::Result<Self> {
+        if as_json {
+            print_json("[")?;
+        }
+        Ok(Self { as_json, created: 0, unchanged: 0, replaced: 0, refused: 0 })
+    }
+
+    /// The number of answers.
+    fn count(&self) -> u64 {
+        self.created + self.unchanged + self.replaced + self.refused
+    }
+
+    /// Prints the answers to a block, which `before` lines precede.
+    fn add(&mut self, answers: Vec<Value>, before: u64) -> io::Result<()> {
+        for mut answer in answers {
+            answer["line"] = (answer["line"].as_u64().unwrap_or_default() + before).into();
+            if self.as_json {
+                let comma = if self.count() == 0 { "" } else { "," };
+                print_json(format_args!("{comma}{answer}"))?;
+            }
+            match answer["status"].as_str() {
+                Some("created") => self.created += 1,
+                Some("unchanged") => self.unchanged += 1,
+                Some("replaced") => self.replaced += 1,
+                _ => {
+                    if !self.as_json {
+                        if self.refused == 0 {
+                            print(format_args!("{:<10}  REFUSED BECAUSE", "LINE"))?;
+                        }
+                        let error = answer["error"].as_str().unwrap_or_default();
+                        print(format_args!("{:<10}  {}", answer["line"].to_string(), one_line(error)))?;
+                    }
+                    self.refused += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end(self) -> Result<(), OperatorError> {
+        if self.as_json {
+            print_json("]")?;
+        }
+        let Self { created, unchanged, replaced, refused, .. } = self;
+        remark(format_args!("{created} created, {replaced} replaced, {unchanged} unchanged, {refused} refused."));
+        if refused > 0 { Err(OperatorError::Refused { refused, lines: self.count() }) } else { Ok(()) }
+    }
 }
 
 /// Writes all accounts to a new file that only the recipients can decrypt.
@@ -124,9 +203,18 @@ pub(super) async fn export(arguments: &ExportArguments, config: &Config) -> Resu
     if let Some(line) = progress {
         line.end();
     }
+    // The file is no part of the database, so no transaction has both. The entry is written before
+    // the last part of the file, so that no complete file is without its entry. The file is deleted
+    // if the entry cannot be written.
+    let detail = format!("{written} accounts");
+    let noted = store.note_audit(AuditAction::IntegrationExported, "integrations", "", &detail).await;
+    if let Err(error) = noted {
+        drop(output);
+        std::fs::remove_file(file).map_err(of_file)?;
+        return Err(error.into());
+    }
     let mut output = output.finish().map_err(of_file)?;
     output.flush().and_then(|()| output.get_ref().sync_all()).map_err(of_file)?;
-    store.note_audit(AuditAction::IntegrationExported, "integrations", "", &format!("{written} accounts")).await?;
     remark(format_args!("Wrote {written} accounts to {}. `age --decrypt` reads it.", file.display()));
     if damaged > 0 { Err(OperatorError::Damaged { damaged }) } else { Ok(()) }
 }
@@ -170,4 +258,28 @@ async fn export_line(vault: &Vault, integration: &Integration) -> Result<Option<
 
 fn rfc3339(at: SystemTime) -> String {
     humantime::format_rfc3339_millis(at.max(UNIX_EPOCH)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_in_blocks_of_bounded_size() {
+        let file = "a\n".repeat(1001) + "last";
+        let mut source = BufReader::with_capacity(7, file.as_bytes());
+        let (first, lines) = read_block(&mut source).unwrap();
+        assert_eq!((first.len(), lines), (2000, 1000));
+        assert_eq!(read_block(&mut source).unwrap(), (b"a\nlast".to_vec(), 2));
+        assert_eq!(read_block(&mut source).unwrap(), (Vec::new(), 0));
+        let long = [vec![b'x'; 70_000 * 100], b"\n\nnext\n".to_vec()].concat();
+        let mut source = BufReader::new(&long[..]);
+        let (block, lines) = read_block(&mut source).unwrap();
+        assert_eq!((block.len(), lines), (KEPT_OF_LINE + 1 + 1 + 5, 3));
+        assert!(block.ends_with(b"x\n\nnext\n"));
+        let wide = "y".repeat(60_000) + "\n";
+        let mut source = BufReader::new(io::Cursor::new(wide.repeat(200)));
+        let (block, lines) = read_block(&mut source).unwrap();
+        assert!(block.len() < BLOCK_BYTES + wide.len() && lines < 200, "{lines}");
+    }
 }

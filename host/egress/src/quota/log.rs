@@ -13,12 +13,22 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::Quota;
+use super::tenants::Tenants;
 
 /// Time after an ask that brought nothing, until a call asks again.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Time to wait for a gateway that holds no unit: the others may return some by then.
+/// Time to wait for calls that other gateways have to return, or other tenants have to leave.
 const UNTIL_RETURNED: Duration = Duration::from_secs(1);
+
+/// The longest time for which a tenant is expected to make a call again, after the last one has
+/// left the log, or after the time at which it was told to come again. At most a quarter of the
+/// period.
+const EXPECTED: Duration = Duration::from_secs(15);
+
+/// The least time for which a refused call is expected after the time at which it was told to come
+/// again. That is rounded up to a whole second for the caller.
+const LATE: Duration = Duration::from_secs(2);
 
 /// The calls and the units of a quota. Clones share them.
 #[derive(Clone)]
@@ -28,25 +38,28 @@ pub struct Budget {
 }
 
 /// What a gateway says of its part of a budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BudgetReport {
     /// The units that it holds from now on.
     pub units: u32,
     /// Calls in the last period.
     pub used: u32,
-    /// Calls that were refused, or waited for units, since the last report.
-    pub refused: u32,
+    /// The units that each tenant needs: for its calls in the last period, and for calls that were
+    /// refused and are expected again.
+    pub needs: Vec<(String, u32)>,
     /// Time until the last of its calls leaves the log.
     pub cooled_in: Duration,
 }
 
 /// The part of a budget that a gateway gets after a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BudgetGrant {
     /// The units that it holds.
     pub units: u32,
     /// The units that it may use.
     pub target: u32,
+    /// The units that tenants may use, if the gateways have divided the budget among them.
+    pub allotments: Vec<(String, u32)>,
     /// Calls of all others in the last period.
     pub used_by_others: u32,
     /// `true` if the gateway needs more than it could get.
@@ -57,15 +70,21 @@ pub struct BudgetGrant {
 
 #[derive(Debug)]
 pub(super) struct Log {
-    /// The times of the calls of the last period, and perhaps of earlier ones.
-    calls: VecDeque<Instant>,
+    /// The calls of the last period, and perhaps of earlier ones.
+    calls: VecDeque<Call>,
+    tenants: Tenants,
     units: u32,
     target: u32,
     used_by_others: u32,
-    refused: u32,
     /// The end of the lease. `None` for a gateway that shares its quotas with nobody.
     until: Option<Instant>,
     ask_again: Instant,
+}
+
+#[derive(Debug)]
+struct Call {
+    at: Instant,
+    tenant: Arc<str>,
 }
 
 /// Why a call is not allowed.
@@ -103,13 +122,8 @@ impl Budget {
         log.forget(self.period, now);
         let used = u32::try_from(log.calls.len()).unwrap_or(u32::MAX);
         log.units = log.units.min(log.target.max(used));
-        let cooled_in = log.calls.back().map(|&last| (last + self.period).saturating_duration_since(now));
-        BudgetReport {
-            units: log.units,
-            used,
-            refused: std::mem::take(&mut log.refused),
-            cooled_in: cooled_in.unwrap_or_default(),
-        }
+        let cooled_in = log.calls.back().map(|last| (last.at + self.period).saturating_duration_since(now));
+        BudgetReport { units: log.units, used, needs: log.tenants.needs(now), cooled_in: cooled_in.unwrap_or_default() }
     }
 
     /// Takes over the units and the calls of another budget, which has none then.
@@ -134,6 +148,7 @@ impl Budget {
         let mut log = self.log.lock();
         log.units = grant.units;
         log.target = grant.target;
+        log.tenants.allot(&grant.allotments);
         log.used_by_others = grant.used_by_others;
         log.until = Some(grant.until);
         if grant.is_unmet {
@@ -144,38 +159,43 @@ impl Budget {
 
 impl Log {
     fn new(units: u32, until: Option<Instant>) -> Self {
-        let (calls, ask_again) = (VecDeque::new(), Instant::now());
-        Self { calls, units, target: units, used_by_others: 0, refused: 0, until, ask_again }
+        let (calls, tenants, ask_again) = (VecDeque::new(), Tenants::default(), Instant::now());
+        Self { calls, tenants, units, target: units, used_by_others: 0, until, ask_again }
     }
 
     /// Forgets calls of earlier periods.
     fn forget(&mut self, period: Duration, now: Instant) {
-        while self.calls.front().is_some_and(|&first| first + period <= now) {
-            self.calls.pop_front();
+        while let Some(call) = self.calls.pop_front_if(|first| first.at + period <= now) {
+            let at = call.at + period;
+            self.tenants.forget(&call.tenant, at, at + EXPECTED.min(period / 4));
         }
     }
 
-    /// Returns why no call is allowed now, if so.
-    pub(super) fn is_full(&mut self, quota: &Quota, now: Instant) -> Option<Full> {
+    /// Returns why a tenant may make no call now, if so. It then has a claim to one.
+    pub(super) fn is_full(&mut self, quota: &Quota, tenant: &str, now: Instant) -> Option<Full> {
         self.forget(quota.period, now);
         let has_lapsed = self.until.is_some_and(|until| until <= now);
-        let used = self.used();
-        if used < self.units.min(self.target) && !has_lapsed {
+        let (used, capacity) = (self.used(), self.units.min(self.target));
+        let free = capacity.saturating_sub(used);
+        if free > 0 && !has_lapsed && self.tenants.may_call(tenant, capacity, free, now) {
             return None;
         }
-        self.refused = self.refused.saturating_add(1);
+        let until_more = match () {
+            // The free calls are reserved for other tenants, or others have to return some.
+            () if free > 0 && !has_lapsed || used == 0 => UNTIL_RETURNED,
+            () => self.until_more(quota.period, now),
+        };
+        self.tenants.claim(tenant, now + until_more + EXPECTED.min(quota.period / 4).max(LATE), quota.limit());
         let is_shared = self.until.is_some();
-        Some(Full {
-            until_more: if used == 0 { UNTIL_RETURNED } else { self.until_more(quota.period, now) },
-            may_ask: is_shared && self.units < quota.limit() && self.ask_again <= now,
-            has_lapsed,
-        })
+        let may_ask = is_shared && self.units < quota.limit() && self.ask_again <= now;
+        Some(Full { until_more, may_ask, has_lapsed })
     }
 
     /// Counts a call that is allowed. Returns the calls that all gateways have left, and the time
     /// until there is another one.
-    pub(super) fn count(&mut self, quota: &Quota, now: Instant) -> (u32, Duration) {
-        self.calls.push_back(now);
+    pub(super) fn count(&mut self, quota: &Quota, tenant: &str, now: Instant) -> (u32, Duration) {
+        let tenant = self.tenants.count(tenant, now);
+        self.calls.push_back(Call { at: now, tenant });
         let left = quota.limit().saturating_sub(self.used()).saturating_sub(self.used_by_others);
         (left, self.until_more(quota.period, now))
     }
@@ -185,6 +205,6 @@ impl Log {
     }
 
     fn until_more(&self, period: Duration, now: Instant) -> Duration {
-        self.calls.front().map(|&first| (first + period).saturating_duration_since(now)).unwrap_or_default()
+        self.calls.front().map(|first| (first.at + period).saturating_duration_since(now)).unwrap_or_default()
     }
 }

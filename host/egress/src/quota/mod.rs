@@ -5,11 +5,13 @@
 //! calls. Therefore a quota stores the time of each call. A call is allowed if fewer calls than the
 //! quota were made in the last period. All calls of a quota may come in one burst, no window of the
 //! period's length has more calls than the quota, and the time to wait is known exactly. Each
-//! stored call takes 16 bytes.
+//! stored call takes 32 bytes.
 //!
-//! Gateways that share a database share their quotas, too: see [`Budget`].
+//! Tenants share a quota that all of them need ([`tenants`]). Gateways that share a database share
+//! their quotas, too: see [`Budget`].
 
 mod log;
+mod tenants;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +22,7 @@ use tokio::time::Instant;
 use self::log::Full;
 pub use self::log::{Budget, BudgetGrant, BudgetReport};
 
-/// The largest quota. It takes 16 MB of memory. A larger one counts as this one.
+/// The largest quota. It takes 32 MB of memory. A larger one counts as this one.
 const MAX_CALLS: u32 = 1_000_000;
 
 /// A maximum number of calls in a period.
@@ -103,38 +105,38 @@ impl Quotas {
         self.0.iter().map(|entry| (&entry.quota, &entry.budget))
     }
 
-    /// Counts one call of the quota with this name. `None` if there is no such quota: the call is
-    /// then allowed.
+    /// Counts one call of a tenant in the quota with this name. `None` if there is no such quota:
+    /// the call is then allowed.
     ///
     /// # Errors
     /// No call remains.
-    pub fn check(&self, name: &str) -> Option<Result<Remaining<'_>, Refused<'_>>> {
+    pub fn check(&self, name: &str, tenant: &str) -> Option<Result<Remaining<'_>, Refused<'_>>> {
         let entry = self.0.iter().find(|entry| entry.quota.name == name)?;
         let (mut log, now) = (entry.budget.log().lock(), Instant::now());
-        Some(match log.is_full(&entry.quota, now) {
+        Some(match log.is_full(&entry.quota, tenant, now) {
             Some(full) => Err(entry.refused(full)),
-            None => Ok(entry.remaining(log.count(&entry.quota, now))),
+            None => Ok(entry.remaining(log.count(&entry.quota, tenant, now))),
         })
     }
 
-    /// Counts one call of every quota, or of none if one of them refuses it. Returns the quota with
-    /// the fewest remaining calls, or `None` if there is no quota.
+    /// Counts one call of a tenant in every quota, or of none if one of them refuses it. Returns
+    /// the quota with the fewest remaining calls, or `None` if there is no quota.
     ///
     /// # Errors
     /// No call remains in this quota.
-    pub fn check_all(&self) -> Result<Option<Remaining<'_>>, Refused<'_>> {
-        // Two versions of a connector may share calls and list them in another order. If both lock in
-        // the order of the addresses, they cannot wait for each other.
+    pub fn check_all(&self, tenant: &str) -> Result<Option<Remaining<'_>>, Refused<'_>> {
+        // Two versions of a connector may share calls and list them in another order. If both lock
+        // in the order of the addresses, they cannot wait for each other.
         let mut entries: Vec<&Entry> = self.0.iter().collect();
         entries.sort_by_key(|entry| std::ptr::from_ref(entry.budget.log()));
         let mut held: Vec<_> = entries.into_iter().map(|entry| (entry, entry.budget.log().lock())).collect();
         let now = Instant::now();
         for (entry, log) in &mut held {
-            if let Some(full) = log.is_full(&entry.quota, now) {
+            if let Some(full) = log.is_full(&entry.quota, tenant, now) {
                 return Err(entry.refused(full));
             }
         }
-        let remaining = held.iter_mut().map(|(entry, log)| entry.remaining(log.count(&entry.quota, now)));
+        let remaining = held.iter_mut().map(|(entry, log)| entry.remaining(log.count(&entry.quota, tenant, now)));
         Ok(remaining.min_by_key(|remaining| remaining.calls))
     }
 }

@@ -6,8 +6,14 @@ fn quota(requests: u32, seconds: u64) -> Quota {
     Quota { name: "calls".to_owned(), requests, period: Duration::from_secs(seconds) }
 }
 
+const TENANT: &str = "a";
+
 fn check(quotas: &Quotas) -> Result<(), Duration> {
-    quotas.check("calls").unwrap().map(drop).map_err(|remaining| remaining.until_more)
+    check_of(quotas, TENANT)
+}
+
+fn check_of(quotas: &Quotas, tenant: &str) -> Result<(), Duration> {
+    quotas.check("calls", tenant).unwrap().map(drop).map_err(|remaining| remaining.until_more)
 }
 
 #[tokio::test(start_paused = true)]
@@ -55,23 +61,23 @@ async fn counted_calls_survive_a_swap_if_the_quota_is_the_same() {
 async fn a_call_that_one_quota_refuses_counts_in_no_other() {
     let named = |name: &str, requests| Quota { name: name.to_owned(), ..quota(requests, 60) };
     let quotas = Quotas::new([named("many", 3), named("few", 1)]);
-    assert_eq!(quotas.check_all().unwrap().map(|left| (left.quota.name.as_str(), left.calls)), Some(("few", 0)));
+    assert_eq!(quotas.check_all(TENANT).unwrap().map(|left| (left.quota.name.as_str(), left.calls)), Some(("few", 0)));
     for _ in 0..5 {
-        assert_eq!(quotas.check_all().unwrap_err().quota.name, "few");
+        assert_eq!(quotas.check_all(TENANT).unwrap_err().quota.name, "few");
     }
-    assert_eq!(quotas.check("many").unwrap().unwrap().calls, 1, "only the first call was counted");
-    assert_eq!(Quotas::default().check_all(), Ok(None));
+    assert_eq!(quotas.check("many", TENANT).unwrap().unwrap().calls, 1, "only the first call was counted");
+    assert_eq!(Quotas::default().check_all(TENANT), Ok(None));
 }
 
 #[test]
 fn a_name_without_a_quota_has_no_limit() {
-    assert_eq!(Quotas::default().check("any"), None);
+    assert_eq!(Quotas::default().check("any", TENANT), None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_remaining_calls_are_returned() {
     let quotas = Quotas::new([quota(3, 60)]);
-    let remaining = || quotas.check("calls").unwrap().map(|left| (left.calls, left.until_more.as_secs()));
+    let remaining = || quotas.check("calls", TENANT).unwrap().map(|left| (left.calls, left.until_more.as_secs()));
     assert_eq!(remaining(), Ok((2, 60)));
     tokio::time::advance(Duration::from_secs(10)).await;
     assert_eq!(remaining(), Ok((1, 50)));
@@ -85,24 +91,24 @@ fn only(quotas: &Quotas) -> &Budget {
 
 fn grant(units: u32, target: u32) -> BudgetGrant {
     let until = Instant::now() + Duration::from_secs(20);
-    BudgetGrant { units, target, used_by_others: 0, is_unmet: false, until }
+    BudgetGrant { units, target, allotments: Vec::new(), used_by_others: 0, is_unmet: false, until }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_gateway_uses_the_units_that_it_holds_while_its_lease_lasts() {
     let quotas = Quotas::shared([quota(10, 60)]);
-    let refused = quotas.check("calls").unwrap().unwrap_err();
+    let refused = quotas.check("calls", TENANT).unwrap().unwrap_err();
     assert!(refused.may_ask && refused.has_lapsed);
     only(&quotas).grant(BudgetGrant { used_by_others: 5, ..grant(2, 9) });
-    assert_eq!(quotas.check("calls").unwrap().unwrap().calls, 4, "the calls of others count");
+    assert_eq!(quotas.check("calls", TENANT).unwrap().unwrap().calls, 4, "the calls of others count");
     check(&quotas).unwrap();
-    let refused = quotas.check("calls").unwrap().unwrap_err();
+    let refused = quotas.check("calls", TENANT).unwrap().unwrap_err();
     assert!(refused.may_ask && !refused.has_lapsed);
     only(&quotas).grant(grant(4, 4));
     tokio::time::advance(Duration::from_secs(19)).await;
     check(&quotas).unwrap();
     tokio::time::advance(Duration::from_secs(1)).await;
-    assert!(quotas.check("calls").unwrap().unwrap_err().has_lapsed);
+    assert!(quotas.check("calls", TENANT).unwrap().unwrap_err().has_lapsed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -116,7 +122,7 @@ async fn only_units_whose_calls_are_older_than_a_period_are_returned() {
     only(&quotas).grant(grant(8, 3));
     assert!(check(&quotas).is_err(), "the gateway keeps to its target");
     let report = only(&quotas).report();
-    assert_eq!((report.units, report.used, report.refused), (6, 6, 1));
+    assert_eq!((report.units, report.used, report.needs), (6, 6, vec![(TENANT.to_owned(), 7)]));
     assert_eq!(report.cooled_in, Duration::from_secs(5));
     tokio::time::advance(Duration::from_secs(5)).await;
     assert_eq!(only(&quotas).report().units, 3);
@@ -129,7 +135,7 @@ async fn only_units_whose_calls_are_older_than_a_period_are_returned() {
 async fn a_gateway_that_could_get_nothing_does_not_ask_again_at_once() {
     let quotas = Quotas::shared([quota(10, 60)]);
     only(&quotas).grant(BudgetGrant { is_unmet: true, ..grant(0, 5) });
-    let may_ask = || quotas.check("calls").unwrap().unwrap_err().may_ask;
+    let may_ask = || quotas.check("calls", TENANT).unwrap().unwrap_err().may_ask;
     assert!(!may_ask());
     tokio::time::advance(Duration::from_secs(1)).await;
     assert!(may_ask());
@@ -149,4 +155,87 @@ async fn a_budget_keeps_its_calls_when_the_connector_is_added_again() {
     check(&after).unwrap();
     assert!(check(&after).is_err() && check(&before).is_err());
     assert!(!only(&after).is(only(&before)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tenant_that_comes_later_has_its_share_within_a_period() {
+    let quotas = Quotas::new([quota(100, 10)]);
+    let mut made = [Vec::new(), Vec::new()];
+    // The first tenant alone makes all calls. From second 20 on, a second one makes as many.
+    for step in 0..4_000_u64 {
+        tokio::time::advance(Duration::from_millis(10)).await;
+        for (tenant, name) in ["a", "b"].into_iter().enumerate() {
+            if (tenant == 0 || step >= 2_000) && check_of(&quotas, name).is_ok() {
+                made[tenant].push(step);
+            }
+        }
+    }
+    let in_period =
+        |tenant: usize, from: u64| made[tenant].iter().filter(|at| (from..from + 1_000).contains(at)).count();
+    assert_eq!((in_period(0, 1_000), in_period(1, 1_000)), (100, 0));
+    assert_eq!((in_period(0, 3_000), in_period(1, 3_000)), (50, 50));
+    assert!(in_period(1, 2_000) >= 49, "{} in the first period", in_period(1, 2_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_tenant_does_not_need_is_for_the_others() {
+    let quotas = Quotas::new([quota(100, 10)]);
+    let mut made = [0; 3];
+    for step in 0..12_000_u64 {
+        tokio::time::advance(Duration::from_millis(10)).await;
+        for (tenant, name) in ["a", "b", "c"].into_iter().enumerate() {
+            // The third one needs ten calls in a period.
+            let calls = tenant < 2 || step % 100 == 0;
+            if calls && check_of(&quotas, name).is_ok() && step >= 8_000 {
+                made[tenant] += 1;
+            }
+        }
+    }
+    assert!((176..=184).contains(&made[0]) && (176..=184).contains(&made[1]), "{made:?}");
+    assert!((39..=41).contains(&made[2]), "{made:?}");
+    assert!(made.iter().sum::<i32>() >= 380, "at least 95 % are used: {made:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tenant_that_waits_as_it_was_told_gets_a_call_before_one_that_has_its_share() {
+    let quotas = Quotas::new([quota(2, 10)]);
+    check_of(&quotas, "a").unwrap();
+    check_of(&quotas, "a").unwrap();
+    let wait = check_of(&quotas, "b").unwrap_err();
+    assert_eq!(wait, Duration::from_secs(10));
+    tokio::time::advance(wait).await;
+    check_of(&quotas, "a").unwrap();
+    let wait = check_of(&quotas, "a").unwrap_err();
+    assert_eq!(wait, Duration::from_secs(1));
+    tokio::time::advance(Duration::from_millis(900)).await;
+    check_of(&quotas, "b").unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_ends_if_its_tenant_does_not_come() {
+    let quotas = Quotas::new([quota(2, 10)]);
+    for _ in 0..2 {
+        check_of(&quotas, "a").unwrap();
+    }
+    check_of(&quotas, "b").unwrap_err();
+    tokio::time::advance(Duration::from_millis(12_500)).await;
+    for _ in 0..2 {
+        check_of(&quotas, "a").unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tenants_share_the_calls_of_a_gateway_as_all_gateways_have_divided_them() {
+    let quotas = Quotas::shared([quota(100, 10)]);
+    let units = |of_a, of_b| vec![("a".to_owned(), of_a), ("b".to_owned(), of_b)];
+    only(&quotas).grant(grant(12, 12));
+    check_of(&quotas, "a").unwrap();
+    (0..11).for_each(|_| check_of(&quotas, "b").unwrap());
+    for name in ["a", "b"].into_iter().cycle().take(200) {
+        check_of(&quotas, name).unwrap_err();
+    }
+    tokio::time::advance(Duration::from_secs(10)).await;
+    only(&quotas).grant(BudgetGrant { allotments: units(9, 3), ..grant(12, 12) });
+    let count = |name| std::iter::from_fn(|| check_of(&quotas, name).ok()).count();
+    assert_eq!((count("b"), count("a")), (3, 9));
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hyper::http::uri::PathAndQuery;
 use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::Notify;
 use url::{Host, Url};
 
 use super::address::{self, ForbiddenAddress};
@@ -12,7 +13,7 @@ use super::error::EgressError;
 use super::form_field::FormField;
 use super::host::HostPattern;
 use super::location::{Location, Origin, is_plain};
-use super::pacing::{Pacer, Pacing};
+use super::pacing::{PacedQueue, Pacer, Pacing};
 use contract_rules::limit::PATH_BYTES;
 use contract_rules::path;
 
@@ -166,6 +167,18 @@ impl Upstream {
         {
             self.pacer = Some(Arc::clone(others));
         }
+    }
+
+    /// Shares the queue with the gateways on the same database. `wake` asks for an exchange with them.
+    pub fn share_queue_with_gateways(&self, wake: &Arc<Notify>) {
+        if let Some(pacer) = &self.pacer {
+            pacer.share(wake);
+        }
+    }
+
+    /// The queue, if calls are paced.
+    pub fn paced_queue(&self) -> Option<PacedQueue> {
+        self.pacer.clone().map(PacedQueue::of)
     }
 
     /// The name.

@@ -243,7 +243,8 @@ impl Outbound {
             return Ok(response);
         };
         if !request.body.is_repeatable() {
-            return Ok(response);
+            // With the 401, the user would be asked to connect an account that works.
+            return Err(EgressError::TokenRefreshed);
         }
         // Frees the pacing permit before the second request needs one.
         drop(response);
@@ -334,13 +335,14 @@ pub(crate) fn to_guest(error: EgressError) -> wit::Error {
         EgressError::RateLimited { retry_after } => {
             wit::Error::RateLimited(u32::try_from(whole_seconds(retry_after)).unwrap_or(u32::MAX))
         }
-        EgressError::NoMemory => wit::Error::Busy(1),
+        EgressError::NoMemory | EgressError::QueueUnknown => wit::Error::Busy(1),
         EgressError::TimedOut => wit::Error::TimedOut,
         EgressError::TooLarge { .. } => wit::Error::TooLarge(error.to_string()),
         EgressError::Unreachable { .. } | EgressError::Unresolved { .. } => wit::Error::Unreachable(error.to_string()),
         EgressError::BadResponse { .. } => wit::Error::BadAnswer(error.to_string()),
         EgressError::BadRedirect { .. } => wit::Error::Denied(error.to_string()),
-        EgressError::NotConfigured { .. } => wit::Error::Failed(error.to_string()),
+        // Bodies of connectors can be sent again.
+        EgressError::TokenRefreshed | EgressError::NotConfigured { .. } => wit::Error::Failed(error.to_string()),
     }
 }
 

@@ -4,13 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::Response;
 use hyper::header::{HeaderMap, IF_MATCH};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
+use super::page;
 use crate::api::answer::json_answer;
 use crate::api::records::{
     ConnectorAtGatewayRecord, ConnectorCountsRecord, GatewayMemoryRecord, GatewayRecord, GatewaysRecord,
@@ -23,12 +22,6 @@ use crate::problem::{self, Problem};
 use crate::registry::Connector;
 use store::{ConnectorAtGateway, GatewayRow, LiveModule, StoreError};
 
-/// Connectors in a page, if the caller does not say how many.
-const DEFAULT_LIMIT: usize = 50;
-
-/// Maximum number of connectors in a page.
-const MAX_LIMIT: usize = 200;
-
 /// The longest time that a change waits for gateways, in seconds.
 const MAX_WAIT_S: u64 = 60;
 
@@ -37,11 +30,13 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// GET /admin/gateways: the gateways of the service.
 pub(in crate::api) async fn list_gateways(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    problem::read_query(call.head.uri.query().unwrap_or_default(), |_, _| {
-        Err("This list has no parameters.".to_owned())
-    })?;
+    let (limit, after) = page::read_place(call.head.uri.query().unwrap_or_default())?;
     let store = &call.gateway.store;
-    let rows = store.gateways().await.map_err(|error| unavailable(&error))?;
+    let mut rows = store.gateways().await.map_err(|error| unavailable(&error))?;
+    let place = |row: &GatewayRow| (row.name.clone(), row.id.clone());
+    // The collation of the database may be another one.
+    rows.sort_by_key(place);
+    let next_cursor = page::cut(&mut rows, limit, after.as_ref(), place);
     let mut counts = BTreeMap::<String, ConnectorCountsRecord>::new();
     for at in store.connectors_at_gateways().await.map_err(|error| unavailable(&error))? {
         let counts = counts.entry(at.gateway).or_default();
@@ -55,37 +50,17 @@ pub(in crate::api) async fn list_gateways(call: HttpCall<'_>) -> Result<Response
         let connectors = counts.get(&row.id).copied().unwrap_or_default();
         gateway_record(row, connectors)
     });
-    Ok(json_answer(&json!(GatewaysRecord { gateways: gateways.collect() })))
+    Ok(json_answer(&json!(GatewaysRecord { gateways: gateways.collect(), next_cursor })))
 }
 
 /// GET /admin/connectors: the connectors of the service, in pages.
 pub(in crate::api) async fn list_service_connectors(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let (mut limit, mut after) = (DEFAULT_LIMIT, None);
-    problem::read_query(call.head.uri.query().unwrap_or_default(), |name, value| {
-        match name {
-            "limit" => {
-                let number = value.parse().ok().filter(|number| (1..=MAX_LIMIT).contains(number));
-                limit = number.ok_or_else(|| format!("Must be a whole number from 1 to {MAX_LIMIT}."))?;
-            }
-            "cursor" => {
-                let connector = URL_SAFE_NO_PAD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-                let connector = connector.filter(|connector| !connector.is_empty());
-                after = Some(connector.ok_or("Must be the `next_cursor` of the previous page.")?);
-            }
-            _ => return Err("This list has the parameters `limit` and `cursor`.".to_owned()),
-        }
-        Ok(())
-    })?;
+    let (limit, after) = page::read_place(call.head.uri.query().unwrap_or_default())?;
     let store = &call.gateway.store;
     let live = store.live_modules().await.map_err(|error| unavailable(&error))?;
     let at = store.connectors_at_gateways().await.map_err(|error| unavailable(&error))?;
-    let mut connectors: Vec<_> = service_connectors(&live, &at, store.is_shared())
-        .filter(|record| after.as_ref().is_none_or(|after| record.connector > *after))
-        .take(limit + 1)
-        .collect();
-    let has_more = connectors.len() > limit;
-    connectors.truncate(limit);
-    let next_cursor = connectors.last().filter(|_| has_more).map(|last| URL_SAFE_NO_PAD.encode(&last.connector));
+    let mut connectors: Vec<_> = service_connectors(&live, &at, store.is_shared()).collect();
+    let next_cursor = page::cut(&mut connectors, limit, after.as_ref(), |record| record.connector.clone());
     Ok(json_answer(&json!(ServiceConnectorsRecord { connectors, next_cursor })))
 }
 

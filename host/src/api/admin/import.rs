@@ -59,11 +59,8 @@ pub(in crate::api) async fn import_integrations(call: HttpCall<'_>) -> Result<Re
 
 fn parse_query(query: &str) -> Result<bool, Problem> {
     let mut replaces = false;
-    read_query(query, |name, value| {
-        match name {
-            "replace" => replaces = page::one_of(value, &[true, false], |value| if value { "true" } else { "false" })?,
-            _ => return Err("This route has the parameter `replace`.".to_owned()),
-        }
+    read_query(query, &["replace"], |_, value| {
+        replaces = page::one_of(value, &[true, false], |value| if value { "true" } else { "false" })?;
         Ok(())
     })?;
     Ok(replaces)

@@ -16,6 +16,10 @@ use crate::integrations::{NotRenewed, OVERDUE};
 use crate::problem::{self, Problem, access_problem, integration_problem, read_query, store_problem};
 use store::{AnyIntegrationFilter, Integration, Status, StoreError};
 
+/// The parameters of the list.
+const PARAMETERS: [&str; 8] =
+    ["limit", "cursor", "tenant", "subject", "connector", "status", "user_identifier", "overdue"];
+
 /// GET /admin/integrations: a page of the integrations of all tenants, the newest first.
 pub(in crate::api) async fn list_integrations(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let now = clock::now();
@@ -31,7 +35,7 @@ pub(in crate::api) async fn list_integrations(call: HttpCall<'_>) -> Result<Resp
 
 fn parse_query(query: &str, now: SystemTime) -> Result<AnyIntegrationFilter, Problem> {
     let mut filter = AnyIntegrationFilter { limit: page::DEFAULT_LIMIT, ..AnyIntegrationFilter::default() };
-    read_query(query, |name, value| {
+    read_query(query, &PARAMETERS, |name, value| {
         let text = || Some(value.to_owned());
         match name {
             "limit" => filter.limit = page::limit(value)?,
@@ -45,10 +49,7 @@ fn parse_query(query: &str, now: SystemTime) -> Result<AnyIntegrationFilter, Pro
                 "true" => filter.due_before = now.checked_sub(OVERDUE),
                 _ => return Err("Must be `true`; leave it out for all integrations.".to_owned()),
             },
-            _ => {
-                let known = ["tenant", "subject", "connector", "status", "user_identifier", "overdue"];
-                return Err(page::unknown(&known));
-            }
+            _ => {}
         }
         Ok(())
     })?;
@@ -79,7 +80,9 @@ pub(in crate::api) async fn renew_integration(call: HttpCall<'_>) -> Result<Resp
         }
         Ok(None) => Err(unknown(id)),
         Err(NotRenewed::NoTokens) => Err(problem::NOT_RENEWABLE.with_detail(
-            "This account was not connected with OAuth 2, or its service gave no refresh token, so there is nothing to renew.",
+            "This account was not connected with OAuth 2, or its service gave no refresh token, so there is nothing to renew. If \
+             the service refuses the account, its user connects it again: POST /connectors/{connector}/integrations, or a link \
+             of POST /connect-links.",
         )),
         Err(NotRenewed::Access { connector, error }) => Err(access_problem(*error, &connector)),
     }

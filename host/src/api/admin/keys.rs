@@ -28,11 +28,10 @@ const DEFAULT_TENANT: &str = "default";
 /// GET /admin/keys: a page of all keys, the newest first. Revoked ones are among them.
 pub(in crate::api) async fn list_keys(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let (mut limit, mut before) = (page::DEFAULT_LIMIT, None);
-    read_query(call.head.uri.query().unwrap_or_default(), |name, value| {
+    read_query(call.head.uri.query().unwrap_or_default(), &["limit", "cursor"], |name, value| {
         match name {
             "limit" => limit = page::limit(value)?,
-            "cursor" => before = page::cursor_in_time(value)?,
-            _ => return Err(page::unknown(&[])),
+            _ => before = page::cursor_in_time(value)?,
         }
         Ok(())
     })?;

@@ -25,7 +25,9 @@ mod page;
 mod tenants;
 mod webhooks;
 
+use std::cmp::Reverse;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -56,7 +58,7 @@ use super::route::HttpCall;
 use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::problem::{self, Problem};
-use crate::registry::{Actor, ChangeError, HostGrant, Installation, Registry};
+use crate::registry::{Actor, ChangeError, HostGrant, Installation, Registry, StoredVersion};
 use contract::words::sentence;
 
 /// Number of changes in the history that a caller gets without asking for more.
@@ -107,9 +109,9 @@ pub(super) async fn remove_connector(call: HttpCall<'_>, caller: AuthorizedCalle
     let connector = call.arguments.connector;
     let replaces = fleet::generation_in_headers(&call.head.headers)?;
     let mut wait = None;
-    problem::read_query(call.head.uri.query().unwrap_or_default(), |name, value| match name {
-        "wait" => fleet::parse_wait(value).map(|seconds| wait = Some(seconds)),
-        _ => Err("This route has the parameter `wait`.".to_owned()),
+    problem::read_query(query_of(&call), &["wait"], |_, value| {
+        wait = Some(fleet::parse_wait(value)?);
+        Ok(())
     })?;
     let (registry, identifier, by) = change_context(&call, &caller).await?;
     make_change(call.gateway, async move { registry.remove(&identifier, replaces, &by).await }).await?;
@@ -128,13 +130,12 @@ pub(super) async fn roll_back_connector(
 ) -> Result<Response<Body>, Problem> {
     let replaces = fleet::generation_in_headers(&call.head.headers)?;
     let (mut to, mut wait) = (None, None);
-    problem::read_query(call.head.uri.query().unwrap_or_default(), |name, value| match name {
-        "to" => {
-            to = Some(value.to_owned());
-            Ok(())
+    problem::read_query(query_of(&call), &["to", "wait"], |name, value| {
+        match name {
+            "to" => to = Some(value.to_owned()),
+            _ => wait = Some(fleet::parse_wait(value)?),
         }
-        "wait" => fleet::parse_wait(value).map(|seconds| wait = Some(seconds)),
-        _ => Err("This route has no such parameter; name a version with ?to=1.0.0.".to_owned()),
+        Ok(())
     })?;
     let (registry, identifier, by) = change_context(&call, &caller).await?;
     let rolling_back = async move { registry.rollback(&identifier, to.as_deref(), replaces, &by).await };
@@ -144,29 +145,28 @@ pub(super) async fn roll_back_connector(
 
 /// GET /admin/connectors/{connector}/versions: the stored versions, the newest first.
 pub(super) async fn list_versions(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let stored = call.gateway.registry.stored_versions(call.arguments.connector).await.map_err(change_problem)?;
+    let (limit, after) = page::read_place(query_of(&call))?;
+    let mut stored = call.gateway.registry.stored_versions(call.arguments.connector).await.map_err(change_problem)?;
+    // A shipped version and a foreign one may have the same digest.
+    let place = |stored: &StoredVersion| {
+        let nanos = stored.live_at.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        (Reverse(u64::try_from(nanos).unwrap_or(u64::MAX)), stored.digest.clone(), stored.is_shipped)
+    };
+    stored.sort_by_key(place);
+    let next_cursor = page::cut(&mut stored, limit, after.as_ref(), place);
     let versions = stored.iter().map(VersionRecord::from).collect();
-    Ok(json_answer(&json!(VersionsRecord { versions })))
+    Ok(json_answer(&json!(VersionsRecord { versions, next_cursor })))
 }
 
 /// GET /admin/connectors/{connector}/history, and GET /admin/history for all connectors: the last
 /// changes, the newest first.
 pub(super) async fn list_history(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let mut limit = DEFAULT_CHANGES;
-    for (name, value) in query_parameters(&call) {
-        match (&*name, value.parse()) {
-            ("limit", Ok(number)) if (1..=MAX_CHANGES).contains(&number) => limit = number,
-            ("limit", _) => {
-                return Err(problem::BAD_REQUEST
-                    .with_detail(format!("The parameter `limit` is a number between 1 and {MAX_CHANGES}.")));
-            }
-            _ => {
-                return Err(problem::BAD_REQUEST.with_detail(format!(
-                    "This route has no parameter `{name}`; ask for more changes with ?limit=1000."
-                )));
-            }
-        }
-    }
+    problem::read_query(query_of(&call), &["limit"], |_, value| {
+        let number = value.parse().ok().filter(|number| (1..=MAX_CHANGES).contains(number));
+        limit = number.ok_or_else(|| format!("Must be a whole number from 1 to {MAX_CHANGES}."))?;
+        Ok(())
+    })?;
     let connector = Some(call.arguments.connector).filter(|connector| !connector.is_empty());
     let changes = call.gateway.registry.history(connector, limit).await;
     let changes = changes.map_err(|error| change_problem(ChangeError::Store(error)))?;
@@ -179,12 +179,22 @@ pub(super) async fn list_history(call: HttpCall<'_>) -> Result<Response<Body>, P
 
 /// GET /admin/grants: the hosts of the connectors that need grants.
 pub(super) async fn list_all_grants(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    grants_answer(call.gateway.registry.host_grants(None).await)
+    grants_page(&call, None).await
 }
 
 /// GET /admin/connectors/{connector}/grants: the hosts of one connector.
 pub(super) async fn list_grants(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    grants_answer(call.gateway.registry.host_grants(Some(call.arguments.connector)).await)
+    grants_page(&call, Some(call.arguments.connector)).await
+}
+
+/// A page of the hosts of one connector, or of all of them.
+async fn grants_page(call: &HttpCall<'_>, connector: Option<&str>) -> Result<Response<Body>, Problem> {
+    let (limit, after) = page::read_place(query_of(call))?;
+    let mut grants = call.gateway.registry.host_grants(connector).await.map_err(change_problem)?;
+    let place = |grant: &HostGrant| (grant.connector.clone(), grant.host.clone());
+    let next_cursor = page::cut(&mut grants, limit, after.as_ref(), place);
+    let grants = grants.iter().map(GrantRecord::from).collect();
+    Ok(json_answer(&json!(GrantsRecord { grants, next_cursor })))
 }
 
 /// POST /admin/connectors/{connector}/grants?host=…: lets it reach hosts too.
@@ -207,30 +217,27 @@ pub(super) async fn revoke_hosts(call: HttpCall<'_>, caller: AuthorizedCaller) -
     }
 }
 
+/// All hosts of a connector, as a change of its grants answers with them.
 fn grants_answer(grants: Result<Vec<HostGrant>, ChangeError>) -> Result<Response<Body>, Problem> {
     let grants = grants.map_err(change_problem)?.iter().map(GrantRecord::from).collect();
-    Ok(json_answer(&json!(GrantsRecord { grants })))
+    Ok(json_answer(&json!(GrantsRecord { grants, next_cursor: None })))
 }
 
 /// The hosts in the query of a route.
 fn hosts_in_query(call: &HttpCall<'_>) -> Result<Vec<String>, Problem> {
-    const ADVICE: &str = "name a host with ?host=api.example.com.";
     let mut hosts = Vec::new();
-    for (name, value) in query_parameters(call) {
-        if name != "host" {
-            return Err(problem::BAD_REQUEST.with_detail(format!("This route has no parameter `{name}`; {ADVICE}")));
-        }
-        hosts.push(value);
-    }
+    problem::read_query(query_of(call), &["host"], |_, value| {
+        hosts.push(value.to_owned());
+        Ok(())
+    })?;
     if hosts.is_empty() {
-        return Err(problem::BAD_REQUEST.with_detail(format!("This route needs the parameter `host`; {ADVICE}")));
+        return Err(problem::invalid("/host", "This route needs a host, as in ?host=api.example.com.".to_owned()));
     }
     Ok(hosts)
 }
 
-fn query_parameters(call: &HttpCall<'_>) -> Vec<(String, String)> {
-    let query = call.head.uri.query().unwrap_or_default();
-    url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+fn query_of<'a>(call: &'a HttpCall<'_>) -> &'a str {
+    call.head.uri.query().unwrap_or_default()
 }
 
 /// The registry, the identifier of the connector that a call changes, and the caller as the history
@@ -276,14 +283,13 @@ struct InstallQuery {
 
 fn parse_install_query(query: &str) -> Result<InstallQuery, Problem> {
     let mut parameters = InstallQuery::default();
-    problem::read_query(query, |name, value| {
+    problem::read_query(query, &["grant", "accept", "replace_shipped", "wait"], |name, value| {
         match (name, value) {
             ("grant", _) => parameters.grants.push(value.to_owned()),
             ("accept", "true" | "false") => parameters.accepts = value == "true",
             ("replace_shipped", "true" | "false") => parameters.replaces_shipped = value == "true",
             ("wait", _) => parameters.wait = Some(fleet::parse_wait(value)?),
-            ("accept" | "replace_shipped", _) => return Err("Must be `true` or `false`.".to_owned()),
-            _ => return Err("This route has no such parameter; grant hosts with ?grant=api.example.com.".to_owned()),
+            _ => return Err("Must be `true` or `false`.".to_owned()),
         }
         Ok(())
     })?;

@@ -7,6 +7,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::problem::{Problem, read_query};
+
 /// Entries in a page, if the caller does not say how many.
 pub(super) const DEFAULT_LIMIT: u32 = 50;
 
@@ -52,10 +54,31 @@ pub(super) fn one_of<T: Copy>(value: &str, known: &[T], name: impl Fn(T) -> &'st
     })
 }
 
-/// The parameter of a list that has no such parameter.
-pub(super) fn unknown(known: &[&str]) -> String {
-    let names: Vec<_> = ["limit", "cursor"].iter().chain(known).map(|name| format!("`{name}`")).collect();
-    format!("This list has the parameters {}.", names.join(", "))
+/// Reads the query of a list that has no filters.
+pub(super) fn read_place<T: DeserializeOwned>(query: &str) -> Result<(u32, Option<T>), Problem> {
+    let (mut size, mut after) = (DEFAULT_LIMIT, None);
+    read_query(query, &["limit", "cursor"], |name, value| {
+        match name {
+            "limit" => size = limit(value)?,
+            _ => after = Some(cursor(value)?),
+        }
+        Ok(())
+    })?;
+    Ok((size, after))
+}
+
+/// Cuts a page out of a whole list, which is ordered by `place`. Returns the cursor of the next
+/// page.
+pub(super) fn cut<T, P: Serialize + Ord>(
+    list: &mut Vec<T>,
+    limit: u32,
+    after: Option<&P>,
+    place: impl Fn(&T) -> P,
+) -> Option<String> {
+    if let Some(after) = after {
+        list.retain(|entry| place(entry) > *after);
+    }
+    next_cursor(list, limit, place)
 }
 
 /// Takes the entry after the last one of a page off, which shows if there is a next page. Returns
@@ -79,6 +102,22 @@ mod tests {
         assert_eq!((found, cursor::<(u32, String)>(&next)), (vec![1, 2], Ok((2, "x".to_owned()))));
         assert_eq!(next_cursor(&mut vec![1, 2], 2, |number| *number), None);
         assert!(cursor::<u32>(&next).is_err() && cursor::<u32>("?").is_err());
+    }
+
+    #[test]
+    fn a_whole_list_is_cut_into_pages() {
+        let page = |query: &str| {
+            let (limit, after) = read_place::<u32>(query).unwrap();
+            let mut list = vec![1, 2, 3, 4, 5];
+            let next = cut(&mut list, limit, after.as_ref(), |number| *number);
+            (list, next)
+        };
+        let (first, next) = page("limit=2");
+        let (second, last) = page(&format!("limit=3&cursor={}", next.unwrap()));
+        assert_eq!((first, second, last), (vec![1, 2], vec![3, 4, 5], None));
+        assert_eq!(page("").0.len(), 5);
+        let document = read_place::<u32>("limit=0&cursor=?&state=x").unwrap_err().document("");
+        assert_eq!(document["errors"].as_array().unwrap().len(), 3);
     }
 
     #[test]

@@ -16,25 +16,18 @@ use crate::api::route::HttpCall;
 use crate::body::Body;
 use crate::caller_url;
 use crate::gateway::Gateway;
-use crate::problem::{self, Problem, integration_problem, invalid, read_query, store_problem};
+use crate::problem::{self, Problem, integration_problem, invalid, store_problem};
 use contract::AuthScheme;
 use contract::words::most_alike;
-use store::{NewOauthClient, StoreError, Tenant};
+use store::{NewOauthClient, StoreError, Tenant, TenantOauthClient};
 
 /// The longest name of a tenant, as for keys.
 const MAX_TENANT: usize = 256;
 
 /// GET /admin/tenants: a page of tenants, in the order of their names.
 pub(in crate::api) async fn list_tenants(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let (mut limit, mut after) = (page::DEFAULT_LIMIT, String::new());
-    read_query(call.head.uri.query().unwrap_or_default(), |name, value| {
-        match name {
-            "limit" => limit = page::limit(value)?,
-            "cursor" => after = page::cursor(value)?,
-            _ => return Err(page::unknown(&[])),
-        }
-        Ok(())
-    })?;
+    let (limit, after) = page::read_place::<String>(call.head.uri.query().unwrap_or_default())?;
+    let after = after.unwrap_or_default();
     let mut found = call.gateway.store.tenants(&after, limit + 1).await.map_err(unavailable)?;
     let next_cursor = page::next_cursor(&mut found, limit, |last: &Tenant| last.name.clone());
     let tenants = found.into_iter().map(TenantRecord::from).collect();
@@ -44,9 +37,14 @@ pub(in crate::api) async fn list_tenants(call: HttpCall<'_>) -> Result<Response<
 /// GET /admin/tenants/{tenant}/oauth_clients.
 pub(in crate::api) async fn list_oauth_clients(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let tenant = tenant_in_path(&call)?;
-    let found = call.gateway.store.oauth_clients_of(&tenant).await.map_err(unavailable)?;
+    let (limit, after) = page::read_place(call.head.uri.query().unwrap_or_default())?;
+    let mut found = call.gateway.store.oauth_clients_of(&tenant).await.map_err(unavailable)?;
+    let place = |found: &TenantOauthClient| found.client.name.clone();
+    // The collation of the database may be another one.
+    found.sort_by_key(place);
+    let next_cursor = page::cut(&mut found, limit, after.as_ref(), place);
     let oauth_clients = found.into_iter().map(OauthClientRecord::from).collect();
-    Ok(private_answer(&json!(OauthClientsRecord { oauth_clients })))
+    Ok(private_answer(&json!(OauthClientsRecord { oauth_clients, next_cursor })))
 }
 
 /// GET /admin/tenants/{tenant}/oauth_clients/{oauth_client}.

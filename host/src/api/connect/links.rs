@@ -47,6 +47,22 @@ pub(in crate::api) async fn create_link(
 
 async fn create_now(gateway: &Gateway, caller: &AuthorizedCaller, body: Bytes) -> Result<Response<Body>, Problem> {
     let init: ConnectLinkInit = parse_record(&body).await?;
+    let record = make_link(gateway, caller, init).await?;
+    let mut response = private_answer(&json!(record));
+    *response.status_mut() = StatusCode::CREATED;
+    Ok(response)
+}
+
+/// Makes a link.
+///
+/// # Errors
+/// 422 for an unknown connector or a wrong `callback_url`, 429 if the tenant has too many links,
+/// and 503 if the store fails.
+pub(in crate::api) async fn make_link(
+    gateway: &Gateway,
+    caller: &AuthorizedCaller,
+    init: ConnectLinkInit,
+) -> Result<ConnectLinkCreatedRecord, Problem> {
     let ConnectLinkInit { connectors, user_identifier, callback_url, labels, expires_in_s } = init;
     for (number, connector) in connectors.iter().enumerate() {
         if gateway.registry.get(connector).is_none() {
@@ -70,14 +86,11 @@ async fn create_now(gateway: &Gateway, caller: &AuthorizedCaller, body: Bytes) -
     };
     let link = gateway.store.add_connect_link(new).await.map_err(|error| unavailable(&error))?;
     let root = gateway.config.public_url.as_str().trim_end_matches('/');
-    let record = ConnectLinkCreatedRecord {
+    Ok(ConnectLinkCreatedRecord {
         id: link.id,
         url: format!("{root}/connect/{token}"),
         expires_at: link.expires_at.into(),
-    };
-    let mut response = private_answer(&json!(record));
-    *response.status_mut() = StatusCode::CREATED;
-    Ok(response)
+    })
 }
 
 fn unknown_connector(gateway: &Gateway, number: usize, connector: &str) -> Problem {

@@ -12,6 +12,6 @@ mod page;
 mod visit;
 mod words;
 
-pub(super) use self::links::{create_link, delete_link, get_link};
+pub(super) use self::links::{create_link, delete_link, get_link, make_link};
 pub(super) use self::page::{message_page, redirect};
 pub(super) use self::visit::{check_return, get_style, open_page, return_to_page, send_form};

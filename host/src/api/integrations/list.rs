@@ -21,6 +21,9 @@ const DEFAULT_LIMIT: u32 = 100;
 /// Maximum number of integrations in a page.
 const MAX_LIMIT: u32 = 1000;
 
+/// The parameters of the list. The last one stands for those that begin with it.
+const PARAMETERS: [&str; 5] = ["limit", "cursor", "connector", "status", "label."];
+
 /// Answers with a page.
 pub(in crate::api) async fn list_integrations(
     call: HttpCall<'_>,
@@ -52,7 +55,7 @@ fn parse_cursor(cursor: &str) -> Option<(String, String)> {
 /// Reads the query.
 fn parse_query(query: &str) -> Result<IntegrationFilter, Problem> {
     let mut filter = IntegrationFilter { limit: DEFAULT_LIMIT, ..IntegrationFilter::default() };
-    read_query(query, |name, value| set_parameter(&mut filter, name, value))?;
+    read_query(query, &PARAMETERS, |name, value| set_parameter(&mut filter, name, value))?;
     Ok(filter)
 }
 
@@ -70,13 +73,11 @@ fn set_parameter(filter: &mut IntegrationFilter, name: &str, value: &str) -> Res
             let status = Status::ALL.into_iter().find(|status| status.name() == value);
             filter.status = Some(status.ok_or("Must be active, expired or revoked.")?);
         }
-        _ => match name.strip_prefix("label.") {
-            Some(label) if !label.is_empty() => drop(filter.labels.insert(label.to_owned(), value.to_owned())),
-            _ => {
-                return Err("This list has the parameters `limit`, `cursor`, `connector`, `status` and `label.NAME`."
-                    .to_owned());
+        _ => {
+            if let Some(label) = name.strip_prefix("label.") {
+                filter.labels.insert(label.to_owned(), value.to_owned());
             }
-        },
+        }
     }
     Ok(())
 }

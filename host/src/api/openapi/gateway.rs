@@ -120,17 +120,12 @@ pub(in crate::api) fn describe_rolled_back() -> Value {
 
 /// Members of GET /admin/gateways.
 pub(in crate::api) fn describe_gateways() -> Value {
-    describe_answer("The gateways, by name.", reference("Gateways"))
+    list("The gateways, by name.", "Gateways", Vec::new())
 }
 
 /// Members of GET /admin/connectors.
 pub(in crate::api) fn describe_service_connectors() -> Value {
-    let mut members = describe_answer("A page of the connectors.", reference("ServiceConnectors"));
-    members["parameters"] = json!([
-        {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}},
-        {"name": "cursor", "in": "query", "schema": {"type": "string"}, "description": "The `next_cursor` of the previous page."},
-    ]);
-    members
+    list("A page of the connectors.", "ServiceConnectors", Vec::new())
 }
 
 /// Adds the parameters of a route that changes the module of a connector.
@@ -157,7 +152,7 @@ fn with_change_problems(members: Value) -> Value {
 
 /// Members of GET /admin/connectors/{connector}/versions.
 pub(in crate::api) fn describe_versions() -> Value {
-    describe_answer("The versions that were live, with the present one.", reference("StoredVersions"))
+    list("The versions that were live, with the present one.", "StoredVersions", Vec::new())
 }
 
 /// Members of a route that answers with the history.
@@ -171,7 +166,7 @@ pub(in crate::api) fn describe_history() -> Value {
 
 /// Members of a route that answers with grants.
 pub(in crate::api) fn describe_grants() -> Value {
-    describe_answer("The hosts.", reference("ConnectorGrants"))
+    list("The hosts.", "ConnectorGrants", Vec::new())
 }
 
 /// Members of a route that changes grants.
@@ -193,6 +188,23 @@ pub(super) fn describe_answer(description: &str, schema: Value) -> Value {
             "content": {"application/json": {"schema": schema}},
         },
     }})
+}
+
+/// Members of a list that has pages.
+pub(super) fn list(description: &str, record: &str, filters: Vec<Value>) -> Value {
+    let mut members = describe_answer(description, reference(record));
+    let mut parameters = vec![
+        filter("limit", json!({"type": "integer", "minimum": 1, "maximum": 200, "default": 50}), "The size of a page."),
+        filter("cursor", json!({"type": "string"}), "The `next_cursor` of the previous page."),
+    ];
+    parameters.extend(filters);
+    members["parameters"] = parameters.into();
+    members
+}
+
+/// A parameter of a query.
+pub(super) fn filter(name: &str, schema: Value, description: &str) -> Value {
+    json!({"name": name, "in": "query", "schema": schema, "description": description})
 }
 
 /// The members of an endpoint that answers 201, and that takes an idempotency key.

@@ -32,7 +32,7 @@ pub(super) mod webhooks;
 use serde_json::{Map, Value, json};
 
 use self::schemas::Schemas;
-use super::route::{Description, Endpoint, Family, Handler, Route};
+use super::route::{Description, Endpoint, Family, Handler, Query, Route};
 use crate::auth::Scope;
 use crate::config::Config;
 use crate::registry::{Connector, Live};
@@ -189,7 +189,10 @@ fn add_refusals(entry: &mut Value, route: &Route, endpoint: &Endpoint) {
         statuses.push("404");
     }
     if entry.get("requestBody").is_some() {
-        statuses.extend(["413", "415", "422"]);
+        statuses.extend(["413", "415"]);
+    }
+    if entry.get("requestBody").is_some() || endpoint.query != Query::Any {
+        statuses.push("422");
     }
     if let Some(Value::Object(responses)) = entry.get_mut("responses") {
         for (status, response) in problems::refusals(&statuses) {

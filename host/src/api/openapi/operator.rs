@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::gateway::{describe_answer, describe_created, with_problems};
+use super::gateway::{describe_answer, describe_created, filter, list, with_problems};
 use super::problems::OF_SERVICE;
 use super::schemas::reference;
 use store::{AUDIT_ACTIONS, DeliveryStatus};
@@ -198,7 +198,7 @@ pub(in crate::api) fn describe_tenants() -> Value {
 
 /// Members of GET /admin/tenants/{tenant}/oauth_clients.
 pub(in crate::api) fn describe_oauth_clients() -> Value {
-    describe_answer("The OAuth clients of the tenant, without their secrets.", reference("OauthClients"))
+    list("The OAuth clients of the tenant, without their secrets.", "OauthClients", Vec::new())
 }
 
 /// Members of GET /admin/tenants/{tenant}/oauth_clients/{oauth_client}.
@@ -223,20 +223,4 @@ pub(in crate::api) fn describe_set_oauth_client() -> Value {
 /// Members of DELETE /admin/tenants/{tenant}/oauth_clients/{oauth_client}.
 pub(in crate::api) fn describe_deleted_oauth_client() -> Value {
     describe_answer("The client is deleted, with those that it has replaced.", reference("OauthClientDeleted"))
-}
-
-/// Members of a list.
-fn list(description: &str, record: &str, filters: Vec<Value>) -> Value {
-    let mut members = describe_answer(description, reference(record));
-    let mut parameters = vec![
-        filter("limit", json!({"type": "integer", "minimum": 1, "maximum": 200, "default": 50}), "The size of a page."),
-        filter("cursor", json!({"type": "string"}), "The `next_cursor` of the previous page."),
-    ];
-    parameters.extend(filters);
-    members["parameters"] = parameters.into();
-    with_problems(members, &["422"])
-}
-
-fn filter(name: &str, schema: Value, description: &str) -> Value {
-    json!({"name": name, "in": "query", "schema": schema, "description": description})
 }

@@ -2,12 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::gateway::describe_answer;
+use super::components::parameter_references;
+use super::gateway::{describe_answer, with_problems};
+use super::problems;
 use super::schemas::reference;
 
 /// Members of POST /webhooks/secrets.
 pub(in crate::api) fn describe_create() -> Value {
     let mut members = describe_answer("The new secret.", reference("NewWebhookSecret"));
+    members["parameters"] = parameter_references(&["IdempotencyKey"]);
+    members["responses"]["200"]["headers"] =
+        problems::headers([problems::REQUEST_ID, ("Idempotent-Replayed", "IdempotentReplayed")]);
+    let mut members = with_problems(members, &["409", "422"]);
     members["description"] = "The previous secret stays valid for 24 hours; older ones end.".into();
     members
 }

@@ -162,6 +162,8 @@ pub struct RefusedRecord {
 #[schemars(rename = "StoredVersions")]
 pub struct VersionsRecord {
     pub versions: Vec<VersionRecord>,
+    /// The `cursor` of the next page; null on the last page.
+    pub next_cursor: Option<String>,
 }
 
 /// A stored version of a connector.
@@ -186,6 +188,8 @@ pub struct VersionRecord {
 #[schemars(rename = "ConnectorGrants")]
 pub struct GrantsRecord {
     pub grants: Vec<GrantRecord>,
+    /// The `cursor` of the next page; null on the last page, and after a change of grants.
+    pub next_cursor: Option<String>,
 }
 
 /// A host of a connector.

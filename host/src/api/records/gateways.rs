@@ -16,6 +16,8 @@ use store::ConnectorAtGateway;
 #[schemars(rename = "Gateways")]
 pub struct GatewaysRecord {
     pub gateways: Vec<GatewayRecord>,
+    /// The `cursor` of the next page; null on the last page.
+    pub next_cursor: Option<String>,
 }
 
 /// A gateway of the service.

@@ -118,6 +118,8 @@ impl From<TenantOauthClient> for OauthClientRecord {
 #[schemars(rename = "OauthClients")]
 pub struct OauthClientsRecord {
     pub oauth_clients: Vec<OauthClientRecord>,
+    /// The `cursor` of the next page; null on the last page.
+    pub next_cursor: Option<String>,
 }
 
 /// The client is deleted.

@@ -4,7 +4,7 @@ use hyper::Method;
 
 use crate::api::admin;
 use crate::api::openapi::gateway;
-use crate::api::route::{Description, Endpoint, Family, Handler, Route};
+use crate::api::route::{Description, Endpoint, Family, Handler, Query, Route};
 use crate::auth::Scope::Admin;
 
 pub(super) static ROUTES: &[Route] = &[
@@ -14,6 +14,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_gateways(call))),
             description: Some(Description {
                 id: "gateways",
@@ -29,6 +30,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
+                query: Query::Read,
                 handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_service_connectors(call))),
                 description: Some(Description {
                     id: "connectors.list",
@@ -39,6 +41,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::POST,
                 takes_head: false,
+                query: Query::Read,
                 handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::install_connector(call, caller))),
                 description: Some(Description {
                     id: "connectors.install",
@@ -54,6 +57,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::DELETE,
             takes_head: false,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::remove_connector(call, caller))),
             description: Some(Description {
                 id: "connectors.remove",
@@ -68,6 +72,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::roll_back_connector(call, caller))),
             description: Some(Description {
                 id: "connectors.rollback",
@@ -82,6 +87,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_versions(call))),
             description: Some(Description {
                 id: "connectors.versions",
@@ -96,6 +102,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_history(call))),
             description: Some(Description {
                 id: "connectors.history",
@@ -111,6 +118,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
+                query: Query::Read,
                 handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_grants(call))),
                 description: Some(Description {
                     id: "connectors.grants",
@@ -121,6 +129,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::POST,
                 takes_head: false,
+                query: Query::Read,
                 handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::grant_hosts(call, caller))),
                 description: Some(Description {
                     id: "connectors.grant",
@@ -131,6 +140,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::DELETE,
                 takes_head: false,
+                query: Query::Read,
                 handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::revoke_hosts(call, caller))),
                 description: Some(Description {
                     id: "connectors.revoke",
@@ -146,6 +156,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_all_grants(call))),
             description: Some(Description {
                 id: "grants",
@@ -160,6 +171,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_history(call))),
             description: Some(Description {
                 id: "history",

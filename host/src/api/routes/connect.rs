@@ -4,7 +4,7 @@ use hyper::Method;
 
 use crate::api::connect;
 use crate::api::openapi::connect as described;
-use crate::api::route::{Description, Endpoint, Family, Handler, Route};
+use crate::api::route::{Description, Endpoint, Family, Handler, Query, Route};
 use crate::auth::Scope::Integrate;
 
 pub(super) static ROUTES: &[Route] = &[
@@ -14,6 +14,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
+            query: Query::None,
             handler: Handler::Scoped(Integrate, |call, caller| Box::pin(connect::create_link(call, caller))),
             description: Some(Description {
                 id: "links.create",
@@ -29,6 +30,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
+                query: Query::None,
                 handler: Handler::Scoped(Integrate, |call, caller| Box::pin(connect::get_link(call, caller))),
                 description: Some(Description {
                     id: "links.get",
@@ -39,6 +41,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::DELETE,
                 takes_head: false,
+                query: Query::None,
                 handler: Handler::Scoped(Integrate, |call, caller| Box::pin(connect::delete_link(call, caller))),
                 description: Some(Description {
                     id: "links.delete",
@@ -54,6 +57,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Any,
             handler: Handler::Public(|call| Box::pin(connect::get_style(call))),
             description: None,
         }],
@@ -65,12 +69,14 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
+                query: Query::Any,
                 handler: Handler::Public(|call| Box::pin(connect::open_page(call))),
                 description: None,
             },
             Endpoint {
                 method: Method::POST,
                 takes_head: false,
+                query: Query::Any,
                 handler: Handler::Public(|call| Box::pin(connect::send_form(call))),
                 description: None,
             },

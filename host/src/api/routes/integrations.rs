@@ -4,7 +4,7 @@ use hyper::Method;
 
 use crate::api::integrations;
 use crate::api::openapi::lifecycle;
-use crate::api::route::{Description, Endpoint, Family, Handler, Route};
+use crate::api::route::{Description, Endpoint, Family, Handler, Query, Route};
 use crate::auth::Scope::Integrate;
 
 pub(super) static ROUTES: &[Route] = &[
@@ -14,6 +14,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
+            query: Query::None,
             handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::begin_integration(call, caller))),
             description: Some(Description {
                 id: "begin",
@@ -28,6 +29,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::None,
             handler: Handler::Scoped(Integrate, |call, caller| {
                 Box::pin(integrations::integration_exists(call, caller))
             }),
@@ -44,6 +46,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::None,
             handler: Handler::Scoped(Integrate, |call, _| Box::pin(integrations::get_auth_schema(call))),
             description: Some(Description {
                 id: "auth_schema",
@@ -59,6 +62,7 @@ pub(super) static ROUTES: &[Route] = &[
             method: Method::GET,
             // A program that looks ahead with HEAD must not use up the `state`.
             takes_head: false,
+            query: Query::Any,
             handler: Handler::Public(|call| Box::pin(integrations::complete_authorization(call))),
             description: Some(Description {
                 id: "callback",
@@ -74,6 +78,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
+                query: Query::None,
                 handler: Handler::Scoped(Integrate, |call, caller| {
                     Box::pin(integrations::get_integration(call, caller))
                 }),
@@ -86,6 +91,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::POST,
                 takes_head: false,
+                query: Query::None,
                 handler: Handler::Scoped(Integrate, |call, caller| {
                     Box::pin(integrations::select_integration(call, caller))
                 }),
@@ -98,6 +104,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::PATCH,
                 takes_head: false,
+                query: Query::None,
                 handler: Handler::Scoped(Integrate, |call, caller| {
                     Box::pin(integrations::change_integration(call, caller))
                 }),
@@ -110,6 +117,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::DELETE,
                 takes_head: false,
+                query: Query::None,
                 handler: Handler::Scoped(Integrate, |call, caller| {
                     Box::pin(integrations::remove_integration(call, caller))
                 }),
@@ -127,6 +135,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
+            query: Query::None,
             handler: Handler::Scoped(Integrate, |call, caller| {
                 Box::pin(integrations::confirm_integration(call, caller))
             }),
@@ -143,6 +152,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::list_integrations(call, caller))),
             description: Some(Description {
                 id: "list",

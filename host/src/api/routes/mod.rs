@@ -5,6 +5,7 @@
 //! - [`connect`]: links to the page on which an end user connects accounts, and that page
 //! - [`operations`]: operations, jobs and webhook secrets
 //! - [`proxy`]: requests to the services of connectors, around their operations
+//! - [`mcp`]: operations as tools of agents
 //! - [`admin`]: changes of connectors
 //! - [`operator`]: keys, integrations and jobs of all tenants, and the audit
 //! - [`system`]: the gateway itself
@@ -12,6 +13,7 @@
 mod admin;
 mod connect;
 mod integrations;
+mod mcp;
 mod operations;
 mod operator;
 mod proxy;
@@ -29,6 +31,7 @@ pub(super) static ROUTES: &[&[Route]] = &[
     integrations::ROUTES,
     operations::ROUTES,
     proxy::ROUTES,
+    mcp::ROUTES,
     system::ROUTES,
     admin::ROUTES,
     operator::ROUTES,

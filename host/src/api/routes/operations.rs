@@ -3,7 +3,7 @@
 
 use hyper::Method;
 
-use crate::api::route::{Description, Endpoint, Family, Handler, Route};
+use crate::api::route::{Description, Endpoint, Family, Handler, Query, Route};
 use crate::api::{jobs, openapi, operations, webhooks};
 use crate::auth::Scope::{Integrate, Operate};
 
@@ -14,6 +14,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
+            query: Query::Any,
             handler: Handler::Scoped(Operate, |call, caller| Box::pin(operations::invoke_operation(call, caller))),
             description: None,
         }],
@@ -24,6 +25,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::list_jobs(call, caller))),
             description: Some(Description {
                 id: "list",
@@ -39,6 +41,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
+                query: Query::None,
                 handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::get_job(call, caller))),
                 description: Some(Description {
                     id: "get",
@@ -49,6 +52,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::DELETE,
                 takes_head: false,
+                query: Query::None,
                 handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::cancel_job(call, caller))),
                 description: Some(Description {
                     id: "cancel",
@@ -65,6 +69,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::POST,
                 takes_head: false,
+                query: Query::None,
                 handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::create_secret(call, caller))),
                 description: Some(Description {
                     id: "secrets.create",
@@ -75,6 +80,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
+                query: Query::None,
                 handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::list_secrets(call, caller))),
                 description: Some(Description {
                     id: "secrets.list",
@@ -90,6 +96,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::DELETE,
             takes_head: false,
+            query: Query::None,
             handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::delete_secret(call, caller))),
             description: Some(Description {
                 id: "secrets.delete",

@@ -5,7 +5,7 @@ use hyper::Method;
 
 use crate::api::admin;
 use crate::api::openapi::operator;
-use crate::api::route::{Description, Endpoint, Family, Handler, Route};
+use crate::api::route::{Description, Endpoint, Family, Handler, Query, Route};
 use crate::auth::Scope::Admin;
 
 pub(super) static ROUTES: &[Route] = &[
@@ -15,6 +15,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_audit(call))),
             description: Some(Description {
                 id: "audit",
@@ -30,6 +31,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
+                query: Query::Read,
                 handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_keys(call))),
                 description: Some(Description {
                     id: "keys.list",
@@ -40,6 +42,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::POST,
                 takes_head: false,
+                query: Query::None,
                 handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::create_key(call, caller))),
                 description: Some(Description {
                     id: "keys.create",
@@ -56,6 +59,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
+                query: Query::None,
                 handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_key(call))),
                 description: Some(Description {
                     id: "keys.get",
@@ -66,6 +70,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::DELETE,
                 takes_head: false,
+                query: Query::None,
                 handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::revoke_key(call))),
                 description: Some(Description {
                     id: "keys.revoke",
@@ -81,6 +86,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_integrations(call))),
             description: Some(Description {
                 id: "integrations.list",
@@ -95,6 +101,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::import_integrations(call))),
             description: Some(Description {
                 id: "integrations.import",
@@ -110,6 +117,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
+                query: Query::None,
                 handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_integration(call))),
                 description: Some(Description {
                     id: "integrations.get",
@@ -120,6 +128,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::DELETE,
                 takes_head: false,
+                query: Query::None,
                 handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::remove_integration(call))),
                 description: Some(Description {
                     id: "integrations.remove",
@@ -135,6 +144,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
+            query: Query::None,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::renew_integration(call))),
             description: Some(Description {
                 id: "integrations.renew",
@@ -149,6 +159,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_jobs(call))),
             description: Some(Description {
                 id: "jobs.list",
@@ -164,12 +175,14 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
+                query: Query::None,
                 handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_job(call))),
                 description: Some(Description { id: "jobs.get", summary: "One job.", members: operator::describe_job }),
             },
             Endpoint {
                 method: Method::DELETE,
                 takes_head: false,
+                query: Query::None,
                 handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::cancel_job(call))),
                 description: Some(Description {
                     id: "jobs.cancel",
@@ -185,6 +198,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_webhooks(call))),
             description: Some(Description {
                 id: "webhooks.list",
@@ -199,6 +213,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
+            query: Query::None,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::resend_webhook(call))),
             description: Some(Description {
                 id: "webhooks.resend",
@@ -213,6 +228,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_calls(call))),
             description: Some(Description {
                 id: "calls.list",
@@ -227,6 +243,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::None,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_call(call))),
             description: Some(Description {
                 id: "calls.get",
@@ -241,6 +258,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_tenants(call))),
             description: Some(Description {
                 id: "tenants.list",
@@ -255,6 +273,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_oauth_clients(call))),
             description: Some(Description {
                 id: "oauth_clients.list",
@@ -270,6 +289,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
+                query: Query::None,
                 handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_oauth_client(call))),
                 description: Some(Description {
                     id: "oauth_clients.get",
@@ -280,6 +300,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::PUT,
                 takes_head: false,
+                query: Query::None,
                 handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::set_oauth_client(call))),
                 description: Some(Description {
                     id: "oauth_clients.set",
@@ -290,6 +311,7 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::DELETE,
                 takes_head: false,
+                query: Query::None,
                 handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::delete_oauth_client(call))),
                 description: Some(Description {
                     id: "oauth_clients.delete",

@@ -2,7 +2,7 @@
 
 use hyper::Method;
 
-use crate::api::route::{Description, Endpoint, Family, Handler, Route};
+use crate::api::route::{Description, Endpoint, Family, Handler, Query, Route};
 use crate::api::{openapi, proxy};
 use crate::auth::Scope::Proxy;
 
@@ -13,6 +13,7 @@ pub(super) static ROUTES: &[Route] = &[Route {
         Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Any,
             handler: Handler::Scoped(Proxy, |call, caller| Box::pin(proxy::send_request(call, caller))),
             description: Some(Description {
                 id: "get",
@@ -23,6 +24,7 @@ pub(super) static ROUTES: &[Route] = &[Route {
         Endpoint {
             method: Method::POST,
             takes_head: false,
+            query: Query::Any,
             handler: Handler::Scoped(Proxy, |call, caller| Box::pin(proxy::send_request(call, caller))),
             description: Some(Description {
                 id: "post",
@@ -33,6 +35,7 @@ pub(super) static ROUTES: &[Route] = &[Route {
         Endpoint {
             method: Method::PUT,
             takes_head: false,
+            query: Query::Any,
             handler: Handler::Scoped(Proxy, |call, caller| Box::pin(proxy::send_request(call, caller))),
             description: Some(Description {
                 id: "put",
@@ -43,6 +46,7 @@ pub(super) static ROUTES: &[Route] = &[Route {
         Endpoint {
             method: Method::PATCH,
             takes_head: false,
+            query: Query::Any,
             handler: Handler::Scoped(Proxy, |call, caller| Box::pin(proxy::send_request(call, caller))),
             description: Some(Description {
                 id: "patch",
@@ -53,6 +57,7 @@ pub(super) static ROUTES: &[Route] = &[Route {
         Endpoint {
             method: Method::DELETE,
             takes_head: false,
+            query: Query::Any,
             handler: Handler::Scoped(Proxy, |call, caller| Box::pin(proxy::send_request(call, caller))),
             description: Some(Description {
                 id: "delete",

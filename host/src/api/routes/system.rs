@@ -3,7 +3,7 @@
 use hyper::Method;
 
 use crate::api::openapi::gateway;
-use crate::api::route::{Description, Endpoint, Family, Handler, Route};
+use crate::api::route::{Description, Endpoint, Family, Handler, Query, Route};
 use crate::api::{connectors, docs, system};
 
 pub(super) static ROUTES: &[Route] = &[
@@ -13,6 +13,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::None,
             handler: Handler::Known(|call, caller| Box::pin(connectors::list_connectors(call, caller))),
             description: Some(Description {
                 id: "connectors",
@@ -27,6 +28,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::None,
             handler: Handler::Public(|call| Box::pin(system::get_health(call))),
             description: Some(Description {
                 id: "healthz",
@@ -41,6 +43,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::None,
             handler: Handler::Public(|call| Box::pin(system::get_readiness(call))),
             description: Some(Description {
                 id: "readyz",
@@ -55,6 +58,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Read,
             handler: Handler::Public(|call| Box::pin(system::get_description(call))),
             description: Some(Description {
                 id: "openapi",
@@ -69,6 +73,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Any,
             handler: Handler::Public(|call| Box::pin(docs::get_page(call))),
             description: Some(Description {
                 id: "docs",
@@ -83,6 +88,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Any,
             handler: Handler::Public(|call| Box::pin(docs::get_script(call))),
             description: None,
         }],
@@ -93,6 +99,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Any,
             handler: Handler::Public(|call| Box::pin(docs::get_library(call))),
             description: None,
         }],
@@ -103,6 +110,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::Any,
             handler: Handler::Public(|call| Box::pin(docs::get_page_of_connector(call))),
             description: Some(Description {
                 id: "connector_docs",
@@ -117,6 +125,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
+            query: Query::None,
             handler: Handler::Operator(|call| Box::pin(system::get_metrics(call))),
             description: Some(Description {
                 id: "metrics",

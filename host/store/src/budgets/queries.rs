@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::fair::{self, Demand};
-use super::types::{Budget, Exchange, Share, ShareReport, ShareRow, Silence};
+use super::types::{Budget, Exchange, Share, ShareReport, ShareRow, Silence, tenants_text};
 use crate::connection::{Connection, Durability};
 use crate::time::millis;
 use crate::value::{Value, values};
@@ -15,6 +15,10 @@ const STUCK: Duration = Duration::from_secs(12);
 
 /// A gateway without shares that was silent for this time is forgotten.
 const FORGOTTEN: Duration = Duration::from_secs(60);
+
+/// Periods after which the units that do not divide go to other gateways and tenants. Each move
+/// leaves such a unit unused for up to three seconds.
+const PERIODS_OF_TURN: i64 = 20;
 
 /// Shares in one statement, so that it has fewer parameters than both databases allow.
 const MAX_ROWS: usize = 500;
@@ -27,8 +31,8 @@ impl Store {
     /// Returns `None` and changes nothing if a later exchange of the gateway came before this one.
     ///
     /// # Errors
-    /// Fails if the database does not answer. The exchange may still be made: the gateway holds what
-    /// it reported, and no more.
+    /// Fails if the database does not answer. The exchange may still be made: the gateway holds
+    /// what it reported, and no more.
     pub async fn exchange_budgets(
         &self,
         gateway: &str,
@@ -85,10 +89,12 @@ fn exchange(connection: &mut dyn Connection, gateway: &str, reports: &[ShareRepo
         values![gateway],
     )?;
     let rows: Vec<ShareRow> = connection.all(&format!("SELECT {} FROM budget_shares", ShareRow::COLUMNS), &[])?;
+    let now_ms: i64 = connection.one("SELECT now_ms()", &[])?;
     let mut of_budget: HashMap<Budget, Vec<ShareRow>> = HashMap::new();
     for mut row in rows {
         if others.iter().any(|other| other.gateway == row.gateway && other.silent >= STUCK) {
-            (row.needed, row.wanted) = (row.units, row.units);
+            (row.needed, row.wanted, row.tenants) = (row.units, row.units, Vec::new());
+            row.waiting_since_ms = None;
         }
         of_budget.entry(row.budget.clone()).or_default().push(row);
     }
@@ -97,10 +103,13 @@ fn exchange(connection: &mut dyn Connection, gateway: &str, reports: &[ShareRepo
         let mut rows = of_budget.remove(&report.budget).unwrap_or_default();
         let own = rows.iter().position(|row| row.gateway == gateway);
         let before = own.map(|own| rows.swap_remove(own));
-        let mut now = ShareRow::of(gateway, report);
+        let mut now = ShareRow::of(gateway, report, now_ms);
         // Units that the others took for gone do not come back.
         now.units = now.units.min(before.as_ref().map_or(0, |row| row.units));
-        let share = share(now.clone(), rows);
+        let share = match report.budget.is_queue() {
+            true => share_of_queue(&now, &rows, now_ms),
+            false => share(now.clone(), rows, now_ms),
+        };
         now.units = share.units;
         let is_empty = now.units == 0 && now.needed == 0;
         match before {
@@ -131,7 +140,7 @@ fn exchange(connection: &mut dyn Connection, gateway: &str, reports: &[ShareRepo
 }
 
 /// The share of a gateway, next to those of the others.
-fn share(own: ShareRow, others: Vec<ShareRow>) -> Share {
+fn share(own: ShareRow, others: Vec<ShareRow>, now_ms: i64) -> Share {
     let (budget, kept, own_needed) = (own.budget.clone(), own.units, own.needed);
     let sum = |of: fn(&ShareRow) -> u32| others.iter().fold(0_u32, |sum, row| sum.saturating_add(of(row)));
     let (used_by_others, needed) = (sum(|row| row.used), sum(|row| row.needed).saturating_add(own_needed));
@@ -141,12 +150,60 @@ fn share(own: ShareRow, others: Vec<ShareRow>) -> Share {
     let mut rows = others;
     rows.push(own);
     rows.sort_by(|one, other| one.gateway.cmp(&other.gateway));
-    let demands: Vec<Demand> = rows.iter().map(|row| Demand { needed: row.needed, wanted: row.wanted }).collect();
-    let targets = fair::targets(budget.requests, &demands);
-    let target = rows.iter().zip(targets).find(|(row, _)| row.gateway == gateway).map_or(0, |(_, target)| target);
-    let units = kept.saturating_add(free.min(target.saturating_sub(kept)));
+    let demands: Vec<Demand<'_>> =
+        rows.iter().map(|row| Demand { needed: row.needed, wanted: row.wanted, tenants: &row.tenants }).collect();
+    let turn = now_ms / millis(budget.period).saturating_mul(PERIODS_OF_TURN).max(1);
+    let parts = fair::divide(budget.requests, &demands, usize::try_from(turn).unwrap_or_default());
+    let part = rows.iter().zip(parts).find(|(row, _)| row.gateway == gateway).map(|(_, part)| part).unwrap_or_default();
+    let units = kept.saturating_add(free.min(part.target.saturating_sub(kept)));
     let is_unmet = own_needed > units;
-    Share { is_contended: is_unmet || needed > budget.requests, is_unmet, budget, units, target, used_by_others }
+    let is_contended = is_unmet || needed > budget.requests;
+    let allotments = match is_contended {
+        true => part.tenants.into_iter().map(|(tenant, units)| (tenant.to_owned(), units)).collect(),
+        false => Vec::new(),
+    };
+    Share {
+        budget,
+        units,
+        target: part.target,
+        allotments,
+        used_by_others,
+        is_contended,
+        others_waited: None,
+        free_in: None,
+        is_unmet,
+    }
+}
+
+/// The share of a gateway in a queue. Calls start in the order of their arrival, so the gateway
+/// whose first call has waited for longest is due to hold the queue.
+fn share_of_queue(own: &ShareRow, others: &[ShareRow], now_ms: i64) -> Share {
+    let since = |row: &ShareRow| row.waiting_since_ms.map(|since| (since, row.gateway.clone()));
+    let first_of_others = others.iter().filter_map(since).min();
+    let is_held_by_others = others.iter().any(|row| row.units > 0);
+    let is_first = match (since(own), &first_of_others) {
+        (Some(own), Some(other)) => own < *other,
+        (Some(_), None) => true,
+        (None, other) => other.is_none() && own.units > 0,
+    };
+    let units = own.units.max(u32::from(is_first && !is_held_by_others));
+    let free_at = others.iter().filter(|row| row.units > 0).find_map(|row| row.free_at_ms);
+    Share {
+        budget: own.budget.clone(),
+        units,
+        target: u32::from(is_first),
+        allotments: Vec::new(),
+        used_by_others: 0,
+        is_contended: first_of_others.is_some() || own.waiting_since_ms.is_some() && units == 0,
+        others_waited: first_of_others.map(|(since, _)| between(since, now_ms)),
+        free_in: free_at.map(|at| between(now_ms, at)),
+        is_unmet: own.waiting_since_ms.is_some() && units == 0,
+    }
+}
+
+/// The time between two times of the database. Zero if the second one is earlier.
+fn between(from_ms: i64, to_ms: i64) -> Duration {
+    Duration::from_millis(u64::try_from(to_ms.saturating_sub(from_ms)).unwrap_or_default())
 }
 
 fn store(connection: &mut dyn Connection, rows: &[ShareRow]) -> Result<(), StoreError> {
@@ -154,7 +211,7 @@ fn store(connection: &mut dyn Connection, rows: &[ShareRow]) -> Result<(), Store
     let places: Vec<String> = rows
         .iter()
         .map(|row| {
-            let ShareRow { budget, gateway, units, used, needed, wanted, gone_after_ms } = row;
+            let ShareRow { budget, gateway, units, used, needed, wanted, tenants, .. } = row;
             let Budget { connector, quota, requests, period } = budget;
             let first = parameters.len();
             parameters.extend_from_slice(values![
@@ -167,17 +224,21 @@ fn store(connection: &mut dyn Connection, rows: &[ShareRow]) -> Result<(), Store
                 *used,
                 *needed,
                 *wanted,
-                *gone_after_ms
+                tenants_text(tenants)?,
+                row.waiting_since_ms,
+                row.free_at_ms,
+                row.gone_after_ms
             ]);
             let places: Vec<String> = (first + 1..=parameters.len()).map(|place| format!("${place}")).collect();
-            format!("({})", places.join(", "))
+            Ok(format!("({})", places.join(", ")))
         })
-        .collect();
+        .collect::<Result<_, StoreError>>()?;
     connection.execute(
         &format!(
             "INSERT INTO budget_shares ({}) VALUES {} ON CONFLICT (connector, quota, requests, period_ms, gateway) \
              DO UPDATE SET units = excluded.units, used = excluded.used, needed = excluded.needed, \
-             wanted = excluded.wanted, gone_after_ms = excluded.gone_after_ms",
+             wanted = excluded.wanted, tenants = excluded.tenants, \
+             waiting_since_ms = excluded.waiting_since_ms, free_at_ms = excluded.free_at_ms, gone_after_ms = excluded.gone_after_ms",
             ShareRow::COLUMNS,
             places.join(", ")
         ),

@@ -13,6 +13,8 @@ on_every_database!(
     silence_counts_only_for_the_exchange_after_which_it_was_measured,
     a_gateway_without_units_and_needs_leaves_no_row,
     two_gateways_at_once_get_no_unit_twice,
+    tenants_of_all_gateways_share_a_contended_budget,
+    a_queue_is_for_the_gateway_whose_call_has_waited_for_longest,
 );
 
 fn budget() -> Budget {
@@ -21,7 +23,17 @@ fn budget() -> Budget {
 
 fn report(units: u32, needed: u32) -> ShareReport {
     let gone_after = Duration::from_secs(80);
-    ShareReport { budget: budget(), units, used: needed.min(units), needed, wanted: needed, gone_after }
+    ShareReport {
+        budget: budget(),
+        units,
+        used: needed.min(units),
+        needed,
+        wanted: needed,
+        tenants: Vec::new(),
+        waited: None,
+        free_in: None,
+        gone_after,
+    }
 }
 
 async fn exchange(store: &Store, gateway: &str, turn: i64, report: ShareReport) -> Share {
@@ -99,4 +111,49 @@ async fn two_gateways_at_once_get_no_unit_twice(site: Site) {
         exchange(store, "a", 2 * turn + 1, report(0, 0)).await;
         exchange(store, "b", 2 * turn + 1, report(0, 0)).await;
     }
+}
+
+async fn tenants_of_all_gateways_share_a_contended_budget(site: Site) {
+    let store = &site.store;
+    let needs = |tenants: &[(&str, u32)], units| {
+        let tenants: Vec<(String, u32)> = tenants.iter().map(|(name, needed)| ((*name).to_owned(), *needed)).collect();
+        let needed = tenants.iter().map(|(_, needed)| needed).sum();
+        ShareReport { tenants, ..report(units, needed) }
+    };
+    let alone = exchange(store, "a", 1, needs(&[("greedy", 90)], 0)).await;
+    assert_eq!((alone.target, alone.allotments), (90, vec![]), "there is enough for all");
+    exchange(store, "b", 1, needs(&[("greedy", 90), ("modest", 90)], 0)).await;
+    let first = exchange(store, "a", 2, needs(&[("greedy", 90)], 90)).await;
+    assert_eq!((first.target, first.allotments), (25, vec![("greedy".to_owned(), 25)]));
+    let second = exchange(store, "b", 2, needs(&[("greedy", 90), ("modest", 90)], 10)).await;
+    assert_eq!(second.target, 75);
+    assert_eq!(second.allotments, [("greedy".to_owned(), 25), ("modest".to_owned(), 50)]);
+}
+
+async fn a_queue_is_for_the_gateway_whose_call_has_waited_for_longest(site: Site) {
+    let store = &site.store;
+    let queue =
+        || Budget { connector: "demo".into(), quota: "api".into(), requests: 0, period: Duration::from_secs(3) };
+    let asks = |units, waited: Option<u64>| {
+        let (waited, free_in) = (waited.map(Duration::from_secs), (units > 0).then_some(Duration::from_secs(2)));
+        ShareReport { budget: queue(), waited, free_in, ..report(units, units.max(u32::from(waited.is_some()))) }
+    };
+    let first = exchange(store, "a", 1, asks(0, Some(0))).await;
+    assert_eq!((first.units, first.target, first.is_contended), (1, 1, false));
+    let second = exchange(store, "b", 1, asks(0, Some(100))).await;
+    assert_eq!((second.units, second.target, second.is_contended), (0, 1, true));
+    assert!(second.free_in.is_none(), "the first one had nothing to give away");
+    // A later call of the gateway that holds the queue does not come before the other one.
+    let first = exchange(store, "a", 2, asks(1, Some(5))).await;
+    assert_eq!((first.units, first.target, first.is_contended), (1, 0, true));
+    assert!(first.others_waited.unwrap() >= Duration::from_secs(100));
+    let third = exchange(store, "c", 1, asks(0, Some(50))).await;
+    assert_eq!((third.units, third.target), (0, 0));
+    assert!(third.free_in.unwrap() <= Duration::from_secs(2));
+    exchange(store, "a", 3, asks(0, Some(6))).await;
+    assert_eq!(exchange(store, "c", 2, asks(0, Some(51))).await.units, 0, "it is not its turn");
+    let second = exchange(store, "b", 2, asks(0, Some(101))).await;
+    assert_eq!((second.units, second.target), (1, 1));
+    exchange(store, "b", 3, asks(0, None)).await;
+    assert_eq!(exchange(store, "c", 3, asks(0, Some(52))).await.units, 1);
 }

@@ -6,17 +6,28 @@ use crate::StoreError;
 use crate::time::millis;
 use crate::value::{FromRow, Row};
 
-/// A rate limit of a connector. Another number or period makes another budget.
+/// Tenants that a row lists. The others are taken for one tenant.
+const MAX_TENANTS: usize = 100;
+
+/// A rate limit of a connector, or the queue of a paced upstream. Another number or period makes
+/// another budget.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Budget {
     /// The connector's identifier.
     pub connector: String,
-    /// The name of the rate limit.
+    /// The name of the rate limit or the upstream.
     pub quota: String,
-    /// Maximum number of calls in a period.
+    /// Maximum number of calls in a period. 0 for a queue.
     pub requests: u32,
-    /// Length of the period, in whole milliseconds.
+    /// Length of the period, in whole milliseconds. The interval between two calls of a queue.
     pub period: Duration,
+}
+
+impl Budget {
+    /// Whether it is a queue. A queue is a single unit, and whoever holds it may start calls.
+    pub(super) fn is_queue(&self) -> bool {
+        self.requests == 0
+    }
 }
 
 /// What a gateway says of its part of a budget.
@@ -32,6 +43,14 @@ pub struct ShareReport {
     pub needed: u32,
     /// The units that it would like to have. At least `needed`.
     pub wanted: u32,
+    /// The units of `needed` that each tenant needs. The rest of them belongs to one more tenant.
+    /// Empty if the gateway has enough for all.
+    pub tenants: Vec<(String, u32)>,
+    /// Time for which the first call in a queue has waited. `None` if no call waits, and for a rate
+    /// limit.
+    pub waited: Option<Duration>,
+    /// Time until the gateway may give a queue away, if that is known.
+    pub free_in: Option<Duration>,
     /// Time after which its units are free if it says nothing more: until it no longer uses them,
     /// and all its calls are older than the period.
     pub gone_after: Duration,
@@ -57,10 +76,17 @@ pub struct Share {
     pub units: u32,
     /// The units that it should have.
     pub target: u32,
+    /// The units of `target` that each tenant of the report should have. Empty if there are enough
+    /// for all.
+    pub allotments: Vec<(String, u32)>,
     /// Calls of the other gateways in the last period.
     pub used_by_others: u32,
     /// `true` if gateways need more than there is.
     pub is_contended: bool,
+    /// Time for which the first call of the other gateways in a queue has waited.
+    pub others_waited: Option<Duration>,
+    /// Time until another gateway may give a queue away, if that is known.
+    pub free_in: Option<Duration>,
     /// `true` if the gateway needs more than it could get.
     pub is_unmet: bool,
 }
@@ -83,15 +109,18 @@ pub(super) struct ShareRow {
     pub(super) used: u32,
     pub(super) needed: u32,
     pub(super) wanted: u32,
+    pub(super) tenants: Vec<(String, u32)>,
+    pub(super) waiting_since_ms: Option<i64>,
+    pub(super) free_at_ms: Option<i64>,
     pub(super) gone_after_ms: i64,
 }
 
 impl ShareRow {
-    pub(super) const COLUMNS: &str =
-        "connector, quota, requests, period_ms, gateway, units, used, needed, wanted, gone_after_ms";
+    pub(super) const COLUMNS: &str = "connector, quota, requests, period_ms, gateway, units, used, needed, wanted, tenants, \
+        waiting_since_ms, free_at_ms, gone_after_ms";
 
     /// The row of a report.
-    pub(super) fn of(gateway: &str, report: &ShareReport) -> Self {
+    pub(super) fn of(gateway: &str, report: &ShareReport, now_ms: i64) -> Self {
         Self {
             budget: report.budget.clone(),
             gateway: gateway.to_owned(),
@@ -99,9 +128,34 @@ impl ShareRow {
             used: report.used,
             needed: report.needed,
             wanted: report.wanted,
+            tenants: listed(&report.tenants),
+            waiting_since_ms: report.waited.map(|waited| now_ms.saturating_sub(millis(waited))),
+            free_at_ms: report.free_in.map(|free_in| now_ms.saturating_add(millis(free_in))),
             gone_after_ms: millis(report.gone_after),
         }
     }
+}
+
+/// The tenants that need most, by name.
+fn listed(tenants: &[(String, u32)]) -> Vec<(String, u32)> {
+    let mut listed = tenants.to_vec();
+    listed.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    listed.truncate(MAX_TENANTS);
+    listed.sort();
+    listed
+}
+
+/// Tenants in the text of a column.
+pub(super) fn tenants_text(tenants: &[(String, u32)]) -> Result<Option<String>, StoreError> {
+    match tenants {
+        [] => Ok(None),
+        _ => serde_json::to_string(tenants).map(Some).map_err(|_| StoreError::Unexpected("tenants have no JSON")),
+    }
+}
+
+fn read_tenants(text: Option<String>) -> Result<Vec<(String, u32)>, StoreError> {
+    let Some(text) = text else { return Ok(Vec::new()) };
+    serde_json::from_str(&text).map_err(|_| StoreError::Unexpected("a list of tenants is not JSON"))
 }
 
 impl FromRow for ShareRow {
@@ -119,6 +173,9 @@ impl FromRow for ShareRow {
             used: number(row)?,
             needed: number(row)?,
             wanted: number(row)?,
+            tenants: read_tenants(row.read()?)?,
+            waiting_since_ms: row.read()?,
+            free_at_ms: row.read()?,
             gone_after_ms: row.read()?,
         })
     }

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use super::sealed_rows::{SEALED_COLUMNS, SealedColumn};
 use super::{DataKey, Wrap};
+use crate::audit::{Acting, AuditAction, note};
 use crate::connection::{Connection, Durability};
 use crate::time::millis;
 use crate::value::{FromRow, Row, values};
@@ -43,9 +44,10 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub(crate) async fn replace_data_key(&self, id: &str, wraps: Vec<Wrap>) -> Result<(), StoreError> {
-        let id = id.to_owned();
+        let (id, by) = (id.to_owned(), Acting::current());
         self.write(Durability::PowerLoss, move |connection| {
             connection.lock(LOCK)?;
+            note_rotation(connection, &by, "new secrets are sealed under a new key")?;
             connection.execute("UPDATE data_keys SET retired_at = now_ms() WHERE retired_at IS NULL", &[])?;
             insert_data_key(connection, &id, &wraps)
         })
@@ -73,7 +75,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub(crate) async fn keep_one_master(&self, master_id: &str) -> Result<bool, StoreError> {
-        let master_id = master_id.to_owned();
+        let (master_id, by) = (master_id.to_owned(), Acting::current());
         self.write(Durability::PowerLoss, move |connection| {
             connection.lock(LOCK)?;
             let opens_all: bool = connection.one(
@@ -82,7 +84,11 @@ impl Store {
                 values![&master_id],
             )?;
             if opens_all {
-                connection.execute("DELETE FROM data_key_wraps WHERE master_id <> $1", values![&master_id])?;
+                let deleted =
+                    connection.execute("DELETE FROM data_key_wraps WHERE master_id <> $1", values![&master_id])?;
+                if deleted > 0 {
+                    note_rotation(connection, &by, "the previous key unseals nothing any more")?;
+                }
             }
             Ok(opens_all)
         })
@@ -115,6 +121,12 @@ impl Store {
             other => other,
         }
     }
+}
+
+/// Adds the entry of a step that replaces the master key. The file of the key is no part of the
+/// database, so the entries tell of the steps that are.
+fn note_rotation(connection: &mut dyn Connection, by: &Acting, detail: &str) -> Result<(), StoreError> {
+    note(connection, by, AuditAction::MasterKeyRotated, "master_key", "", detail)
 }
 
 fn list_data_keys(connection: &mut dyn Connection) -> Result<Vec<DataKey>, StoreError> {

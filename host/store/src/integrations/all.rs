@@ -96,7 +96,11 @@ mod tests {
     use crate::testing::{Site, at_second, details, on_every_database};
     use crate::{AuthType, Details, Holder};
 
-    on_every_database!(the_integrations_of_all_tenants_are_listed_in_pages_the_newest_first, the_list_has_filters,);
+    on_every_database!(
+        the_integrations_of_all_tenants_are_listed_in_pages_the_newest_first,
+        many_overdue_integrations_are_listed_in_pages_the_newest_first,
+        the_list_has_filters,
+    );
 
     async fn connect(site: &Site, tenant: &str, user: &str, details: Details) -> String {
         let holder = Holder { tenant: tenant.into(), subject: "ann".into(), connector: "calendar".into() };
@@ -130,6 +134,25 @@ mod tests {
         assert_eq!(seen, made);
         let of_one = AnyIntegrationFilter { tenant: Some("t1".into()), ..AnyIntegrationFilter::default() };
         assert_eq!(ids(&site, of_one).await, [made[1].clone(), made[3].clone()]);
+    }
+
+    async fn many_overdue_integrations_are_listed_in_pages_the_newest_first(site: Site) {
+        const { assert!(MAX_SORTED < 10_005, "the rows are too many to be sorted") };
+        site.execute(
+            "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10005)
+             INSERT INTO integrations (id, tenant, subject, connector, user_identifier, auth_type, created_at, updated_at, status,
+                 scopes, next_refresh_at)
+             SELECT 'int_' || n, 't', 's', 'mail', 'u' || n, 'oauth2', n, n, 'active', '[]', 1 FROM numbers",
+        )
+        .await;
+        let filter =
+            AnyIntegrationFilter { due_before: Some(at_second(20)), limit: 3, ..AnyIntegrationFilter::default() };
+        let first = site.store.all_integrations(filter.clone()).await.unwrap();
+        let last = first.last().map(|last| (last.created_at, last.id.clone()));
+        let second = site.store.all_integrations(AnyIntegrationFilter { before: last, ..filter }).await.unwrap();
+        let ids: Vec<_> = first.into_iter().chain(second).map(|integration| integration.id).collect();
+        let expected: Vec<_> = (0..6).map(|back| format!("int_{}", 10_005 - back)).collect();
+        assert_eq!(ids, expected);
     }
 
     async fn the_list_has_filters(site: Site) {

@@ -97,11 +97,13 @@ fn upstreams(service: &Value) -> Vec<Upstream> {
     ]
 }
 
-/// The rate limit of the operations `composed` and `limited`, if the test sets the number of calls
-/// in an hour.
+/// The rate limit of the operations `composed` and `limited`, if the test sets the number of calls.
+/// They are those in an hour, or in as many seconds as the test says.
 fn rate_limit(service: &Value) -> Option<RateLimit> {
     let requests = u32::try_from(service["rate_limit"].as_u64()?).ok()?;
-    Some(RateLimit { name: "calls".to_owned(), requests, period_seconds: 3600 })
+    let period_seconds =
+        service["rate_period"].as_u64().and_then(|seconds| u32::try_from(seconds).ok()).unwrap_or(3600);
+    Some(RateLimit { name: "calls".to_owned(), requests, period_seconds })
 }
 
 fn operation(row: &operations::Row, service: &Value) -> Operation {

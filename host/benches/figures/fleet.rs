@@ -1,0 +1,113 @@
+//! The load of gateways on the PostgreSQL database that they share: at rest, with calls far from
+//! their rate limit, with a rate limit that all of them use up, and for a swap.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use support::{Database, Gateway, Setup, Store, module};
+
+use crate::settings::{Outcome, Settings};
+use crate::table::{Figure, Goal, Unit};
+use crate::upstream;
+
+/// The gateways that share the database.
+const GATEWAYS: usize = 3;
+
+/// Transactions in a second that a gateway may make without calls.
+const AT_REST: f64 = 10.0;
+
+/// Transactions in a second that a gateway may make in addition while a rate limit is used up.
+const NEAR_LIMITS: f64 = 2.5;
+
+/// Transactions of a call far from its limits.
+const OF_CALL: f64 = 0.01;
+
+/// Seconds until a swap is live on all gateways.
+const SWAP: f64 = 2.0;
+
+/// Time after which PostgreSQL has counted everything that ended before.
+const COUNTED: Duration = Duration::from_secs(2);
+
+/// Measures the section. Empty without the PostgreSQL server of `tests/postgres.sh`.
+pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
+    if std::env::var_os("TEST_POSTGRES_URL").is_none() {
+        return Ok(Vec::new());
+    }
+    let (upstream, store) = (upstream::start()?, Store::postgres());
+    let url = format!("http://{}", upstream.address);
+    let database = store.database();
+    let limited = json!({"identifier": "limited", "auth": "none", "rate_limit": 60});
+    let setup = || {
+        let setup = Setup::new().on(&store).every_shipped().guest("bench").upstream("bench", "api", &url);
+        setup.module("limited", module::account(&limited)).upstream("limited", "api", &url)
+    };
+    let first = setup().start();
+    let key = format!("master_key_file = {:?}", first.home().data().join("master.key"));
+    let mut first = Some(first);
+    let gateways: [Gateway; GATEWAYS] =
+        std::array::from_fn(|_| first.take().unwrap_or_else(|| setup().general(&key).start()));
+
+    let time = settings.time(30.0, 5.0);
+    let (rest, _) = rate(database, || std::thread::sleep(time))?;
+    let calls = settings.pick(3_000, 300);
+    let (busy, seconds) = rate(database, || {
+        let client = gateways[0].client();
+        (0..calls).for_each(|_| drop(client.call("bench/get_limited_item", json!({"item_id": "17"})).ok()));
+    })?;
+    let of_call = (busy - rest).max(0.0) * seconds / f64::from(calls);
+    let (near, _) = rate(database, || {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            gateways.iter().for_each(|gateway| drop(gateway.call("limited/composed", json!({"path": "/items/17"}))));
+        }
+    })?;
+    let swap = swap(&gateways)?;
+    let each = |rate: f64| rate / GATEWAYS as f64;
+    Ok(vec![
+        Figure::new("database transactions of a gateway at rest, in a second", Unit::Count, each(rest))
+            .goal(Goal::AtMost(AT_REST)),
+        Figure::new("database transactions of a call far from its limits", Unit::Count, of_call)
+            .goal(Goal::AtMost(OF_CALL)),
+        Figure::new(
+            "further database transactions of a gateway while a rate limit is used up, in a second",
+            Unit::Count,
+            each(near - rest).max(0.0),
+        )
+        .goal(Goal::AtMost(NEAR_LIMITS)),
+        Figure::new(format!("swap on {GATEWAYS} gateways: live everywhere after the first one"), Unit::Seconds, swap)
+            .goal(Goal::AtMost(SWAP)),
+    ])
+}
+
+/// Transactions in a second while `work` runs, and the seconds that it took.
+fn rate(database: &Database, work: impl FnOnce()) -> Outcome<(f64, f64)> {
+    std::thread::sleep(COUNTED);
+    let (before, began) = (transactions(database)?, Instant::now());
+    work();
+    std::thread::sleep(COUNTED);
+    let seconds = began.elapsed().as_secs_f64();
+    Ok(((transactions(database)? - before) / seconds, seconds))
+}
+
+fn transactions(database: &Database) -> Outcome<f64> {
+    let counted =
+        database.value("select xact_commit + xact_rollback from pg_stat_database where datname = current_database()");
+    Ok(counted.parse()?)
+}
+
+/// Adds a module to the first gateway, and returns the seconds from its answer until all serve it.
+fn swap(gateways: &[Gateway]) -> Outcome<f64> {
+    let bytes = module::with_note(&module::guest("bench"), "another version");
+    let client = gateways[0].client();
+    let added = client.request("POST", "/admin/connectors").header("content-type", "application/wasm").body(bytes);
+    let digest = added.send().ok()["digest"].clone();
+    let (began, mut waiting) = (Instant::now(), gateways.iter().collect::<Vec<_>>());
+    while !waiting.is_empty() {
+        waiting.retain(|gateway| gateway.connector("bench").is_none_or(|connector| connector["sha256"] != digest));
+        if began.elapsed() > Duration::from_secs(60) {
+            return Err("a gateway does not serve the new version".into());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(began.elapsed().as_secs_f64())
+}

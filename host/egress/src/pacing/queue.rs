@@ -1,0 +1,208 @@
+//! The queue as one that gateways share.
+//!
+//! One gateway at a time holds the queue, and only that one starts calls, as if it were alone. It
+//! gives the queue away when none of its calls runs and the interval since its last start has
+//! passed. So the next holder may start a call at once, and needs to know nothing of earlier calls.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::{Call, Pacer, Pacing};
+use crate::error::EgressError;
+
+/// Time after which a waiting call asks for the queue again.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// The queue of an upstream, as one that gateways share. Clones are the same queue.
+#[derive(Clone)]
+pub struct PacedQueue(Arc<Pacer>);
+
+/// The report of a gateway about a queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueReport {
+    /// The gateway holds the queue from now on.
+    pub holds: bool,
+    /// Time for which the first of its waiting calls has waited. `None` if no call waits.
+    pub waited: Option<Duration>,
+    /// Time until the interval since the last start has passed. `None` while calls run.
+    pub free_in: Option<Duration>,
+    /// Time until the last deadline of its calls.
+    pub calls_end_in: Duration,
+}
+
+/// The answer to a report of a queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueGrant {
+    /// The gateway holds the queue.
+    pub holds: bool,
+    /// The call that was reported as the first one may start: none of the other gateways' calls has
+    /// waited for longer.
+    pub may_start: bool,
+    /// Time for which the first waiting call of the other gateways has waited.
+    pub others_waited: Option<Duration>,
+    /// The end of the lease.
+    pub until: Instant,
+    /// The others take the queue no earlier. Calls that may run longer do not start.
+    pub calls_until: Instant,
+}
+
+/// A gateway's right to start calls.
+pub(super) struct Hold {
+    holds: bool,
+    may_start: bool,
+    /// The arrival of the first waiting call in the last report, which has no answer yet.
+    reported: Option<Instant>,
+    /// The arrival of the call that the last grant was for.
+    first: Option<Instant>,
+    /// The arrival of the first waiting call of the other gateways.
+    others_first: Option<Instant>,
+    until: Instant,
+    calls_until: Instant,
+    /// The earliest time at which a waiting call asks for the queue.
+    ask_at: Instant,
+    /// Asks for an exchange with the other gateways.
+    pub(super) wake: Arc<Notify>,
+}
+
+impl Hold {
+    /// Returns whether a call may start.
+    pub(super) fn allows(&self, call: &Call, now: Instant) -> bool {
+        self.holds && self.is_first(call.arrived) && !self.has_lapsed(now) && call.deadline <= self.calls_until
+    }
+
+    /// Returns whether the lease is over.
+    pub(super) fn has_lapsed(&self, now: Instant) -> bool {
+        self.until <= now
+    }
+
+    /// Asks the other gateways for the queue, if it is time. A gateway that holds the queue while it
+    /// `is_free`, and may not use it, asks immediately: with the ask it gives the queue away. Returns
+    /// the time of the next ask.
+    pub(super) fn ask(&mut self, is_free: bool, now: Instant) -> Instant {
+        if self.ask_at <= now || self.holds && is_free {
+            self.ask_at = now + ASK_AGAIN;
+            self.wake.notify_one();
+        }
+        self.ask_at
+    }
+
+    /// Returns whether another gateway waits for the queue.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.others_first.is_some()
+    }
+
+    /// Returns whether no other gateway has a call that has waited for longer, as far as is known.
+    fn is_first(&self, arrived: Instant) -> bool {
+        let precedes = |first: Option<Instant>| first.is_some_and(|first| arrived <= first);
+        self.may_start && (!self.is_wanted() || precedes(self.others_first) || precedes(self.first))
+    }
+}
+
+impl Pacer {
+    /// Shares the queue with other gateways. This one does not hold it yet. `wake` asks for an
+    /// exchange.
+    pub(crate) fn share(&self, wake: &Arc<Notify>) {
+        let now = Instant::now();
+        self.state.lock().hold.get_or_insert_with(|| Hold {
+            holds: false,
+            may_start: false,
+            reported: None,
+            first: None,
+            others_first: None,
+            until: now,
+            calls_until: now,
+            ask_at: now,
+            wake: Arc::clone(wake),
+        });
+    }
+}
+
+impl PacedQueue {
+    /// A queue without calls that gateways share. `wake` asks for an exchange with them.
+    pub fn shared(pacing: Pacing, wake: &Arc<Notify>) -> Self {
+        let pacer = Pacer::new(pacing);
+        pacer.share(wake);
+        Self(Arc::new(pacer))
+    }
+
+    /// Waits until a call may start. The call runs until the returned value is dropped.
+    ///
+    /// # Errors
+    /// `RateLimited` if the call cannot start before its deadline, or waits for longer than the
+    /// pacing allows.
+    pub async fn enter(&self, deadline: Instant) -> Result<impl Send + use<>, EgressError> {
+        self.0.enter(deadline).await
+    }
+
+    pub(crate) fn of(pacer: Arc<Pacer>) -> Self {
+        Self(pacer)
+    }
+
+    /// Minimum time between the starts of two calls.
+    pub fn interval(&self) -> Duration {
+        self.0.pacing().interval
+    }
+
+    /// Returns whether both are the same queue, and not only equal.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Gives the queue away if no call needs it, and tells what the gateway needs. Until the next
+    /// grant, no call starts that may last longer than `lease` and the reported calls.
+    pub fn report(&self, lease: Duration) -> QueueReport {
+        let mut state = self.0.state.lock();
+        let now = Instant::now();
+        let first = state.waiting.values().next().map(|call| call.arrived);
+        let waited = first.map(|first| now.saturating_duration_since(first));
+        let free_in = state.free_in(now);
+        let waiting = state.waiting.values().map(|call| call.deadline);
+        let last_deadline = waiting.chain(state.running.values().copied()).max();
+        let calls_end_in = last_deadline.map(|last| last.saturating_duration_since(now)).unwrap_or_default();
+        let holds = state.hold.as_mut().is_some_and(|hold| {
+            let is_needed = first.is_some_and(|first| hold.is_first(first));
+            hold.reported = first;
+            hold.holds &= is_needed || free_in != Some(Duration::ZERO);
+            hold.calls_until = hold.calls_until.min(now + lease + calls_end_in);
+            hold.holds
+        });
+        QueueReport { holds, waited, free_in, calls_end_in }
+    }
+
+    /// Time until the gateway may give the queue away. `None` while calls run.
+    pub fn free_in(&self) -> Option<Duration> {
+        self.0.state.lock().free_in(Instant::now())
+    }
+
+    /// Gives the queue away as soon as no call runs. No call starts from now on.
+    pub fn close(&self) -> QueueReport {
+        if let Some(hold) = &mut self.0.state.lock().hold {
+            hold.may_start = false;
+        }
+        self.report(Duration::ZERO)
+    }
+
+    /// Takes what the gateway is told after a report.
+    pub fn grant(&self, grant: QueueGrant) {
+        let QueueGrant { holds, may_start, others_waited, until, calls_until } = grant;
+        let mut state = self.0.state.lock();
+        let head = state.waiting.values().next().map(|call| call.arrived);
+        if let Some(hold) = &mut state.hold {
+            let now = Instant::now();
+            let others_first = others_waited.map(|waited| now.checked_sub(waited).unwrap_or(now));
+            let Hold { reported, ask_at, .. } = *hold;
+            let wake = Arc::clone(&hold.wake);
+            // The reported call may have given up meanwhile. Then the next one takes its turn.
+            // Otherwise no call would start while the first ones of all gateways give up.
+            let first = if hold.holds { reported } else { head };
+            *hold = Hold { holds, may_start, reported, first, others_first, until, calls_until, ask_at, wake };
+        }
+        drop(state);
+        if holds && may_start {
+            self.0.may_start.notify_one();
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Tests of the queue.
+
+use super::{Arc, Duration, EgressError, Instant, Notify, PacedQueue, Pacer, Pacing, Permit, QueueGrant};
+
+const INTERVAL: Duration = Duration::from_secs(3);
+const LEASE: Duration = Duration::from_secs(20);
+
+fn pacer(concurrency: u32, max_wait: u64) -> Arc<Pacer> {
+    Arc::new(Pacer::new(Pacing { interval: INTERVAL, concurrency, max_wait: Duration::from_secs(max_wait) }))
+}
+
+fn later() -> Instant {
+    Instant::now() + Duration::from_secs(3600)
+}
+
+async fn enter(pacer: &Arc<Pacer>) -> Result<Permit, EgressError> {
+    pacer.enter(later()).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_start_in_the_order_of_arrival_an_interval_apart() {
+    let pacer = pacer(10, 60);
+    let begin = Instant::now();
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+    for number in 0..5 {
+        let (pacer, sender) = (Arc::clone(&pacer), sender.clone());
+        tokio::spawn(async move {
+            let _permit = enter(&pacer).await.unwrap();
+            sender.send((number, begin.elapsed())).unwrap();
+        });
+        tokio::task::yield_now().await;
+    }
+    for number in 0..5_u32 {
+        let (arrived, after) = receiver.recv().await.unwrap();
+        assert_eq!(arrived, number);
+        assert!(after >= INTERVAL * number && after < INTERVAL * (number + 1), "{number} after {after:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_would_wait_too_long_is_refused_immediately() {
+    let pacer = pacer(10, 5);
+    let begin = Instant::now();
+    let _first = enter(&pacer).await.unwrap();
+    let waiting = tokio::spawn({
+        let pacer = Arc::clone(&pacer);
+        async move { enter(&pacer).await }
+    });
+    tokio::task::yield_now().await;
+    let refused = enter(&pacer).await.err().unwrap();
+    assert_eq!(begin.elapsed(), Duration::ZERO);
+    assert_eq!(refused, EgressError::RateLimited { retry_after: Duration::from_secs(1) });
+    assert!(waiting.await.unwrap().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_call_waits_beyond_its_deadline() {
+    let pacer = pacer(10, 60);
+    let _first = enter(&pacer).await.unwrap();
+    let refused = pacer.enter(Instant::now() + Duration::from_secs(1)).await.err().unwrap();
+    assert!(matches!(refused, EgressError::RateLimited { .. }), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn concurrent_calls_are_limited_until_one_ends() {
+    let pacer = pacer(1, 10);
+    let first = enter(&pacer).await.unwrap();
+    assert!(enter(&pacer).await.is_err());
+    drop(first);
+    assert!(enter(&pacer).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_call_leaves_the_queue_intact() {
+    let pacer = pacer(1, 60);
+    let first = enter(&pacer).await.unwrap();
+    let wait = |_| {
+        let pacer = Arc::clone(&pacer);
+        tokio::spawn(async move { enter(&pacer).await.map(drop) })
+    };
+    let mut queue: Vec<_> = (0..3).map(wait).collect();
+    tokio::task::yield_now().await;
+    queue.remove(0).abort();
+    queue.remove(0).abort();
+    tokio::task::yield_now().await;
+    drop(first);
+    let begin = Instant::now();
+    queue.remove(0).await.unwrap().unwrap();
+    assert!(begin.elapsed() <= INTERVAL, "a cancelled call keeps no start time");
+    assert!(pacer.state.lock().waiting.is_empty() && pacer.state.lock().running.is_empty());
+}
+
+/// The queue of one of the gateways that share it.
+fn shared(concurrency: u32) -> (Arc<Pacer>, PacedQueue, Arc<Notify>) {
+    let (pacer, wake) = (pacer(concurrency, 60), Arc::<Notify>::default());
+    pacer.share(&wake);
+    (Arc::clone(&pacer), PacedQueue::of(pacer), wake)
+}
+
+fn grant(holds: bool, may_start: bool) -> QueueGrant {
+    QueueGrant { holds, may_start, others_waited: None, until: later(), calls_until: later() }
+}
+
+fn spawn(pacer: &Arc<Pacer>) -> tokio::task::JoinHandle<Permit> {
+    let pacer = Arc::clone(pacer);
+    tokio::spawn(async move { enter(&pacer).await.unwrap() })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gateway_that_does_not_hold_the_queue_asks_each_second_and_starts_nothing() {
+    let (pacer, queue, wake) = shared(1);
+    let waiting = spawn(&pacer);
+    wake.notified().await;
+    let begin = Instant::now();
+    // However many calls come and go meanwhile.
+    for _ in 0..100 {
+        assert!(pacer.enter(begin + Duration::from_millis(1)).await.is_err());
+    }
+    wake.notified().await;
+    assert_eq!(begin.elapsed(), Duration::from_secs(1));
+    assert_eq!(queue.report(LEASE).waited, Some(Duration::from_secs(1)));
+    queue.grant(grant(true, false));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!waiting.is_finished(), "another gateway is first");
+    queue.grant(grant(true, true));
+    waiting.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_queue_is_returned_when_no_call_runs_and_the_interval_has_passed() {
+    let (pacer, queue, _wake) = shared(1);
+    queue.grant(grant(true, true));
+    let first = enter(&pacer).await.unwrap();
+    let second = spawn(&pacer);
+    tokio::time::sleep(INTERVAL * 2).await;
+    // Another gateway is first from now on.
+    queue.grant(grant(true, false));
+    assert!(queue.report(LEASE).holds, "a call runs");
+    drop(first);
+    tokio::task::yield_now().await;
+    let report = queue.report(LEASE);
+    assert!(!report.holds && report.waited.is_some());
+    queue.grant(grant(true, true));
+    let second = second.await.unwrap();
+    drop(second);
+    let report = queue.report(LEASE);
+    assert_eq!((report.holds, report.free_in), (true, Some(INTERVAL)));
+    tokio::time::sleep(INTERVAL).await;
+    assert!(!queue.report(LEASE).holds, "no call waits");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_call_starts_that_could_outlast_what_the_others_know() {
+    let (pacer, queue, _wake) = shared(1);
+    let until = Instant::now() + Duration::from_secs(20);
+    queue.grant(QueueGrant { until, calls_until: until, ..grant(true, true) });
+    assert!(pacer.enter(until).await.is_ok());
+    let waiting = spawn(&pacer);
+    tokio::time::sleep(INTERVAL).await;
+    assert!(!waiting.is_finished());
+    assert_eq!(queue.report(LEASE).calls_end_in, later() - Instant::now() - INTERVAL);
+    queue.grant(QueueGrant { until, ..grant(true, true) });
+    waiting.await.unwrap();
+    tokio::time::sleep_until(until).await;
+    let refused = pacer.enter(until + INTERVAL).await.err().unwrap();
+    assert_eq!(refused, EgressError::QueueUnknown, "the lease is over");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_call_takes_the_turn_of_one_that_has_given_up() {
+    let (pacer, queue, _wake) = shared(1);
+    let first = spawn(&pacer);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let second = spawn(&pacer);
+    tokio::task::yield_now().await;
+    queue.report(LEASE);
+    first.abort();
+    tokio::task::yield_now().await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let others_waited = Some(Duration::from_millis(1_500));
+    queue.grant(QueueGrant { others_waited, ..grant(true, true) });
+    let second = second.await.unwrap();
+    let third = spawn(&pacer);
+    tokio::time::sleep(INTERVAL * 2).await;
+    assert!(!third.is_finished(), "the other gateways are next");
+    drop(second);
+}

@@ -1,0 +1,228 @@
+//! What the user must do before a call can run: connect an account, or choose one.
+//!
+//! A client that shows URLs gets the URL of a page on which the user connects the account, and then
+//! sends the call again. Other clients get the URL in words. What a client sends back with the
+//! second call is sealed: it is bound to the caller, the tool and the arguments.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::call::ToolCall;
+use super::lifecycle::{seal, unseal};
+use super::{Outcome, result};
+use crate::api::connect::make_link;
+use crate::api::records::ConnectLinkInit;
+use crate::auth::Scope;
+use crate::mcp::message::{INVALID_PARAMS, Params, RpcError, URL_ELICITATION_REQUIRED};
+use crate::mcp::own::Own;
+use crate::mcp::{Revision, Tool};
+use crate::problem::Problem;
+use store::digest::sha256_hex;
+
+/// The time for which a link and the state of a call can be used.
+const LIFETIME: Duration = Duration::from_secs(900);
+
+/// The names of the questions to a client.
+const CONNECT: &str = "connect";
+const CHOOSE: &str = "account";
+
+/// The accounts of which a user chooses one.
+const MAX_CHOICES: usize = 50;
+
+/// One round of a call that may have asked the user before.
+pub(super) struct Step<'a, 'b> {
+    /// The tool that the client calls.
+    pub(super) tool: &'a str,
+    pub(super) arguments: Option<&'b RawValue>,
+    pub(super) pending: &'a Pending,
+}
+
+/// The part of a call that an earlier round left, and the user's answers.
+#[derive(Default)]
+pub(super) struct Pending {
+    /// The page that the user was sent to.
+    url: Option<String>,
+    /// The account that the user has chosen.
+    account: Option<String>,
+    has_declined: bool,
+}
+
+impl Pending {
+    /// The account that the user has chosen.
+    pub(super) fn account(&self) -> Option<&str> {
+        self.account.as_deref()
+    }
+
+    /// Words about a user who did not want to.
+    pub(super) fn declined(&self) -> Option<&'static str> {
+        self.has_declined.then_some("The user declined, so the operation was not called. Ask what to do instead.")
+    }
+}
+
+/// The state of a call, which the client sends back.
+#[derive(Deserialize, Serialize)]
+struct State {
+    tool: String,
+    /// SHA-256 of the arguments.
+    arguments: String,
+    url: Option<String>,
+    /// Seconds since 1970.
+    expires: u64,
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+fn digest(arguments: Option<&RawValue>) -> String {
+    sha256_hex(arguments.map_or("{}", RawValue::get).as_bytes())
+}
+
+fn context<'a>(call: &'a ToolCall<'_>) -> [&'a str; 4] {
+    let caller = call.exchange.caller;
+    ["mcp request", caller.tenant(), caller.subject(), caller.key_id().map_or("", |id| id.0.as_str())]
+}
+
+/// Reads what an earlier round left.
+///
+/// # Errors
+/// The inner one, if the state was altered, belongs to another caller or call, or is too old.
+pub(super) async fn read_state(
+    call: &ToolCall<'_>,
+    tool: &str,
+    params: &Params<'_>,
+) -> Result<Result<Pending, RpcError>, Problem> {
+    if params.raw("requestState").is_none() {
+        return Ok(Ok(Pending::default()));
+    }
+    let sealed = params.text("requestState").unwrap_or_default();
+    let opened = unseal(call.exchange.gateway, &context(call), &sealed).await?;
+    let state = opened.and_then(|text| serde_json::from_str::<State>(&text).ok());
+    let fits = |state: &State| {
+        state.tool == tool && state.arguments == digest(params.raw("arguments")) && state.expires > now()
+    };
+    let Some(state) = state.filter(fits) else {
+        let text = "`requestState` was not made for this call, or is too old; call again without it.";
+        return Ok(Err(RpcError::new(INVALID_PARAMS, text)));
+    };
+    let responses = params.value("inputResponses");
+    let action = |name: &str| responses[name]["action"].as_str();
+    let has_declined = [CONNECT, CHOOSE].iter().any(|name| matches!(action(name), Some("decline" | "cancel")));
+    let account = responses[CHOOSE]["content"][CHOOSE].as_str().filter(|_| action(CHOOSE) == Some("accept"));
+    Ok(Ok(Pending { url: state.url, account: account.map(str::to_owned), has_declined }))
+}
+
+/// The outcome of a call that has ended with a problem: a question to the user if that helps, else
+/// the problem in words.
+pub(super) async fn after(
+    call: &ToolCall<'_>,
+    tool: &Tool,
+    step: &Step<'_, '_>,
+    problem: Problem,
+) -> Result<Outcome, Problem> {
+    match problem.name() {
+        "integration-required" | "reauthorization-required" => connect(call, tool, step, &problem).await,
+        "selection-required" => choose(call, tool, step, &problem),
+        _ => Ok(Ok(result::error(call.client.revision, &result::of_problem(&problem, call.request_id)))),
+    }
+}
+
+async fn connect(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Problem) -> Result<Outcome, Problem> {
+    let document = problem.document(call.request_id);
+    let named = document["user_identifier"].as_str().or(call.call_headers.user_identifier.as_deref());
+    let account = named.map(|name| format!(" `{name}`")).unwrap_or_default();
+    let again = if problem.name() == "reauthorization-required" { " again" } else { "" };
+    let message = format!("Connect the account{account} of {}{again}.", tool.connector);
+    let (id, url) = match &step.pending.url {
+        Some(url) => (String::new(), url.clone()),
+        None => match link(call, &tool.connector, named).await? {
+            Ok(link) => link,
+            Err(reason) => return Ok(Ok(result::error(call.client.revision, &format!("{message} {reason}")))),
+        },
+    };
+    let revision = call.client.revision;
+    if !call.client.can.url || revision < Revision::V2025_11_25 {
+        let text = format!("{message} Ask the user to open {url} and call again afterwards.");
+        return Ok(Ok(result::error(revision, &text)));
+    }
+    if !revision.is_stateless() {
+        let data = json!({"elicitations": [{"mode": "url", "elicitationId": id, "url": url, "message": message}]});
+        return Ok(Err(RpcError { code: URL_ELICITATION_REQUIRED, message, data: Some(data) }));
+    }
+    let question = json!({"mode": "url", "message": message, "url": url});
+    input_required(call, step, CONNECT, &question, Some(url)).map(Ok)
+}
+
+/// Makes a link to the page on which the caller's user connects an account.
+///
+/// # Errors
+/// The inner one says in a sentence why the caller may not.
+pub(super) async fn link(
+    call: &ToolCall<'_>,
+    connector: &str,
+    user_identifier: Option<&str>,
+) -> Result<Result<(String, String), &'static str>, Problem> {
+    let caller = call.exchange.caller;
+    if !caller.may(Scope::Integrate) {
+        return Ok(Err(
+            "The token lacks the scope `integrate`, so no link can be made; the application connects the account.",
+        ));
+    }
+    let init = ConnectLinkInit {
+        connectors: vec![connector.to_owned()],
+        user_identifier: user_identifier.map(str::to_owned),
+        callback_url: None,
+        labels: None,
+        expires_in_s: Some(LIFETIME.as_secs()),
+    };
+    let link = make_link(call.exchange.gateway, caller, init).await?;
+    Ok(Ok((link.id, link.url)))
+}
+
+fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Problem) -> Result<Outcome, Problem> {
+    let document = problem.document(call.request_id);
+    let candidates = document["candidates"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let candidates: Vec<&str> = candidates.take(MAX_CHOICES).collect();
+    let revision = call.client.revision;
+    if !revision.is_stateless() || !call.client.can.form {
+        let text = format!(
+            "Several accounts of {} are connected: {}. Name one in the argument `account`; `{}` lists them all.",
+            tool.connector,
+            candidates.join(", "),
+            Own::ListAccounts.name()
+        );
+        return Ok(Ok(result::error(revision, &text)));
+    }
+    let question = json!({
+        "mode": "form",
+        "message": format!("Which account of {} should be used?", tool.connector),
+        "requestedSchema": {
+            "type": "object",
+            "properties": {CHOOSE: {"type": "string", "title": "Account", "enum": candidates}},
+            "required": [CHOOSE],
+        },
+    });
+    input_required(call, step, CHOOSE, &question, None).map(Ok)
+}
+
+/// The result that asks the client for something before it calls again.
+fn input_required(
+    call: &ToolCall<'_>,
+    step: &Step<'_, '_>,
+    name: &str,
+    question: &Value,
+    url: Option<String>,
+) -> Result<String, Problem> {
+    let expires = now() + LIFETIME.as_secs();
+    let state = State { tool: step.tool.to_owned(), arguments: digest(step.arguments), url, expires };
+    let state = seal(call.exchange.gateway, &context(call), &json!(state).to_string())?;
+    Ok(json!({
+        "resultType": "input_required",
+        "inputRequests": {name: {"method": "elicitation/create", "params": question}},
+        "requestState": state,
+    })
+    .to_string())
+}

@@ -1,0 +1,395 @@
+//! `/mcp`: agents use operations as tools (Model Context Protocol, Streamable HTTP).
+//!
+//! No session is kept: each request says everything that the gateway needs, so that each may go to
+//! another gateway. A call of a tool is a call of the pipeline.
+//!
+//! - this file: from a POST to its messages, and back
+//! - [`lifecycle`]: the revision of a request, and what its client can do
+//! - [`headers`]: headers that must agree with the body
+//! - [`call`]: a call of the tool of an operation
+//! - [`own_tools`]: calls of the tools of the gateway itself
+//! - [`connect`]: what the user must do before a call can run
+//! - [`result`]: from an answer to the result of a tool
+//! - [`metadata`]: where clients get tokens (RFC 9728)
+//!
+//! The messages are read and written here, and not by a library: the arguments of a tool and the
+//! answer of an operation stay the texts that they are, so that no number loses a digit. A request
+//! runs on the core that accepted it, and its memory is a part of the gateway's budget.
+
+mod call;
+mod connect;
+mod headers;
+mod lifecycle;
+pub(super) mod metadata;
+mod own_tools;
+mod result;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use self::lifecycle::Client;
+use super::authorize::AuthorizedCaller;
+use super::body::read_json_body;
+use super::connectors::live_connector;
+use super::headers::CallHeaders;
+use super::idempotency;
+use super::route::HttpCall;
+use crate::auth::Scope;
+use crate::body::{Body, full};
+use crate::gateway::Gateway;
+use crate::mcp::message::{self, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, PARSE_ERROR, Request, RpcError};
+use crate::mcp::{Catalogue, Revision, View, catalogue};
+use crate::problem::{self, Problem, integration_problem};
+use crate::telemetry::Trace;
+use contract::AuthScheme;
+use store::IntegrationFilter;
+
+/// The most messages of one batch.
+const MAX_BATCH: usize = 50;
+
+/// The calls of a batch that run at the same time.
+const BATCH_CONCURRENCY: usize = 4;
+
+/// The time for which a client may keep a list, in milliseconds.
+const LIST_TTL_MS: u64 = 60_000;
+
+/// The most accounts of a caller that are looked at for the argument `account`.
+const MAX_ACCOUNTS: u32 = 1000;
+
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// POST /mcp and /mcp/{connector}.
+pub(super) async fn post_all(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    post(call, caller, false).await
+}
+
+/// POST /mcp/readonly and /mcp/{connector}/readonly.
+pub(super) async fn post_readonly(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    post(call, caller, true).await
+}
+
+async fn post(call: HttpCall<'_>, caller: AuthorizedCaller, is_readonly: bool) -> Result<Response<Body>, Problem> {
+    let HttpCall { gateway, head, body, arguments, arrived, trace, request_id, .. } = call;
+    if let Err(error) = headers::check_origin(&gateway.config, &head.headers) {
+        return Ok(rpc_response(StatusCode::FORBIDDEN, message::failure(None, &error)));
+    }
+    headers::check_accept(&head.headers)?;
+    let connector = match arguments.connector {
+        "" => None,
+        named => Some(live_connector(gateway, named)?.name().to_string()),
+    };
+    let body = read_json_body(&head.headers, body, gateway).await?;
+    let exchange = Exchange {
+        gateway,
+        caller: &caller,
+        connector,
+        is_readonly,
+        headers: &head.headers,
+        body: &body,
+        arrived,
+        trace,
+        request_id,
+    };
+    Box::pin(exchange.answer()).await
+}
+
+/// One POST.
+struct Exchange<'a> {
+    gateway: &'a Arc<Gateway>,
+    caller: &'a AuthorizedCaller,
+    /// The connector that the path names.
+    connector: Option<String>,
+    is_readonly: bool,
+    headers: &'a HeaderMap,
+    body: &'a Bytes,
+    arrived: Instant,
+    trace: &'a Trace,
+    request_id: &'a str,
+}
+
+/// The outcome of a request: the text of its result, or an error.
+type Outcome = Result<String, RpcError>;
+
+/// Why a request has no outcome.
+enum Failed {
+    /// The request gets an answer of JSON-RPC with this status.
+    Rpc(StatusCode, RpcError),
+    /// The request gets a problem document.
+    Problem(Box<Problem>),
+}
+
+impl From<Problem> for Failed {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(Box::new(problem))
+    }
+}
+
+impl From<RpcError> for Failed {
+    fn from(error: RpcError) -> Self {
+        Self::Rpc(StatusCode::OK, error)
+    }
+}
+
+impl Exchange<'_> {
+    async fn answer(&self) -> Result<Response<Body>, Problem> {
+        let refused = |error: &RpcError| Ok(rpc_response(StatusCode::BAD_REQUEST, message::failure(None, error)));
+        let checked = compute::run(self.body.len(), || {
+            let text = std::str::from_utf8(self.body).map_err(|error| error.to_string())?;
+            let value: &RawValue = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            Ok::<_, String>(value.get())
+        });
+        let text = match checked.await {
+            Ok(text) => text,
+            Err(reason) => return refused(&RpcError::new(PARSE_ERROR, format!("The body is not JSON: {reason}."))),
+        };
+        if text.starts_with('[') {
+            return self.answer_batch(text).await;
+        }
+        let request = match message::read(text) {
+            Ok(Incoming::Request(request)) => request,
+            Ok(Incoming::Notification | Incoming::Response) => {
+                return match lifecycle::revision_of_header(self.headers) {
+                    Ok(_) => Ok(accepted()),
+                    Err(error) => refused(&error),
+                };
+            }
+            Err((id, error)) => return Ok(rpc_response(StatusCode::BAD_REQUEST, message::failure(id, &error))),
+        };
+        if request.method == "initialize" {
+            return self.initialize(&request).await;
+        }
+        let id = request.id;
+        let client = match lifecycle::client_of(self, &request).await {
+            Ok(client) => client,
+            Err(failed) => return answer_of_failure(id, failed),
+        };
+        let idempotency_key = idempotency::key_in_headers(self.headers)?.map(str::to_owned);
+        match self.dispatch(&client, &request, idempotency_key, self.request_id).await {
+            Ok(result) => self.held(message::success(id, &result)),
+            Err(failed) => answer_of_failure(id, failed.with_status_of(client.revision)),
+        }
+    }
+
+    /// Answers a batch, which only the revision 2025-03-26 has.
+    async fn answer_batch(&self, text: &str) -> Result<Response<Body>, Problem> {
+        let refused = |reason: &str| {
+            let error = RpcError::new(INVALID_REQUEST, reason);
+            Ok(rpc_response(StatusCode::BAD_REQUEST, message::failure(None, &error)))
+        };
+        match lifecycle::revision_of_header(self.headers) {
+            Ok(None | Some(Revision::V2025_03_26)) => {}
+            _ => return refused("Only the revision 2025-03-26 has batches; send each message by itself."),
+        }
+        let Ok(parts) = json_text::first_elements(text, MAX_BATCH) else { return refused("The batch is not JSON.") };
+        if parts.count == 0 || parts.count > MAX_BATCH {
+            return refused(&format!("A batch has 1 to {MAX_BATCH} messages."));
+        }
+        let client = match lifecycle::client_of_batch(self).await {
+            Ok(client) => client,
+            Err(Failed::Problem(problem)) => return Err(*problem),
+            Err(Failed::Rpc(status, error)) => return Ok(rpc_response(status, message::failure(None, &error))),
+        };
+        let numbered = parts.first.iter().enumerate();
+        let answers: Vec<_> = numbered.map(|(number, raw)| Box::pin(self.answer_one(&client, raw, number))).collect();
+        // In the order of the batch.
+        let answers: Vec<Option<String>> = stream::iter(answers).buffered(BATCH_CONCURRENCY).collect().await;
+        let answers: Vec<String> = answers.into_iter().flatten().collect();
+        if answers.is_empty() {
+            return Ok(accepted());
+        }
+        self.held(format!("[{}]", answers.join(",")))
+    }
+
+    /// The answer to one message of a batch. `None` if it needs none.
+    async fn answer_one(&self, client: &Client, raw: &RawValue, number: usize) -> Option<String> {
+        let request = match message::read(raw.get()) {
+            Ok(Incoming::Request(request)) => request,
+            Ok(_) => return None,
+            Err((id, error)) => return Some(message::failure(id, &error)),
+        };
+        // Each call has a separate record.
+        let request_id = format!("{}-{number}", self.request_id);
+        let outcome = match request.method.as_str() {
+            "initialize" => Err(RpcError::new(INVALID_REQUEST, "`initialize` must be sent by itself.").into()),
+            _ => self.dispatch(client, &request, None, &request_id).await,
+        };
+        Some(match outcome {
+            Ok(result) => message::success(request.id, &result),
+            Err(Failed::Rpc(_, error)) => message::failure(Some(request.id), &error),
+            Err(Failed::Problem(problem)) => message::failure(Some(request.id), &rpc_error(&problem)),
+        })
+    }
+
+    /// Runs one request of a client that is known.
+    async fn dispatch(
+        &self,
+        client: &Client,
+        request: &Request<'_>,
+        idempotency_key: Option<String>,
+        request_id: &str,
+    ) -> Result<String, Failed> {
+        match request.method.as_str() {
+            "server/discover" if client.revision.is_stateless() => Ok(lifecycle::discovered()),
+            "ping" if !client.revision.is_stateless() => Ok("{}".to_owned()),
+            "tools/list" => self.list_tools(client, request).await,
+            "tools/call" => {
+                let call_headers = CallHeaders::parse(self.headers)?;
+                let call = call::ToolCall { exchange: self, client, call_headers, idempotency_key, request_id };
+                Ok(Box::pin(call.run(&request.params)).await??)
+            }
+            method => {
+                let method = contract::words::shortened(method);
+                Err(RpcError::new(METHOD_NOT_FOUND, format!("There is no method `{method}`.")).into())
+            }
+        }
+    }
+
+    async fn list_tools(&self, client: &Client, request: &Request<'_>) -> Result<String, Failed> {
+        if request.params.raw("cursor").is_some() {
+            let error = "The list of tools has one page; leave `cursor` out.";
+            return Err(RpcError::new(message::INVALID_PARAMS, error).into());
+        }
+        let accounts = self.accounts().await?;
+        let several = accounts.into_iter().filter(|(_, of)| of.len() > 1).map(|(connector, _)| connector).collect();
+        let catalogue = self.catalogue(several).await;
+        let list = &catalogue.list;
+        Ok(match client.revision.is_stateless() {
+            true => {
+                format!(r#"{{"resultType":"complete","ttlMs":{LIST_TTL_MS},"cacheScope":"private","tools":{list}}}"#)
+            }
+            false => format!(r#"{{"tools":{list}}}"#),
+        })
+    }
+
+    /// The tools of the caller at this address. They are made once for each view of the connectors
+    /// that are live. `several_accounts` changes the list alone: a call needs not know it.
+    async fn catalogue(&self, several_accounts: BTreeSet<String>) -> Arc<Catalogue> {
+        let Self { gateway, caller, .. } = self;
+        let view = View {
+            connector: self.connector.clone(),
+            is_readonly: self.is_readonly,
+            limits: caller.limits().cloned(),
+            may_connect: caller.may(Scope::Integrate),
+            several_accounts,
+        };
+        let live = Arc::clone(&gateway.registry.live());
+        let kept = gateway.catalogues.get(&gateway.registry, |_| catalogue::Catalogues::default());
+        let known = kept.lock().get(&view).cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        let operations: usize = live.values().map(|connector| connector.operations().count()).sum();
+        let direct_tools = gateway.config.mcp.direct_tools;
+        let made = compute::run(operations * BYTES_OF_TOOL, || Catalogue::make(&live, &view, direct_tools)).await;
+        let made = Arc::new(made);
+        catalogue::keep(&kept, view, Arc::clone(&made));
+        made
+    }
+
+    /// The caller's accounts of each connector, by their names.
+    async fn accounts(&self) -> Result<BTreeMap<String, Vec<String>>, Problem> {
+        let live = Arc::clone(&self.gateway.registry.live());
+        let needs_accounts = |name: &String| {
+            live.get(name).is_some_and(|connector| !matches!(connector.manifest().auth, AuthScheme::None))
+        };
+        let is_needed = match &self.connector {
+            Some(only) => needs_accounts(only),
+            None => live.keys().any(needs_accounts),
+        };
+        let mut accounts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        if !is_needed {
+            return Ok(accounts);
+        }
+        let filter = IntegrationFilter {
+            limit: MAX_ACCOUNTS,
+            connector: self.connector.clone(),
+            ..IntegrationFilter::default()
+        };
+        let found = self.gateway.integrations.list_of_user(self.caller.tenant(), self.caller.subject(), filter).await;
+        for integration in found.map_err(|error| integration_problem(&error))? {
+            accounts.entry(integration.holder.connector).or_default().push(integration.user_identifier);
+        }
+        Ok(accounts)
+    }
+
+    async fn initialize(&self, request: &Request<'_>) -> Result<Response<Body>, Problem> {
+        let requested = request.params.text("protocolVersion").unwrap_or_default();
+        let named = self.headers.get(lifecycle::PROTOCOL_VERSION).map(HeaderValue::as_bytes);
+        if named.is_some_and(|named| named != requested.as_bytes()) {
+            let error = RpcError::new(
+                message::HEADER_MISMATCH,
+                "The header MCP-Protocol-Version must be the `protocolVersion` of `initialize`.",
+            );
+            return Ok(rpc_response(StatusCode::BAD_REQUEST, message::failure(Some(request.id), &error)));
+        }
+        let revision = Revision::negotiated(&requested);
+        let session = lifecycle::session(self, &request.params.value("capabilities"))?;
+        let result = lifecycle::initialized(revision);
+        let mut response = rpc_response(StatusCode::OK, message::success(request.id, &result));
+        response.headers_mut().insert(SESSION_ID, session);
+        Ok(response)
+    }
+
+    /// An answer whose memory is a part of the budget until it is sent.
+    fn held(&self, text: String) -> Result<Response<Body>, Problem> {
+        let held = self.gateway.egress.memory().hold_bytes(text.into()).map_err(problem::no_memory)?;
+        Ok(rpc_response(StatusCode::OK, held))
+    }
+}
+
+/// The work for the tool of one operation, as the size of a text.
+const BYTES_OF_TOOL: usize = 2048;
+
+impl Failed {
+    /// Clients of the newest revision read the status of the response, too.
+    fn with_status_of(self, revision: Revision) -> Self {
+        match self {
+            Self::Rpc(StatusCode::OK, error) if revision.is_stateless() && error.code == METHOD_NOT_FOUND => {
+                Self::Rpc(StatusCode::NOT_FOUND, error)
+            }
+            other => other,
+        }
+    }
+}
+
+fn answer_of_failure(id: &RawValue, failed: Failed) -> Result<Response<Body>, Problem> {
+    match failed {
+        Failed::Rpc(status, error) => Ok(rpc_response(status, message::failure(Some(id), &error))),
+        Failed::Problem(problem) => Err(*problem),
+    }
+}
+
+/// A problem as an error of JSON-RPC.
+fn rpc_error(problem: &Problem) -> RpcError {
+    let code = if problem.code() < 500 { message::INVALID_PARAMS } else { message::INTERNAL_ERROR };
+    RpcError { code, message: problem.detail().to_owned(), data: Some(json!({"problem": problem.name()})) }
+}
+
+/// A response without content, to messages that have no answer.
+fn accepted() -> Response<Body> {
+    let mut response = Response::new(full(Bytes::new()));
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+fn rpc_response(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(full(text));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Who serves, as clients show it.
+fn server_info() -> Value {
+    json!({"name": "connector-gateway", "title": "Connector Gateway", "version": env!("CARGO_PKG_VERSION")})
+}

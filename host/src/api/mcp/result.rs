@@ -1,0 +1,173 @@
+//! From an answer, or a problem, to the result of a tool.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http_body_util::BodyExt;
+use hyper::Response;
+use hyper::header::CONTENT_TYPE;
+use serde_json::{Value, json};
+
+use crate::body::Body;
+use crate::gateway::Gateway;
+use crate::mcp::Revision;
+use crate::mcp::compact::Beginning;
+use crate::media_type::{essence, is_json};
+use crate::problem::{self, Problem};
+
+/// The media types of files that a model reads as they are. Other files come in their JSON form.
+pub(super) const READABLE_FILES: &str = "image/png, image/jpeg, image/gif, image/webp, text/plain, text/csv, text/html, \
+                                         text/markdown, text/calendar, text/xml";
+
+/// The largest image that is a part of a result, in bytes.
+const MAX_IMAGE: usize = 4 << 20;
+
+/// The most characters of a service's own words about an error.
+const MAX_WORDS_OF_SERVICE: usize = 2000;
+
+/// The result of a tool that ends a call.
+pub(super) fn complete(revision: Revision, content: &Value, is_error: bool) -> String {
+    let mut result = json!({"content": [content]});
+    if is_error {
+        result["isError"] = true.into();
+    }
+    if revision.is_stateless() {
+        result["resultType"] = "complete".into();
+    }
+    result.to_string()
+}
+
+/// A result of text.
+pub(super) fn text(revision: Revision, text: &str) -> String {
+    complete(revision, &json!({"type": "text", "text": text}), false)
+}
+
+/// A result that says why there is none.
+pub(super) fn error(revision: Revision, text: &str) -> String {
+    complete(revision, &json!({"type": "text", "text": text}), true)
+}
+
+/// A result of JSON text, cut at the limit of the operator.
+pub(super) fn of_json(gateway: &Gateway, revision: Revision, document: &str) -> String {
+    let mut beginning = Beginning::new(gateway.config.mcp.max_result_bytes, true);
+    beginning.push(document.as_bytes());
+    text(revision, &with_advice(beginning))
+}
+
+/// A result of text of the gateway itself, cut at the limit of the operator.
+pub(super) fn of_text(gateway: &Gateway, revision: Revision, document: &str) -> String {
+    let mut beginning = Beginning::new(gateway.config.mcp.max_result_bytes, false);
+    beginning.push(document.as_bytes());
+    text(revision, &with_advice(beginning))
+}
+
+/// The result of an answer, whose body is read to its end.
+///
+/// # Errors
+/// If the answer breaks off, or there is no memory for it.
+pub(super) async fn of_answer(
+    gateway: &Gateway,
+    revision: Revision,
+    answer: Response<Body>,
+) -> Result<String, Problem> {
+    let (head, mut body) = answer.into_parts();
+    let media_type =
+        head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(essence).unwrap_or_default();
+    let is_image = media_type.starts_with("image/");
+    let limit = if is_image { MAX_IMAGE } else { gateway.config.mcp.max_result_bytes };
+    let mut beginning = Beginning::new(limit, is_json(media_type));
+    let mut held = gateway.egress.memory().part();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            problem::UPSTREAM_NOT_UNDERSTOOD.with_detail(format!("The answer of the service broke off: {error}."))
+        })?;
+        let Ok(piece) = frame.into_data() else { continue };
+        // The result holds the text once more, with escapes or in base64.
+        held.grow_to(3 * limit.min(beginning.total() + piece.len())).map_err(problem::no_memory)?;
+        compute::run(piece.len(), || beginning.push(&piece)).await;
+    }
+    if !is_image {
+        return Ok(text(revision, &with_advice(beginning)));
+    }
+    if beginning.is_cut() {
+        let bytes = beginning.total();
+        return Ok(text(
+            revision,
+            &format!("The image has {bytes} bytes, which is more than a result can have ({MAX_IMAGE})."),
+        ));
+    }
+    let data = STANDARD.encode(beginning.into_bytes());
+    Ok(complete(revision, &json!({"type": "image", "data": data, "mimeType": media_type}), false))
+}
+
+/// The text, and if it was cut, its size and the way to a smaller one.
+fn with_advice(beginning: Beginning) -> String {
+    let (is_cut, total) = (beginning.is_cut(), beginning.total());
+    let mut text = beginning.into_text();
+    if is_cut {
+        let kept = text.len();
+        text.push_str(&format!(
+            "\n\n[This is the beginning: {kept} of {total} bytes. For less, ask for a smaller page, or name the fields that you \
+             need in `response_fields`.]"
+        ));
+    }
+    text
+}
+
+/// A problem in words for a model: what happened, each violation, and what to do.
+pub(super) fn of_problem(problem: &Problem, request_id: &str) -> String {
+    in_words(&problem.document(request_id), problem.retry_after_s())
+}
+
+/// The document of a problem in words for a model.
+pub(super) fn in_words(document: &Value, retry_after_s: Option<u64>) -> String {
+    let member = |name: &str| document[name].as_str().unwrap_or_default();
+    let mut words = format!("{}. {}", member("title"), member("detail"));
+    for violation in document["errors"].as_array().into_iter().flatten() {
+        let place = violation["pointer"].as_str().filter(|pointer| !pointer.is_empty()).unwrap_or("the arguments");
+        words.push_str(&format!("\n- {place}: {}", violation["detail"].as_str().unwrap_or_default()));
+    }
+    if let Some(candidates) = document["candidates"].as_array().filter(|candidates| !candidates.is_empty()) {
+        let candidates: Vec<String> =
+            candidates.iter().map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned)).collect();
+        words.push_str(&format!("\nCandidates: {}.", candidates.join(", ")));
+    }
+    if let Some(body) = document["upstream"].get("body").filter(|body| !body.is_null()) {
+        let said = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
+        let said: String = said.chars().take(MAX_WORDS_OF_SERVICE).collect();
+        words.push_str(&format!("\nThe service says: {said}"));
+    }
+    if let Some(seconds) = retry_after_s {
+        words.push_str(&format!("\nTry again after {seconds} s."));
+    }
+    if document["outcome"] == "unknown" {
+        words.push_str("\nIt is not known if data was changed: look before you call again.");
+    }
+    words.push_str(&format!("\nRequest id: {}.", member("instance")));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_names_each_violation_and_what_the_service_says() {
+        let problem = problem::invalid("/a", "Must be a number.".to_owned());
+        let words = of_problem(&problem, "r-1");
+        assert!(words.contains("\n- /a: Must be a number.") && words.ends_with("Request id: r-1."), "{words}");
+        let problem = problem::UPSTREAM_REJECTED
+            .with_detail("The service refused it.")
+            .with("upstream", json!({"status": 409, "body": {"reason": "x".repeat(5000)}}))
+            .retry_after(7);
+        let words = of_problem(&problem, "r-1");
+        assert!(words.contains("Try again after 7 s.") && words.len() < 2300, "{}", words.len());
+    }
+
+    #[test]
+    fn a_text_that_was_cut_says_so() {
+        let mut beginning = Beginning::new(4, true);
+        beginning.push(b"[1, 2, 3, 4]");
+        let text = with_advice(beginning);
+        assert!(text.starts_with("[1,2\n") && text.contains("4 of 9 bytes"), "{text}");
+    }
+}

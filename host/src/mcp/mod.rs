@@ -1,0 +1,27 @@
+//! Operations as tools of the Model Context Protocol (MCP): everything about them that needs no
+//! HTTP.
+//!
+//! # Layout
+//! - [`revision`]: the revisions of the protocol that the gateway speaks
+//! - [`message`]: messages of JSON-RPC
+//! - [`catalogue`]: the tools of one caller at one address
+//! - [`own`]: the tools of the gateway itself
+//! - [`names`]: the names of tools and of their arguments
+//! - [`input_schema`]: the schema of the arguments of a tool
+//! - [`ranking`]: the search for operations in the words of a person
+//! - [`compact`]: JSON text without white space, up to a size
+//!
+//! Messages and arguments stay texts. A library that parses them would lose digits of long
+//! numbers and the repetition of a name, which the validation of operations refuses.
+
+pub mod catalogue;
+pub mod compact;
+pub mod input_schema;
+pub mod message;
+pub mod names;
+pub mod own;
+pub mod ranking;
+pub mod revision;
+
+pub use self::catalogue::{Catalogue, Catalogues, Mode, Tool, View};
+pub use self::revision::Revision;

@@ -1,0 +1,87 @@
+//! The pacing of an upstream holds over all gateways together.
+
+use serde_json::json;
+use support::{Client, Gate, Gateway, Pending, Reply, Setup, Store, Upstream, module, wait_for};
+
+use super::{key_of, wait_for_ready};
+
+/// Gateways on one database, with a connector whose upstream is paced.
+fn fleet<const N: usize>(store: &Store, service: &Upstream, pacing: &str) -> [Gateway; N] {
+    let described = json!({"identifier": "free", "auth": "none"});
+    let setup = || {
+        Setup::new()
+            .module("free", module::account(&described))
+            .upstream("free", "api", &service.url())
+            .config(pacing)
+            .on(store)
+    };
+    let first = setup().config("[fleet]\nname = \"first\"").start();
+    let key = key_of(&first);
+    let mut first = Some(first);
+    let all = std::array::from_fn(|_| first.take().unwrap_or_else(|| setup().general(&key).start()));
+    wait_for_ready(&all[0], N);
+    all
+}
+
+fn begin(client: &Client, path: &str) -> Pending {
+    client.begin("/connectors/free/composed", json!({"path": path}))
+}
+
+#[test]
+fn calls_of_all_gateways_wait_for_the_same_connection_in_the_order_of_arrival() {
+    let (service, gate) = (Upstream::start(), Gate::default());
+    service.reply("*", Reply::json(json!({})).behind(&gate));
+    let store = Store::postgres();
+    let database = store.database();
+    let gateways: [Gateway; 3] =
+        fleet(&store, &service, "pacing = { interval_ms = 1, concurrency = 1, max_wait_ms = 60000 }");
+    let mut calls = vec![begin(&gateways[0].client(), "/0")];
+    service.wait_for_requests(1);
+    for (number, gateway) in [(1, 1), (2, 2), (3, 0)] {
+        calls.push(begin(&gateways[gateway].client(), &format!("/{number}")));
+        // A call is in the queue when its gateway has told the database, and not when it has arrived.
+        wait_for("the call to be in the queue", || {
+            let waiting = database.query("select count(waiting_since_ms) from budget_shares");
+            (waiting == number.to_string()).then_some(())
+        });
+    }
+    calls.push(begin(&gateways[1].client(), "/4"));
+    assert_eq!(service.seen().len(), 1, "one connection at a time");
+    let exchanges = || -> i64 {
+        let turn = "select turn from budget_holders where gateway = (select id from gateways where name = 'first')";
+        database.query(turn).parse().unwrap()
+    };
+    let known = exchanges() + 2;
+    wait_for("its next exchanges", || (exchanges() >= known).then_some(()));
+    gate.open();
+    for call in calls {
+        call.wait().ok();
+    }
+    let seen: Vec<String> = service.seen().into_iter().map(|seen| seen.path).collect();
+    assert_eq!(seen, ["/0", "/1", "/2", "/3", "/4"]);
+}
+
+#[test]
+fn no_call_of_another_gateway_starts_within_the_interval() {
+    let (store, service) = (Store::postgres(), Upstream::start());
+    service.reply("*", Reply::json(json!({})));
+    let gateways: [Gateway; 2] = fleet(&store, &service, "pacing = { interval_ms = 3600000, max_wait_ms = 2000 }");
+    begin(&gateways[0].client(), "/").wait().ok();
+    for gateway in &gateways {
+        let answer = begin(&gateway.client(), "/").wait();
+        answer.problem(429, "rate-limited");
+    }
+    assert_eq!(service.seen().len(), 1);
+}
+
+#[test]
+fn a_gateway_that_stops_leaves_the_queue_to_the_others() {
+    let (store, service) = (Store::postgres(), Upstream::start());
+    service.reply("*", Reply::json(json!({})));
+    let mut gateways: [Gateway; 2] =
+        fleet(&store, &service, "pacing = { interval_ms = 1, concurrency = 1, max_wait_ms = 20000 }");
+    begin(&gateways[0].client(), "/").wait().ok();
+    gateways[0].stop();
+    begin(&gateways[1].client(), "/").wait().ok();
+    assert_eq!(service.seen().len(), 2);
+}

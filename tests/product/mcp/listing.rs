@@ -1,0 +1,111 @@
+//! The lists of tools: their form and their size.
+
+use serde_json::{Value, json};
+use support::{Setup, module};
+
+use super::Agent;
+
+/// A token has about four characters.
+fn tokens(tools: &[Value]) -> usize {
+    json!(tools).to_string().len() / 4
+}
+
+#[test]
+fn the_lists_of_every_shipped_connector_are_small_and_take_the_strictest_client() {
+    let gateway = Setup::new().every_shipped().start();
+    let client = gateway.client();
+    for connector in module::shipped_names() {
+        let tools = Agent::new(&client, &format!("/mcp/{connector}")).tools();
+        assert!(tokens(&tools) < 10_000, "{connector}: {}", tokens(&tools));
+        let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert!(names.is_sorted(), "{names:?}");
+        for tool in &tools {
+            check_tool(&connector, tool);
+        }
+    }
+    let tools = Agent::new(&client, "/mcp").tools();
+    assert!(tokens(&tools) < 2000, "{}", tokens(&tools));
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let expected = [
+        "call_destructive",
+        "call_read",
+        "call_write",
+        "cancel_job",
+        "connect_account",
+        "describe_operations",
+        "get_job",
+        "list_accounts",
+        "search_operations",
+    ];
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, expected);
+    tools.iter().for_each(|tool| check_tool("the gateway", tool));
+    // Without changes, none of the calls writes.
+    let readonly = Agent::new(&client, "/mcp/readonly").names();
+    assert!(!readonly.iter().any(|name| name == "call_write" || name == "call_destructive"), "{readonly:?}");
+}
+
+/// The rules of the strictest known client.
+fn check_tool(of: &str, tool: &Value) {
+    let is_name = |name: &str, dot: bool| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') || dot && byte == b'.';
+        (1..=64).contains(&name.len()) && name.bytes().all(is_plain)
+    };
+    let name = tool["name"].as_str().unwrap();
+    assert!(is_name(name, false), "{of}: {name}");
+    for member in ["title", "description"] {
+        assert!(tool[member].as_str().is_some_and(|text| !text.is_empty()), "{of}/{name}: {member}");
+    }
+    for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
+        assert!(tool["annotations"][hint].is_boolean(), "{of}/{name}: {hint}");
+    }
+    let schema = &tool["inputSchema"];
+    assert_eq!(schema["type"], "object", "{of}/{name}");
+    for key in ["oneOf", "anyOf", "allOf", "not", "enum"] {
+        assert!(schema.get(key).is_none(), "{of}/{name}: {key}");
+    }
+    assert!(!schema.to_string().contains("\"$ref\""), "{of}/{name}");
+    let properties = schema["properties"].as_object().unwrap();
+    assert!(properties.keys().all(|property| is_name(property, true)), "{of}/{name}: {properties:?}");
+    for required in schema["required"].as_array().into_iter().flatten() {
+        assert!(properties.contains_key(required.as_str().unwrap()), "{of}/{name}: {required}");
+    }
+    assert!(
+        !["response_filters", "waiting", "callback_urls"].iter().any(|hidden| properties.contains_key(*hidden)),
+        "{of}/{name}"
+    );
+}
+
+#[test]
+fn a_tool_says_what_its_operation_does() {
+    let described = json!({"identifier": "account", "auth": "none"});
+    let gateway = Setup::new().module("account", module::account(&described)).start();
+    let client = gateway.client();
+    let tools = Agent::new(&client, "/mcp").tools();
+    let find = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap_or_else(|| panic!("no {name}"));
+    let (read, write) = (find("account__forward"), find("account__change"));
+    assert_eq!(
+        (&read["annotations"]["readOnlyHint"], &write["annotations"]["readOnlyHint"]),
+        (&json!(true), &json!(false))
+    );
+    assert_eq!(read["description"], "Forward.");
+    let properties = read["inputSchema"]["properties"].as_object().unwrap();
+    assert!(properties.contains_key("response_fields") && !properties.contains_key("account"), "{properties:?}");
+    // Nobody needs an account here.
+    assert!(!tools.iter().any(|tool| tool["name"] == "connect_account"));
+    let of_connector = Agent::new(&client, "/mcp/account").names();
+    assert!(of_connector.contains(&"forward".to_owned()), "{of_connector:?}");
+}
+
+#[test]
+fn a_list_follows_the_connectors_that_are_live() {
+    let gateway =
+        Setup::new().module("account", module::account(&json!({"identifier": "account", "auth": "none"}))).start();
+    let agent = Agent::new(&gateway.client(), "/mcp");
+    assert!(agent.names().iter().all(|name| !name.starts_with("other__")));
+    gateway.home().put("other", &module::account(&json!({"identifier": "other", "auth": "none"})));
+    support::wait_for("the tools of the other connector", || {
+        agent.names().iter().any(|name| name.starts_with("other__")).then_some(())
+    });
+}
