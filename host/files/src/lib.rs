@@ -172,8 +172,8 @@ mod tests {
         fs::write(at("file"), b"content").unwrap();
         std::os::unix::fs::symlink("file", at("link")).unwrap();
         assert_eq!(open_regular(&at("fifo")).unwrap_err().kind(), io::ErrorKind::InvalidInput);
-        let ways: [(fn(&Path) -> io::Result<File>, &str); 2] = [(create_regular, "new"), (open_or_create, "other")];
-        for (open, name) in ways {
+        type Open = fn(&Path) -> io::Result<File>;
+        for (open, name) in [(create_regular as Open, "new"), (open_or_create, "other")] {
             open(&at("fifo")).unwrap_err();
             open(folder.path()).unwrap_err();
             let mut file = open(&at(name)).unwrap();
