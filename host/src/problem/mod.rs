@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 
 pub use self::kinds::*;
 
-pub use self::access::{access_problem, integration_problem, log_store_failure, store_problem};
+pub use self::access::{access_problem, integration_problem, store_problem};
 pub use self::pipeline::{no_memory, pipeline_problem, unknown_operation};
 pub use self::violations::{input_problem, invalid, read_query};
 pub use self::webhooks::{callback_problem, webhook_problem};

@@ -1,11 +1,12 @@
 //! The database reads and does not write, as after a failover to a server that is no primary yet.
 //! Calls that need no write continue. All others say what is wrong, and nothing is lost.
 
+use std::thread;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use support::oauth::browser;
-use support::{Answer, Client, Database, Dialect, Endpoint, OAuthProvider, Person, Store};
+use support::{Answer, Client, Database, Dialect, Endpoint, Gate, OAuthProvider, Person, Store};
 
 use super::{begin, connect, email, ended, gateway, init, me, path, success, who_as};
 
@@ -87,4 +88,32 @@ fn a_database_that_is_read_only_refuses_what_must_be_stored_and_nothing_else() {
     assert_eq!((provider.reuses(), provider.live_grants()), (0, 3));
     assert_eq!(client.get("/integrations").ok()["integrations"].as_array().unwrap().len(), 3);
     assert_eq!(client.get("/jobs").ok()["jobs"], json!([]), "what was refused was not done");
+}
+
+#[test]
+fn connects_whose_accounts_cannot_be_stored_are_one_line_a_second() {
+    const PEOPLE: usize = 12;
+    let (store, provider) = (Store::postgres(), OAuthProvider::start(Dialect::strict()));
+    let gateway = gateway(&store, &provider);
+    let client = gateway.client();
+    let person = |number| Person::named(&format!("person{number}"));
+    let callbacks: Vec<_> = (0..PEOPLE).map(|number| person(number).consents(&begin(&client, "account"))).collect();
+    let gate = Gate::default();
+    provider.hold_tokens(&gate);
+    thread::scope(|scope| {
+        let opened: Vec<_> = callbacks.iter().map(|callback| scope.spawn(|| ended(&browser::open(callback)))).collect();
+        provider.wait_for(Endpoint::Exchange, PEOPLE);
+        set_read_only(store.database(), true);
+        support::wait_for("new connections", || (client.get("/integrations").status == 200).then_some(()));
+        let (began, errors_before) = (Instant::now(), gateway.log().iter().filter(is_error).count());
+        gate.open();
+        for result in opened {
+            let result = result.join().unwrap();
+            assert!(result.contains(&("error".to_owned(), "internal_error".to_owned())), "{result:?}");
+        }
+        let errors: Vec<_> = gateway.log().into_iter().filter(|line| is_error(&line)).skip(errors_before).collect();
+        assert!(errors.len() as u64 <= began.elapsed().as_secs() + 1, "{errors:#?}");
+        assert!(errors.iter().any(|line| line["message"] == "the database failed"), "{errors:#?}");
+    });
+    assert_eq!(client.get("/integrations").ok()["integrations"], json!([]));
 }

@@ -14,9 +14,9 @@ use crate::api::connect::{check_return, message_page, redirect, return_to_page};
 use crate::api::route::HttpCall;
 use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::integrations::{AuthorizationResult, IntegrationError, NoAuthorization};
+use crate::integrations::{AuthorizationResult, NoAuthorization};
 use crate::pipeline::connect;
-use crate::problem::{Problem, log_store_failure};
+use crate::problem::Problem;
 use store::Authorization;
 
 /// The way from this path to the root of the gateway.
@@ -60,12 +60,8 @@ async fn complete(
             tracing::warn!(?reason, "the state of a callback belongs to no authorization");
             return refusal(reason);
         }
-        Err(IntegrationError::Store(error)) => {
-            log_store_failure(&error);
-            return unavailable();
-        }
         Err(error) => {
-            tracing::error!(%error, "a callback cannot be answered");
+            error.log("a callback cannot be answered");
             return unavailable();
         }
     };
