@@ -3,7 +3,7 @@
 //! and writes them to `host/docs/soak.md`. The exit code is 0 if only expected things happened.
 //!
 //! `SOAK_MINUTES` is the duration of the mixed load. `SOAK_ONLY` is `load`, `outages` or
-//! `stalls` for one of the parts, whose tables are printed and not written.
+//! `stalls` for one of the parts, whose tables take the place of the former ones on the page.
 //!
 //! # Layout
 //! - [`fleet`]: the gateways, and the services and providers behind them
@@ -93,6 +93,8 @@ fn main() -> ExitCode {
     report.print();
     if only.is_empty() {
         report.write(minutes);
+    } else {
+        report.write_part();
     }
     if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
