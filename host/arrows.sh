@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks the arrows between the folders of the gateway crate, and that no connector's and no provider's name is in the host.
+# Checks the arrows between the folders of the gateway crate, that no connector's and no provider's name is in the host, and that
+# few places open files, ask for the time or write to a terminal.
 # A part of `make lint`. Between crates, Cargo checks the arrows.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,22 +13,22 @@ serve         api auth budgets calls config gateway heartbeat idempotency integr
 welcome       config registry
 simulation    budgets calls clock config idempotency integrations jobs metrics registry telemetry webhooks
 fuzzing       api config schema
-api           auth body caller_url calls config gateway idempotency integrations jobs logging mcp media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks
+api           auth body caller_url calls clock config gateway idempotency integrations jobs logging mcp media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks
 heartbeat     config gateway
-gateway       auth budgets calls config idempotency integrations jobs mcp metrics pipeline registry telemetry webhooks
+gateway       auth budgets calls clock config idempotency integrations jobs mcp metrics pipeline registry telemetry webhooks
 jobs          auth budgets calls clock config integrations logging metrics pipeline problem registry telemetry timestamp webhooks
 problem       body integrations pipeline registry schema webhooks
 mcp           auth registry
 pipeline      body budgets calls integrations media_type metrics registry schema telemetry
-calls         config metrics registry
+calls         clock config metrics registry
 integrations  caller_url clock config metrics oauth registry timestamp webhooks
-registry      config metrics oauth schema webhooks
+registry      clock config metrics oauth schema webhooks
 webhooks      caller_url clock config metrics timestamp
-telemetry     config metrics
+telemetry     clock config metrics
 oauth         config
-logging       config
+logging       clock config
 config        auth
-auth
+auth          clock
 schema
 metrics
 idempotency   clock
@@ -170,12 +171,99 @@ names_in_the_host() {
   grep -rnwiE "$names" host --include='*.rs' --include='*.toml' --include='*.wit' | sed 's/$/   <- a name of a connector or provider/'
 }
 
-# Others may write to the folders of modules: a FIFO would block, and a link would show another file. `files::read_regular`
-# opens none of them. Tests may read as they like.
+# A FIFO would block an open, a device has no end, and a link would show another file. The functions of the crate `files` open
+# none of them. Each place that opens files in another way is here with a reason: a file, or a folder with `/` at its end.
+openers='
+authoring/         a person names the files of a command, and may name a pipe such as `<(command)`
+cli/               the same
+files/src/lib.rs   these functions
+src/config/        the operator names these files, and may name a pipe
+'
+
+# A lease that ended by the clock of one machine would lose what its gateway holds. Code of the crate asks `crate::clock`, which
+# tests set. Each other place is here with a reason.
+clocks='
+authoring/               commands, which lease nothing
+cli/                     the same
+egress/src/retry.rs      the dates of HTTP headers, which have limits
+egress/src/throttle.rs   the same
+sandbox/src/cache.rs     the times of files, which other gateways on the machine compare
+sandbox/src/clock.rs     the clock that connectors ask
+src/clock/               this clock
+store/src/jobs/types.rs  ids that sort by their time
+store/src/sqlite/mod.rs  the clock of SQLite, which runs evenly from the start of the process on
+'
+
+# Prints each line of code in the folder $1 that matches the extended regular expression $2, with the advice $4, except in the
+# places $3 and in tests.
+code_with() {
+  find "$1" -path "$1/benches" -prune -o -path "$1/fuzz" -prune -o -name '*.rs' ! -name '*tests.rs' ! -path '*/tests/*' \
+    ! -path '*/simulation/*' -print | sort |
+    xargs awk -v root="$1/" -v expression="$2" -v places="$3" -v advice="$4" '
+      BEGIN { count = split(places, lines, "\n"); for (line = 1; line <= count; line++) if (split(lines[line], word, " ")) place[++known] = word[1] }
+      FNR == 1 {
+        file = substr(FILENAME, length(root) + 1)
+        skipped = 0
+        for (i = 1; i <= known; i++) if (file == place[i] || (place[i] ~ /\/$/ && index(file, place[i]) == 1)) skipped = 1
+      }
+      /#\[cfg\(test\)\]/ { begins = FNR + 1 }
+      # Tests are the last module of a file. The attribute may also be at a single item before it.
+      FNR == begins && /^ *(pub(\([a-z]*\))? )?mod [a-z_]+ \{/ { skipped = 1 }
+      { code = $0; sub("(^|[^:])//.*", "", code) }
+      !skipped && code ~ expression { print root file ":" FNR ": " advice }'
+}
+
+# The kernel has regular files alone in `/proc` and `/sys`.
 other_opens() {
-  find host/src/registry -name '*.rs' ! -name tests.rs -print0 |
-    xargs -0 awk 'FNR == 1 { tests = 0 } /#\[cfg\(test\)\]/ { tests = 1 }
-      !tests && /fs::read\(|fs::read_to_string\(|File::open\(/ { print FILENAME ":" FNR ": read files with `files::read_regular`" }'
+  code_with "$1" 'fs::(read|write|copy)\(|fs::read_to_string\(([^"]|"[^/]|"/([^ps]|p[^r]|s[^y]))|File::(open|create|create_new|options)\(|OpenOptions::new\(|pem_file_iter\(' \
+    "$openers" 'open files with the crate `files`, or allow the file in host/arrows.sh'
+}
+
+other_clocks() {
+  code_with "$1" 'SystemTime::now|EPOCH\.elapsed|Utc::now' "$clocks" 'ask `crate::clock`, or allow the file in host/arrows.sh'
+}
+
+# Checks that `other_opens` and `other_clocks` find what they must find, and nothing else.
+test_other_calls() {
+  local sample expected
+  sample=$(mktemp -d)
+  mkdir -p "$sample/src/config" "$sample/store/src/tests"
+  cat >"$sample/src/one.rs" <<'RUST'
+// fs::read("a comment"), SystemTime::now()
+fn one(path: &Path) {
+    tokio::fs::read(path);
+    fs::read_to_string(path);
+    fs::read_to_string("/proc/self/status");
+    File::open(path).unwrap();
+    OpenOptions::new().read(true);
+    files::read_regular(path, 1);
+}
+#[cfg(test)]
+fn helper() {}
+fn now() -> SystemTime {
+    SystemTime::now()
+}
+#[cfg(test)]
+mod tests {
+    fn now() {
+        fs::read(path);
+        SystemTime::now();
+    }
+}
+RUST
+  cp "$sample/src/one.rs" "$sample/src/config/read.rs"
+  cp "$sample/src/one.rs" "$sample/store/src/tests/mod.rs"
+  expected='src/one.rs:3
+src/one.rs:4
+src/one.rs:6
+src/one.rs:7
+src/config/read.rs:13
+src/one.rs:13'
+  diff <(echo "$expected") <({ other_opens "$sample"; other_clocks "$sample"; } | sed -e "s|^$sample/||" -e 's/: .*//') >&2 || {
+    echo "host/arrows.sh: its test of places fails" >&2
+    exit 1
+  }
+  rm -r "$sample"
 }
 
 # A text that a module, a registry or a service chose could change what a terminal shows. `authoring/src/output.rs` escapes it. Each
@@ -199,7 +287,8 @@ host/sandbox/src/child.rs        the pipe to the process that started this one'
 
 # `grep` fails if it finds nothing, which is good here.
 test_wrong_arrows
-found=$(wrong_arrows host/src; names_in_the_host || true; other_opens; other_writers)
+test_other_calls
+found=$(wrong_arrows host/src; names_in_the_host || true; other_opens host; other_clocks host; other_writers)
 if [ -n "$found" ]; then
   echo "$found" >&2
   exit 1

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 use hyper::header::HeaderValue;
@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::Authenticator;
 use crate::budgets::Budgets;
 use crate::calls::CallLog;
+use crate::clock;
 use crate::config::Config;
 use crate::idempotency::Idempotency;
 use crate::integrations::Integrations;
@@ -134,7 +135,7 @@ pub struct RequestIds {
 impl RequestIds {
     /// Ids of this process.
     pub fn new() -> Self {
-        let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let started = clock::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let series = started.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(40);
         Self { series, made: AtomicU64::new(0) }
     }

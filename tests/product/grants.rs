@@ -306,25 +306,37 @@ fn hosts_that_are_granted_with_an_update_are_accepted_and_a_removed_connector_ha
 #[test]
 fn an_update_that_sends_credentials_or_users_elsewhere_waits_for_the_operators_word() {
     let scheme = |change: Value| {
-        let mut service =
-            json!({"identifier": "account", "auth": "oauth2", "scopes": ["read"], "revokes_replaced_grants": false});
+        let mut service = json!({
+            "identifier": "account", "auth": "oauth2", "scopes": ["read"], "revokes_replaced_grants": false,
+            "base_url": "https://api.example/v1",
+        });
         service.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
         module::account(&service)
     };
     let gateway = Setup::new().module("account", scheme(json!({}))).start();
+    let upload = |change: Value| {
+        let upload = gateway.client().request("POST", "/admin/connectors");
+        let upload = upload.header("content-type", "application/wasm").body(scheme(change));
+        upload.send().problem(422, "module-refused")
+    };
     for (change, words) in [
         (json!({"scope_parameter": "user_scope"}), "scopes in parameter user_scope"),
         (json!({"authorization_url": "https://accounts.example/authorize?x=1"}), "authorization at https://accounts"),
         (json!({"token_url": "https://accounts.example/other"}), "tokens from https://accounts.example/other"),
         (json!({"pkce": false}), "authorization without PKCE"),
         (json!({"revokes_replaced_grants": true}), "revocation of replaced tokens"),
+        (json!({"base_url": "https://api.example"}), "requests to upstream api at https://api.example"),
+        (json!({"base_url": "https://api.example/v2"}), "requests to upstream api at https://api.example/v2"),
+        (json!({"token_parameters": [["audience", "all"]]}), "token parameters audience=all"),
+        (json!({"authorization_parameters": [["user_scope", "admin"]]}), "authorization parameters user_scope=admin"),
+        (json!({"destructive": "composed"}), "destructive operation composed"),
     ] {
-        let upload = gateway.client().request("POST", "/admin/connectors");
-        let update = scheme(change);
-        let problem =
-            upload.header("content-type", "application/wasm").body(update).send().problem(422, "module-refused");
+        let problem = upload(change);
         let [asked] = problem["asks_for"].as_array().unwrap().as_slice() else { panic!("{problem}") };
         assert!(asked.as_str().unwrap().contains(words), "{problem}");
     }
+    // No word of the operator lets the user's token travel in clear text, except the address itself.
+    let refused = upload(json!({"base_url": "http://api.example/v1"}));
+    assert!(refused["detail"].as_str().unwrap().contains("`http`"), "{refused}");
     assert!(serves(&gateway, &scheme(json!({}))));
 }

@@ -3,9 +3,9 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use support::wire::{connection, head};
-use support::{Reply, Setup, Upstream, module, usage, wait_for};
+use support::{Reply, Setup, Upstream, gzip, module, usage, wait_for};
 
 #[test]
 fn bodies_that_never_end_take_no_more_than_the_memory_for_calls() {
@@ -99,4 +99,57 @@ fn an_answer_that_the_memory_for_calls_has_no_room_for_is_refused() {
     assert_eq!(problem["retryable"], true);
     gateway.call("liar/forward", json!({})).ok();
     assert_eq!(gateway.metric("gateway_memory_held_bytes"), 0.0);
+}
+
+#[test]
+fn answers_that_inflate_without_end_are_refused_and_take_no_more_than_the_memory_for_calls() {
+    const MEMORY_MB: u64 = 64;
+    let upstream = Upstream::start();
+    let packed = |bytes: Vec<u8>| Reply::typed("application/json", bytes).header("content-encoding", "gzip");
+    upstream.reply("/bomb", packed(gzip::bomb(1024)));
+    // The layer inside is a bomb as well, and it is not opened.
+    upstream.reply("/twice", packed(gzip::compressed(&gzip::bomb(1024))));
+    // Nothing but gzip is asked for.
+    let encodings = ["br", "zstd", "deflate", "gzip, gzip"];
+    for encoding in encodings {
+        let reply = Reply::typed("application/json", gzip::bomb(64)).header("content-encoding", encoding);
+        upstream.reply(&format!("/{}", encoding.len()), reply);
+    }
+    upstream.reply("/honest", packed(gzip::compressed(br#"{"a": 1}"#)));
+    let limits = "limits.response_mb = 4096\nlimits.download_mb = 4096";
+    let setup = Setup::new().guest("hostile").upstream("hostile", "api", &upstream.url()).config(limits);
+    let gateway = setup.general(&format!("memory_mb = {MEMORY_MB}")).start();
+    let client = gateway.client();
+    let honest = || client.call("hostile/forward", json!({"path": "/honest", "response_fields": ["a"]}));
+    assert_eq!(honest().ok(), json!({"a": 1}));
+    let before = usage::peak_mb(gateway.process_id());
+
+    let read = |form: &str| json!({"path": "/bomb", "form": form});
+    let shaped = json!({"path": "/bomb", "response_fields": ["a"]});
+    let ways = [("read_body", read("bytes")), ("read_body", read("document")), ("forward", shaped)];
+    let begin = |(way, body): &(&str, Value)| client.begin(&format!("/connectors/hostile/{way}"), body.clone());
+    let calls: Vec<_> = ways.iter().cycle().take(42).map(begin).collect();
+    assert_eq!(honest().ok(), json!({"a": 1}), "others are served meanwhile");
+    for call in calls {
+        let answer = call.wait();
+        // The bombs share the memory, so that some of them meet that limit first.
+        match answer.status {
+            503 => drop(answer.problem(503, "busy")),
+            _ => {
+                let problem = answer.problem(502, "upstream-not-understood");
+                assert!(problem["detail"].as_str().unwrap().contains("decompression bomb"), "{problem}");
+                assert_eq!(problem["owner"], "provider");
+            }
+        }
+    }
+    let alone = client.call("hostile/forward", ways[2].1.clone()).problem(502, "upstream-not-understood");
+    assert!(alone["detail"].as_str().unwrap().contains("decompression bomb"), "{alone}");
+    for path in encodings.map(|encoding| format!("/{}", encoding.len())).into_iter().chain(["/twice".to_owned()]) {
+        let body = json!({"path": path, "response_fields": ["a"]});
+        client.call("hostile/forward", body).problem(502, "upstream-not-understood");
+    }
+    let grown = usage::peak_mb(gateway.process_id()) - before;
+    assert!(grown < MEMORY_MB + 100, "{grown} MB for a budget of {MEMORY_MB} MB");
+    wait_for("the memory to be free", || (gateway.metric("gateway_memory_held_bytes") == 0.0).then_some(()));
+    assert_eq!(honest().ok(), json!({"a": 1}));
 }

@@ -2,8 +2,8 @@
 //! PostgreSQL server that is stopped, or stalls, during refreshes. Prints tables of what happened,
 //! and writes them to `host/docs/soak.md`. The exit code is 0 if only expected things happened.
 //!
-//! `SOAK_MINUTES` is the duration of the mixed load. `SOAK_ONLY` is `load`, `service`,
-//! `outages` or `stalls` for one of the parts, whose tables are printed and not written.
+//! `SOAK_MINUTES` is the duration of the mixed load. `SOAK_ONLY` is `load`, `service`, `outages` or
+//! `stalls` for one of the parts, whose tables take the place of the former ones on the page.
 //!
 //! # Layout
 //! - [`fleet`]: the gateways, and the services and providers behind them
@@ -98,6 +98,8 @@ fn main() -> ExitCode {
     report.print();
     if only.is_empty() {
         report.write(minutes);
+    } else {
+        report.write_part();
     }
     if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::fs;
+use std::path::PathBuf;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -12,6 +13,9 @@ use crate::tally::Count;
 
 /// The text before the tables.
 const HEADER: &str = include_str!("soak.md.in");
+
+/// The beginning of the sentence about the whole run.
+const RUN: &str = "\nThis run: ";
 
 /// The beginning of the simulation's section, which `host/src/simulation` writes.
 const SIMULATION: &str = "\n## Simulation\n";
@@ -75,7 +79,7 @@ impl Report {
 
     /// Prints the tables, and what was not expected.
     pub(crate) fn print(&self) {
-        println!("\n{}", self.text());
+        println!("\n{}", self.sections().concat());
         for what in &self.unexpected {
             println!("  ✗ {what}");
         }
@@ -90,17 +94,28 @@ impl Report {
         let cores = available_parallelism().map_or(0, usize::from);
         let verdict = if self.is_clean() { "Only expected things happened." } else { "Something unexpected happened." };
         let run = format!("This run: {minutes} minutes of mixed load on {cores} cores. {verdict}");
-        let folder = module::root().join("host/docs");
-        let page = folder.join("soak.md");
+        let page = page();
         // The simulation has written its section, which is the last one.
         let former = fs::read_to_string(&page).unwrap_or_default();
         let simulation = former.find(SIMULATION).map_or("", |at| &former[at..]);
-        let text = format!("{HEADER}\n{run}\n\n{}{simulation}", self.text());
-        fs::create_dir_all(&folder).and_then(|()| fs::write(&page, text)).expect("the page is written");
+        fs::write(&page, format!("{HEADER}\n{run}\n\n{}{simulation}", self.sections().concat()))
+            .expect("the page is written");
     }
 
-    fn text(&self) -> String {
-        let mut text = String::new();
+    /// Writes the tables of a part that ran alone in place of the former ones.
+    pub(crate) fn write_part(&self) {
+        let page = page();
+        let former = fs::read_to_string(&page).unwrap_or_default();
+        let mut text = former.find(RUN).map_or(former.clone(), |at| format!("{HEADER}{}", &former[at..]));
+        for section in self.sections() {
+            let (title, table) = section.split_once("\n\n").unwrap_or((&section, ""));
+            text = with_section(&text, &format!("{title}\n\nThis part ran alone, after the others.\n\n{table}"));
+        }
+        fs::write(&page, text).expect("the page is written");
+    }
+
+    /// The tables that have lines, each with its title.
+    fn sections(&self) -> Vec<String> {
         let tables: [(&str, &[&str], &[Row]); 6] = [
             ("Figures", &["figure", "value"], &self.figures),
             (
@@ -137,11 +152,26 @@ impl Report {
                 &self.stalls,
             ),
         ];
-        for (title, heading, rows) in tables.into_iter().filter(|(_, _, rows)| !rows.is_empty()) {
-            text.push_str(&format!("## {title}\n\n{}\n", table(heading, rows)));
-        }
-        text
+        let filled = tables.into_iter().filter(|(_, _, rows)| !rows.is_empty());
+        filled.map(|(title, heading, rows)| format!("## {title}\n\n{}\n", table(heading, rows))).collect()
     }
+}
+
+fn page() -> PathBuf {
+    let folder = module::root().join("host/docs");
+    fs::create_dir_all(&folder).expect("the folder of the page exists");
+    folder.join("soak.md")
+}
+
+/// The page with a section in place of the one with the same title, or as the last one before that
+/// of the simulation.
+fn with_section(page: &str, section: &str) -> String {
+    let title = section.lines().next().unwrap_or_default();
+    let found = page.find(&format!("{title}\n"));
+    let from = found.or_else(|| page.find(SIMULATION)).unwrap_or(page.len());
+    let until = found.map_or(from, |from| page[from..].find("\n## ").map_or(page.len(), |length| from + length));
+    let (before, after) = (&page[..from], &page[until..]);
+    format!("{}\n\n{}\n{after}", before.trim_end(), section.trim_end())
 }
 
 /// A table in Markdown. A line that is not as expected has a mark in its last column.
@@ -162,4 +192,19 @@ fn table(heading: &[&str], rows: &[Row]) -> String {
     let mut text = print(&lines[0]) + &format!("|{rule}|\n");
     lines[1..].iter().for_each(|line| text.push_str(&print(line)));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_replaces_its_own_section_or_becomes_the_last_one_before_the_simulation() {
+        let page = "text\n\n## One\n\na\n\n## Two\n\nb\n\n## Simulation\n\nc\n";
+        let changed = with_section(page, "## One\n\nnew\n");
+        assert_eq!(changed, page.replace("\na\n", "\nnew\n"));
+        let added = with_section(page, "## Three\n\nnew\n");
+        assert_eq!(added, page.replace("## Sim", "## Three\n\nnew\n\n## Sim"));
+        assert_eq!(with_section("text\n", "## One\n\na\n"), "text\n\n## One\n\na\n");
+    }
 }

@@ -90,13 +90,12 @@ impl Database {
         (proxy, format!("database_url = \"{url}\""))
     }
 
-    /// The value of a query that has one.
+    /// The rows of a query as text: a line each, with `|` between the columns.
     ///
     /// # Panics
     /// When the query fails.
-    pub fn value(&self, query: &str) -> String {
-        let options = ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--command", query];
-        run(Command::new("psql").args(options).arg(&self.url)).trim().to_owned()
+    pub fn query(&self, query: &str) -> String {
+        run(psql(&self.url, query).args(["--tuples-only", "--no-align"])).trim_end().to_owned()
     }
 
     /// Runs a statement in the database.
@@ -166,8 +165,13 @@ fn server() -> String {
 
 /// Runs a statement outside of a transaction.
 fn sql(url: &str, statement: &str) {
-    let options = ["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--command", statement];
-    run(Command::new("psql").args(options).arg(url));
+    run(&mut psql(url, statement));
+}
+
+fn psql(url: &str, statement: &str) -> Command {
+    let mut command = Command::new("psql");
+    command.args(["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--command", statement]).arg(url);
+    command
 }
 
 /// Runs a PostgreSQL client program and returns its standard output.

@@ -78,6 +78,20 @@ impl Home {
         self.folder.path().join("data")
     }
 
+    /// Runs a statement in the SQLite database of the gateway, and returns the number of rows that it
+    /// changed.
+    ///
+    /// # Panics
+    /// When the statement fails.
+    pub fn sqlite(&self, statement: &str) -> usize {
+        const RUN: &str = "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as database:\n    print(database.execute(sys.argv[2]).rowcount)";
+        let mut python = Command::new("python3");
+        let output = python.args(["-c", RUN]).arg(self.data().join("gateway.db")).arg(statement).output();
+        let output = output.expect("python3 runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number of rows")
+    }
+
     /// Puts a module into the modules folder as an operator should: by a rename, so that the
     /// gateway never sees a part of it.
     ///

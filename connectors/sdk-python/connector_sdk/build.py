@@ -6,9 +6,11 @@ Usage: `python -m connector_sdk.build connector.py --output connector.wasm`.
 from __future__ import annotations
 
 import argparse
+import ast
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -36,6 +38,26 @@ WitWorld = component(author.connector, place_of)
 """
 
 
+def refuse_duplicates(source: Path) -> None:
+    """Refuses a file in which a dictionary has a key twice.
+
+    Python keeps the last one and says nothing, so one of two operations with the same name would be
+    missing from the connector.
+    """
+    for node in ast.walk(ast.parse(source.read_bytes(), str(source))):
+        if not isinstance(node, ast.Dict):
+            continue
+        seen = set()
+        for key in node.keys:
+            if not isinstance(key, ast.Constant):
+                continue
+            if key.value in seen:
+                raise SystemExit(
+                    f"connector-build: {source}:{key.lineno}: `{key.value}` is declared twice; give one of the two another name"
+                )
+            seen.add(key.value)
+
+
 def build(source: Path, output: Path) -> None:
     """Writes the component of the connector whose module is `source`.
 
@@ -43,6 +65,10 @@ def build(source: Path, output: Path) -> None:
     """
     if not source.is_file():
         raise SystemExit(f"connector-build: there is no file `{source}`")
+    for file in sorted(source.parent.glob("*.py")):
+        # The build below reports a syntax error of a file that the connector imports.
+        with suppress(SyntaxError):
+            refuse_duplicates(file)
     parent = source.parent.as_posix()
     with TemporaryDirectory() as folder:
         # The folder of the SDK may hold other packages, and must not be the folder of the author's

@@ -25,6 +25,19 @@ class Folders(unittest.TestCase):
         self.assertRegex(done.stderr, rf"Ran {count} tests? ")
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_an_operation_that_is_declared_twice_stops_the_build(self):
+        row = '"define": get("api", "/entries", "A word"),'
+        connector = f"from connector_sdk import get\n\noperations = {{\n    {row}\n    {row}\n}}\n"
+        with TemporaryDirectory() as folder:
+            Path(folder, "words.py").write_text(connector)
+            Path(folder, "unfinished.py").write_text("operations = {")
+            Path(folder, "connector.py").write_text("from words import operations\n")
+            command = [sys.executable, "-m", "connector_sdk.build", "connector.py"]
+            environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("words.py:5: `define` is declared twice; give one of the two another name", done.stderr)
+
     def test_the_test_of_the_readme_passes(self):
         connector, test = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
         self.passes({"dictionary.py": connector, "test_dictionary.py": test}, 1)

@@ -23,7 +23,18 @@ def function(**clauses):
     connector.read(**clauses)(lambda: 1)
 
 
+def twice():
+    connector = Connector(identifier="a", version="1.0.0", title="A", auth=NONE)
+
+    def list_():
+        """Lists"""
+
+    connector.read()(list_)
+    connector.write()(list_)
+
+
 MISTAKES = [
+    (twice, "operation `list`: it is declared twice"),
     (lambda: table({}), "at least one operation"),
     (lambda: table(identifier="A"), "an identifier"),
     (lambda: table({"one": "x"}), "write a row such as"),

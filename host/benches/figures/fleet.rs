@@ -153,7 +153,7 @@ fn rate(database: &Database, work: impl FnOnce()) -> Outcome<(f64, f64)> {
 
 fn transactions(database: &Database) -> Outcome<f64> {
     let counted =
-        database.value("select xact_commit + xact_rollback from pg_stat_database where datname = current_database()");
+        database.query("select xact_commit + xact_rollback from pg_stat_database where datname = current_database()");
     Ok(counted.parse()?)
 }
 

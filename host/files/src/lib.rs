@@ -20,19 +20,14 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// [`io::ErrorKind::FileTooLarge`] if the file is longer, [`io::ErrorKind::InvalidInput`] if it is
 /// not a regular file or its link leaves the folder, and the errors of the file system.
 pub fn read_regular(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
-    let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or_else(|| Path::new("."));
     let target = fs::canonicalize(path)?;
     if !target.starts_with(fs::canonicalize(folder)?) {
         return Err(invalid("it is a link that leaves its folder"));
     }
     // `target` has no link. One that appears in the meantime is not followed.
-    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(&target)?;
+    let file = open(OpenOptions::new().read(true), OFlags::NOFOLLOW, &target)?;
     let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(invalid("it is not a regular file"));
-    }
     let mut content = Vec::new();
     // The length comes first: a sparse file may have any length. The file may still grow.
     if metadata.len() <= max_bytes {
@@ -43,6 +38,46 @@ pub fn read_regular(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has {length} bytes")));
     }
     Ok(content)
+}
+
+/// Opens a file that the operator has named, for reading. Never blocks. A link is followed.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`] if it is not a regular file, and the errors of the file system.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    open(OpenOptions::new().read(true), OFlags::empty(), path)
+}
+
+/// Opens a file that the operator has named, for writing at its end. Makes it if it is missing,
+/// and only its owner can then read it. Never blocks. A link is followed.
+///
+/// # Errors
+/// As [`open_regular`]. A FIFO is an error of the file system.
+pub fn open_or_create(path: &Path) -> io::Result<File> {
+    open(OpenOptions::new().append(true).create(true).mode(0o600), OFlags::empty(), path)
+}
+
+/// Makes an empty file that only its owner can read, or empties a file. Never blocks, and follows
+/// no link.
+///
+/// # Errors
+/// As [`open_or_create`], and if the path is a link.
+pub fn create_regular(path: &Path) -> io::Result<File> {
+    open(OpenOptions::new().write(true).create(true).truncate(true).mode(0o600), OFlags::NOFOLLOW, path)
+}
+
+/// Opens a file without blocking. A FIFO would block until someone opens its other end.
+fn open(options: &mut OpenOptions, flags: OFlags, path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | flags;
+    let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(invalid("it is not a regular file"));
+    }
+    Ok(file)
+}
+
+fn invalid(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what.to_owned())
 }
 
 /// Replaces a file. After a crash the path holds either the old content or all of the new content.
@@ -109,14 +144,7 @@ mod tests {
         std::os::unix::fs::symlink("file", at("inside")).unwrap();
         std::os::unix::fs::symlink(other.path().join("secret"), at("outside")).unwrap();
         std::os::unix::fs::symlink("loop", at("loop")).unwrap();
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            at("fifo"),
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
-            0,
-        )
-        .unwrap();
+        make_fifo(&at("fifo"));
         for name in ["file", "inside"] {
             assert_eq!(read_regular(&at(name), 7).unwrap(), b"content");
             assert_eq!(read_regular(&at(name), 6).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
@@ -129,6 +157,36 @@ mod tests {
         // A sparse file of a terabyte takes neither time nor memory.
         File::create(at("sparse")).unwrap().set_len(1 << 40).unwrap();
         assert_eq!(read_regular(&at("sparse"), 100).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    fn make_fifo(path: &Path) {
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_not_regular_is_never_opened_to_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        make_fifo(&at("fifo"));
+        fs::write(at("file"), b"content").unwrap();
+        std::os::unix::fs::symlink("file", at("link")).unwrap();
+        assert_eq!(open_regular(&at("fifo")).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        type Open = fn(&Path) -> io::Result<File>;
+        for (open, name) in [(create_regular as Open, "new"), (open_or_create, "other")] {
+            open(&at("fifo")).unwrap_err();
+            open(folder.path()).unwrap_err();
+            let mut file = open(&at(name)).unwrap();
+            file.write_all(b"1").unwrap();
+            assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        create_regular(&at("link")).unwrap_err();
+        open_or_create(&at("link")).unwrap().write_all(b" and more").unwrap();
+        let mut text = String::new();
+        open_regular(&at("link")).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "content and more");
+        create_regular(&at("file")).unwrap();
+        assert_eq!(fs::read(at("file")).unwrap(), b"");
     }
 
     fn names(folder: &Path) -> Vec<String> {

@@ -4,7 +4,7 @@
 //! has a message authentication code of a key that is stored elsewhere. Otherwise anyone who can
 //! write to the cache could run any code as the gateway.
 
-use std::fs::{self, File};
+use std::fs;
 use std::hash::{Hash, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,10 @@ use wasmtime::Engine;
 
 /// Length of an HMAC-SHA-256 tag.
 const TAG_BYTES: usize = 32;
+
+/// Largest compiled module, or source of one, that is read. Native code has a few times the size of
+/// its module, and `compile.max_module_mb` limits that.
+pub(super) const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// A compilation folder that is older than this was left behind by a crash.
 const WORKSPACE_LIFE: Duration = Duration::from_secs(24 * 3600);
@@ -81,7 +85,7 @@ impl Cache {
     pub(super) fn get(&self, digest: &str) -> Option<Cached> {
         let name = self.name(digest);
         let path = self.folder.join(&name);
-        let mut file = fs::read(&path).ok()?;
+        let mut file = files::read_regular(&path, MAX_FILE_BYTES).ok()?;
         let tag = file.split_off(file.len().checked_sub(TAG_BYTES)?);
         if hmac::verify(&self.key(&name), &file, &tag).is_err() {
             tracing::warn!(file = name, "a compiled module was altered or planted; it is compiled again");
@@ -90,7 +94,7 @@ impl Cache {
         let tried = file.split_off(file.len().checked_sub(size_of::<[u8; 32]>())?);
         // Records the time of the last use. If this fails, the only effect is that the file is
         // removed earlier.
-        let _ = File::options().write(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        let _ = files::open_regular(&path).and_then(|file| file.set_modified(SystemTime::now()));
         Some(Cached { artifact: file, tried: tried.try_into().ok()? })
     }
 
@@ -185,6 +189,8 @@ impl Drop for Workspace {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     const SIZE: u64 = 1 << 20;

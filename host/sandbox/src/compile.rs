@@ -1,12 +1,13 @@
 //! The compilation of a module, in a child process.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use thiserror::Error;
 
+use super::cache::MAX_FILE_BYTES;
 use super::child::{self, ChildError, ChildLimits};
 use super::{CompileLimits, engine};
 
@@ -64,7 +65,7 @@ pub fn child(source: &Path, artifact: &Path, limits: ChildLimits) -> ExitCode {
 
 fn compile(source: &Path, artifact: &Path) -> wasmtime::Result<()> {
     let engine = engine::compiler()?;
-    let compiled = engine.precompile_component(&fs::read(source)?)?;
-    fs::write(artifact, compiled)?;
+    let compiled = engine.precompile_component(&files::read_regular(source, MAX_FILE_BYTES)?)?;
+    files::create_regular(artifact)?.write_all(&compiled)?;
     Ok(())
 }

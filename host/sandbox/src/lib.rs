@@ -48,12 +48,14 @@ mod ticker;
 mod trap;
 
 use std::ffi::OsStr;
+use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::process::{Resource as RlimitResource, getrlimit};
 use thiserror::Error;
+use tokio::io::AsyncWriteExt;
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
 
@@ -65,7 +67,7 @@ pub use self::limits::{Awaited, CpuBudget, Limit, Limits};
 pub use self::module::Module;
 pub use self::trap::TrapReport;
 
-use self::cache::Cache;
+use self::cache::{Cache, MAX_FILE_BYTES};
 use self::child::{ChildError, ChildLimits};
 use self::compile::CompileError;
 use self::module::{ContractError, Linkers, Resources};
@@ -288,9 +290,11 @@ impl Sandbox {
         let _permit = self.children.acquire().await;
         let folder = self.cache.workspace()?;
         let (source, artifact) = (folder.path("module.wasm"), folder.path("module.cwasm"));
-        tokio::fs::write(&source, bytes).await?;
+        write(&source, bytes).await?;
         compile::compile_in_child(&source, &artifact, &self.compile).await?;
-        Ok(tokio::fs::read(&artifact).await?)
+        let reading = tokio::task::spawn_blocking(move || files::read_regular(&artifact, MAX_FILE_BYTES)).await;
+        // A panic of the task is an error here, so that it does not end the caller.
+        Ok(reading.map_err(io::Error::other)??)
     }
 
     /// Compiles and tries the schemas of a module in a child process, unless its cached form passed
@@ -307,7 +311,7 @@ impl Sandbox {
         let _permit = self.children.acquire().await;
         let folder = self.cache.workspace()?;
         let file = folder.path("schemas.json");
-        tokio::fs::write(&file, schemas).await?;
+        write(&file, schemas).await?;
         child::run_child([OsStr::new(command), OsStr::new("--input"), file.as_os_str()], TRIAL).await?;
         record.tried = Some(digest);
         Ok(())
@@ -335,6 +339,15 @@ impl Sandbox {
     ) -> Result<contract::Manifest, InvocationError> {
         module.describe(call, limits).await
     }
+}
+
+/// Writes a file of a compilation's folder, off the threads that serve.
+async fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    let path = path.to_owned();
+    let made = tokio::task::spawn_blocking(move || files::create_regular(&path)).await.map_err(io::Error::other)?;
+    let mut file = tokio::fs::File::from_std(made?);
+    file.write_all(content).await?;
+    file.flush().await
 }
 
 /// The number of connections whose responses guests may hold together: three sixteenths of the

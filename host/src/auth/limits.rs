@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::caller::Caller;
 use super::scope::Scope;
+use crate::clock;
 use contract::Effect;
 use store::ApiKey;
 
@@ -104,7 +105,7 @@ impl Limits {
 
 /// Returns `true` if a key has expired.
 pub(super) fn has_expired(expires_at: Option<SystemTime>) -> bool {
-    expires_at.is_some_and(|time| time <= SystemTime::now())
+    expires_at.is_some_and(|time| time <= clock::now())
 }
 
 /// Checks if a key that made a call earlier may still call the operation now.

@@ -30,6 +30,7 @@ pub use self::writer::Writer;
 
 use self::record::upstream_json;
 use self::recording::Notes;
+use crate::clock;
 use crate::config::{self, KeptCalls};
 use crate::metrics::Metrics;
 use contract::Owner;
@@ -133,7 +134,7 @@ impl CallLog {
 impl Log {
     fn record(&self, notes: Notes, call: &EndedCall<'_>) -> RecordedCall {
         let took = call.began.elapsed();
-        let at = SystemTime::now().checked_sub(took).unwrap_or(SystemTime::UNIX_EPOCH);
+        let at = clock::now().checked_sub(took).unwrap_or(SystemTime::UNIX_EPOCH);
         let attempts = notes.requests.as_deref().map(egress::CallRecord::attempts).unwrap_or_default();
         let idempotency = notes.has_key.then_some(match call.is_replayed {
             true => CallIdempotency::Replayed,

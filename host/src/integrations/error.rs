@@ -38,6 +38,17 @@ pub enum IntegrationError {
     Stopping,
 }
 
+impl IntegrationError {
+    /// Logs the error with what the gateway could not do. A failure of the database is at most one
+    /// line per second.
+    pub fn log(&self, consequence: &str) {
+        match self {
+            Self::Store(error) => error.log_failure(),
+            error => tracing::error!(%error, "{consequence}"),
+        }
+    }
+}
+
 impl From<VaultError> for IntegrationError {
     fn from(error: VaultError) -> Self {
         match error {

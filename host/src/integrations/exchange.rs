@@ -75,14 +75,17 @@ impl Integrations {
             Ok(Ok(provider)) => provider,
             Ok(Err(error)) => return Err(not_exchanged(&error, "not_configured")),
             Err(error @ NoClient::Deleted) => return Err(not_exchanged(&error, "not_configured")),
-            Err(NoClient::Failed(error)) => return Err(not_exchanged(&error, "internal_error")),
+            Err(NoClient::Failed(error)) => {
+                error.log("an authorization code cannot be exchanged");
+                return Err(AuthorizationResult::failed("internal_error"));
+            }
         };
         let verifier = match &authorization.verifier {
             None => None,
             Some(sealed) => {
                 let context = holder.verifier_context(user_identifier.as_deref());
                 Some(self.unseal_text(&context, sealed).await.map_err(|error| {
-                    tracing::error!(connector, %error, "the PKCE verifier of an authorization cannot be unsealed");
+                    error.log("the PKCE verifier of an authorization cannot be unsealed");
                     AuthorizationResult::failed("internal_error")
                 })?)
             }

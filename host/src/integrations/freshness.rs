@@ -41,10 +41,7 @@ impl Freshness {
             (false, Some(at)) if at <= now => Self::Due,
             (false, _) => Self::Fresh,
             (true, None) => Self::Ended,
-            (true, Some(at)) => match at.duration_since(now) {
-                Ok(backoff) if !backoff.is_zero() => Self::RetryIn(backoff),
-                _ => Self::Expired,
-            },
+            (true, Some(at)) => delay_until(at, now).map_or(Self::Expired, Self::RetryIn),
         }
     }
 }
@@ -63,6 +60,12 @@ pub(super) fn status_at(details: &Details, now: SystemTime) -> Status {
 pub(super) fn due_at(since: SystemTime, lifetime: Option<Duration>) -> Option<SystemTime> {
     let lifetime = lifetime?;
     since.checked_add(lifetime - AHEAD.min(lifetime / 2))
+}
+
+/// Time until the next attempt of a refresh that failed, if it is in the future. A time that is
+/// further ahead than any pause was set by a machine whose clock was ahead, and does not count.
+pub(super) fn delay_until(next: SystemTime, now: SystemTime) -> Option<Duration> {
+    next.duration_since(now).ok().filter(|delay| !delay.is_zero() && *delay <= LONGEST_RETRY_AFTER)
 }
 
 /// The time of the next attempt after a refresh failed. The backoff is short around the moment of
@@ -120,6 +123,13 @@ mod tests {
     fn after_a_failed_refresh_a_good_credential_is_used_and_an_expired_one_waits_for_the_next_attempt() {
         assert_eq!(freshness(Some(600), Some(60)), Freshness::Fresh);
         assert_eq!(freshness(Some(-10), Some(5)), Freshness::RetryIn(Duration::from_secs(5)));
+    }
+
+    #[test]
+    fn a_time_that_a_clock_ahead_has_set_is_not_waited_for() {
+        assert_eq!(freshness(Some(-10), Some(3600)), Freshness::RetryIn(Duration::from_secs(3600)));
+        assert_eq!(freshness(Some(-10), Some(3601)), Freshness::Expired);
+        assert_eq!(freshness(Some(-10), Some(24 * 3600)), Freshness::Expired);
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Integrations {
             return Err("The token or key is too short to be masked in answers; it needs 8 bytes.".to_owned());
         }
         let failed = |error: IntegrationError| {
-            tracing::error!(%error, "an account cannot be imported");
+            error.log("an account cannot be imported");
             "The gateway cannot seal the credentials now. Send the line again.".to_owned()
         };
         if let (AuthScheme::Oauth2(scheme), AccountSecret::OAuth2 { client, scopes: requested, .. }) =

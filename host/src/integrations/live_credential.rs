@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::cache::{CachedIntegration, UnsealedCredential};
 use super::choose::ChosenIntegration;
 use super::events::Change;
-use super::freshness::Freshness;
+use super::freshness::{Freshness, delay_until};
 use super::reason::Reason;
 use super::refresh::RefreshEnd;
 use super::{AccessError, AccountSecret, IntegrationError, Integrations};
@@ -268,7 +268,7 @@ fn is_good(integration: &Integration) -> bool {
 
 /// Time until the next refresh, if it is in the future.
 fn retry_delay(details: &Details) -> Option<Duration> {
-    details.next_refresh_at?.duration_since(clock::now()).ok()
+    delay_until(details.next_refresh_at?, clock::now())
 }
 
 pub(super) fn reauthorize(integration: &Integration) -> AccessError {

@@ -5,7 +5,6 @@
 //! values, which costs 0.3 µs, and formats them when a line is written.
 
 use std::fmt::Write as _;
-use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 use tracing::span::{Attributes, Id, Record};
@@ -15,6 +14,7 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::fields::{Fields, Recorded};
+use crate::clock;
 use contract::words::{json_printable, one_line, paragraph};
 
 /// The form of a line.
@@ -76,7 +76,7 @@ where
                 }
             }
         }
-        let time = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
+        let time = humantime::format_rfc3339_micros(clock::now()).to_string();
         let line = match self.format {
             Format::Text { colours } => text(&time, event.metadata(), &fields, colours),
             Format::Json => json(&time, event.metadata(), fields),

@@ -77,7 +77,8 @@ pub async fn complete(
         }
         Err(error) => {
             let Holder { tenant, connector, .. } = holder;
-            tracing::error!(tenant, connector, user_identifier, %error, "the account could not be stored");
+            tracing::debug!(tenant, connector, user_identifier, %error, "the account could not be stored");
+            error.log("an account could not be stored");
             AuthorizationResult::failed("internal_error")
         }
     }

@@ -1,8 +1,5 @@
 //! Problems of a call that has no account, or no good credential for it.
 
-use std::time::{Duration, Instant};
-
-use parking_lot::Mutex;
 use serde_json::json;
 
 use super::{
@@ -16,9 +13,6 @@ use store::{AuthType, StoreError};
 
 /// Seconds after which every authorization that is in progress now has ended.
 const EXPIRED_AFTER_S: u64 = 600;
-
-/// Time between two log lines about a database that fails.
-const BETWEEN_LINES: Duration = Duration::from_secs(1);
 
 /// The problem of an operation that has no account to run on. The member `action` names the call
 /// that helps.
@@ -105,14 +99,8 @@ pub fn integration_problem(error: &IntegrationError) -> Problem {
     }
 }
 
-/// The problem of a database that failed. The cause goes to the log, at most once per second: while
-/// the database does not answer, every call fails with it.
+/// The problem of a database that failed. The cause goes to the log.
 pub fn store_problem(error: &StoreError, detail: &str) -> Problem {
-    static LAST_LINE: Mutex<Option<Instant>> = Mutex::new(None);
-    let mut last_line = LAST_LINE.lock();
-    if last_line.is_none_or(|at| at.elapsed() >= BETWEEN_LINES) {
-        *last_line = Some(Instant::now());
-        tracing::error!(%error, "the database failed");
-    }
+    error.log_failure();
     STORE_UNAVAILABLE.with_detail(detail).retry_after(1)
 }

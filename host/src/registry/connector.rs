@@ -14,6 +14,7 @@ use super::reach::{Reach, Service, Upstreams, reach};
 use super::refusal::Refusal;
 use super::trust::Signed;
 use super::{settings, token_hosts};
+use crate::clock;
 use crate::config::{self, Config};
 use crate::metrics::{Metrics, OperationMetrics};
 use crate::oauth::Recipients;
@@ -149,7 +150,7 @@ impl Connector {
             limits: limits(&config.limits),
             timeout: Duration::from_secs(config.limits.timeout_s),
             concurrency: ConcurrencyLimit::new(config.limits.concurrency, config.limits.tenant_share),
-            live_since: SystemTime::now(),
+            live_since: clock::now(),
             name: manifest.identifier.as_str().into(),
             manifest,
             module,

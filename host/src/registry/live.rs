@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use serde_json::json;
 
@@ -12,6 +12,7 @@ use super::folders::identifier_of;
 use super::record::Record;
 use super::watch::POLL;
 use super::{Connector, Live, Refusal, Refused, Registry, provider_names};
+use crate::clock;
 use crate::metrics::OutcomeLabels;
 use crate::webhooks::EventKind;
 
@@ -102,7 +103,7 @@ impl Registry {
             Refusal::Settings(problems) => problems,
             Refusal::Module(_) | Refusal::Store(_) | Refusal::Temporary(_) => Vec::new(),
         };
-        let (path, at) = (path.to_owned(), SystemTime::now());
+        let (path, at) = (path.to_owned(), clock::now());
         let refused = Refused { file, path, digest, reason, wrong_settings, at, serving };
         self.refused.rcu(|known| {
             let mut known: Vec<Refused> = known.iter().filter(|other| other.path != refused.path).cloned().collect();

@@ -9,6 +9,7 @@ use super::folders::remove_file;
 use super::origin::Origin;
 use super::record::Record;
 use super::trust;
+use crate::clock;
 use store::StoredModule;
 
 /// Maximum number of stored versions of a connector from one origin, with the live one. A shared
@@ -56,10 +57,10 @@ impl Versions {
         }
         let newest = self.newest_first(identifier)?.into_iter().next();
         let is_newest = newest.is_some_and(|newest| (newest.origin, newest.digest.as_str()) == (origin, digest));
-        match fs::File::options().write(true).open(&path) {
+        match files::open_regular(&path) {
             // The version was live before. Each start and each command loads it again.
             Ok(_) if is_newest => {}
-            Ok(file) => file.set_modified(SystemTime::now())?,
+            Ok(file) => file.set_modified(clock::now())?,
             Err(_) => files::write_atomically(&path, |file| file.write_all(module))?,
         }
         let mut versions = self.of_origin(identifier, origin)?;
@@ -79,7 +80,7 @@ impl Versions {
     /// Returns `true` if a foreign version of the service is stored. Its time becomes that of the
     /// service.
     pub(super) fn has(&self, connector: &str, version: &StoredModule) -> io::Result<bool> {
-        match fs::File::options().write(true).open(self.file(connector, Origin::Foreign, &version.digest)) {
+        match files::open_regular(&self.file(connector, Origin::Foreign, &version.digest)) {
             Ok(file) => file.set_modified(version.live_at).map(|()| true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),

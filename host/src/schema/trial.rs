@@ -15,6 +15,9 @@ use contract::Manifest;
 /// Memory that all compiled schemas of a module may take.
 const MAX_COMPILED_MB: u64 = 64;
 
+/// Largest file of schemas that is read. The schemas of a module are a part of its manifest.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+
 /// The schemas of a module, with the values that they must accept.
 #[derive(Serialize, Deserialize)]
 pub struct Trial(Vec<Tried>);
@@ -150,7 +153,8 @@ fn refusal_of(schema: &ValueSchema, example: &str) -> Option<InputError> {
 /// # Errors
 /// A sentence without a full stop that says what is wrong.
 pub fn run_file(file: &Path) -> Result<(), String> {
-    let text = fs::read(file).map_err(|error| format!("its schemas cannot be read: {error}"))?;
+    let text =
+        files::read_regular(file, MAX_FILE_BYTES).map_err(|error| format!("its schemas cannot be read: {error}"))?;
     let trial: Trial = serde_json::from_slice(&text).map_err(|error| format!("its schemas cannot be read: {error}"))?;
     trial.run_trial()
 }

@@ -122,7 +122,12 @@ impl Weather {
                     (Fault::DatabaseClock(ms), Duration::ZERO)
                 }
                 _ => {
-                    let ms = random.within(0..120_000) as i64 - 60_000;
+                    // An hour and a day ahead are a wrong time zone and a wrong date.
+                    let ms = match random.within(0..4) {
+                        0 => 3_600_000,
+                        1 => 24 * 3_600_000,
+                        _ => random.within(0..120_000) as i64 - 60_000,
+                    };
                     (Fault::GatewayClock { gateway, ms }, Duration::ZERO)
                 }
             };

@@ -12,6 +12,7 @@ use opentelemetry_proto::tonic::metrics::v1::{
 };
 use opentelemetry_proto::transform::common::tonic::Attributes;
 
+use crate::clock;
 use crate::metrics::Metrics;
 
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
@@ -20,7 +21,7 @@ const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 pub(super) fn read_metrics(metrics: &Metrics, began: SystemTime) -> Vec<Metric> {
     // The gateway's metrics can always be encoded.
     let text = metrics.encode().unwrap_or_default();
-    parse_exposition(&text, nanoseconds(began), nanoseconds(SystemTime::now()))
+    parse_exposition(&text, nanoseconds(began), nanoseconds(clock::now()))
 }
 
 fn nanoseconds(time: SystemTime) -> u64 {

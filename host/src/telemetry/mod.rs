@@ -32,6 +32,7 @@ use tokio::time::{Instant, timeout_at};
 pub use self::trace::Trace;
 
 use self::collector::{Collector, Spans};
+use crate::clock;
 use crate::config;
 use crate::metrics::Metrics;
 use egress::{Egress, EgressError};
@@ -82,7 +83,7 @@ impl Telemetry {
             .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(settings.sampling_ratio))))
             .with_span_processor(processor)
             .build();
-        let began = SystemTime::now();
+        let began = clock::now();
         let periodic =
             tokio::spawn(send_metrics(Arc::clone(&collector), Arc::clone(metrics), began, settings.metrics_interval));
         Ok(Self(Some(Arc::new(Export {

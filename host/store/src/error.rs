@@ -2,10 +2,15 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use thiserror::Error;
 
 use crate::postgres::PostgresError;
+
+/// Time between two log lines about a database that fails.
+const BETWEEN_LINES: Duration = Duration::from_secs(1);
 
 /// A failure of the store. The message says what to do, if the operator can do something.
 #[derive(Debug, Error)]
@@ -156,5 +161,16 @@ impl StoreError {
                 | Self::DataKeyInUse
                 | Self::NoRandomness
         )
+    }
+
+    /// Logs why the database failed, at most once per second: while the database does not answer,
+    /// every call fails with it.
+    pub fn log_failure(&self) {
+        static LAST_LINE: Mutex<Option<Instant>> = Mutex::new(None);
+        let mut last_line = LAST_LINE.lock();
+        if last_line.is_none_or(|at| at.elapsed() >= BETWEEN_LINES) {
+            *last_line = Some(Instant::now());
+            tracing::error!(error = %self, "the database failed");
+        }
     }
 }

@@ -74,8 +74,13 @@ impl Serving {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::testing::{Site, connect};
+    use crate::testing::{Site, connect, data_key, sealed};
+    use crate::{
+        ClaimLimits, IdempotentCall, JobValue, KeyState, NewDelivery, NewJob, Payload, WebhookSource, new_job_id,
+    };
 
     const LONG: Duration = Duration::from_secs(60);
 
@@ -90,6 +95,67 @@ mod tests {
         let next = site.open_again().await;
         let _serving = next.begin_serving().await.unwrap();
         assert_eq!(next.lease_refresh(&id, LONG).await.unwrap(), Some(fence + 1));
+    }
+
+    #[tokio::test]
+    async fn a_gateway_on_sqlite_frees_the_jobs_calls_and_webhooks_of_one_that_was_killed() {
+        let site = Site::sqlite().await;
+        let store = &site.store;
+        data_key(store, "dk_1").await;
+        let killed = store.begin_serving().await.unwrap();
+        let [read, change] = [false, true].map(job);
+        let ids = [read.id.clone(), change.id.clone()];
+        for job in [read, change] {
+            store.add_job(job, 9).await.unwrap();
+            store.take_job("one", LONG, vec![]).await.unwrap().unwrap();
+        }
+        let call = IdempotentCall::new("acme", "ann", "k", &[b"POST"]);
+        assert!(matches!(store.begin_idempotent(&call, LONG, LONG).await.unwrap(), KeyState::New(_)));
+        store.add_deliveries(vec![delivery()]).await.unwrap();
+        let limits = ClaimLimits { of_receiver: 9, of_tenant: 9, of_claim: 9, bytes: 1000 };
+        assert_eq!(store.claim_deliveries(LONG, limits).await.unwrap().len(), 1);
+
+        let next = site.open_again().await;
+        // While the first one lives, the next one gets nothing of it.
+        let waiting = next.begin_serving().await.unwrap();
+        assert_eq!(next.take_lost_jobs(LONG, 9, 9).await.unwrap(), (0, vec![]));
+        assert_eq!(next.begin_idempotent(&call, LONG, LONG).await.unwrap(), KeyState::Running);
+        assert_eq!(next.claim_deliveries(LONG, limits).await.unwrap(), []);
+        drop((killed, waiting));
+        let _serving = next.begin_serving().await.unwrap();
+        let (put_back, lost) = next.take_lost_jobs(LONG, 9, 9).await.unwrap();
+        let lost: Vec<_> = lost.into_iter().map(|job| job.id).collect();
+        assert_eq!((put_back, lost), (1, vec![ids[1].clone()]), "a change is not run again");
+        assert_eq!(next.take_job("one", LONG, vec![]).await.unwrap().unwrap().id, ids[0]);
+        assert_eq!(next.begin_idempotent(&call, LONG, LONG).await.unwrap(), KeyState::Lost);
+        assert_eq!(next.claim_deliveries(LONG, limits).await.unwrap().len(), 1);
+    }
+
+    fn job(changes_data: bool) -> NewJob {
+        NewJob {
+            id: new_job_id().unwrap(),
+            tenant: "acme".into(),
+            subject: "ann".into(),
+            connector: "calendar".into(),
+            operation: "search".into(),
+            user_identifier: None,
+            key_id: None,
+            changes_data,
+            values: vec![(JobValue::Input, sealed("dk_1"))],
+        }
+    }
+
+    fn delivery() -> NewDelivery {
+        NewDelivery {
+            webhook_id: "msg_1".into(),
+            tenant: "acme".into(),
+            source: WebhookSource::Event,
+            receiver: "one".into(),
+            url: sealed("dk_1"),
+            url_hash: "one".into(),
+            payload: Arc::new(Payload { id: "one".into(), sealed: sealed("dk_1") }),
+            kept_for: Duration::ZERO,
+        }
     }
 
     #[tokio::test]

@@ -21,6 +21,24 @@ fn a_new_project_in_javascript_passes_its_tests() {
 }
 
 #[test]
+fn an_operation_that_is_declared_twice_in_javascript_stops_the_build() {
+    let home = Setup::new().prepare();
+    let folder = home.config().with_file_name("words");
+    fs::create_dir(&folder).unwrap();
+    // JavaScript itself keeps the last one and says nothing.
+    let rows =
+        "export const operations = {\n  define: get(\"api\", \"/a\", {}),\n  define: get(\"api\", \"/b\", {}),\n};\n";
+    fs::write(folder.join("rows.js"), format!("import {{ get }} from \"@connector-gateway/sdk\";\n{rows}")).unwrap();
+    fs::write(folder.join("connector.js"), "import { operations } from \"./rows.js\";\nexport default operations;\n")
+        .unwrap();
+    let build = module::root().canonicalize().unwrap().join("connectors/sdk-js/bin/connector-build.js");
+    let finished = process::run(Command::new("node").arg(build).arg("connector.js").current_dir(&folder));
+    assert_eq!(finished.code, Some(1), "{}", finished.stdout);
+    let expected = "rows.js:4: `define` is declared twice; give one of the two another name";
+    assert_eq!(finished.stderr.trim_end(), format!("connector-build: {expected}"));
+}
+
+#[test]
 fn an_old_node_is_named_with_the_place_of_a_newer_one() {
     let home = Setup::new().prepare();
     let folder = home.config().with_file_name("words");

@@ -54,6 +54,17 @@ fn the_account_is_the_users_and_its_token_is_refreshed() {
 }
 
 #[test]
+fn an_empty_search_is_refused_before_it_is_sent() {
+    let connected = connected();
+    let sent = connected.provider.api_calls().len();
+    for body in [json!({"query": ""}), json!({})] {
+        let violations = connected.call("tweet_counts", body).violations();
+        assert_eq!((violations.len(), violations[0].0.as_str()), (1, "/query"), "{violations:?}");
+    }
+    assert_eq!(connected.provider.api_calls().len(), sent);
+}
+
+#[test]
 fn disconnecting_revokes_the_token() {
     let connected = connected();
     // X gives no email address, which is the identifier of other integrations.

@@ -41,7 +41,7 @@ fn calls_of_all_gateways_wait_for_the_same_connection_in_the_order_of_arrival() 
         calls.push(begin(&gateways[gateway].client(), &format!("/{number}")));
         // A call is in the queue when its gateway has told the database, and not when it has arrived.
         wait_for("the call to be in the queue", || {
-            let waiting = database.value("select count(waiting_since_ms) from budget_shares");
+            let waiting = database.query("select count(waiting_since_ms) from budget_shares");
             (waiting == number.to_string()).then_some(())
         });
     }
@@ -49,7 +49,7 @@ fn calls_of_all_gateways_wait_for_the_same_connection_in_the_order_of_arrival() 
     assert_eq!(service.seen().len(), 1, "one connection at a time");
     let exchanges = || -> i64 {
         let turn = "select turn from budget_holders where gateway = (select id from gateways where name = 'first')";
-        database.value(turn).parse().unwrap()
+        database.query(turn).parse().unwrap()
     };
     let known = exchanges() + 2;
     wait_for("its next exchanges", || (exchanges() >= known).then_some(()));

@@ -53,6 +53,10 @@ fn begin_all(client: &Client) -> Vec<support::client::Pending> {
     (0..ACCOUNTS).map(begin).collect()
 }
 
+fn begin_who(client: &Client) -> support::client::Pending {
+    client.begin("/connectors/account/forward", json!({"path": "/me"}))
+}
+
 /// Cuts the database off while the first gateway refreshes every account. Its leases end before the
 /// database is back.
 fn lose_the_database(store: &Store, provider: &OAuthProvider, gateways: &[&Severable], answered_early: bool) {
@@ -115,6 +119,40 @@ fn of_two_gateways_that_lose_the_database_for_longer_than_a_lease_none_loses_an_
         let other = one.another(&store, &provider);
         lose_the_database(&store, &provider, &[&one, &other], answered_early);
     }
+}
+
+#[test]
+fn tokens_that_a_killed_gateway_could_not_store_are_stored_at_its_next_start() {
+    let (store, provider) = (Store::postgres(), OAuthProvider::start(Dialect::strict()));
+    let one = Severable::start(&store, &provider, "");
+    let client = one.gateway.client();
+    connect(&client, "account", "ada");
+    let gate = Gate::default();
+    provider.hold_tokens(&gate);
+    provider.expire();
+    let call = begin_who(&client);
+    provider.wait_for(Endpoint::Refresh, 1);
+    one.cut();
+    gate.open();
+    // The provider has answered, and has ended the previous refresh token. The database has nothing.
+    one.gateway.wait_for_log("the write to fail", |line| {
+        line["message"].as_str().is_some_and(|text| text.starts_with("new tokens are not stored yet"))
+    });
+    one.gateway.kill();
+    assert!(call.try_wait().is_err());
+    let Severable { proxy, gateway } = one;
+    let kept = gateway.home().data().join("refreshed");
+    let kept = || std::fs::read_dir(&kept).unwrap().count();
+    assert_eq!(kept(), 1);
+    proxy.restore();
+    let gateway = gateway.start_again();
+    assert_eq!(who(&gateway.client()).ok(), me("ada"));
+    assert_eq!((provider.count(Endpoint::Refresh), provider.reuses(), provider.live_grants()), (1, 0, 1));
+    assert_eq!(kept(), 0);
+    // The stored refresh token is the new one.
+    provider.expire();
+    assert_eq!(who(&gateway.client()).ok(), me("ada"));
+    assert_eq!((provider.count(Endpoint::Refresh), provider.reuses()), (2, 0));
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Two gateways on one database. Each sees the changes of the other, and no token is refreshed
 //! twice.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde_json::json;
 use support::oauth::browser;
-use support::{Client, Dialect, Endpoint, Gate, Gateway, OAuthProvider, Person, Setup, Store};
+use support::{Client, Dialect, Endpoint, Gate, Gateway, OAuthProvider, Person, Reply, Setup, Store};
 
 use super::{begin, connect, email, ended, me, path, registered, started, success, who, who_as};
 
@@ -124,4 +126,32 @@ fn a_refresh_is_taken_over_by_the_other_gateway_after_a_crash() {
     let answer = support::wait_for("the lease to end", || Some(who(&other)).filter(|answer| answer.status == 200));
     assert_eq!(answer.ok(), me("ada"));
     assert_eq!(provider.count(Endpoint::Refresh), 2);
+}
+
+#[test]
+fn a_refused_token_is_not_replaced_with_one_of_another_gateway_that_has_expired_too() {
+    let store = Store::postgres();
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateways = two(&store, &provider);
+    let [one, other] = clients(&gateways);
+    connect(&one, "account", "ada");
+    // The service takes a while to refuse the first token.
+    let (gate, is_later) = (Gate::default(), AtomicBool::new(false));
+    let refusal = Reply::empty(401).behind(&gate);
+    provider.on_api(move |_, _| match is_later.swap(true, Ordering::SeqCst) {
+        false => refusal.clone(),
+        true => Reply::json(me("ada")),
+    });
+    let sent = provider.count(Endpoint::Api);
+    let call = one.begin("/connectors/account/forward", json!({"path": "/me"}));
+    provider.wait_for(Endpoint::Api, sent + 1);
+    // In the meantime, the other gateway gets another token, which expires.
+    provider.expire();
+    assert_eq!(who(&other).ok(), me("ada"));
+    assert_eq!(provider.count(Endpoint::Refresh), 1);
+    provider.expire();
+    store.database().sql("UPDATE integrations SET expires_at = 1");
+    gate.open();
+    assert_eq!(call.wait().ok(), me("ada"), "the user need not authorize again");
+    assert_eq!((provider.count(Endpoint::Refresh), provider.reuses()), (2, 0));
 }

@@ -32,6 +32,25 @@ fn after_a_kill_reads_run_again_and_changes_fail_with_an_unknown_outcome(store: 
     assert_eq!(service.seen().iter().filter(|seen| seen.path == "/change").count(), 1);
 }
 
+#[test]
+fn on_sqlite_the_jobs_of_a_killed_gateway_are_free_when_the_next_one_starts() {
+    let service = Upstream::start();
+    service.reply("*", Reply::json(json!({})).behind(&Gate::default()));
+    let gateway = setup(&Store::Sqlite, &service).start();
+    let read = begin(&gateway.client(), "collect", json!({"path": "/read"}));
+    let change = begin(&gateway.client(), "change", json!({"path": "/change"}));
+    service.wait_for_requests(2);
+    gateway.kill();
+    // No lease ends by itself: this is in the year 2100.
+    assert_eq!(gateway.home().sqlite("UPDATE jobs SET leased_until = 4102444800000 WHERE leased_until IS NOT NULL"), 2);
+    service.reply("*", Reply::json(json!({"now": true})));
+    let gateway = gateway.start_again();
+    let client = gateway.client();
+    assert_eq!(kind(&wait(&client, &change, "failed")), "cut-off");
+    assert_eq!(wait(&client, &read, "succeeded")["result"]["last"], json!({"now": true}).to_string());
+    assert_eq!(service.seen().iter().filter(|seen| seen.path == "/change").count(), 1);
+}
+
 fn jobs_that_wait_survive_a_kill(store: &Store) {
     let service = Upstream::start();
     service.reply("/", Reply::json(json!({})));

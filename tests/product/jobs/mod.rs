@@ -5,6 +5,7 @@ mod crash;
 mod gateways;
 mod lifecycle;
 mod limits;
+mod outage;
 mod repeated_crashes;
 mod tenant_isolation;
 

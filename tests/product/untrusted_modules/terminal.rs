@@ -2,12 +2,12 @@
 
 use serde_json::json;
 use support::home::{file, path};
-use support::{Setup, module};
+use support::{Reply, Setup, Upstream, module};
 
 /// Checks that a text neither changes a terminal nor has a line that claims a signature.
 #[track_caller]
 fn assert_harmless(shown: &str) {
-    assert!(!shown.contains(['\u{1b}', '\r', '\u{202e}', '\u{7f}']), "{shown:?}");
+    assert!(!shown.contains(['\u{1b}', '\r', '\u{202e}', '\u{2066}', '\u{7f}', '\u{9b}']), "{shown:?}");
     assert!(!shown.lines().any(|line| line.starts_with("signed") || line.starts_with("  signed")), "{shown:?}");
 }
 
@@ -30,6 +30,45 @@ fn a_manifest_with_control_or_format_characters_is_refused_and_shown_escaped() {
             assert_harmless(&refused.stderr);
         }
     }
+}
+
+#[test]
+fn no_text_of_a_manifest_has_control_or_format_characters_and_tables_and_logs_show_none() {
+    for (member, text) in [
+        ("provider", "acme\u{9b}2K\rsigned with a key of publisher acme"),
+        ("provider", "acme\u{202e}"),
+        ("summary", "Lists\nsigned with a key of publisher acme"),
+        ("summary", "Lists \u{2066}\u{202e}selif"),
+    ] {
+        let mut service = json!({"identifier": "account", "auth": "oauth2", "scopes": ["read"]});
+        service[member] = text.into();
+        let gateway =
+            Setup::new().module("account", module::account(&service)).variable("GATEWAY__LOG_FORMAT", "text").start();
+        let listed = support::wait_for("the refusal of the module", || {
+            let listed = gateway.home().run_ok(&["connectors", "list"]);
+            listed.contains("refused: ").then_some(listed)
+        });
+        assert!(listed.contains("control or format character"), "{listed}");
+        assert_harmless(&listed);
+        let lines = gateway.lines();
+        assert!(lines.iter().any(|line| line.contains("control or format character")), "{lines:#?}");
+        lines.iter().for_each(|line| assert_harmless(line));
+    }
+}
+
+#[test]
+fn the_words_of_a_service_are_escaped_in_a_log_in_text_form() {
+    let service = Upstream::start();
+    service.reply("/words", Reply::typed("text/plain", "one \u{9b}2K \u{202e}owt \u{7f} \u{1b}[31m"));
+    let described = module::account(&json!({"identifier": "account", "auth": "none"}));
+    let setup = Setup::new().module("account", described).upstream("account", "api", &service.url());
+    let gateway = setup.variable("GATEWAY__LOG_FORMAT", "text").start();
+    gateway.call("account/log", json!({"path": "/words"})).ok();
+    let line = support::wait_for("the line of the connector", || {
+        gateway.lines().into_iter().find(|line| line.contains("WARN") && line.contains("2K"))
+    });
+    assert!(line.contains("\\u{202e}owt"), "{line}");
+    assert_harmless(&line);
 }
 
 #[test]

@@ -70,6 +70,25 @@ fn a_webhook_that_is_not_accepted_is_sent_again_under_the_same_id(store: &Store)
     assert_eq!(receiver.seen().len(), 2);
 }
 
+#[test]
+fn on_sqlite_the_webhooks_of_a_killed_gateway_are_free_when_the_next_one_starts() {
+    let receiver = Upstream::start();
+    receiver.reply("*", Reply::empty(204).behind(&Gate::default()));
+    let gateway = setup(&Store::Sqlite, &receiver).start();
+    make_secret(&gateway.client());
+    connect(&gateway.client(), "one");
+    wait(&receiver, 1);
+    gateway.kill();
+    // No lease ends by itself: this is in the year 2100.
+    let extend = "UPDATE webhook_deliveries SET leased_until = 4102444800000 WHERE leased_until IS NOT NULL";
+    assert_eq!(gateway.home().sqlite(extend), 1);
+    receiver.reply("*", Reply::empty(204));
+    let gateway = gateway.start_again();
+    let seen = wait(&receiver, 2);
+    assert_eq!(seen[0].header("webhook-id"), seen[1].header("webhook-id"));
+    wait_for_events(&gateway, "delivered", 1.0);
+}
+
 fn a_webhook_that_was_not_accepted_is_sent_again_by_the_next_process(store: &Store) {
     let receiver = Upstream::start();
     receiver.reply("*", Reply::hang_up());

@@ -4,10 +4,15 @@
 import { join, relative, resolve } from "node:path";
 
 import { rolldown } from "rolldown";
+import { parseAst } from "rolldown/parseAst";
 
+import { refuseDuplicates } from "./duplicates.js";
 import { linesOf } from "./lines.js";
 
 const ENTRY = "connector:entry";
+
+/** Names of files with JavaScript or TypeScript. */
+const SCRIPT = /\.[cm]?[jt]s$/;
 
 /** The bundle as text. The engine evaluates it once. */
 export async function bundle(source, sdk) {
@@ -16,6 +21,8 @@ export async function bundle(source, sdk) {
     import table from ${JSON.stringify(resolve(source))};
     export const { describe, invoke } = component(table, () => CONNECTOR_LINES);
   `;
+  // The bundler would add its stack to the message.
+  let mistake;
   const found = await rolldown({
     input: ENTRY,
     external: /^gateway:connector\//,
@@ -27,9 +34,32 @@ export async function bundle(source, sdk) {
         resolveId: (id) => (id === ENTRY ? id : null),
         load: (id) => (id === ENTRY ? entry : null),
       },
+      {
+        name: "duplicates",
+        // Only the author's files: packages have been published, and may do as they like.
+        transform(text, id) {
+          if (id === ENTRY || id.startsWith(sdk) || id.includes("/node_modules/") || !SCRIPT.test(id)) return;
+          let program;
+          try {
+            program = parseAst(text, { lang: "tsx" }, id);
+          } catch {
+            // The bundler reports a syntax error better.
+            return;
+          }
+          try {
+            refuseDuplicates(program, text, relative(process.cwd(), id));
+          } catch (error) {
+            mistake = error;
+            throw error;
+          }
+        },
+      },
     ],
   });
-  const { output } = await found.generate({ format: "esm", sourcemap: true, file: "connector.js" });
+  const generated = found.generate({ format: "esm", sourcemap: true, file: "connector.js" });
+  const { output } = await generated.catch((error) => {
+    throw mistake ?? error;
+  });
   await found.close();
   const [{ code, map }] = output;
   const lines = linesOf(map, (file) => {

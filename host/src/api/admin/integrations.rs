@@ -10,6 +10,7 @@ use crate::api::page;
 use crate::api::records::{AnyIntegrationPageRecord, AnyIntegrationRecord, IntegrationDeletedRecord};
 use crate::api::route::HttpCall;
 use crate::body::Body;
+use crate::clock;
 use crate::gateway::Gateway;
 use crate::integrations::{NotRenewed, OVERDUE};
 use crate::problem::{self, Problem, access_problem, integration_problem, read_query, store_problem};
@@ -21,7 +22,7 @@ const PARAMETERS: [&str; 8] =
 
 /// GET /admin/integrations: a page of the integrations of all tenants, the newest first.
 pub(in crate::api) async fn list_integrations(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let now = SystemTime::now();
+    let now = clock::now();
     let filter = parse_query(call.head.uri.query().unwrap_or_default(), now)?;
     let limit = filter.limit;
     let found = call.gateway.store.all_integrations(AnyIntegrationFilter { limit: limit + 1, ..filter }).await;
@@ -58,7 +59,7 @@ fn parse_query(query: &str, now: SystemTime) -> Result<AnyIntegrationFilter, Pro
 /// GET /admin/integrations/{integration_id}.
 pub(in crate::api) async fn get_integration(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let integration = find(call.gateway, call.arguments.integration_id).await?;
-    Ok(private_answer(&json!(AnyIntegrationRecord::at(&integration, SystemTime::now()))))
+    Ok(private_answer(&json!(AnyIntegrationRecord::at(&integration, clock::now()))))
 }
 
 /// DELETE /admin/integrations/{integration_id}: removes it as its user would.
@@ -75,7 +76,7 @@ pub(in crate::api) async fn renew_integration(call: HttpCall<'_>) -> Result<Resp
     let id = call.arguments.integration_id;
     match call.gateway.integrations.renew(id).await {
         Ok(Some(integration)) => {
-            Ok(private_answer(&json!(AnyIntegrationRecord::at(&integration, SystemTime::now()))))
+            Ok(private_answer(&json!(AnyIntegrationRecord::at(&integration, clock::now()))))
         }
         Ok(None) => Err(unknown(id)),
         Err(NotRenewed::NoTokens) => Err(problem::NOT_RENEWABLE.with_detail(
@@ -106,11 +107,10 @@ mod tests {
 
     #[test]
     fn every_mistake_of_a_query_is_told() {
-        let document =
-            parse_query("status=done&overdue=no&user=ann&limit=900", SystemTime::now()).unwrap_err().document("");
+        let document = parse_query("status=done&overdue=no&user=ann&limit=900", clock::now()).unwrap_err().document("");
         let pointers: Vec<_> = document["errors"].as_array().unwrap().iter().map(|error| &error["pointer"]).collect();
         assert_eq!(pointers, ["/status", "/overdue", "/user", "/limit"]);
-        let filter = parse_query("tenant=a&subject=&overdue=true", SystemTime::now()).unwrap();
+        let filter = parse_query("tenant=a&subject=&overdue=true", clock::now()).unwrap();
         assert!(filter.due_before.is_some() && filter.subject.as_deref() == Some(""));
     }
 }

@@ -17,6 +17,7 @@ use crate::api::records::{CreatedKeyRecord, KeyPageRecord, KeyRecord, KeyRevoked
 use crate::api::route::HttpCall;
 use crate::auth::{Scopes, make_key};
 use crate::body::Body;
+use crate::clock;
 use crate::gateway::Gateway;
 use crate::problem::{self, Problem, invalid, read_query, store_problem};
 use store::{ApiKey, KeyId, KeyRevocation, StoreError};
@@ -85,7 +86,7 @@ async fn create_now(gateway: &Gateway, body: Bytes) -> Result<Response<Body>, Pr
 
 fn future_time(text: &str) -> Result<SystemTime, String> {
     let time = page::time(text)?;
-    if time > SystemTime::now() { Ok(time) } else { Err("Must be in the future.".to_owned()) }
+    if time > clock::now() { Ok(time) } else { Err("Must be in the future.".to_owned()) }
 }
 
 /// DELETE /admin/keys/{key_id}: revokes the key. Every gateway refuses it within two seconds.

@@ -1,7 +1,6 @@
 //! POST /connectors/{connector}/integrations: an account is connected.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use hyper::Response;
 use serde_json::json;
@@ -16,6 +15,7 @@ use crate::api::records::{AuthorizationBegunRecord, AuthorizationInit};
 use crate::api::route::HttpCall;
 use crate::api::{connectors, idempotency};
 use crate::body::Body;
+use crate::clock;
 use crate::gateway::Gateway;
 use crate::integrations::{
     self, AccountSecret, AuthorizationOptions, Destination, IntegrationRecord, Key, Named, ReturnTo,
@@ -80,7 +80,7 @@ async fn begin_now(
             .await
             .map_err(|error| integration_problem(&error))?,
     };
-    Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now()))))
+    Ok(private_answer(&json!(IntegrationRecord::at(&integration, clock::now()))))
 }
 
 /// Begins an authorization at the provider.

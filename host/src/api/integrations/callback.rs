@@ -61,7 +61,7 @@ async fn complete(
             return refusal(reason);
         }
         Err(error) => {
-            tracing::error!(%error, "a callback cannot be answered");
+            error.log("a callback cannot be answered");
             return unavailable();
         }
     };

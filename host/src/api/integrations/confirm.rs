@@ -2,7 +2,6 @@
 //! authorization confirms the grant.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use hyper::Response;
 use serde_json::json;
@@ -15,6 +14,7 @@ use crate::api::record_schema::schema_of_body;
 use crate::api::records::Confirmation;
 use crate::api::route::HttpCall;
 use crate::body::Body;
+use crate::clock;
 use crate::integrations::{IntegrationError, IntegrationRecord, NotConfirmed};
 use crate::problem::{self, Problem, input_problem, integration_problem};
 use crate::schema::Schema;
@@ -39,7 +39,7 @@ pub(in crate::api) async fn confirm_integration(
         .spawn(async move { integrations.confirm(&holder, &user_identifier, &confirmation.completion).await });
     let confirmed = confirming.await.unwrap_or(Err(IntegrationError::Stopping));
     match confirmed.map_err(|error| integration_problem(&error))? {
-        Ok(integration) => Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now())))),
+        Ok(integration) => Ok(private_answer(&json!(IntegrationRecord::at(&integration, clock::now())))),
         Err(reason) => Err(not_confirmed(reason)),
     }
 }

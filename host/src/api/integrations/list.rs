@@ -1,7 +1,5 @@
 //! GET /integrations: the accounts that the caller's user has connected, in pages.
 
-use std::time::SystemTime;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::Response;
@@ -12,6 +10,7 @@ use crate::api::authorize::AuthorizedCaller;
 use crate::api::records::IntegrationPageRecord;
 use crate::api::route::HttpCall;
 use crate::body::Body;
+use crate::clock;
 use crate::integrations::IntegrationRecord;
 use crate::problem::{Problem, integration_problem, read_query};
 use store::{Integration, IntegrationFilter, Status};
@@ -39,7 +38,7 @@ pub(in crate::api) async fn list_integrations(
     let has_more = found.len() > limit;
     found.truncate(limit);
     let next_cursor = found.last().filter(|_| has_more).map(cursor_after);
-    let now = SystemTime::now();
+    let now = clock::now();
     let integrations = found.iter().map(|integration| IntegrationRecord::at(integration, now)).collect();
     Ok(private_answer(&json!(IntegrationPageRecord { integrations, next_cursor })))
 }

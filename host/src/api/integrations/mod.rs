@@ -14,8 +14,6 @@ mod confirm;
 mod list;
 mod problems;
 
-use std::time::SystemTime;
-
 use hyper::Response;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
@@ -33,6 +31,7 @@ use super::records::{IntegrationChange, IntegrationDeletedRecord, IntegrationExi
 use super::route::HttpCall;
 use super::{connectors, headers};
 use crate::body::Body;
+use crate::clock;
 use crate::gateway::Gateway;
 use crate::integrations::{self, AuthSchemaRecord, IntegrationError, IntegrationRecord};
 use crate::problem::{self, Problem, integration_problem};
@@ -45,7 +44,7 @@ pub(super) async fn get_integration(call: HttpCall<'_>, caller: AuthorizedCaller
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let found = call.gateway.integrations.find(&holder, &user_identifier).await;
     let integration = existing(call.gateway, &holder, &user_identifier, found).await?;
-    Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now()))))
+    Ok(private_answer(&json!(IntegrationRecord::at(&integration, clock::now()))))
 }
 
 /// POST /connectors/{connector}/integrations/{user_identifier}: selects the integration.
@@ -56,7 +55,7 @@ pub(super) async fn select_integration(
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let found = call.gateway.integrations.select(&holder, &user_identifier).await;
     let integration = existing(call.gateway, &holder, &user_identifier, found).await?;
-    Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now()))))
+    Ok(private_answer(&json!(IntegrationRecord::at(&integration, clock::now()))))
 }
 
 /// PATCH /connectors/{connector}/integrations/{user_identifier}: sets the labels.
@@ -69,7 +68,7 @@ pub(super) async fn change_integration(
     let IntegrationChange { labels } = read_record(&head.headers, body, gateway).await?;
     let found = gateway.integrations.label(&holder, &user_identifier, &labels).await;
     let integration = existing(gateway, &holder, &user_identifier, found).await?;
-    Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now()))))
+    Ok(private_answer(&json!(IntegrationRecord::at(&integration, clock::now()))))
 }
 
 /// DELETE /connectors/{connector}/integrations/{user_identifier}. Also for connectors that are no

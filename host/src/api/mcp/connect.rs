@@ -4,7 +4,7 @@
 //! sends the call again. Other clients get the URL in words. What a client sends back with the
 //! second call is sealed: it is bound to the caller, the tool and the arguments.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -17,6 +17,7 @@ use super::{Done, Outcome, done, result};
 use crate::api::connect::make_link;
 use crate::api::records::ConnectLinkInit;
 use crate::auth::Scope;
+use crate::clock;
 use crate::mcp::message::{INVALID_PARAMS, Params, RpcError, URL_ELICITATION_REQUIRED};
 use crate::mcp::own::Own;
 use crate::mcp::{Revision, Tool};
@@ -86,7 +87,7 @@ struct State {
 }
 
 fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+    clock::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 fn digest(arguments: Option<&RawValue>) -> String {

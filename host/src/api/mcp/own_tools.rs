@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::call::ToolCall;
 use super::{Outcome, connect, done, result};
+use crate::clock;
 use crate::integrations::IntegrationRecord;
 use crate::jobs::job_problem;
 use crate::mcp::message::Params;
@@ -180,7 +181,7 @@ async fn list_accounts(call: &ToolCall<'_>, arguments: &Params<'_>) -> Answered 
     let filter = IntegrationFilter { limit: MAX_LISTED, connector, ..IntegrationFilter::default() };
     let found = call.exchange.gateway.integrations.list_of_user(caller.tenant(), caller.subject(), filter).await;
     let found = found.map_err(|error| integration_problem(&error))?;
-    let now = std::time::SystemTime::now();
+    let now = clock::now();
     let accounts: Vec<Value> = found
         .iter()
         .filter(|integration| call.exchange.fixed_account().is_none_or(|fixed| integration.user_identifier == fixed))

@@ -7,9 +7,9 @@
 //! the next start stores its tokens. It is not flushed to the disk, because the database is about
 //! to do so: a power loss in between still loses the tokens.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -82,11 +82,10 @@ impl Journal {
     fn write(&self, entry: &Entry) -> io::Result<PathBuf> {
         let path = self.folder.join(format!("{}.json", entry.id));
         let text = serde_json::to_vec(entry)?;
-        let open = || OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&path);
-        let mut file = match open() {
+        let mut file = match files::create_regular(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-                open()?
+                files::create_regular(&path)?
             }
             opened => opened?,
         };
@@ -102,15 +101,8 @@ impl Journal {
     }
 
     fn read(&self, path: &Path) -> Option<Entry> {
-        let mut text = Vec::new();
-        // The gateway alone writes to this folder, and it writes only regular files.
-        let read = fs::symlink_metadata(path).and_then(|metadata| {
-            if !metadata.is_file() {
-                return Err(io::Error::other("it is not a regular file"));
-            }
-            fs::File::open(path)?.take(MAX_BYTES).read_to_end(&mut text)
-        });
-        let entry = read.and_then(|_| Ok(serde_json::from_slice::<Entry>(&text)?));
+        let read = files::read_regular(path, MAX_BYTES);
+        let entry = read.and_then(|text| Ok(serde_json::from_slice::<Entry>(&text)?));
         entry
             .inspect_err(|error| {
                 tracing::warn!(file = %path.display(), %error, "a file of new tokens cannot be read and is removed");
@@ -208,5 +200,24 @@ mod tests {
         fs::write(&path, &text[..text.len() / 2]).unwrap();
         assert!(journal.entries().is_empty());
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_is_not_a_file_of_the_folder_is_removed_unread_and_blocks_nothing() {
+        let folder = TempDir::new().unwrap();
+        let journal = Journal::new(folder.path());
+        let row = integration("int_1", 3);
+        drop(journal.keep(&row, 7, &details()));
+        let at = |name: &str| folder.path().join(FOLDER).join(name);
+        fs::rename(at("int_1.json"), folder.path().join("elsewhere.json")).unwrap();
+        std::os::unix::fs::symlink("../elsewhere.json", at("int_1.json")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(at("int_2.json")).status().unwrap().success());
+        // A file that cannot be written is no reason to wait or to write elsewhere.
+        for id in ["int_1", "int_2"] {
+            journal.keep(&integration(id, 3), 8, &details()).remove();
+        }
+        assert!(fs::read_to_string(folder.path().join("elsewhere.json")).unwrap().contains("\"fence\":7"));
+        assert!(journal.entries().is_empty());
+        assert_eq!(fs::read_dir(folder.path().join(FOLDER)).unwrap().count(), 0);
     }
 }

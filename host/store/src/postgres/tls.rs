@@ -27,7 +27,8 @@ pub(super) fn config(address: &Address) -> Result<ClientConfig, PostgresError> {
         (_, Some(file)) => {
             let unreadable = |reason: String| failed(format!("sslrootcert {}: {reason}", file.display()));
             let mut roots = RootCertStore::empty();
-            for certificate in CertificateDer::pem_file_iter(file).map_err(|error| unreadable(error.to_string()))? {
+            let text = files::open_regular(file).map_err(|error| unreadable(error.to_string()))?;
+            for certificate in CertificateDer::pem_reader_iter(text) {
                 let certificate = certificate.map_err(|error| unreadable(error.to_string()))?;
                 roots.add(certificate).map_err(|error| unreadable(error.to_string()))?;
             }

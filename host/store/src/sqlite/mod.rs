@@ -13,9 +13,8 @@ mod connection;
 mod error;
 mod migrate;
 
-use std::fs::{OpenOptions, TryLockError};
+use std::fs::TryLockError;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
@@ -57,11 +56,7 @@ impl Sqlite {
         on_blocking_thread(move || {
             // SQLite would create a file that other users can read. The files that it creates next
             // to this one get the same mode.
-            OpenOptions::new()
-                .create(true)
-                .append(true)
-                .mode(0o600)
-                .open(&path)
+            files::open_or_create(&path)
                 .map_err(|error| StoreError::NotWritable { path: path.to_path_buf(), reason: error.to_string() })?;
             let mut connection = open(&path).map_err(|error| error::of_sqlite(&path, error))?;
             migrate::run_missing(&mut connection, &path)?;
@@ -116,7 +111,7 @@ impl Sqlite {
         let path = self.path.with_file_name(format!("{name}.lock"));
         on_blocking_thread(move || {
             let failed = |error: io::Error| StoreError::NotWritable { path: path.clone(), reason: error.to_string() };
-            let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(failed)?;
+            let file = files::open_or_create(&path).map_err(failed)?;
             match file.try_lock() {
                 Ok(()) => Ok(Some(LockHolder::File(file))),
                 Err(TryLockError::WouldBlock) => Ok(None),

@@ -162,7 +162,7 @@ impl MasterFile {
 
     fn read_if_present(&self) -> Result<Option<Vec<Master>>, VaultError> {
         let unreadable = |source| VaultError::Unreadable { path: self.path.clone(), source };
-        let file = match File::open(&self.path) {
+        let file = match files::open_regular(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unreadable(error)),

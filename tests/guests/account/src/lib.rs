@@ -10,7 +10,9 @@ mod scheme;
 
 use serde_json::Value;
 
-use self::bindings::gateway::connector::manifest::{Answer, CredentialUse, Imprint, Operation, RateLimit, Upstream};
+use self::bindings::gateway::connector::manifest::{
+    Answer, CredentialUse, Effect, Imprint, Operation, RateLimit, Upstream,
+};
 use self::bindings::gateway::connector::outcome::{Fault, Outcome};
 use self::bindings::{Guest, Manifest};
 
@@ -89,7 +91,7 @@ fn upstreams(service: &Value) -> Vec<Upstream> {
         _ => (CredentialUse::None, CredentialUse::None),
     };
     vec![
-        upstream("api", "https://api.example", standard),
+        upstream("api", service["base_url"].as_str().unwrap_or("https://api.example"), standard),
         upstream("form", "{api}/me", form_field),
         upstream("other", "https://other.example", CredentialUse::None),
     ]
@@ -107,12 +109,12 @@ fn rate_limit(service: &Value) -> Option<RateLimit> {
 fn operation(row: &operations::Row, service: &Value) -> Operation {
     Operation {
         path: row.path.to_owned(),
-        summary: row.path.replace('_', " "),
+        summary: service["summary"].as_str().map_or_else(|| row.path.replace('_', " "), str::to_owned),
         description: String::new(),
         input_schema: operations::input_schema(row),
         example: None,
         envelope: true,
-        effect: row.effect,
+        effect: if service["destructive"] == row.path { Effect::Destructive } else { row.effect },
         answer: if row.path == "memory" { Answer::File } else { Answer::Any },
         answer_schema: None,
         answer_example: None,

@@ -10,6 +10,7 @@ on_every_database!(
     a_start_with_a_wrong_or_missing_master_key_is_refused_and_changes_nothing,
     an_empty_database_is_refused_if_another_one_depended_on_the_master_key,
     a_vault_that_was_opened_before_its_database_has_the_same_keys,
+    a_master_key_that_is_not_a_file_is_reported_and_blocks_no_start,
     a_damaged_master_key_is_reported_without_showing_it,
     a_master_key_that_others_can_read_is_made_private,
     gateways_that_start_at_once_share_one_master_key_and_one_data_key,
@@ -104,6 +105,19 @@ async fn a_vault_that_was_opened_before_its_database_has_the_same_keys(site: Sit
     fs::write(other.folder.path().join("master.key.used"), "").unwrap();
     let lost = Vault::open_later(&other.key_file(), &other.store).unwrap();
     assert!(matches!(lost.reach().await, Err(VaultError::NoDatabase { .. })));
+}
+
+async fn a_master_key_that_is_not_a_file_is_reported_and_blocks_no_start(site: Site) {
+    let machine = Machine::on(&site).await;
+    // An ordinary open would wait until someone writes to it.
+    assert!(std::process::Command::new("mkfifo").arg(machine.key_file()).status().unwrap().success());
+    assert!(matches!(machine.open().await, Err(VaultError::Unreadable { .. })));
+    fs::remove_file(machine.key_file()).unwrap();
+    // Secrets of containers are links.
+    machine.vault().await;
+    fs::rename(machine.key_file(), machine.folder.path().join("mounted")).unwrap();
+    std::os::unix::fs::symlink("mounted", machine.key_file()).unwrap();
+    machine.vault().await;
 }
 
 async fn a_damaged_master_key_is_reported_without_showing_it(site: Site) {

@@ -1,0 +1,119 @@
+//! The database reads and does not write, as after a failover to a server that is no primary yet.
+//! Calls that need no write continue. All others say what is wrong, and nothing is lost.
+
+use std::thread;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use support::oauth::browser;
+use support::{Answer, Client, Database, Dialect, Endpoint, Gate, OAuthProvider, Person, Store};
+
+use super::{begin, connect, email, ended, gateway, init, me, path, success, who_as};
+
+/// Lets new connections to the database only read, or write again, and ends the present ones.
+fn set_read_only(database: &Database, is_read_only: bool) {
+    let setting = if is_read_only { "on" } else { "off" };
+    database.sql(&format!(
+        "begin read write;
+         do $$ begin
+           execute format('alter database %I set default_transaction_read_only = {setting}', current_database());
+         end $$;
+         commit;
+         select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid()"
+    ));
+}
+
+fn is_error(line: &&Value) -> bool {
+    line["level"] == "ERROR"
+}
+
+/// Requests that write to the database.
+fn writes(client: &Client) -> [Answer; 5] {
+    let call = |operation: &str| {
+        client.request("POST", &format!("/connectors/account/{operation}")).header("x-user-identifier", &email("ada"))
+    };
+    [
+        client.post("/connectors/account/integrations", init()),
+        client.delete(&path("account", "ada")),
+        call("collect").json(&json!({"path": "/me"})).send(),
+        call("change").header("idempotency-key", "k").json(&json!({"path": "/me", "waiting": true})).send(),
+        client.post("/admin/keys", json!({"name": "one", "scopes": ["operate"]})),
+    ]
+}
+
+#[test]
+fn a_database_that_is_read_only_refuses_what_must_be_stored_and_nothing_else() {
+    const ROUNDS: usize = 20;
+    let (store, provider) = (Store::postgres(), OAuthProvider::start(Dialect::strict()));
+    let gateway = gateway(&store, &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    connect(&client, "account", "bob");
+    let call = |name: &str| who_as(&client, name);
+    let callback = Person::named("dan").consents(&begin(&client, "account"));
+    assert_eq!(call("ada").ok(), me("ada"));
+
+    set_read_only(store.database(), true);
+    support::wait_for("new connections", || (client.get("/integrations").status == 200).then_some(()));
+    let (began, errors_before) = (Instant::now(), gateway.log().iter().filter(is_error).count());
+    for _ in 0..ROUNDS {
+        for answer in writes(&client) {
+            let problem = answer.problem(503, "store-unavailable");
+            assert_eq!((&problem["owner"], &problem["retryable"]), (&json!("operator"), &json!(true)));
+        }
+        assert_eq!(browser::open(&callback).status, 503, "the user may reload the page");
+        for name in ["ada", "bob"] {
+            assert_eq!(call(name).ok(), me(name), "its credential needs no write");
+        }
+    }
+    let line = gateway.wait_for_log("the cause", |line| line["message"] == "the database failed");
+    assert!(line["error"].as_str().unwrap().contains("is read-only"), "{line}");
+    // A refresh cannot be stored, so the provider is not asked.
+    provider.expire();
+    call("ada").problem(503, "store-unavailable");
+    assert_eq!(provider.count(Endpoint::Refresh), 0);
+    let errors: Vec<_> = gateway.log().into_iter().filter(|line| is_error(&line)).skip(errors_before).collect();
+    assert!(errors.len() as u64 <= began.elapsed().as_secs() + 2, "{errors:#?}");
+    let is_degraded = || gateway.anonymous().get("/readyz").ok()["degraded"] == json!(["database"]);
+    support::wait_for("the gateway to be degraded", || is_degraded().then_some(()));
+
+    set_read_only(store.database(), false);
+    support::wait_for("the gateway to be whole again", || (!is_degraded()).then_some(()));
+    for name in ["ada", "bob"] {
+        let answer = support::wait_for("a call that succeeds", || Some(call(name)).filter(|one| one.status != 503));
+        assert_eq!(answer.ok(), me(name));
+    }
+    assert_eq!(ended(&browser::open(&callback)), success("account", &email("dan")));
+    assert_eq!((provider.reuses(), provider.live_grants()), (0, 3));
+    assert_eq!(client.get("/integrations").ok()["integrations"].as_array().unwrap().len(), 3);
+    assert_eq!(client.get("/jobs").ok()["jobs"], json!([]), "what was refused was not done");
+}
+
+#[test]
+fn connects_whose_accounts_cannot_be_stored_are_one_line_a_second() {
+    const PEOPLE: usize = 12;
+    let (store, provider) = (Store::postgres(), OAuthProvider::start(Dialect::strict()));
+    let gateway = gateway(&store, &provider);
+    let client = gateway.client();
+    let person = |number| Person::named(&format!("person{number}"));
+    let callbacks: Vec<_> = (0..PEOPLE).map(|number| person(number).consents(&begin(&client, "account"))).collect();
+    let gate = Gate::default();
+    provider.hold_tokens(&gate);
+    thread::scope(|scope| {
+        let opened: Vec<_> = callbacks.iter().map(|callback| scope.spawn(|| ended(&browser::open(callback)))).collect();
+        provider.wait_for(Endpoint::Exchange, PEOPLE);
+        set_read_only(store.database(), true);
+        support::wait_for("new connections", || (client.get("/integrations").status == 200).then_some(()));
+        let (began, errors_before) = (Instant::now(), gateway.log().iter().filter(is_error).count());
+        gate.open();
+        for result in opened {
+            let result = result.join().unwrap();
+            assert!(result.contains(&("error".to_owned(), "internal_error".to_owned())), "{result:?}");
+        }
+        let errors: Vec<_> = gateway.log().into_iter().filter(|line| is_error(&line)).skip(errors_before).collect();
+        assert!(errors.len() as u64 <= began.elapsed().as_secs() + 1, "{errors:#?}");
+        assert!(errors.iter().any(|line| line["message"] == "the database failed"), "{errors:#?}");
+    });
+    assert_eq!(client.get("/integrations").ok()["integrations"], json!([]));
+}
