@@ -46,6 +46,7 @@ impl Caller {
             key_id: None,
             scopes: Scopes::of_first_key(),
             limits: None,
+            confirms: false,
         }
     }
 

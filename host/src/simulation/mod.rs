@@ -22,8 +22,9 @@
 //! and writes their number and seeds to `host/docs/soak.md`.
 //!
 //! # What it finds
-//! Each of these changes makes some of the 2,000 schedules fail. Try them again after a change of the
-//! faults or of the invariants.
+//! Each of these changes makes some of the 2,000 schedules fail. They were counted before a
+//! fourteenth of the schedules became those of modules. Try them again after a change of the faults
+//! or of the invariants.
 //!
 //! | change | schedules that fail | first seed |
 //! |---|---|---|
@@ -68,6 +69,10 @@ use store::simulated::SimulatedDatabase;
 
 /// Schedules of one run of the tests.
 const SCHEDULES: u64 = 2_000;
+
+/// Each multiple of this seed is a schedule of modules. The others are the same as before there was
+/// this subject.
+const SEEDS_OF_MODULES: u64 = 14;
 
 /// The parts that all schedules share, because they are costly to make and keep nothing.
 struct Shared {
@@ -131,14 +136,14 @@ impl Runner {
         let world = runtime.block_on(async {
             let mut random = Random::new(seed);
             let gateways = random.within(2..4) as usize;
-            let kind = random.within(0..14);
+            let kind = random.within(0..13);
             let subject = match kind {
+                _ if seed.is_multiple_of(SEEDS_OF_MODULES) => Subject::Modules,
                 0..5 => Subject::Refreshes,
                 5..8 => Subject::Background,
                 8..10 => Subject::Keyed,
                 10..12 => Subject::Budgets,
-                12 => Subject::Queues,
-                _ => Subject::Modules,
+                _ => Subject::Queues,
             };
             let world = World::new(&mut random, gateways, subject, &self.database, &self.clock);
             match subject {

@@ -4,7 +4,7 @@
 //! The gateway keeps no file. The address holds the call itself, sealed, and runs it again. So each
 //! gateway on the database can serve it, and it takes no memory until someone opens it.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use hyper::Response;
@@ -24,6 +24,7 @@ use crate::api::operations::{OperationOfTool, call_for_tool};
 use crate::api::recorded::OpenCall;
 use crate::api::route::HttpCall;
 use crate::body::Body;
+use crate::clock;
 use crate::mcp::Tool;
 use crate::media_type::essence;
 use crate::problem::{self, Problem};
@@ -53,7 +54,7 @@ pub(super) struct FileCall {
 }
 
 fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+    clock::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 impl FileCall {
