@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -60,12 +61,22 @@ impl Seen {
     }
 }
 
-/// A free port of loopback. Another program may take it at any time.
+/// A free port of loopback for a program that binds it later. It is below those that the system
+/// gives to programs that ask for any, so that no other test takes it in the meantime.
 ///
 /// # Panics
 /// When no port is free.
 pub fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap().port()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    const PORTS: std::ops::Range<u32> = 10_000..32_000;
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    // Tests of another process begin elsewhere.
+    let first = std::process::id().wrapping_mul(97);
+    let ports = PORTS.map(|_| {
+        let number = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % (PORTS.end - PORTS.start);
+        u16::try_from(PORTS.start + number).expect("ports have 16 bits")
+    });
+    ports.into_iter().find(is_free).expect("a port is free")
 }
 
 /// A running stand-in. It ends when this is dropped.
