@@ -6,6 +6,7 @@
 //! - this file: from a POST to its messages, and back
 //! - [`lifecycle`]: the revision of a request, and what its client can do
 //! - [`headers`]: headers that must agree with the body
+//! - [`view`]: the tools of the caller at an address
 //! - [`call`]: a call of the tool of an operation
 //! - [`own_tools`]: calls of the tools of the gateway itself
 //! - [`connect`]: what the user must do before a call can run
@@ -34,9 +35,9 @@ pub(super) mod metadata;
 mod own_tools;
 mod result;
 mod tasks;
+mod view;
 mod wait;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -48,6 +49,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::lifecycle::Client;
+use self::view::catalogue_of;
 use self::wait::JobWait;
 use super::authorize::AuthorizedCaller;
 use super::body::read_json_body;
@@ -56,15 +58,12 @@ use super::headers::CallHeaders;
 use super::idempotency;
 use super::route::HttpCall;
 use super::tool_sets::find_set;
-use crate::auth::Scope;
 use crate::body::{Body, full};
 use crate::gateway::Gateway;
 use crate::mcp::message::{self, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, PARSE_ERROR, Request, RpcError};
-use crate::mcp::{Catalogue, Revision, SetMode, ToolSet, View, catalogue};
-use crate::problem::{self, Problem, integration_problem};
+use crate::mcp::{Revision, ToolSet};
+use crate::problem::{self, Problem};
 use crate::telemetry::Trace;
-use contract::AuthScheme;
-use store::IntegrationFilter;
 
 /// The most messages of one batch.
 const MAX_BATCH: usize = 50;
@@ -74,9 +73,6 @@ const BATCH_CONCURRENCY: usize = 4;
 
 /// The time for which a client may keep a list, in milliseconds.
 const LIST_TTL_MS: u64 = 60_000;
-
-/// The most accounts of a caller that are looked at for the argument `account`.
-const MAX_ACCOUNTS: u32 = 1000;
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -316,74 +312,6 @@ impl Exchange<'_> {
         })
     }
 
-    /// The tools of the caller at this address, for a call. A call needs not know the accounts, which
-    /// change the list alone.
-    async fn catalogue(&self) -> Arc<Catalogue> {
-        catalogue_of(self.gateway, self.view(BTreeSet::new())).await
-    }
-
-    /// The view of the caller's list.
-    async fn view_of_list(&self) -> Result<View, Problem> {
-        if self.fixed_account().is_some() {
-            return Ok(self.view(BTreeSet::new()));
-        }
-        let accounts = self.accounts().await?;
-        let several = accounts.into_iter().filter(|(_, of)| of.len() > 1).map(|(connector, _)| connector);
-        Ok(self.view(several.collect()))
-    }
-
-    fn view(&self, several_accounts: BTreeSet<String>) -> View {
-        let set = self.set.as_ref().map(|(_, set)| set);
-        let limits = self.caller.limits().cloned().into_iter();
-        View {
-            connector: self.connector.clone(),
-            is_readonly: self.is_readonly,
-            limits: limits.chain(set.map(ToolSet::limits)).collect(),
-            may_connect: self.caller.may(Scope::Integrate),
-            several_accounts,
-            mode: set.map_or(SetMode::Auto, |set| set.mode),
-            pinned: set.map(|set| set.pinned.clone()).unwrap_or_default(),
-            is_structured: set.is_some_and(|set| set.structured),
-            confirms: self.confirms(),
-        }
-    }
-
-    /// Returns `true` if destructive operations ask first.
-    fn confirms(&self) -> bool {
-        self.caller.confirms() || self.set.as_ref().is_some_and(|(_, set)| set.confirm)
-    }
-
-    /// The account that every call at this address uses.
-    fn fixed_account(&self) -> Option<&str> {
-        self.set.as_ref().and_then(|(_, set)| set.account.as_deref())
-    }
-
-    /// The caller's accounts of each connector, by their names.
-    async fn accounts(&self) -> Result<BTreeMap<String, Vec<String>>, Problem> {
-        let live = Arc::clone(&self.gateway.registry.live());
-        let needs_accounts = |name: &String| {
-            live.get(name).is_some_and(|connector| !matches!(connector.manifest().auth, AuthScheme::None))
-        };
-        let is_needed = match &self.connector {
-            Some(only) => needs_accounts(only),
-            None => live.keys().any(needs_accounts),
-        };
-        let mut accounts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        if !is_needed {
-            return Ok(accounts);
-        }
-        let filter = IntegrationFilter {
-            limit: MAX_ACCOUNTS,
-            connector: self.connector.clone(),
-            ..IntegrationFilter::default()
-        };
-        let found = self.gateway.integrations.list_of_user(self.caller.tenant(), self.caller.subject(), filter).await;
-        for integration in found.map_err(|error| integration_problem(&error))? {
-            accounts.entry(integration.holder.connector).or_default().push(integration.user_identifier);
-        }
-        Ok(accounts)
-    }
-
     async fn initialize(&self, request: &Request<'_>) -> Result<Response<Body>, Problem> {
         let requested = request.params.text("protocolVersion").unwrap_or_default();
         let named = self.headers.get(lifecycle::PROTOCOL_VERSION).map(HeaderValue::as_bytes);
@@ -407,25 +335,6 @@ impl Exchange<'_> {
         let held = self.gateway.egress.memory().hold_bytes(text.into()).map_err(problem::no_memory)?;
         Ok(rpc_response(StatusCode::OK, held))
     }
-}
-
-/// The work for the tool of one operation, as the size of a text.
-const BYTES_OF_TOOL: usize = 2048;
-
-/// The tools of a view. They are made once for each view of the connectors that are live.
-async fn catalogue_of(gateway: &Gateway, view: View) -> Arc<Catalogue> {
-    let live = Arc::clone(&gateway.registry.live());
-    let kept = gateway.catalogues.get(&gateway.registry, |_| catalogue::Catalogues::default());
-    let known = kept.lock().get(&view).cloned();
-    if let Some(known) = known {
-        return known;
-    }
-    let operations: usize = live.values().map(|connector| connector.operations().count()).sum();
-    let direct_tools = gateway.config.mcp.direct_tools;
-    let made = compute::run(operations * BYTES_OF_TOOL, || Catalogue::make(&live, &view, direct_tools)).await;
-    let made = Arc::new(made);
-    catalogue::keep(&kept, view, Arc::clone(&made));
-    made
 }
 
 impl Failed {
