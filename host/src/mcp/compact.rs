@@ -18,27 +18,37 @@ impl Beginning {
     }
 
     /// Adds a piece.
-    pub fn push(&mut self, piece: &[u8]) {
-        for &byte in piece {
-            if self.is_json {
-                if self.in_string {
-                    match byte {
-                        _ if self.is_escaped => self.is_escaped = false,
-                        b'\\' => self.is_escaped = true,
-                        b'"' => self.in_string = false,
-                        _ => {}
-                    }
-                } else if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
-                    continue;
-                } else if byte == b'"' {
-                    self.in_string = true;
-                }
+    pub fn push(&mut self, mut piece: &[u8]) {
+        while self.is_json && !piece.is_empty() {
+            let (run, rest) = piece.split_at(self.run_of(piece));
+            self.keep(run);
+            let Some((&byte, rest)) = rest.split_first() else { return };
+            piece = rest;
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' if self.in_string => self.is_escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                // White space.
+                _ => continue,
             }
-            self.total += 1;
-            if self.kept.len() < self.limit {
-                self.kept.push(byte);
-            }
+            self.keep(&[byte]);
         }
+        self.keep(piece);
+    }
+
+    /// The length of the beginning of a piece that is kept as it is.
+    fn run_of(&self, piece: &[u8]) -> usize {
+        let ends = |byte: &u8| match self.in_string {
+            true => matches!(byte, b'"' | b'\\'),
+            false => matches!(byte, b'"' | b' ' | b'\t' | b'\n' | b'\r'),
+        };
+        if self.is_escaped { 0 } else { piece.iter().position(ends).unwrap_or(piece.len()) }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.total += bytes.len();
+        let free = self.limit.saturating_sub(self.kept.len()).min(bytes.len());
+        self.kept.extend_from_slice(bytes.get(..free).unwrap_or_default());
     }
 
     /// The size of the whole text, without the white space that was left out.
@@ -74,6 +84,8 @@ impl Beginning {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn beginning(pieces: &[&str], limit: usize, is_json: bool) -> (String, usize) {
@@ -97,5 +109,20 @@ mod tests {
     fn no_character_is_cut_in_two() {
         assert_eq!(beginning(&["aé"], 2, false), ("a".to_owned(), 3));
         assert_eq!(beginning(&["aé"], 3, false), ("aé".to_owned(), 3));
+    }
+
+    proptest! {
+        #[test]
+        fn a_document_is_the_same_without_white_space_wherever_its_pieces_end(
+            texts in proptest::collection::vec("[ a\\PC\"\\\\\n\t]{0,12}", 0..6),
+            size in 1..9_usize,
+        ) {
+            let document = serde_json::json!({"a b": texts, "n": [1.5, null, {"c": true}]});
+            let mut beginning = Beginning::new(usize::MAX, true);
+            for piece in serde_json::to_string_pretty(&document).unwrap().as_bytes().chunks(size) {
+                beginning.push(piece);
+            }
+            prop_assert_eq!(beginning.into_text(), document.to_string());
+        }
     }
 }
