@@ -27,7 +27,7 @@ pub struct View {
     pub connector: Option<String>,
     /// Only operations that read.
     pub is_readonly: bool,
-    /// The limits of the caller's key, and those of a tool set. All of them hold.
+    /// The limits of the caller's key, and the limits of a tool set. All of them hold.
     pub limits: Vec<Limits>,
     /// `true` if the caller may make links for its users.
     pub may_connect: bool,

@@ -107,7 +107,8 @@ impl InputSchema {
     }
 }
 
-/// Collects the members of an object's schema, also those of `allOf`, `anyOf` and `oneOf`.
+/// Collects the members of an object's schema, including the members in `allOf`, `anyOf` and
+/// `oneOf`.
 fn collect(
     reader: &mut Reader<'_>,
     schema: &Value,

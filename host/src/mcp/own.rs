@@ -1,4 +1,4 @@
-//! The tools of the gateway itself, next to those of operations.
+//! The tools of the gateway itself. They come in addition to the tools of operations.
 
 use serde_json::{Value, json};
 

@@ -183,7 +183,7 @@ impl Index {
 /// The most words of a question that count.
 const MAX_WORDS: usize = 64;
 
-/// The words that a question asks for, each with those of the same meaning, as stems with weights.
+/// The words of a question, as stems with weights. Each word comes with its synonyms.
 /// Returns `true` too if the question asks for no change.
 fn asked(question: &str) -> (Vec<Vec<(String, f64)>>, bool) {
     let plain: Vec<String> = words(question).take(MAX_WORDS).collect();
@@ -206,7 +206,7 @@ fn changes() -> impl Iterator<Item = String> {
     groups.chain(CHANGES).map(|word| stem(word))
 }
 
-/// A stem, and those of words with the same meaning.
+/// A stem, and the stems of its synonyms.
 fn with_same_meaning(asked: String) -> Vec<(String, f64)> {
     let mut alternatives = vec![(asked, 1.0)];
     for group in SAME_MEANING {

@@ -26,7 +26,7 @@ use store::{LiveModule, StoreError};
 /// Time between two reads of the number.
 const POLL: Duration = Duration::from_secs(1);
 
-/// What follows the modules of the service.
+/// A gateway that follows the modules of the service.
 pub(super) trait Follower: Send + Sync + 'static {
     /// The service, as this gateway knows it.
     fn service(&self) -> &Service;

@@ -14,7 +14,7 @@ use store::{
 
 /// What the simulation has in place of the sandbox and the table of live connectors.
 pub(crate) trait Machine: Send + Sync + 'static {
-    /// Takes the time that a compilation takes. `false` if it fails for now.
+    /// Waits as long as a compilation takes. Returns `false` if it has a temporary failure.
     fn compile(&self) -> impl Future<Output = bool> + Send;
 
     /// Sees each swap. No digest means that the connector was removed.

@@ -1,4 +1,4 @@
-//! What the user must do before a call can run: connect an account, or choose one.
+//! Calls that need the user first, who must connect an account or choose one.
 //!
 //! A client that shows URLs gets the URL of a page on which the user connects the account, and then
 //! sends the call again. Other clients get the URL in words. What a client sends back with the

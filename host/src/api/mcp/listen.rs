@@ -1,9 +1,9 @@
 //! `subscriptions/listen`: a stream of events that tells a client when its list of tools has
 //! changed.
 //!
-//! The registry wakes the streams after a swap. Each looks if the list of its own view is another
-//! one. Between swaps, a stream does nothing but send a comment now and then, which keeps the
-//! connection open, and look if its caller may still be there.
+//! The registry wakes the streams after a swap. Each stream compares the tools of its caller with
+//! the previous ones. Between swaps, a stream does nothing but send a comment now and then, which
+//! keeps the connection open, and look if its caller may still be there.
 
 use std::sync::Arc;
 use std::time::Duration;

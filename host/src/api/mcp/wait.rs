@@ -37,7 +37,7 @@ pub(super) struct JobWait {
     told: f64,
 }
 
-/// What a look at a job has shown.
+/// What the waiting call does next, by the state of its job.
 enum Step {
     /// The call ends with this result.
     End(String),

@@ -109,8 +109,8 @@ pub struct ConnectorAtGatewayRecord {
 }
 
 impl ConnectorAtGatewayRecord {
-    /// What a gateway told last, while `present` is the generation of the service. A gateway that
-    /// has not heard of this generation is about to serve it.
+    /// The last report of a gateway. `present` is the generation of the service: a gateway that has
+    /// not reported about it yet is still about to serve it.
     pub fn new(at: &ConnectorAtGateway, present: i64) -> Self {
         let is_behind = at.about < present;
         Self {
