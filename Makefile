@@ -37,6 +37,9 @@ FROZEN := $(foreach version,$(notdir $(wildcard wit/frozen/*)),$(addprefix targe
 # Programs that tests use, from Debian's packages: a registry of modules, and the program that signs them.
 DEBIAN := target/debian
 DEBIAN_PACKAGES := docker-registry minisign libsodium23
+# The last commit of the release before, and its gateway.
+PREVIOUS_COMMIT := 0b29fd93fdaeaf0846030332f4daa1ed48cdbb53
+PREVIOUS := target/previous/connector-gateway
 FUZZ_TARGETS := $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 60
 CARGO_DENY := 0.20.2
@@ -48,7 +51,7 @@ export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 # and Python and Node.js for the tools of the tests.
 PACKAGES := gcc g++ libc6-dev make curl git python3 python3-pip python3-venv nodejs npm
 
-.PHONY: help setup build shipped guests run demo check languages frozen test test-unit test-sdks test-product test-conformance soak fuzz fuzz-api audit browser bench profile dist lint clean
+.PHONY: help setup build shipped guests run demo check languages frozen test test-unit test-sdks test-product test-conformance test-upgrade soak fuzz fuzz-api audit browser bench profile dist lint clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -111,6 +114,16 @@ test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBI
 
 test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
 	@cargo test --workspace --test conformance
+
+# The release before is built from its last commit, in a target folder of its own, and kept.
+test-upgrade: build guests $(PREVIOUS) ## Replace gateways of the release before by gateways of this one, while they are called
+	@PREVIOUS_GATEWAY=$(CURDIR)/$(PREVIOUS) tests/postgres.sh cargo test --workspace --test upgrade
+
+$(PREVIOUS):
+	@rm -rf $(@D)/source && mkdir -p $(@D)/source
+	@git archive $(PREVIOUS_COMMIT) | tar -x -C $(@D)/source
+	@cargo build --manifest-path $(@D)/source/Cargo.toml --workspace --bin connector-gateway --target-dir $(@D)/target
+	@cp $(@D)/target/debug/connector-gateway $@
 
 soak: build guests ## Run gateways under load, attacks and failures for SOAK_MINUTES (10), and write host/docs/soak.md; SOAK_ONLY=simulation runs one part
 	@case "$(SOAK_ONLY)" in ""|simulation) \

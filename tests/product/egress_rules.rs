@@ -129,8 +129,9 @@ fn a_redirect_to_another_host_is_not_followed() {
         assert!(result["error"].is_string(), "{target}: {result}");
         let answer = gateway.call("hostile/forward", json!({"path": "/from"}));
         assert!(matches!(answer.status, 403 | 502), "{target}: {}", answer.text());
-        if target.contains("169.254") {
-            assert_eq!(answer.problem(403, "egress-denied")["owner"], "connector");
+        if ["169.254", "localhost", "elsewhere"].iter().any(|host| target.contains(host)) {
+            // Its author can name the host, and an operator cannot.
+            assert_eq!(answer.problem(403, "egress-denied")["owner"], "connector", "{target}");
         }
         assert_serves(&gateway);
     }

@@ -41,11 +41,13 @@ pub struct Home {
     pub(crate) key: Option<String>,
     /// The number of descriptors that its processes may open, if it is limited.
     pub(crate) descriptors: Option<u32>,
+    /// The binary of another release, if it is not the one of this tree.
+    pub(crate) release: Option<PathBuf>,
 }
 
 impl Home {
     pub(crate) fn new(folder: TempDir, environment: Vec<(String, String)>, key: Option<String>) -> Self {
-        Self { folder, environment, key, descriptors: None }
+        Self { folder, environment, key, descriptors: None, release: None }
     }
 
     /// The configuration file.
@@ -117,13 +119,14 @@ impl Home {
 
     /// A command of the gateway on these folders. More arguments can be added.
     pub fn command(&self, arguments: &[&str]) -> Command {
+        let binary = self.release.clone().unwrap_or_else(process::binary);
         let mut command = match self.descriptors {
-            None => Command::new(process::binary()),
+            None => Command::new(binary),
             Some(limit) => {
                 let mut shell = Command::new("sh");
                 shell
                     .args(["-c", &format!("ulimit -Sn {SOFT_DESCRIPTORS} && ulimit -Hn {limit} && exec \"$0\" \"$@\"")])
-                    .arg(process::binary());
+                    .arg(binary);
                 shell
             }
         };

@@ -31,6 +31,7 @@ pub struct Setup {
     first_key: bool,
     cold: bool,
     descriptors: Option<u32>,
+    release: Option<PathBuf>,
 }
 
 impl Setup {
@@ -202,6 +203,14 @@ impl Setup {
         self
     }
 
+    /// Runs the binary of another release. Such a gateway should be [cold](Setup::cold): releases do
+    /// not share compiled modules.
+    #[must_use]
+    pub fn release(mut self, binary: PathBuf) -> Self {
+        self.release = Some(binary);
+        self
+    }
+
     /// Creates the folders without starting the gateway.
     ///
     /// # Panics
@@ -210,6 +219,7 @@ impl Setup {
         let folder = TempDir::new().unwrap();
         let mut home = Home::new(folder, self.environment, (!self.first_key).then(|| KEY.to_owned()));
         home.descriptors = self.descriptors;
+        home.release = self.release;
         fs::create_dir(home.modules()).unwrap();
         fs::create_dir(home.shipped()).unwrap();
         fs::create_dir(home.data()).unwrap();

@@ -4,7 +4,7 @@ use url::Url;
 
 /// Returns `true` if a grant names a host, or link hosts by a wildcard. A host is a name or an
 /// address, with a port unless it is the default of the scheme.
-pub(super) fn is_grant(text: &str) -> bool {
+pub fn is_grant(text: &str) -> bool {
     if text.starts_with("*.") {
         return contract::site::link_host(text).is_ok();
     }

@@ -113,6 +113,7 @@ pub use self::concurrency::{NoPermit, Permit};
 pub use self::connector::{Connector, Operation};
 pub use self::derived::Derived;
 pub use self::follow::follow_modules;
+pub use self::grant_form::is_grant;
 pub use self::grants::{GrantState, HostGrant};
 pub use self::history::Actor;
 pub use self::install::Installation;

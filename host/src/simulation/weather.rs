@@ -122,10 +122,12 @@ impl Weather {
                     (Fault::DatabaseClock(ms), Duration::ZERO)
                 }
                 _ => {
-                    // An hour and a day ahead are a wrong time zone and a wrong date.
-                    let ms = match random.within(0..4) {
+                    // An hour and a day are a wrong time zone and a wrong date.
+                    let ms = match random.within(0..8) {
                         0 => 3_600_000,
                         1 => 24 * 3_600_000,
+                        4 => -3_600_000,
+                        5 => -24 * 3_600_000,
                         _ => random.within(0..120_000) as i64 - 60_000,
                     };
                     (Fault::GatewayClock { gateway, ms }, Duration::ZERO)

@@ -8,6 +8,7 @@ use serde_json::json;
 use support::{Reply, Upstream, module, process};
 
 use super::Project;
+use crate::documentation::reader::tools;
 
 #[test]
 fn every_command_of_the_page_about_testing_succeeds() {
@@ -30,9 +31,11 @@ fn every_command_of_the_page_about_testing_succeeds() {
     let blocks: Vec<&str> = page.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap()).collect();
     assert!(blocks.len() >= 5, "{blocks:?}");
     let path = format!("{}:{}", programs.path().display(), std::env::var("PATH").unwrap());
+    let home = tempfile::tempdir().unwrap();
     for block in blocks {
         let mut shell = Command::new("sh");
         shell.args(["-e", "-c", block]).current_dir(project.folder()).env("PATH", &path);
+        shell.env("HOME", home.path()).envs(tools());
         let finished = process::run(&mut shell);
         assert_eq!(finished.code, Some(0), "{block}\n{}\n{}", finished.stdout, finished.stderr);
     }

@@ -5,7 +5,7 @@
 //! [`source`] is the source of the gateway that they name.
 
 mod page;
-mod reader;
+pub(crate) mod reader;
 mod source;
 
 use std::fs;

@@ -181,7 +181,7 @@ impl Reader {
 }
 
 /// The folders of tools and their caches, which an empty home folder does not have.
-fn tools() -> Vec<(&'static str, String)> {
+pub(crate) fn tools() -> Vec<(&'static str, String)> {
     let home = std::env::var("HOME").unwrap_or_default();
     let own = |name: &str, folder: &str| std::env::var(name).unwrap_or_else(|_| format!("{home}/{folder}"));
     let said = |program: &str, arguments: &[&str]| {

@@ -57,7 +57,7 @@ use super::route::HttpCall;
 use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::problem::{self, Problem};
-use crate::registry::{Actor, ChangeError, HostGrant, Installation, Registry, StoredVersion};
+use crate::registry::{Actor, ChangeError, HostGrant, Installation, Registry, StoredVersion, is_grant};
 use contract::words::sentence;
 
 /// Number of changes in the history that a caller gets without asking for more.
@@ -226,13 +226,19 @@ fn grants_answer(grants: Result<Vec<HostGrant>, ChangeError>) -> Result<Response
 fn hosts_in_query(call: &HttpCall<'_>) -> Result<Vec<String>, Problem> {
     let mut hosts = Vec::new();
     problem::read_query(query_of(call), &["host"], |_, value| {
-        hosts.push(value.to_owned());
+        hosts.push(parse_host(value)?);
         Ok(())
     })?;
     if hosts.is_empty() {
         return Err(problem::invalid("/host", "This route needs a host, as in ?host=api.example.com.".to_owned()));
     }
     Ok(hosts)
+}
+
+/// A host in a query. The error is the sentence of the same mistake in a command.
+fn parse_host(value: &str) -> Result<String, String> {
+    let host = value.to_owned();
+    if is_grant(value) { Ok(host) } else { Err(sentence(&ChangeError::InvalidHost(host).to_string())) }
 }
 
 fn query_of<'a>(call: &'a HttpCall<'_>) -> &'a str {
@@ -284,7 +290,7 @@ fn parse_install_query(query: &str) -> Result<InstallQuery, Problem> {
     let mut parameters = InstallQuery::default();
     problem::read_query(query, &["grant", "accept", "replace_shipped", "wait"], |name, value| {
         match (name, value) {
-            ("grant", _) => parameters.grants.push(value.to_owned()),
+            ("grant", _) => parameters.grants.push(parse_host(value)?),
             ("accept", "true" | "false") => parameters.accepts = value == "true",
             ("replace_shipped", "true" | "false") => parameters.replaces_shipped = value == "true",
             ("wait", _) => parameters.wait = Some(fleet::parse_wait(value)?),
@@ -329,11 +335,12 @@ mod tests {
 
     #[test]
     fn every_mistake_of_a_query_is_told() {
-        let problem = parse_install_query("grant=a.example&accept=yes&force=1&replace_shipped=").err().unwrap();
+        let query = "grant=a.example&grant=https://b.example/&accept=yes&force=1&replace_shipped=";
+        let problem = parse_install_query(query).err().unwrap();
         let document = problem.document("req_1");
         let errors: Vec<&str> =
             document["errors"].as_array().unwrap().iter().map(|error| error["pointer"].as_str().unwrap()).collect();
-        assert_eq!((&document["status"], errors), (&json!(422), vec!["/accept", "/force", "/replace_shipped"]));
+        assert_eq!((&document["status"], errors), (&json!(422), vec!["/grant", "/accept", "/force", "/replace_shipped"]));
         let query = parse_install_query("grant=a.example&grant=b.example&accept=true").unwrap();
         assert!(query.grants == ["a.example", "b.example"] && query.accepts && !query.replaces_shipped);
     }
