@@ -34,9 +34,8 @@ COMPONENTIZE_PY := target/sdk-python
 LANGUAGES := $(addprefix target/languages/,javascript.wasm javascript-quickjs.wasm python.wasm)
 # Components for each published version of the contract.
 FROZEN := $(foreach version,$(notdir $(wildcard wit/frozen/*)),$(addprefix target/frozen/$(version)/,javascript.wasm python.wasm))
-# Programs that tests use, from Debian's packages: a registry of modules, and the program that signs them.
+# Programs that tests use, from Debian's packages in tests/debian.txt.
 DEBIAN := target/debian
-DEBIAN_PACKAGES := docker-registry minisign libsodium23
 FUZZ_TARGETS := $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 60
 CARGO_DENY := 0.20.2
@@ -158,9 +157,9 @@ $(NODE_TOOLS): tests/clients/package-lock.json | setup
 	@npm ci --prefix $@.new --silent --no-audit --no-fund --ignore-scripts
 	@mv $@.new $@
 
-$(DEBIAN): tests/debian.sh | setup
+$(DEBIAN): tests/debian.sh tests/debian.txt | setup
 	@mkdir -p $(@D)
-	@tests/debian.sh $@ $(DEBIAN_PACKAGES)
+	@tests/debian.sh $@ $$(sed '/^#/d' tests/debian.txt)
 
 languages: $(LANGUAGES) ## Build the connectors of tests/languages with the SDKs for JavaScript and Python
 
