@@ -26,6 +26,8 @@ GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.tom
 PYTHON_TOOLS := target/python
 NODE_TOOLS := target/node
 SCHEMATHESIS := target/schemathesis
+# The program that renders the chart.
+HELM := target/helm
 # The SDKs for other languages, what they need to build a module, and the modules of the tests.
 SDK_JS := connectors/sdk-js
 SDK_PYTHON := connectors/sdk-python
@@ -94,7 +96,7 @@ check: setup ## Check format, lints and unit tests: the quick loop while you wri
 	@cargo clippy --workspace --all-targets -- -D warnings
 	@$(MAKE) --no-print-directory test-unit
 
-test: build guests languages frozen test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) browser ## Run every test
+test: build guests languages frozen test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) $(HELM) browser ## Run every test
 	@tests/postgres.sh cargo test --workspace
 
 test-unit: setup ## Run the unit tests; T=name selects some
@@ -105,7 +107,7 @@ test-sdks: $(NODE_TOOLS) $(SDK_JS)/connector.wit ## Run the unit tests of the SD
 	@$(NODE_TOOLS)/node_modules/.bin/tsc --project $(SDK_JS)/test
 	@PYTHONPATH=$(SDK_PYTHON) python3 -m unittest discover --start-directory $(SDK_PYTHON)/tests
 
-test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) browser ## Run the tests of the whole product; T=name selects some
+test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) $(HELM) browser ## Run the tests of the whole product; T=name selects some
 	@tests/postgres.sh cargo test --workspace --test product $(T)
 
 test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
@@ -161,6 +163,10 @@ $(DEBIAN): tests/debian.sh tests/debian.txt | setup
 	@mkdir -p $(@D)
 	@tests/debian.sh $@ $$(sed '/^#/d' tests/debian.txt)
 
+$(HELM): tests/helm.sh | setup
+	@mkdir -p $(@D)
+	@tests/helm.sh $@
+
 languages: $(LANGUAGES) ## Build the connectors of tests/languages with the SDKs for JavaScript and Python
 
 $(COMPONENTIZE_JS): $(SDK_JS)/package-lock.json | setup
@@ -214,10 +220,11 @@ profile: guests ## Call a gateway that counts how often its code runs, for `make
 	  $$profdata merge --output $(PROFILE) $(COUNTS)/*.profraw; \
 	}
 
-dist: profile ## Build the optimised gateway and the connectors into target/dist, a folder that can be moved
+dist: profile ## Build the optimised gateway and the connectors into target/dist, and pack them into an archive
 	@$(BY_PROFILE) cargo build --release --workspace --bin connector-gateway --target $(TRIPLE)
 	@$(MAKE) --no-print-directory shipped GATEWAY=$(OPTIMISED) SHIPPED=target/dist/connectors
 	@cp $(OPTIMISED) target/dist/.connector-gateway.new && mv target/dist/.connector-gateway.new target/dist/connector-gateway
+	@host/deploy/pack.sh target/dist/connector-gateway target/dist/connectors $(TRIPLE) target/dist
 
 bench: dist ## Measure the optimised gateway, each figure compared with a peer in the same run; T=swap selects a section
 	@connectors/build.sh --only -p bench_serve

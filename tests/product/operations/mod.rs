@@ -1,8 +1,11 @@
-//! What operators watch a gateway with: the files of `host/docs/operations`.
+//! What operators deploy and watch a gateway with: the files of `host/docs/operations`.
 
+mod deploy;
+mod packing;
 mod rules;
 mod runbooks;
 mod situations;
+mod three_gateways;
 
 use std::collections::BTreeSet;
 use std::fs;
