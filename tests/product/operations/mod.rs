@@ -1,7 +1,8 @@
-//! What operators deploy and watch a gateway with: the files of `host/docs/operations`.
+//! What operators deploy and watch a gateway with: the files of `host/deploy` and `host/docs/operations`.
 
 mod deploy;
 mod packing;
+mod release;
 mod rules;
 mod runbooks;
 mod situations;
