@@ -24,8 +24,8 @@ LICENCE_FILE = re.compile(r"^(licen[cs]e|copying|notice|unlicense)([-._].*)?$", 
 
 
 def metadata(target):
-    """What Cargo knows of the packages, for this target. Nothing is downloaded."""
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform", target]
+    """What Cargo knows of the packages, for this target. Cargo downloads the manifests that a build did not need."""
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", target]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 

@@ -1,7 +1,8 @@
-//! What a gateway is deployed with: the unit for systemd, the image, the Compose file with its proxy,
-//! and the chart.
+//! What a gateway is deployed with: the unit for systemd, the image, the Compose file with its
+//! proxy, and the chart.
 
 mod chart;
+mod confined;
 mod container;
 
 use std::fs;

@@ -1,4 +1,5 @@
-//! What operators deploy and watch a gateway with: the files of `host/deploy` and `host/docs/operations`.
+//! What operators deploy and watch a gateway with: the files of `host/deploy` and
+//! `host/docs/operations`.
 
 mod deploy;
 mod packing;

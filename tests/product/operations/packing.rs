@@ -1,5 +1,5 @@
-//! The archive of a release: the same inputs give the same bytes, it says what it is made of, and it
-//! is installed by unpacking.
+//! The archive of a release: the same inputs give the same bytes, it says what it is made of, and
+//! it is installed by unpacking.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,5 @@
-//! The workflow of a release: its scripts refuse a wrong version, and a person can check the signature.
-//! The workflow itself runs only at the host of the source.
+//! The workflow of a release: its scripts refuse a wrong version, and a person can check the
+//! signature. The workflow itself runs only at the host of the source.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The situations of the alerts, made with real gateways. What `/metrics` says is given to Prometheus'
-//! own evaluation of the rules: the alert of the situation fires, and only afterwards.
+//! The situations of the alerts, made with real gateways. What `/metrics` says is given to
+//! Prometheus' evaluation of the rules: the alert of the situation fires, and no other.
 //!
 //! Other alerts are not made here: `GatewayDown` and `CertificateExpires` read metrics of other
 //! programs, and `CallsFail`, `RefreshesFail` and `CallRecordsDropped` need failures over minutes.
@@ -18,15 +18,15 @@ use tempfile::TempDir;
 use super::{alerts, folder, names};
 use crate::integrations::{connect, registered};
 
-/// Minutes for which a gateway keeps showing the same numbers. Longer than every `for` of the rules.
+/// Minutes for which a gateway keeps showing the same numbers. Longer than each `for` of the rules.
 const MINUTES: usize = 30;
 
 fn metrics(gateway: &Gateway) -> String {
     gateway.client().get("/metrics").text()
 }
 
-/// The alerts that fire after a gateway has shown each of these texts for [`MINUTES`], one after the
-/// other, as `promtool` evaluates the rules.
+/// The alerts that fire after a gateway has shown each of these texts for [`MINUTES`], one after
+/// the other, as `promtool` evaluates the rules.
 fn firing(texts: &[&str]) -> BTreeSet<String> {
     let expressions: String = alerts().iter().map(|alert| alert["expr"].as_str().unwrap().to_owned()).collect();
     let is_read = |series: &&str| expressions.contains(series.split('{').next().unwrap_or_default());

@@ -1,5 +1,5 @@
-//! The image and the Compose file. There is no container engine here, so the image is not built: its
-//! file is compared with the archive, and its health check is run at a gateway. The proxy is run.
+//! The image and the Compose file. The tests have no container engine, so the image is not built.
+//! Its file is compared with the archive, and its health check and the proxy are run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -90,7 +90,7 @@ fn the_gateways_of_the_compose_file_are_confined_and_their_settings_exist() {
         }
         setup.start();
     }
-    assert_eq!(names.len(), 2, "each gateway has a name of its own");
+    assert_eq!(names.len(), 2, "each gateway has a separate name");
     let files = compose["secrets"].as_object().unwrap().values().map(|secret| secret["file"].as_str().unwrap());
     let head: String = text("container/compose.yaml").lines().take_while(|line| line.starts_with('#')).collect();
     for file in files {
