@@ -26,6 +26,8 @@ GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.tom
 PYTHON_TOOLS := target/python
 NODE_TOOLS := target/node
 SCHEMATHESIS := target/schemathesis
+# The program that renders the chart.
+HELM := target/helm
 # The SDKs for other languages, what they need to build a module, and the modules of the tests.
 SDK_JS := connectors/sdk-js
 SDK_PYTHON := connectors/sdk-python
@@ -34,9 +36,8 @@ COMPONENTIZE_PY := target/sdk-python
 LANGUAGES := $(addprefix target/languages/,javascript.wasm javascript-quickjs.wasm python.wasm)
 # Components for each published version of the contract.
 FROZEN := $(foreach version,$(notdir $(wildcard wit/frozen/*)),$(addprefix target/frozen/$(version)/,javascript.wasm python.wasm))
-# Programs that tests use, from Debian's packages: a registry of modules, and the program that signs them.
+# Programs that tests use, from Debian's packages in tests/debian.txt.
 DEBIAN := target/debian
-DEBIAN_PACKAGES := docker-registry minisign libsodium23
 # The last commit of the release before, and its gateway.
 PREVIOUS_COMMIT := 0b29fd93fdaeaf0846030332f4daa1ed48cdbb53
 PREVIOUS := target/previous/connector-gateway
@@ -98,7 +99,7 @@ check: setup ## Check format, lints and unit tests: the quick loop while you wri
 	@cargo clippy --workspace --all-targets -- -D warnings
 	@$(MAKE) --no-print-directory test-unit
 
-test: build guests languages frozen test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) browser ## Run every test
+test: build guests languages frozen test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) $(HELM) browser ## Run every test
 	@tests/postgres.sh cargo test --workspace
 
 test-unit: setup ## Run the unit tests; T=name selects some
@@ -109,7 +110,7 @@ test-sdks: $(NODE_TOOLS) $(SDK_JS)/connector.wit ## Run the unit tests of the SD
 	@$(NODE_TOOLS)/node_modules/.bin/tsc --project $(SDK_JS)/test
 	@PYTHONPATH=$(SDK_PYTHON) python3 -m unittest discover --start-directory $(SDK_PYTHON)/tests
 
-test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) browser ## Run the tests of the whole product; T=name selects some
+test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) $(HELM) browser ## Run the tests of the whole product; T=name selects some
 	@tests/postgres.sh cargo test --workspace --test product $(T)
 
 test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
@@ -171,9 +172,13 @@ $(NODE_TOOLS): tests/clients/package-lock.json | setup
 	@npm ci --prefix $@.new --silent --no-audit --no-fund --ignore-scripts
 	@mv $@.new $@
 
-$(DEBIAN): tests/debian.sh | setup
+$(DEBIAN): tests/debian.sh tests/debian.txt | setup
 	@mkdir -p $(@D)
-	@tests/debian.sh $@ $(DEBIAN_PACKAGES)
+	@tests/debian.sh $@ $$(sed '/^#/d' tests/debian.txt)
+
+$(HELM): tests/helm.sh | setup
+	@mkdir -p $(@D)
+	@tests/helm.sh $@
 
 languages: $(LANGUAGES) ## Build the connectors of tests/languages with the SDKs for JavaScript and Python
 
@@ -228,10 +233,11 @@ profile: guests ## Call a gateway that counts how often its code runs, for `make
 	  $$profdata merge --output $(PROFILE) $(COUNTS)/*.profraw; \
 	}
 
-dist: profile ## Build the optimised gateway and the connectors into target/dist, a folder that can be moved
+dist: profile ## Build the optimised gateway and the connectors into target/dist, and pack them into an archive
 	@$(BY_PROFILE) cargo build --release --workspace --bin connector-gateway --target $(TRIPLE)
 	@$(MAKE) --no-print-directory shipped GATEWAY=$(OPTIMISED) SHIPPED=target/dist/connectors
 	@cp $(OPTIMISED) target/dist/.connector-gateway.new && mv target/dist/.connector-gateway.new target/dist/connector-gateway
+	@host/deploy/pack.sh target/dist/connector-gateway target/dist/connectors $(TRIPLE) target/dist
 
 bench: dist ## Measure the optimised gateway, each figure compared with a peer in the same run; T=swap selects a section
 	@connectors/build.sh --only -p bench_serve

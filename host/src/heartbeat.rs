@@ -46,6 +46,8 @@ pub async fn beat(gateway: Gateway, id: String) {
     let mut stored: Option<(Instant, State, Vec<ConnectorAtGateway>)> = None;
     loop {
         let (state, standings) = (State::of(&gateway), gateway.registry.standings());
+        let refused = gateway.registry.count_refused(&standings);
+        gateway.metrics.modules_refused.set(i64::try_from(refused).unwrap_or(i64::MAX));
         let connectors: Vec<ConnectorAtGateway> = standings.iter().map(|(connector, _)| connector.clone()).collect();
         let (is_due, is_same) = match &stored {
             Some((at, before, known)) => (at.elapsed() >= INTERVAL || *before != state, *known == connectors),

@@ -23,6 +23,7 @@
 //! - `config`: `gateway.toml` and the environment, parsed once into typed values
 //! - `logging`: the log
 //! - `metrics`: the metrics that Prometheus reads
+//! - `backlog`: metrics of what waits in the database, and of the gateways that share it
 //! - `telemetry`: spans and metrics for an OpenTelemetry collector
 //! - `body`: the bodies of answers
 //! - `media_type`: the media types of bodies
@@ -42,6 +43,7 @@
 
 mod api;
 mod auth;
+mod backlog;
 mod body;
 mod budgets;
 mod caller_url;

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::server::{self, Cores, Listeners};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
+use crate::backlog;
 use crate::budgets::{Budgets, Ledger, LiveBudget};
 use crate::calls::CallLog;
 use crate::config::{Config, ConfigError};
@@ -227,6 +228,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     let gateway_id = Store::new_gateway_id()?;
     let heartbeat = tokio::spawn(heartbeat::beat(gateway.clone(), gateway_id.clone()));
     let stop_sharing = CancellationToken::new();
+    let backlog = tokio::spawn(backlog::measure(gateway.clone()));
     let sharing = tokio::spawn({
         let ledger = Ledger::new(store.clone(), gateway_id.clone());
         share_budgets(budgets, ledger, Arc::clone(&registry), stop_sharing.clone())
@@ -305,6 +307,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     }
     telemetry.stop(drained_at).await;
     heartbeat.abort();
+    backlog.abort();
     if let Err(error) = store.forget_gateway(&gateway_id).await {
         tracing::debug!(%error, "the gateway could not be taken from the list of gateways");
     }

@@ -41,6 +41,7 @@ mod mcp;
 mod memory_budget;
 mod metrics;
 mod openapi;
+mod operations;
 mod operator;
 mod operator_address;
 mod protocol;

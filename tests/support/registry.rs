@@ -93,10 +93,8 @@ impl Registry {
 /// if that failed.
 pub fn debian_program(name: &str) -> Command {
     let folder = module::root().join("target/debian/usr");
-    let unpacked = folder.join("bin").join(name);
-    if !unpacked.is_file() {
-        return Command::new(name);
-    }
+    let unpacked = ["bin", "sbin"].map(|place| folder.join(place).join(name)).into_iter().find(|path| path.is_file());
+    let Some(unpacked) = unpacked else { return Command::new(name) };
     let mut command = Command::new(unpacked);
     let libraries = fs::read_dir(folder.join("lib")).into_iter().flatten().flatten().map(|entry| entry.path());
     let libraries: Vec<String> = libraries.map(|path| path.to_string_lossy().into_owned()).collect();

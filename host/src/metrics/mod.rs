@@ -85,6 +85,13 @@ pub struct WebhookLabels {
     pub outcome: &'static str,
 }
 
+/// Labels of [`Metrics::fleet_gateways`].
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct FleetLabels {
+    /// `starting`, `ready`, `draining` or `away`.
+    pub state: &'static str,
+}
+
 /// Everything that the gateway counts.
 pub struct Metrics {
     registry: Registry,
@@ -113,6 +120,18 @@ pub struct Metrics {
     pub jobs_running: Gauge,
     /// Jobs of all tenants that wait for a worker of any gateway.
     pub jobs_pending: Gauge,
+    /// Accounts whose refresh was due a minute ago or earlier, in the whole database.
+    pub refreshes_overdue: Gauge,
+    /// Webhooks that are not delivered yet, in the whole database.
+    pub webhooks_pending: Gauge,
+    /// API keys that expire soon.
+    pub keys_expiring: Gauge,
+    /// Gateways that share the database.
+    pub fleet_gateways: Family<FleetLabels, Gauge>,
+    /// 1 if the database answers this gateway, else 0.
+    pub database_answers: Gauge,
+    /// Connectors whose newest module this gateway refuses.
+    pub modules_refused: Gauge,
     /// Records of calls that were dropped.
     pub dropped_call_records: Counter,
     /// Live connectors.
@@ -148,6 +167,14 @@ impl Default for Metrics {
             jobs: add.metric("jobs", "Background jobs that ended, by outcome"),
             jobs_running: add.metric("jobs_running", "Background jobs that run in this gateway"),
             jobs_pending: add.metric("jobs_pending", "Background jobs that wait, in all gateways of the database"),
+            refreshes_overdue: add
+                .metric("refreshes_overdue", "Accounts whose refresh is overdue, in all gateways of the database"),
+            webhooks_pending: add
+                .metric("webhooks_pending", "Webhooks that are not delivered yet, in all gateways of the database"),
+            keys_expiring: add.metric("keys_expiring", "API keys that expire within 14 days"),
+            fleet_gateways: add.metric("fleet_gateways", "Gateways that share the database, by state"),
+            database_answers: add.metric("database_answers", "1 if the database answers this gateway, else 0"),
+            modules_refused: add.metric("modules_refused", "Connectors whose newest module this gateway refuses"),
             dropped_call_records: add
                 .metric("dropped_call_records", "Records of calls that could not be written in time"),
             connectors: add.metric("connectors", "Connectors that are live"),

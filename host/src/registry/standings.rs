@@ -47,7 +47,20 @@ impl Registry {
         };
         identifiers.into_iter().map(standing).collect()
     }
+
+    /// The number of connectors whose newest module this gateway refuses, as present module of the
+    /// service or as file in a folder. `standings` is a result of [`Registry::standings`].
+    pub fn count_refused(&self, standings: &[(ConnectorAtGateway, Duration)]) -> usize {
+        let files = self.refused();
+        let mut identifiers: BTreeSet<&str> = files.iter().map(|refused| identifier_of(&refused.path)).collect();
+        let refused = standings.iter().filter(|(at, _)| at.state == REFUSED);
+        identifiers.extend(refused.map(|(at, _)| at.connector.as_str()));
+        identifiers.len()
+    }
 }
+
+/// The state of a connector whose present module this gateway refuses.
+const REFUSED: &str = "refused";
 
 fn entry(
     identifier: &str,
@@ -59,7 +72,7 @@ fn entry(
     let (state, reason) = match standing {
         Standing::Live => ("live", None),
         Standing::Compiling => ("compiling", None),
-        Standing::Refused(reason) => ("refused", Some(reason)),
+        Standing::Refused(reason) => (REFUSED, Some(reason)),
     };
     ConnectorAtGateway {
         gateway: String::new(),

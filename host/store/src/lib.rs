@@ -44,6 +44,7 @@
 //! - [`webhooks`]: the secrets that webhooks are signed with, and their deliveries
 //! - [`audit`]: every change by a person, a key or a file
 //! - [`calls`]: records of calls
+//! - [`backlog`]: what waits, in numbers
 //!
 //! Secrets:
 //! - [`vault`]: seals secrets before they are stored, and rotates the keys
@@ -69,6 +70,7 @@
 
 mod audit;
 mod authorizations;
+mod backlog;
 mod budgets;
 mod calls;
 mod caps;
@@ -123,6 +125,7 @@ pub use self::audit::{
     AUDIT_ACTIONS, Acting, AuditAction, AuditEntry, AuditFilter, AuditPlace, acting, inherit as inherit_acting,
 };
 pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
+pub use self::backlog::Backlog;
 pub use self::budgets::{Budget, Exchange, Share, ShareReport, Silence};
 pub use self::calls::{CallFilter, CallPlace, RecordedCall};
 pub use self::changes::{Change, NewChange, Swap};

@@ -1,0 +1,54 @@
+//! What waits or needs an operator's attention in the database, in numbers for metrics.
+
+use std::time::{Duration, SystemTime};
+
+use crate::time::millis;
+use crate::value::values;
+use crate::{Store, StoreError};
+
+/// The largest number that a count shows. Counting more rows would delay other statements.
+const MAX: u32 = 10_000;
+
+/// Numbers of rows that wait. No number is larger than [`MAX`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backlog {
+    /// Accounts whose refresh was due at the time of the question.
+    pub overdue_refreshes: u64,
+    /// Webhooks that are not delivered yet, and that are sent again.
+    pub pending_webhooks: u64,
+    /// Valid API keys that expire soon. A key whose whole life is that short is not counted: it is
+    /// meant to expire.
+    pub expiring_keys: u64,
+}
+
+impl Store {
+    /// Counts what waits: refreshes that were due at `due_before`, webhooks, and keys that expire
+    /// within the time `soon`.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn backlog(&self, due_before: SystemTime, soon: Duration) -> Result<Backlog, StoreError> {
+        self.read(move |connection| {
+            Ok(Backlog {
+                overdue_refreshes: connection.one(
+                    "SELECT count(*) FROM (SELECT 1 FROM integrations
+                         WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <= $1 LIMIT $2) AS overdue",
+                    values![due_before, MAX],
+                )?,
+                pending_webhooks: connection.one(
+                    "SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries WHERE status = 'pending' LIMIT $1) AS pending",
+                    values![MAX],
+                )?,
+                expiring_keys: connection.one(
+                    "SELECT count(*) FROM (SELECT 1 FROM api_keys WHERE revoked_at IS NULL AND expires_at > now_ms()
+                         AND expires_at <= now_ms() + $1 AND expires_at - created_at > $1 LIMIT $2) AS expiring",
+                    values![millis(soon), MAX],
+                )?,
+            })
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests;

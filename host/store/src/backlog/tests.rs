@@ -1,0 +1,43 @@
+//! The numbers of what waits, on every database.
+
+use std::time::{Duration, SystemTime};
+
+use super::Backlog;
+use crate::connection::Durability;
+use crate::testing::{Site, at_second, connect, on_every_database};
+use crate::{KeyId, NewApiKey, Store};
+
+on_every_database!(what_waits_is_counted,);
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+async fn key(store: &Store, id: &str, life: Duration, age: Duration) {
+    let key = NewApiKey {
+        id: KeyId(id.into()),
+        name: "test".into(),
+        tenant: "default".into(),
+        scopes: "operate".into(),
+        hash: [id.as_bytes()[0]; 32],
+        prefix: "cgw_test".into(),
+        expires_at: Some(SystemTime::now() + life),
+        ..NewApiKey::default()
+    };
+    store.create_key(key).await.unwrap();
+    let older = format!("UPDATE api_keys SET created_at = created_at - {} WHERE id = '{id}'", age.as_millis());
+    store.write(Durability::ProcessKill, move |connection| connection.execute(&older, &[])).await.unwrap();
+}
+
+async fn what_waits_is_counted(site: Site) {
+    let store = &site.store;
+    let nothing = Backlog { overdue_refreshes: 0, pending_webhooks: 0, expiring_keys: 0 };
+    assert_eq!(store.backlog(at_second(9000), 14 * DAY).await.unwrap(), nothing);
+    // Its refresh is due at second 2000.
+    connect(store, "ann").await;
+    key(store, "long", DAY, 90 * DAY).await;
+    key(store, "a life of a day", DAY, Duration::ZERO).await;
+    key(store, "next year", 300 * DAY, 90 * DAY).await;
+    let found = store.backlog(at_second(1000), 14 * DAY).await.unwrap();
+    assert_eq!(found, Backlog { expiring_keys: 1, ..nothing });
+    let found = store.backlog(at_second(9000), 14 * DAY).await.unwrap();
+    assert_eq!(found, Backlog { expiring_keys: 1, overdue_refreshes: 1, ..nothing });
+}
