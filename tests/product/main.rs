@@ -16,6 +16,7 @@ mod computation_limits;
 mod configuration;
 mod connect_page;
 mod connectors;
+mod console;
 mod contract;
 mod cors;
 mod crash;

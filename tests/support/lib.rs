@@ -73,7 +73,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 pub use balancer::Balancer;
-pub use client::{Answer, Client, Events, Pending};
+pub use client::{Answer, Call, Client, Events, Pending};
 pub use collector::Collector;
 pub use database::{Database, Server, Store};
 pub use gateway::Gateway;

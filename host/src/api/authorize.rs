@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
-use hyper::header::{AUTHORIZATION, HeaderMap};
+use hyper::header::AUTHORIZATION;
+use hyper::http::request::Parts;
 
+use super::console;
+use super::records::ScopeName;
+use super::route::Family;
 use crate::auth::{AuthError, Caller, JwtError, Limits, Scope, Scopes, check_key};
 use crate::gateway::Gateway;
 use crate::problem::{self, Problem};
@@ -31,6 +35,11 @@ impl AuthorizedCaller {
     /// The caller's API key. `None` if the caller sent a JWT.
     pub(super) fn key_id(&self) -> Option<&KeyId> {
         self.0.key_id.as_ref()
+    }
+
+    /// The names of the caller's scopes.
+    pub(super) fn scopes(&self) -> Vec<ScopeName> {
+        self.0.scopes.iter().map(|scope| ScopeName(scope.name().to_owned())).collect()
     }
 
     /// Returns `true` if the caller's token has a scope.
@@ -83,16 +92,27 @@ impl AuthorizedCaller {
     }
 }
 
-/// Identifies the caller by the token in the headers, and requires the scope if there is one.
+/// Identifies the caller by the token in the headers, and requires the scope if there is one. On
+/// most routes, the cookie of the console stands for the key that the operator signed in with.
 ///
 /// # Errors
 /// 401 without a valid token, 403 without the scope, 503 while tokens cannot be checked.
 pub(super) async fn authorize(
     gateway: &Gateway,
-    headers: &HeaderMap,
+    head: &Parts,
+    family: Family,
     scope: Option<Scope>,
 ) -> Result<AuthorizedCaller, Problem> {
-    let found = gateway.authenticator.authenticate(headers.get(AUTHORIZATION)).await;
+    let token = head.headers.get(AUTHORIZATION);
+    // Agents, and programs that go around operations, have separate keys.
+    let takes_cookie = token.is_none() && !matches!(family, Family::Mcp | Family::Proxy);
+    let found = match takes_cookie.then(|| console::cookie(&head.headers)).flatten() {
+        Some(cookie) => {
+            // Boxed, so that calls with a key have a small future.
+            Box::pin(console::caller_of_cookie(gateway, head, cookie)).await?
+        }
+        None => gateway.authenticator.authenticate(token).await,
+    };
     let caller = found.map_err(|error| unauthenticated(&error))?;
     if let Some(scope) = scope {
         caller.require(scope).map_err(|missing| {
@@ -147,6 +167,9 @@ fn unauthenticated(error: &AuthError) -> Problem {
 }
 
 fn refused(error: &AuthError) -> Problem {
+    if matches!(error, AuthError::SessionEnded) {
+        return problem::UNAUTHENTICATED.with_detail(format!("{} Sign in again.", sentence(&error.to_string())));
+    }
     problem::UNAUTHENTICATED.with_detail(format!(
         "{} Send an API key as `Authorization: Bearer cgw_…`; `connector-gateway keys create` makes one.",
         sentence(&error.to_string())

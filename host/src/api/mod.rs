@@ -13,6 +13,7 @@
 //! - [`jobs`]: operations that run in the background
 //! - [`integrations`]: accounts that users connect
 //! - [`connect`]: links to a page on which a user connects accounts, and that page
+//! - [`console`]: the console of operators: its sessions, and its files
 //! - [`webhooks`]: the secrets that webhooks are signed with
 //! - [`connectors`]: the list of connectors
 //! - [`admin`]: changes of connectors
@@ -44,6 +45,7 @@ mod body;
 mod compression;
 mod connect;
 mod connectors;
+mod console;
 mod cors;
 mod docs;
 mod headers;

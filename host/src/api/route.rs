@@ -120,6 +120,8 @@ pub(super) struct PathArguments<'a> {
     /// The secret part of a link.
     pub(super) token: &'a str,
     pub(super) oauth_client: &'a str,
+    /// A file of the console.
+    pub(super) file: &'a str,
     /// As it is in the path: percent-encoded.
     pub(super) tenant: &'a str,
     pub(super) integration_id: &'a str,
@@ -202,6 +204,7 @@ impl<'a> PathArguments<'a> {
             // The handler takes it from the path as it was sent.
             "{path}" => None,
             "{oauth_client}" => Some(&mut self.oauth_client),
+            "{file}" => Some(&mut self.file),
             "{tenant}" => Some(&mut self.tenant),
             "{integration_id}" => Some(&mut self.integration_id),
             "{user_identifier}" => Some(&mut self.user_identifier),

@@ -230,7 +230,7 @@ async fn call_handler(
         }
         Handler::Operator(handler) => {
             if listener == Listener::Callers {
-                trace.around("auth", authorize(gateway, &head.headers, Some(Scope::Admin))).await?;
+                trace.around("auth", authorize(gateway, &head, route.family, Some(Scope::Admin))).await?;
             }
             check_query(endpoint.query, &head)?;
             return handler(HttpCall {
@@ -249,7 +249,7 @@ async fn call_handler(
         Handler::Known(handler) => (None, handler),
         Handler::Scoped(scope, handler) => (Some(scope), handler),
     };
-    let caller = trace.around("auth", authorize(gateway, &head.headers, scope)).await;
+    let caller = trace.around("auth", authorize(gateway, &head, route.family, scope)).await;
     let caller = caller.map_err(|problem| match route.family {
         Family::Mcp => problem.with_resource_metadata(&mcp::metadata::url(&gateway.config, head.uri.path())),
         _ => problem,

@@ -115,6 +115,19 @@ impl Authenticator {
         }
     }
 
+    /// The caller with the key that has this hash.
+    ///
+    /// # Errors
+    /// If the key was revoked, or has expired.
+    pub async fn authenticate_hash(&self, hash: &KeyHash) -> Result<Arc<Caller>, AuthError> {
+        if let Some(result) = self.look_up(hash) {
+            return result;
+        }
+        // Another process may have made the key a moment ago.
+        self.reload_if_changed().await.map_err(AuthError::Unavailable)?;
+        self.look_up(hash).unwrap_or(Err(AuthError::Unknown))
+    }
+
     /// The caller with a token that is not a key in the table.
     async fn authenticate_unknown(&self, token: &str, hash: &KeyHash) -> Result<Arc<Caller>, AuthError> {
         match key::form_of(token) {

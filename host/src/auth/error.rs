@@ -27,6 +27,9 @@ pub enum AuthError {
     /// The key has expired.
     #[error("the key has expired")]
     Expired,
+    /// The cookie of the console belongs to no session, or its session has ended.
+    #[error("the session of the console has ended")]
+    SessionEnded,
     /// The store failed during the search for an unknown key.
     #[error("the keys cannot be read")]
     Unavailable(#[source] StoreError),

@@ -62,6 +62,8 @@ kinds! {
     MISSING_SCOPE = ("missing-scope", FORBIDDEN, "The token lacks a scope", Caller, false, Gateway);
     /// The key is limited to other operations.
     NOT_ALLOWED = ("not-allowed", FORBIDDEN, "The key may not call this operation", Caller, false, Gateway);
+    /// A request with the cookie of the console does not come from the console.
+    NOT_FROM_CONSOLE = ("not-from-console", FORBIDDEN, "The request does not come from the console", Caller, false, Gateway);
     /// The route acts for the whole tenant, and the token is bound to one user.
     TENANT_TOKEN_REQUIRED = ("tenant-token-required", FORBIDDEN, "The token is bound to a user", Caller, false, Gateway);
     /// The connector was not granted a host.

@@ -27,6 +27,7 @@
 //! - [`tenants`]: the tenants that all of these name
 //! - [`authorizations`]: OAuth authorizations in progress
 //! - [`connect_links`]: links to the page on which an end user connects accounts
+//! - [`console_sessions`]: sessions of operators at the console
 //! - [`pending_grants`]: grants of users that the caller has not confirmed yet
 //! - [`jobs`]: operations that run in the background, and the queue that gateways share
 //! - [`idempotency`]: calls with an idempotency key, and their first answers
@@ -79,6 +80,7 @@ mod conditions;
 mod confirmations;
 mod connect_links;
 mod connection;
+mod console_sessions;
 mod data_keys;
 pub mod digest;
 mod error;
@@ -131,6 +133,7 @@ pub use self::calls::{CallFilter, CallPlace, RecordedCall};
 pub use self::changes::{Change, NewChange, Swap};
 pub use self::confirmations::ConfirmationHash;
 pub use self::connect_links::{ConnectLink, LinkEnd, LinkHash, NewConnectLink, new_link_id};
+pub use self::console_sessions::{ConsoleSession, SessionHash};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
 pub use self::gateways::{ConnectorAtGateway, GatewayBeat, GatewayRow};

@@ -5,6 +5,7 @@
 //! - [`lifecycle`]: the entries of the routes of integrations
 //! - [`jobs`]: the entries of the routes of jobs
 //! - [`webhooks`]: the entries of the routes of webhook secrets, and the webhooks
+//! - [`console`]: the entries of the routes of the console's sessions
 //! - [`tool_sets`]: the entries of the routes of tool sets
 //! - [`proxy`]: the entries of requests around the operations
 //! - [`operation`]: the entries of the connectors' operations
@@ -17,6 +18,7 @@
 
 mod components;
 pub(super) mod connect;
+pub(super) mod console;
 mod explanation;
 pub(super) mod gateway;
 pub(super) mod jobs;

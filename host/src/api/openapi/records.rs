@@ -53,6 +53,8 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<AuditPageRecord>(&mut answers);
     add::<ToolSetPageRecord>(&mut answers);
     add::<ToolSetDeletedRecord>(&mut answers);
+    add::<ConsoleSessionRecord>(&mut answers);
+    add::<SignedOutRecord>(&mut answers);
     let mut bodies = schema_generator(Contract::Deserialize);
     add::<AuthorizationInit<'_>>(&mut bodies);
     add::<Confirmation>(&mut bodies);

@@ -3,6 +3,7 @@
 //! - [`calls`]: records of calls
 //! - [`connect`]: links to the page on which an end user connects accounts
 //! - [`connectors`]: connectors, their versions, grants and history
+//! - [`console`]: sessions of operators at the console
 //! - [`gateways`]: the gateways of the service, and what they serve
 //! - [`integrations`]: bodies and answers about integrations
 //! - [`jobs`]: jobs of operations that run in the background
@@ -21,6 +22,7 @@
 mod calls;
 mod connect;
 pub mod connectors;
+mod console;
 pub mod gateways;
 mod integrations;
 mod jobs;
@@ -34,6 +36,7 @@ mod webhooks;
 pub use self::calls::*;
 pub use self::connect::*;
 pub use self::connectors::*;
+pub use self::console::*;
 pub use self::gateways::*;
 pub use self::integrations::*;
 pub use self::jobs::*;

@@ -9,10 +9,12 @@
 //! - [`tool_sets`]: the operations that agents get at one address
 //! - [`admin`]: changes of connectors
 //! - [`operator`]: keys, integrations and jobs of all tenants, and the audit
+//! - [`console`]: the console of operators
 //! - [`system`]: the gateway itself
 
 mod admin;
 mod connect;
+mod console;
 mod integrations;
 mod mcp;
 mod operations;
@@ -38,6 +40,7 @@ pub(super) static ROUTES: &[&[Route]] = &[
     system::ROUTES,
     admin::ROUTES,
     operator::ROUTES,
+    console::ROUTES,
 ];
 
 /// The most segments that a path of the table has.

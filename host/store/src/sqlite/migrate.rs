@@ -33,6 +33,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0018_connect_links.sql"),
     include_str!("../migrations/sqlite/0019_budgets.sql"),
     include_str!("../migrations/sqlite/0020_tool_sets.sql"),
+    include_str!("../migrations/sqlite/0021_console_sessions.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

@@ -1,0 +1,80 @@
+// Requests to the gateway. The cookie of the session goes with each; a change has the header `X-Console` too.
+
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { words } from "./words.js";
+
+/** The root of the gateway, also below a path of a proxy. */
+export const root = new URL("../", import.meta.url);
+
+/** An answer that is no success. */
+export class Refusal extends Error {
+  constructor(problem) {
+    super(problem.title);
+    this.problem = problem;
+  }
+}
+
+/** Sends a request, and returns the answer, also one that is no success. */
+export async function send(method, path, { body, headers = {}, signal } = {}) {
+  const isJson = body !== undefined && !(body instanceof Blob);
+  const all = { ...(isJson && { "content-type": "application/json" }), ...(method !== "GET" && { "x-console": "1" }), ...headers };
+  let answer;
+  try {
+    const sent = isJson ? JSON.stringify(body) : body;
+    answer = await fetch(new URL(path.replace(/^\//, ""), root), { method, headers: all, body: sent, signal, credentials: "same-origin" });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refusal({ title: words.unreachable, detail: words.unreachableDetail });
+  }
+  if (answer.status === 401 && path !== "/console/session") dispatchEvent(new Event("console-signed-out"));
+  return answer;
+}
+
+/** Sends a request, and returns the JSON of the answer. Throws a `Refusal` if it is no success. */
+export async function call(method, path, options) {
+  const answer = await send(method, path, options);
+  const document = await answer.json().catch(() => null);
+  if (!answer.ok) throw new Refusal(document ?? { title: `${answer.status}`, detail: words.noDocument });
+  return document;
+}
+
+/** A path with a query. Empty values are left out. */
+export function withQuery(path, query) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  return given.length ? `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams(given)}` : path;
+}
+
+/** Every entry of a list with pages, up to 2,000. `name` is the member with the entries. */
+export async function all(path, name) {
+  const entries = [];
+  for (let cursor; entries.length < 2000; ) {
+    const page = await call("GET", withQuery(path, { limit: 200, cursor }));
+    entries.push(...page[name]);
+    if (!page.next_cursor) break;
+    cursor = page.next_cursor;
+  }
+  return entries;
+}
+
+/** Loads something, and again when one of `keys` changes or `reload` is called. The last data stay until the next are there. */
+export function useLoad(load, keys) {
+  const [state, setState] = useState({ loading: true, count: 0 });
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    const gone = new AbortController();
+    setState((state) => ({ ...state, loading: true }));
+    load(gone.signal).then(
+      (data) => !gone.signal.aborted && setState((state) => ({ data, loading: false, count: state.count + 1 })),
+      (error) => {
+        if (gone.signal.aborted) return;
+        const problem = error.problem ?? { title: words.failed, detail: String(error) };
+        setState((state) => ({ problem, loading: false, count: state.count + 1 }));
+      },
+    );
+    return () => gone.abort();
+  }, [...keys, turn]);
+  return { ...state, reload: useCallback(() => setTurn((turn) => turn + 1), []) };
+}
+
+/** Loads the document of a path. */
+export const useDocument = (path) => useLoad((signal) => call("GET", path, { signal }), [path]);

@@ -1,0 +1,147 @@
+// The console: signing in, the menu, and the screen of the place in the address.
+
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { call } from "./api.js";
+import { Audit } from "./audit.js";
+import { Call, Calls } from "./calls.js";
+import { Connector } from "./connector.js";
+import { Connectors } from "./connectors.js";
+import { Gateways } from "./gateways.js";
+import { Integration, Integrations } from "./integrations.js";
+import { Job, Jobs } from "./jobs.js";
+import { Key, Keys } from "./keys.js";
+import { Overview } from "./overview.js";
+import { announce, html, Live, Problem, Text, Title } from "./parts.js";
+import { go, to, usePlace } from "./route.js";
+import { Tenant, Tenants } from "./tenants.js";
+import { ToolSets } from "./tool_sets.js";
+import { Try } from "./try.js";
+import { Webhooks } from "./webhooks.js";
+import { words } from "./words.js";
+
+/** The entries of the menu. */
+const MENU = [
+  ["calls", words.calls.title],
+  ["integrations", words.integrations.title],
+  ["connectors", words.connectors.title],
+  ["overview", words.overview.title],
+  ["try", words.try.title],
+  ["jobs", words.jobs.title],
+  ["webhooks", words.webhooks.title],
+  ["keys", words.keys.title],
+  ["gateways", words.gateways.title],
+  ["audit", words.audit.title],
+];
+
+/** The screens by the first part of the place: the list, and one thing. */
+const SCREENS = {
+  calls: [Calls, Call],
+  integrations: [Integrations, Integration],
+  connectors: [Connectors, Connector],
+  overview: [Overview],
+  try: [Try, Try],
+  jobs: [Jobs, Job],
+  webhooks: [Webhooks],
+  keys: [Keys, Key],
+  tenants: [Tenants, Tenant],
+  "tool-sets": [ToolSets],
+  gateways: [Gateways],
+  audit: [Audit],
+};
+
+/** The screens of things whose ids have a prefix. The id of a request may be any text. */
+const BY_ID = [["key_", "keys"], ["int_", "integrations"], ["job_", "jobs"]];
+
+function Screen({ place, session }) {
+  const [name = "calls", id, operation] = place.parts;
+  const [List, One] = SCREENS[name] ?? [];
+  const Chosen = id === undefined ? List : One;
+  if (!Chosen) return html`<${Title}>${words.notFound}<//><p><a href=${to(["calls"])}>${words.calls.title}</a></p>`;
+  // Another thing is another screen, so that nothing of the last one stays. The choices of an operation stay.
+  const key = name === "try" ? name : `${name}/${id ?? ""}`;
+  return html`<${Chosen} key=${key} id=${id} connector=${id} operation=${operation} query=${place.query} session=${session} />`;
+}
+
+function Menu({ place, session, onSignOut }) {
+  const current = { tenants: "keys", "tool-sets": "keys" }[place.parts[0]] ?? place.parts[0] ?? "calls";
+  const find = (event) => {
+    event.preventDefault();
+    const id = new FormData(event.currentTarget).get("id").trim();
+    if (!id) return;
+    event.currentTarget.reset();
+    const [, screen] = BY_ID.find(([prefix]) => id.startsWith(prefix)) ?? [];
+    go([screen ?? "calls", id]);
+  };
+  return html`<header>
+    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.querySelector("h1")?.focus(); }}>${words.skip}</a>
+    <p class="product">${words.product}</p>
+    <nav aria-label=${words.menu}><ul>
+      ${MENU.map(([name, label]) => html`<li><a href=${to([name])} aria-current=${name === current ? "page" : undefined}>${label}</a></li>`)}
+    </ul></nav>
+    <form role="search" aria-label=${words.findId} onSubmit=${find}>
+      <label>${words.findId} <input name="id" autocomplete="off" spellcheck=${false} /></label>
+      <button type="submit">${words.open}</button>
+    </form>
+    <p class="session">
+      <${Text} of=${session.gateway} /> ${session.version} · <a href=${to(["keys", session.key_id])}><${Text} of=${session.key_id} /></a>
+      ${" "}<button type="button" class="small" onClick=${onSignOut}>${words.signOut}</button>
+    </p>
+  </header>`;
+}
+
+function SignIn({ ended, onDone }) {
+  const [state, setState] = useState({});
+  const signIn = async (event) => {
+    event.preventDefault();
+    const key = new FormData(event.currentTarget).get("key").trim();
+    setState({ isBusy: true });
+    try {
+      await call("POST", "/console/session", { headers: { authorization: `Bearer ${key}` } });
+      // The browser does not show the cookie to the page. It refuses it without https.
+      onDone(await call("GET", "/console/session").catch(() => Promise.reject({ problem: { title: words.noCookie, detail: words.noCookieDetail } })));
+    } catch (error) {
+      setState({ problem: error.problem ?? { title: words.failed, detail: String(error) } });
+    }
+  };
+  return html`<main class="sign-in">
+    <${Title}>${words.signIn}<//>
+    ${ended && html`<p role="status">${words.ended}</p>`}
+    <form class="stacked" onSubmit=${signIn}>
+      <label>${words.adminKey} <input name="key" type="password" required autocomplete="off" spellcheck=${false} /></label>
+      <p class="small">${words.adminKeyHint}</p>
+      <${Problem} of=${state.problem} />
+      <p class="buttons"><button type="submit" class="first" disabled=${state.isBusy}>${words.signIn}</button></p>
+    </form>
+  </main>`;
+}
+
+function Console() {
+  const place = usePlace();
+  const [session, setSession] = useState(undefined);
+  const [ended, setEnded] = useState(false);
+  useEffect(() => {
+    call("GET", "/console/session").then(setSession, () => setSession(null));
+    const end = () => {
+      setEnded(true);
+      setSession(null);
+    };
+    addEventListener("console-signed-out", end);
+    return () => removeEventListener("console-signed-out", end);
+  }, []);
+  const signOut = async () => {
+    await call("DELETE", "/console/session").catch(() => null);
+    setEnded(false);
+    setSession(null);
+    announce(words.signedOut);
+  };
+  if (session === undefined) return html`<p>${words.loading}</p>`;
+  return html`
+    <${Live} />
+    ${session === null
+      ? html`<${SignIn} ended=${ended} onDone=${setSession} />`
+      : html`<${Menu} place=${place} session=${session} onSignOut=${signOut} /><main id="main"><${Screen} place=${place} session=${session} /></main>`}
+  `;
+}
+
+render(html`<${Console} />`, document.getElementById("console"));

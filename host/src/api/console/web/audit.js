@@ -1,0 +1,41 @@
+// The audit: every change by a person, a key or a file.
+
+import { List } from "./list.js";
+import { Actor, ExactTime, html, IdLink, Text, text, Title } from "./parts.js";
+import { words } from "./words.js";
+
+const say = words.audit;
+
+/** The screens of the things that a change has as its target, by the beginning of its action. */
+const SCREENS = { key: "keys", integration: "integrations", job: "jobs", connector: "connectors", console: "keys" };
+
+function Target({ entry }) {
+  const kind = SCREENS[entry.action.split(".")[0]];
+  return kind ? html`<${IdLink} kind=${kind} id=${entry.target} />` : html`<${Text} of=${entry.target} />`;
+}
+
+const columns = [
+  [words.time, (entry) => html`<${ExactTime} at=${entry.at} />`],
+  [say.action, (entry) => text(entry.action)],
+  [say.actor, (entry) => html`<${Actor} of=${entry.actor} />`],
+  [say.target, (entry) => html`<${Target} entry=${entry} />`],
+  [words.tenant, (entry) => html`<${IdLink} kind="tenants" id=${entry.tenant} />`],
+  [say.detail, (entry) => html`<${Text} of=${entry.detail} />`],
+  [words.requestId, (entry) => html`<${Text} of=${entry.request_id} />`],
+];
+
+const filters = [
+  { name: "action", label: say.action, choices: say.actions },
+  { name: "actor", label: say.actor },
+  { name: "target", label: say.target },
+  { name: "tenant", label: words.tenant },
+  { name: "since", label: words.since, kind: "time" },
+  { name: "until", label: words.until, kind: "time" },
+];
+
+/** The list. */
+export const Audit = ({ query }) => html`
+  <${Title}>${say.title}<//>
+  <p>${say.lead}</p>
+  <${List} place=${["audit"]} query=${query} path="/admin/audit" name="entries" caption=${say.title} columns=${columns} filters=${filters} />
+`;

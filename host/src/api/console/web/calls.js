@@ -1,0 +1,136 @@
+// Records of calls: the list, and everything about one call.
+
+import { useDocument } from "./api.js";
+import { curl } from "./commands.js";
+import { List } from "./list.js";
+import { Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Status, Table, Text, text, Time, Title } from "./parts.js";
+import { to } from "./route.js";
+import { words } from "./words.js";
+
+const say = words.calls;
+const OWNERS = ["caller", "user", "operator", "connector", "provider"];
+
+const columns = [
+  [say.at, (call) => html`<a href=${to(["calls", call.request_id])}><${Time} at=${call.at} /></a>`],
+  [say.status, (call) => html`<${Status} of=${call.status} />`],
+  [say.problem, (call) => html`<${Text} of=${call.problem} />`],
+  [say.owner, (call) => text(call.owner)],
+  [say.operation, (call) => html`<${IdLink} kind="connectors" id=${call.connector} /> / <${Text} of=${call.operation} />`],
+  [say.tenant, (call) => html`<${IdLink} kind="tenants" id=${call.tenant} />`],
+  [say.duration, (call) => words.ms(call.duration_ms)],
+  [words.requestId, (call) => html`<${IdLink} kind="calls" id=${call.request_id} />`],
+];
+
+const filters = [
+  { name: "status", label: say.status },
+  { name: "problem", label: say.problem },
+  { name: "owner", label: say.owner, choices: OWNERS },
+  { name: "connector", label: words.connector },
+  { name: "operation", label: words.operation },
+  { name: "tenant", label: words.tenant },
+  { name: "since", label: words.since, kind: "time" },
+  { name: "until", label: words.until, kind: "time" },
+];
+
+/** The list. */
+export const Calls = ({ query }) => html`
+  <${Title}>${say.title}<//>
+  <p>${say.lead}</p>
+  <${List} place=${["calls"]} query=${query} path="/admin/calls" name="calls" caption=${say.title} columns=${columns} filters=${filters} />
+`;
+
+/** One call: its reason first, then its stages, its requests, and the command that repeats it. */
+export function Call({ id, session }) {
+  const { data: call, problem, reload } = useDocument(`/admin/calls/${encodeURIComponent(id)}`);
+  return html`
+    <${Title}>${say.one(id)}<//>
+    <p class="buttons"><a href=${to(["calls"])}>${say.title}</a> <button type="button" onClick=${reload}>${words.refresh}</button></p>
+    <${Problem} of=${problem} />
+    ${call && html`<${Details} call=${call} session=${session} />`}
+  `;
+}
+
+function Details({ call, session }) {
+  const { connector, operation, tenant, subject } = call;
+  return html`
+    <${Reason} call=${call} />
+    <${Facts} of=${[
+      [words.operation, html`<${IdLink} kind="connectors" id=${connector} /> / <${Text} of=${operation} />`],
+      [say.version, html`<${Text} of=${call.version} />`],
+      [say.status, html`<${Status} of=${call.status} />`],
+      [say.problem, html`<${Text} of=${call.problem} />`],
+      [say.at, html`<${ExactTime} at=${call.at} />`],
+      [say.duration, words.ms(call.duration_ms)],
+      [words.tenant, html`<${IdLink} kind="tenants" id=${tenant} />`],
+      [words.subject, html`<${Text} of=${subject} />`],
+      [words.key, html`<${IdLink} kind="keys" id=${call.key_id} />`],
+      [words.gateway, html`<a href=${to(["gateways"])}><${Text} of=${call.gateway} /></a>`],
+      [say.idempotency, html`<${Text} of=${call.idempotency} />`],
+      [words.job, html`<${IdLink} kind="jobs" id=${call.job_id} />`],
+    ]} />
+    <${Stages} stages=${call.stages} failed=${Boolean(call.problem)} />
+    <${Upstream} upstream=${call.upstream} />
+    <${Section} title=${say.repeat}>
+      <p>${say.repeatLead} <a href=${to(["try", connector, operation])}>${say.tryIt}</a></p>
+      <${Code} label="curl">${curl(session, connector, operation, null)}<//>
+    <//>
+  `;
+}
+
+/** Why the call ended as it did, who can act, and where. */
+function Reason({ call }) {
+  if (!call.problem) return html`<p class="reason">${call.status ? say.succeeded : say.left}</p>`;
+  const stage = Object.keys(call.stages).at(-1);
+  const last = call.upstream.at(-1);
+  const { tenant, connector, subject } = call;
+  const places = {
+    user: [to(["integrations"], { tenant, connector, subject }), say.toAccounts],
+    operator: [to(["connectors", connector]), say.toConnector],
+    connector: [to(["connectors", connector]), say.toConnector],
+    provider: [to(["calls"], { connector, owner: "provider" }), say.toOthers],
+    caller: [to(["calls"], { tenant, problem: call.problem }), say.toOthers],
+  };
+  const [href, label] = places[call.owner] ?? [];
+  return html`<div class="reason">
+    <p><strong><${Text} of=${call.problem} /></strong> ${stage && say.inStage(stage)}</p>
+    <p>${say.who[call.owner] ?? ""} ${last && say.lastAnswer(text(last.host), last.status ?? words.noStatus)}</p>
+    ${href && html`<p><a href=${href}>${label}</a></p>`}
+  </div>`;
+}
+
+/** The stages as bars, one after the other in time. */
+function Stages({ stages, failed }) {
+  const entries = Object.entries(stages);
+  const whole = Math.max(entries.reduce((sum, [, ms]) => sum + ms, 0), 0.001);
+  let begin = 0;
+  const rows = entries.map(([name, ms], number) => {
+    const row = { name, ms, from: begin / whole, part: ms / whole, isLast: number === entries.length - 1 };
+    begin += ms;
+    return row;
+  });
+  if (!rows.length) return html`<${Section} title=${say.stages}><p>${say.noStages}</p><//>`;
+  const bar = (row) => html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+    <rect class="track" width="100" height="8" />
+    <rect class=${failed && row.isLast ? "fault" : "done"} x=${row.from * 100} width=${Math.max(row.part * 100, 0.5)} height="8" />
+  </svg>`;
+  return html`<${Section} title=${say.stages}>
+    <${Table} caption=${say.stagesCaption} rows=${rows} columns=${[
+      [say.stage, (row) => html`${row.name} ${failed && row.isLast && html`<${State} of=${say.failedHere} tone="bad" />`}`],
+      [words.time, (row) => words.ms(row.ms)],
+      [say.course, bar],
+    ]} />
+  <//>`;
+}
+
+function Upstream({ upstream }) {
+  const columns = [
+    [say.request, (one) => html`<${Text} of=${`${one.method} ${one.host}${one.path}`} />`],
+    [say.attempt, (one) => one.attempt],
+    [say.status, (one) => html`<${Status} of=${one.status} />`],
+    [words.time, (one) => words.ms(one.ms)],
+    [say.paused, (one) => words.ms(one.paused_ms)],
+  ];
+  return html`<${Section} title=${say.upstream}>
+    ${upstream.length ? html`<${Table} caption=${say.upstreamCaption} columns=${columns} rows=${upstream} />` : html`<p>${say.noUpstream}</p>`}
+  <//>`;
+}

@@ -1,0 +1,169 @@
+// One connector: where each gateway stands, its versions, the hosts that it may reach, its operations and its history.
+
+import { all, call, useDocument, useLoad } from "./api.js";
+import { Install } from "./connectors.js";
+import { ChangeButton } from "./dialog.js";
+import { ExactTime, Facts, html, IdLink, Problem, Section, State, Table, Text, text, Title } from "./parts.js";
+import { go, to } from "./route.js";
+import { words } from "./words.js";
+
+const say = words.connectors;
+
+/** What the service and this gateway know of a connector. */
+async function load(id) {
+  const path = `/admin/connectors/${encodeURIComponent(id)}`;
+  const [service, here, versions, grants, history, gateways] = await Promise.all([
+    all("/admin/connectors", "connectors"),
+    call("GET", "/connectors"),
+    call("GET", `${path}/versions`).catch(() => ({ versions: [] })),
+    call("GET", `${path}/grants`).catch(() => ({ grants: [] })),
+    call("GET", `${path}/history`).catch(() => ({ changes: [] })),
+    all("/admin/gateways", "gateways"),
+  ]);
+  return {
+    service: service.find((one) => one.connector === id),
+    here: here.connectors.find((one) => one.connector === id),
+    versions: versions.versions,
+    grants: grants.grants,
+    changes: history.changes,
+    names: Object.fromEntries(gateways.map((one) => [one.id, one.name])),
+  };
+}
+
+/** The screen. */
+export function Connector({ id }) {
+  const { data, problem, reload } = useLoad(() => load(id), [id]);
+  return html`
+    <${Title}>${say.one(id)}<//>
+    <p class="buttons">
+      <a href=${to(["connectors"])}>${say.title}</a>
+      <button type="button" onClick=${reload}>${words.refresh}</button>
+      ${data?.service && !data.service.shipped && html`<${Remove} id=${id} />`}
+    </p>
+    <${Problem} of=${problem} />
+    ${data && !data.service && !data.here && html`<p>${say.notLive}</p>`}
+    ${data && html`<${Details} id=${id} data=${data} reload=${reload} />`}
+  `;
+}
+
+function Remove({ id }) {
+  const remove = async () => {
+    await call("DELETE", `/admin/connectors/${encodeURIComponent(id)}`);
+    return say.removed(id);
+  };
+  return html`<${ChangeButton} label=${say.remove} danger=${true} what=${html`<p>${say.removeWhat(id)}</p>`} change=${remove}
+    onDone=${() => go(["connectors"])} />`;
+}
+
+function Details({ id, data, reload }) {
+  const { service, here, versions, grants, changes, names } = data;
+  return html`
+    ${service && html`<${Facts} of=${[
+      [say.name, html`<${Text} of=${service.title} />`],
+      [say.version, html`<${Text} of=${service.version} />`],
+      [say.digest, html`<code><${Text} of=${service.digest} /></code>`],
+      [say.generation, service.generation],
+      [say.origin, service.shipped ? say.shipped : say.foreign],
+      [say.authType, text(here?.auth_type)],
+      [say.license, html`<${Text} of=${here?.imprint.license} />`],
+      [say.author, html`<${Text} of=${here?.imprint.author} />`],
+    ]} />`}
+    ${service && html`<${Standing} gateways=${service.gateways} names=${names} live=${service} />`}
+    <${Versions} id=${id} versions=${versions} generation=${service?.generation} reload=${reload} />
+    <${Hosts} id=${id} grants=${grants} reload=${reload} />
+    ${here && html`<${Reach} here=${here} />`}
+    <${Section} title=${say.update}><${Install} generation=${service?.generation} onDone=${reload} /><//>
+    ${here && html`<${Operations} id=${id} operations=${here.operations} />`}
+    <${History} changes=${changes} />
+  `;
+}
+
+/** What each gateway serves. A gateway that lags or refuses says why. */
+function Standing({ gateways, names, live }) {
+  return html`<${Section} title=${say.standing}>
+    <${Table} caption=${say.standingCaption} rows=${gateways} columns=${[
+      [words.gateway, (one) => html`<a href=${to(["gateways"])}><${Text} of=${names[one.gateway] ?? one.gateway} /></a>`],
+      [words.status, (one) => html`<${State} of=${one.state} />`],
+      [say.version, (one) => html`<${Text} of=${one.version} /> ${one.digest && one.digest !== live.digest && html`<${State} of=${say.older} tone="wait" />`}`],
+      [say.generation, (one) => text(one.generation)],
+      [say.reason, (one) => html`<${Text} of=${one.reason} />`],
+      [say.since, (one) => html`<${ExactTime} at=${one.since} />`],
+    ]} />
+  <//>`;
+}
+
+function Versions({ id, versions, generation, reload }) {
+  const back = (version) => async () => {
+    const headers = generation === undefined ? {} : { "if-match": `"${generation}"` };
+    const path = `/admin/connectors/${encodeURIComponent(id)}/rollback?to=${encodeURIComponent(version.sha256)}&wait=10`;
+    const live = await call("POST", path, { headers });
+    return say.rolledBack(text(live.version));
+  };
+  const button = (version) => version.live
+    ? html`<${State} of="live" />`
+    : html`<${ChangeButton} label=${say.rollBack} title=${say.rollBackTo(text(version.version))}
+        what=${html`<p>${say.rollBackWhat}</p>`} change=${back(version)} onDone=${reload} />`;
+  return html`<${Section} title=${say.versions}>
+    ${versions.length === 0 ? html`<p>${say.noVersions}</p>` : html`<${Table} caption=${say.versionsCaption} rows=${versions} columns=${[
+      [say.version, (one) => html`<${Text} of=${one.version ?? say.refusedNow} />`],
+      [say.digest, (one) => html`<code><${Text} of=${one.sha256.slice(0, 12)} /></code>`],
+      [say.lastLive, (one) => html`<${ExactTime} at=${one.live_at} />`],
+      [say.changedBy, (one) => html`<${Text} of=${one.by} />`],
+      [say.origin, (one) => (one.shipped ? say.shipped : say.foreign)],
+      [words.change, button],
+    ]} />`}
+  <//>`;
+}
+
+function Hosts({ id, grants, reload }) {
+  const path = (host) => `/admin/connectors/${encodeURIComponent(id)}/grants?host=${encodeURIComponent(host)}`;
+  const change = (method, host, message) => async () => {
+    await call(method, path(host));
+    return message(text(host));
+  };
+  const button = ({ host, state }) => {
+    if (state === "missing") {
+      return html`<${ChangeButton} label=${say.grant} title=${say.grantTitle(text(host))} what=${html`<p>${say.grantWhat(id, text(host))}</p>`}
+        change=${change("POST", host, say.granted)} onDone=${reload} />`;
+    }
+    if (state === "configured") return say.byConfiguration;
+    return html`<${ChangeButton} label=${say.revoke} danger=${true} title=${say.revokeTitle(text(host))}
+      what=${html`<p>${say.revokeWhat(id, text(host))}</p>`} change=${change("DELETE", host, say.revoked)} onDone=${reload} />`;
+  };
+  return html`<${Section} title=${say.grants}>
+    ${grants.length === 0 ? html`<p>${say.noGrants}</p>` : html`<${Table} caption=${say.grantsCaption} rows=${grants} columns=${[
+      [say.host, (one) => html`<${Text} of=${one.host} />`],
+      [words.status, (one) => html`<${State} of=${one.state} />`],
+      [words.change, button],
+    ]} />`}
+  <//>`;
+}
+
+/** The services that the connector calls, and the place of the credential. */
+const Reach = ({ here }) => html`<${Section} title=${say.upstreams}>
+  ${here.upstreams.length === 0 ? html`<p>${say.noUpstreams}</p>` : html`<${Table} caption=${say.upstreamsCaption} rows=${here.upstreams} columns=${[
+    [say.upstream, (one) => html`<${Text} of=${one.name} />`],
+    [say.host, (one) => html`<${Text} of=${one.host} />`],
+    [say.credential, (one) => html`<${Text} of=${one.credential && `${one.credential.in} ${one.credential.name}`} />`],
+    [say.linkHosts, (one) => html`<${Text} of=${one.link_hosts.join(", ")} />`],
+  ]} />`}
+<//>`;
+
+const Operations = ({ id, operations }) => html`<${Section} title=${say.operations}>
+  <${Table} caption=${say.operationsCaption} rows=${operations} columns=${[
+    [words.operation, (one) => html`<a href=${to(["try", id, one.path])}><${Text} of=${one.path} /></a>`],
+    [say.summary, (one) => html`<${Text} of=${one.summary} />`],
+    [say.effect, (one) => html`<${State} of=${one.effect} />`],
+    [words.calls.title, (one) => html`<a href=${to(["calls"], { connector: id, operation: one.path })}>${say.callsOf(text(one.path))}</a>`],
+  ]} />
+<//>`;
+
+const History = ({ changes }) => html`<${Section} title=${say.history}>
+  ${changes.length === 0 ? html`<p>${words.empty}</p>` : html`<${Table} caption=${say.historyCaption} rows=${changes} columns=${[
+    [words.time, (one) => html`<${ExactTime} at=${one.at} />`],
+    [words.audit.action, (one) => text(one.action)],
+    [say.version, (one) => html`<${Text} of=${one.version} />`],
+    [say.changedBy, (one) => html`<${Text} of=${one.by.name} />`],
+    [words.audit.detail, (one) => html`<${Text} of=${one.detail} />`],
+  ]} />`}
+<//>`;

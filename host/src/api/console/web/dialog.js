@@ -1,0 +1,51 @@
+// A question before a change. It says what will happen, and shows why the gateway refused.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { announce, html, Problem } from "./parts.js";
+import { words } from "./words.js";
+
+/** A dialog. The browser keeps the focus inside, and gives it back to the button that opened the dialog. */
+export function Dialog({ title, onClose, children }) {
+  const dialog = useRef(null);
+  useEffect(() => {
+    dialog.current.showModal();
+  }, []);
+  return html`<dialog ref=${dialog} aria-labelledby="dialog-title" onClose=${onClose}>
+    <h2 id="dialog-title">${title}</h2>
+    ${children}
+  </dialog>`;
+}
+
+/** A button that asks before it changes something. `change` returns what to tell the operator. */
+export function ChangeButton({ label, title, what, confirm, danger, change, onDone }) {
+  const [isOpen, setOpen] = useState(false);
+  const [state, setState] = useState({});
+  const begin = async (event) => {
+    const dialog = event.currentTarget.closest("dialog");
+    setState({ isBusy: true });
+    try {
+      const message = await change();
+      setState({});
+      dialog.close();
+      announce(message ?? words.done);
+      onDone?.();
+    } catch (error) {
+      setState({ problem: error.problem ?? { title: words.failed, detail: String(error) } });
+    }
+  };
+  const open = () => {
+    setState({});
+    setOpen(true);
+  };
+  return html`
+    <button type="button" class=${danger ? "danger" : ""} onClick=${open}>${label}</button>
+    ${isOpen && html`<${Dialog} title=${title ?? label} onClose=${() => setOpen(false)}>
+      ${what}
+      <${Problem} of=${state.problem} />
+      <p class="buttons">
+        <button type="button" onClick=${(event) => event.currentTarget.closest("dialog").close()}>${words.cancel}</button>
+        <button type="button" class=${danger ? "danger" : "first"} disabled=${state.isBusy} onClick=${begin}>${confirm ?? label}</button>
+      </p>
+    <//>`}
+  `;
+}

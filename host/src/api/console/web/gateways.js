@@ -1,0 +1,27 @@
+// The gateways of the service.
+
+import { List } from "./list.js";
+import { html, State, Text, Time, Title } from "./parts.js";
+import { words } from "./words.js";
+
+const say = words.gateways;
+
+const columns = [
+  [say.name, (one) => html`<${Text} of=${one.name} />`],
+  [words.status, (one) => html`<${State} of=${one.state} />`],
+  [say.address, (one) => html`<${Text} of=${one.address} />`],
+  [say.version, (one) => html`<${Text} of=${one.version} />`],
+  [say.started, (one) => html`<${Time} at=${one.started_at} />`],
+  [say.seen, (one) => html`<${Time} at=${one.seen_at} />`],
+  [words.connectors.title, ({ connectors }) => say.counts(connectors)],
+  [say.calls, (one) => one.calls],
+  [say.jobs, (one) => one.jobs],
+  [say.memory, ({ memory }) => say.share(memory.held_bytes, memory.limit_bytes)],
+];
+
+/** The list. */
+export const Gateways = ({ query }) => html`
+  <${Title}>${say.title}<//>
+  <p>${say.lead}</p>
+  <${List} place=${["gateways"]} query=${query} path="/admin/gateways" name="gateways" caption=${say.title} columns=${columns} />
+`;

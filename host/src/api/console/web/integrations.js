@@ -1,0 +1,99 @@
+// Accounts of all tenants: the list, and one account with what an operator can do.
+
+import { call, useDocument } from "./api.js";
+import { ChangeButton } from "./dialog.js";
+import { List } from "./list.js";
+import { ExactTime, Facts, html, IdLink, Problem, State, Text, text, Time, Title } from "./parts.js";
+import { go, to } from "./route.js";
+import { words } from "./words.js";
+
+const say = words.integrations;
+
+const columns = [
+  [say.account, (one) => html`<a href=${to(["integrations", one.id])}><${Text} of=${one.user_identifier} /></a>`],
+  [words.connector, (one) => html`<${IdLink} kind="connectors" id=${one.connector} />`],
+  [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`],
+  [words.subject, (one) => html`<${Text} of=${one.subject} />`],
+  [words.status, (one) => html`<${State} of=${one.status} /> ${one.overdue && html`<${State} of=${say.overdue} tone="bad" />`}`],
+  [say.nextRefresh, (one) => html`<${Time} at=${one.next_refresh_at} />`],
+  [say.lastError, (one) => html`<${Text} of=${one.last_error} />`],
+];
+
+const filters = [
+  { name: "status", label: words.status, choices: ["active", "expired", "revoked"] },
+  { name: "overdue", label: say.overdueFilter, choices: ["true"], names: { true: say.onlyOverdue } },
+  { name: "connector", label: words.connector },
+  { name: "tenant", label: words.tenant },
+  { name: "subject", label: words.subject },
+  { name: "user_identifier", label: say.account },
+];
+
+/** The list. */
+export const Integrations = ({ query }) => html`
+  <${Title}>${say.title}<//>
+  <p>${say.lead}</p>
+  <${List} place=${["integrations"]} query=${query} path="/admin/integrations" name="integrations" caption=${say.title}
+    columns=${columns} filters=${filters} />
+`;
+
+/** One account. */
+export function Integration({ id }) {
+  const path = `/admin/integrations/${encodeURIComponent(id)}`;
+  const { data: one, problem, reload } = useDocument(path);
+  return html`
+    <${Title}>${say.one(one ? text(one.user_identifier) : id)}<//>
+    <p class="buttons">
+      <a href=${to(["integrations"])}>${say.title}</a>
+      <button type="button" onClick=${reload}>${words.refresh}</button>
+      ${one && html`<${Changes} one=${one} path=${path} reload=${reload} />`}
+    </p>
+    <${Problem} of=${problem} />
+    ${one && html`<${Details} one=${one} />`}
+  `;
+}
+
+function Changes({ one, path, reload }) {
+  const renew = async () => {
+    await call("POST", `${path}/renew`);
+    return say.renewed;
+  };
+  const remove = async () => {
+    const { revoked } = await call("DELETE", path);
+    return revoked ? say.removedAndRevoked : say.removed;
+  };
+  return html`
+    <${ChangeButton} label=${say.renew} what=${html`<p>${say.renewWhat}</p>`} change=${renew} onDone=${reload} />
+    <${ChangeButton} label=${say.remove} danger=${true} what=${html`<p>${say.removeWhat(text(one.user_identifier), text(one.connector))}</p>`}
+      change=${remove} onDone=${() => go(["integrations"])} />
+  `;
+}
+
+function Details({ one }) {
+  const { id, tenant, subject, connector, account, labels } = one;
+  return html`
+    ${one.status !== "active" && html`<div class="reason"><p>${say.mustConnect} <${Text} of=${one.last_error ?? one.reason} /></p></div>`}
+    ${one.overdue && html`<div class="reason"><p>${say.overdueWhy} <${Text} of=${one.last_error} /></p></div>`}
+    <${Facts} of=${[
+      [words.id, html`<${Text} of=${id} />`],
+      [words.status, html`<${State} of=${one.status} />`],
+      [words.connector, html`<${IdLink} kind="connectors" id=${connector} />`],
+      [words.tenant, html`<${IdLink} kind="tenants" id=${tenant} />`],
+      [words.subject, html`<${Text} of=${subject} />`],
+      [say.account, html`<${Text} of=${one.user_identifier} />`],
+      [say.atService, html`<${Text} of=${[account.name, account.email, account.id].filter(Boolean).join(" · ")} />`],
+      [say.authType, text(one.auth_type)],
+      [say.reason, html`<${Text} of=${one.reason} />`],
+      [say.lastError, html`<${Text} of=${one.last_error} />`],
+      [say.lastRefresh, html`<${ExactTime} at=${one.last_refreshed_at} />`],
+      [say.nextRefresh, html`<${ExactTime} at=${one.next_refresh_at} />`],
+      [say.tokenEnd, html`<${ExactTime} at=${one.expires_at} />`],
+      [words.created, html`<${ExactTime} at=${one.created_at} />`],
+      [say.scopes, html`<${Text} of=${one.scopes.join(" ")} />`],
+      [say.labels, html`<${Text} of=${Object.entries(labels).map(([name, value]) => `${name}: ${value}`).join(", ")} />`],
+    ]} />
+    <ul>
+      <li><a href=${to(["calls"], { tenant, connector })}>${say.itsCalls}</a></li>
+      <li><a href=${to(["audit"], { target: id })}>${say.itsAudit}</a></li>
+    </ul>
+  `;
+}

@@ -1,0 +1,86 @@
+// Jobs of all tenants: the list, and one job with its result or problem.
+
+import { call, useDocument } from "./api.js";
+import { ChangeButton } from "./dialog.js";
+import { List } from "./list.js";
+import { Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { to } from "./route.js";
+import { words } from "./words.js";
+
+const say = words.jobs;
+
+const progress = (job) => (job.progress ? `${Math.round(job.progress.fraction * 100)} % ${job.progress.message}` : null);
+
+const columns = [
+  [words.job, (job) => html`<${IdLink} kind="jobs" id=${job.job_id} />`],
+  [words.status, (job) => html`<${State} of=${job.status} />`],
+  [words.operation, (job) => html`<${IdLink} kind="connectors" id=${job.connector} /> / <${Text} of=${job.operation} />`],
+  [words.tenant, (job) => html`<${IdLink} kind="tenants" id=${job.tenant} />`],
+  [words.created, (job) => html`<${Time} at=${job.created_at} />`],
+  [say.progress, (job) => html`<${Text} of=${progress(job)} />`],
+  [words.calls.problem, (job) => html`<${Text} of=${job.error?.title} />`],
+  [words.gateway, (job) => html`<${Text} of=${job.gateway} />`],
+];
+
+const filters = [
+  { name: "status", label: words.status, choices: ["pending", "running", "succeeded", "failed"] },
+  { name: "tenant", label: words.tenant },
+];
+
+/** The list. */
+export const Jobs = ({ query }) => html`
+  <${Title}>${say.title}<//>
+  <p>${say.lead}</p>
+  <${List} place=${["jobs"]} query=${query} path="/admin/jobs" name="jobs" caption=${say.title} columns=${columns} filters=${filters} />
+`;
+
+/** One job. */
+export function Job({ id }) {
+  const path = `/admin/jobs/${encodeURIComponent(id)}`;
+  const { data: job, problem, reload } = useDocument(path);
+  const cancel = async () => {
+    const { cancelled } = await call("DELETE", path);
+    return cancelled ? say.cancelled : say.hadEnded;
+  };
+  const canCancel = job && ["pending", "running"].includes(job.status);
+  return html`
+    <${Title}>${say.one(id)}<//>
+    <p class="buttons">
+      <a href=${to(["jobs"])}>${say.title}</a>
+      <button type="button" onClick=${reload}>${words.refresh}</button>
+      ${canCancel && html`<${ChangeButton} label=${say.cancel} danger=${true} what=${html`<p>${say.cancelWhat}</p>`} change=${cancel} onDone=${reload} />`}
+    </p>
+    <${Problem} of=${problem} />
+    ${job && html`<${Details} job=${job} />`}
+  `;
+}
+
+function Details({ job }) {
+  return html`
+    <${Problem} of=${job.error} />
+    <${Facts} of=${[
+      [words.status, html`<${State} of=${job.status} />`],
+      [say.progress, html`<${Text} of=${progress(job)} />`],
+      [words.operation, html`<${IdLink} kind="connectors" id=${job.connector} /> / <${Text} of=${job.operation} />`],
+      [words.tenant, html`<${IdLink} kind="tenants" id=${job.tenant} />`],
+      [words.subject, html`<${Text} of=${job.subject} />`],
+      [words.integrations.account, html`<${Text} of=${job.user_identifier} />`],
+      [words.gateway, html`<${Text} of=${job.gateway} />`],
+      [words.created, html`<${ExactTime} at=${job.created_at} />`],
+      [say.started, html`<${ExactTime} at=${job.started_at} />`],
+      [say.finished, html`<${ExactTime} at=${job.finished_at} />`],
+      [say.removed, html`<${ExactTime} at=${job.expires_at} />`],
+    ]} />
+    <p><a href=${to(["calls", job.job_id])}>${say.itsCall}</a></p>
+    ${job.callbacks?.length > 0 && html`<${Section} title=${words.webhooks.title}>
+      <${Table} caption=${say.callbacksCaption} rows=${job.callbacks} columns=${[
+        [words.webhooks.url, (one) => html`<${Text} of=${one.url} />`],
+        [words.status, (one) => html`<${State} of=${one.status} />`],
+        [words.webhooks.attempts, (one) => one.attempts.length],
+      ]} />
+    <//>`}
+    ${job.result !== null && job.result !== undefined && html`<${Section} title=${say.result}>
+      <${Code} label=${say.result}>${JSON.stringify(job.result, null, 2)}<//>
+    <//>`}
+  `;
+}

@@ -1,0 +1,120 @@
+// API keys: the list, one key, and the form that makes one.
+
+import { useState } from "preact/hooks";
+import { call, useDocument } from "./api.js";
+import { ChangeButton } from "./dialog.js";
+import { List } from "./list.js";
+import { Actor, announce, Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Text, text, Time, Title } from "./parts.js";
+import { to } from "./route.js";
+import { words } from "./words.js";
+
+const say = words.keys;
+const SCOPES = ["operate", "integrate", "proxy", "admin"];
+const EFFECTS = ["read", "write", "destructive"];
+
+const stateOf = (key) => {
+  if (key.revoked_at) return html`<${State} of="revoked" />`;
+  return new Date(key.expires_at ?? 8.64e15) < new Date() ? html`<${State} of="expired" />` : html`<${State} of=${say.valid} tone="good" />`;
+};
+
+const columns = [
+  [say.name, (key) => html`<a href=${to(["keys", key.id])}><${Text} of=${key.name} /></a>`],
+  [words.id, (key) => html`<${Text} of=${key.id} />`],
+  [words.status, stateOf],
+  [words.tenant, (key) => html`<${IdLink} kind="tenants" id=${key.tenant} />`],
+  [say.scopes, (key) => key.scopes.join(" ")],
+  [say.expires, (key) => html`<${Time} at=${key.expires_at} />`],
+  [say.lastUsed, (key) => html`<${Time} at=${key.last_used_at} />`],
+];
+
+/** The list. */
+export function Keys({ query }) {
+  const [turn, setTurn] = useState(0);
+  return html`
+    <${Title}>${say.title}<//>
+    <p>${say.lead}</p>
+    <p><a href=${to(["tenants"])}>${words.tenants.title}</a> · <a href=${to(["tool-sets"])}>${words.toolSets.title}</a></p>
+    <${List} place=${["keys"]} query=${query} path="/admin/keys" name="keys" caption=${say.title} columns=${columns} turn=${turn} />
+    <${Section} title=${say.make}><${NewKey} onDone=${() => setTurn(turn + 1)} /><//>
+  `;
+}
+
+/** One key. */
+export function Key({ id }) {
+  const path = `/admin/keys/${encodeURIComponent(id)}`;
+  const { data: key, problem, reload } = useDocument(path);
+  const revoke = async () => {
+    await call("DELETE", path);
+    return say.revoked;
+  };
+  return html`
+    <${Title}>${say.one(id)}<//>
+    <p class="buttons">
+      <a href=${to(["keys"])}>${say.title}</a>
+      <button type="button" onClick=${reload}>${words.refresh}</button>
+      ${key && !key.revoked_at && html`<${ChangeButton} label=${say.revoke} danger=${true} what=${html`<p>${say.revokeWhat(text(key.name))}</p>`}
+        change=${revoke} onDone=${reload} />`}
+    </p>
+    <${Problem} of=${problem} />
+    ${key && html`
+      <${Facts} of=${[
+        [say.name, html`<${Text} of=${key.name} />`],
+        [words.status, stateOf(key)],
+        [say.prefix, html`<code>${text(key.prefix)}</code>`],
+        [words.tenant, html`<${IdLink} kind="tenants" id=${key.tenant} />`],
+        [words.subject, html`<${Text} of=${key.subject} />`],
+        [say.scopes, key.scopes.join(" ")],
+        [say.allow, html`<${Text} of=${key.allow?.join(", ") ?? say.all} />`],
+        [say.effects, text(key.effects?.join(", ") ?? say.all)],
+        [say.confirm, key.confirm ? words.yes : words.no],
+        [words.created, html`<${ExactTime} at=${key.created_at} />`],
+        [say.createdBy, html`<${Actor} of=${key.created_by} />`],
+        [say.expires, html`<${ExactTime} at=${key.expires_at} />`],
+        [say.lastUsed, html`<${ExactTime} at=${key.last_used_at} />`],
+        [say.revokedAt, html`<${ExactTime} at=${key.revoked_at} />`],
+      ]} />
+      <p><a href=${to(["audit"], { actor: id })}>${say.itsChanges}</a></p>
+    `}
+  `;
+}
+
+function NewKey({ onDone }) {
+  const [state, setState] = useState({});
+  const make = async (event) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const given = new FormData(form);
+    const one = (name) => given.get(name).trim() || undefined;
+    const names = one("allow")?.split(/[\s,]+/).filter(Boolean);
+    const effects = given.getAll("effects");
+    const days = one("days");
+    setState({ isBusy: true });
+    try {
+      const body = {
+        name: one("name"), tenant: one("tenant"), subject: one("subject"), scopes: given.getAll("scopes"), allow: names,
+        effects: effects.length ? effects : undefined, confirm: given.has("confirm"),
+        expires_at: days && new Date(Date.now() + Number(days) * 86_400_000).toISOString(),
+      };
+      setState({ made: await call("POST", "/admin/keys", { body }) });
+      announce(say.made);
+      form.reset();
+      onDone();
+    } catch (error) {
+      setState({ problem: error.problem ?? { title: words.failed, detail: String(error) } });
+    }
+  };
+  const boxes = (name, values) => values.map((value) => html`<label class="box"><input type="checkbox" name=${name} value=${value} /> ${value}</label>`);
+  return html`<form class="stacked" onSubmit=${make}>
+    <label>${say.name} <input name="name" required maxlength="256" autocomplete="off" /></label>
+    <label>${words.tenant} <input name="tenant" autocomplete="off" /></label>
+    <label>${words.subject} <input name="subject" autocomplete="off" /></label>
+    <fieldset><legend>${say.scopes}</legend>${boxes("scopes", SCOPES)}</fieldset>
+    <label>${say.allowHint} <input name="allow" autocomplete="off" spellcheck=${false} /></label>
+    <fieldset><legend>${say.effectsHint}</legend>${boxes("effects", EFFECTS)}</fieldset>
+    <label class="box"><input type="checkbox" name="confirm" /> ${say.confirm}</label>
+    <label>${say.days} <input name="days" type="number" min="1" max="3650" /></label>
+    <${Problem} of=${state.problem} />
+    <p class="buttons"><button type="submit" class="first" disabled=${state.isBusy}>${say.make}</button></p>
+    ${state.made && html`<div class="success"><p>${say.once}</p><${Code} label=${say.key}>${state.made.key}<//></div>`}
+  </form>`;
+}

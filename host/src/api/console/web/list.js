@@ -1,0 +1,77 @@
+// A list with filters and pages. Its state is in the address: filters and the cursor of the page.
+
+import { useEffect, useRef } from "preact/hooks";
+import { call, useLoad, withQuery } from "./api.js";
+import { announce, html, Problem, Table } from "./parts.js";
+import { go, to } from "./route.js";
+import { words } from "./words.js";
+
+/**
+ * A list of the gateway.
+ *
+ * `place` is where the list is in the console, `path` its route, `name` the member with its entries. `columns` are as in `Table`.
+ * `filters` have a name, a label, and the choices if they have any; a filter of the kind `time` is a time.
+ * A change of `turn` loads the list again.
+ */
+export function List({ place, query, path, name, caption, columns, filters = [], turn = 0 }) {
+  const known = Object.fromEntries(filters.map((filter) => [filter.name, query[filter.name]]));
+  const wanted = withQuery(path, { ...known, cursor: query.cursor });
+  const { data, problem, loading, count, reload } = useLoad((signal) => call("GET", wanted, { signal }), [wanted, turn]);
+  const summary = useRef(null);
+  useEffect(() => {
+    if (!count) return;
+    if (data) announce(words.loaded(data[name].length));
+    // The link to the next page is gone on the last one, and the focus with it.
+    if (document.activeElement === document.body) summary.current?.focus();
+  }, [count]);
+  const rows = data?.[name] ?? [];
+  const isFiltered = filters.some((filter) => query[filter.name]);
+  return html`
+    <${Filters} filters=${filters} query=${query} place=${place} />
+    <p class="buttons">
+      <button type="button" onClick=${reload} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button>
+      ${isFiltered && html`<a href=${to(place)}>${words.clearFilters}</a>`}
+    </p>
+    <${Problem} of=${problem} />
+    <p tabIndex="-1" ref=${summary} class="small">
+      ${loading && !data ? words.loading : data && (rows.length ? words.loaded(rows.length) : words.empty)}
+    </p>
+    ${rows.length > 0 && html`<${Table} caption=${caption} columns=${columns} rows=${rows} busy=${loading} />`}
+    <nav class="buttons" aria-label=${words.pages}>
+      ${query.cursor && html`<a href=${to(place, known)}>${words.firstPage}</a>`}
+      ${data?.next_cursor && html`<a href=${to(place, { ...known, cursor: data.next_cursor })}>${words.nextPage}</a>`}
+    </nav>
+  `;
+}
+
+function Filters({ filters, query, place }) {
+  if (!filters.length) return null;
+  const apply = (event) => {
+    event.preventDefault();
+    const given = [...new FormData(event.currentTarget)].map(([name, value]) => [name, value.trim()]);
+    const times = new Set(filters.filter((filter) => filter.kind === "time").map((filter) => filter.name));
+    go(place, Object.fromEntries(given.map(([name, value]) => [name, times.has(name) ? asTime(value) : value])));
+  };
+  return html`<form class="filters" role="search" aria-label=${words.filters} onSubmit=${apply}>
+    ${filters.map((filter) => html`<label>${filter.label} <${Field} filter=${filter} value=${query[filter.name] ?? ""} /></label>`)}
+    <button type="submit">${words.filter}</button>
+  </form>`;
+}
+
+function Field({ filter, value }) {
+  const { name, choices, kind } = filter;
+  if (choices) {
+    return html`<select name=${name}>
+      <option value="" selected=${!value}>${words.any}</option>
+      ${choices.map((choice) => html`<option value=${choice} selected=${choice === value}>${filter.names?.[choice] ?? choice}</option>`)}
+    </select>`;
+  }
+  if (kind === "time") return html`<input type="datetime-local" step="1" name=${name} value=${value.replace(/(\.\d+)?Z$/, "")} />`;
+  return html`<input name=${name} value=${value} autocomplete="off" spellcheck=${false} />`;
+}
+
+/** A local time of a form, which the console takes for UTC, as in RFC 3339. */
+function asTime(value) {
+  if (!value) return "";
+  return `${value.length === 16 ? `${value}:00` : value}Z`;
+}

@@ -1,0 +1,132 @@
+// The parts that screens are made of. What an upstream or a manifest says reaches the page as text nodes alone: `text` makes a string
+// of every value, and nothing here makes HTML of a string.
+
+import { h } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import htm from "htm";
+import { to } from "./route.js";
+import { words } from "./words.js";
+
+export const html = htm.bind(h);
+
+/** Any value as a text. An object is shown as JSON, so that it is never taken for an element. */
+export function text(value) {
+  if (value === null || value === undefined || value === "") return words.nothing;
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** A text of someone else. It is isolated, so that it cannot change the direction of the text around it. */
+export const Text = ({ of }) => html`<bdi>${text(of)}</bdi>`;
+
+/** A link to a thing by its id. */
+export function IdLink({ kind, id }) {
+  if (!id) return words.nothing;
+  return html`<a href=${to([kind, id])}><bdi>${text(id)}</bdi></a>`;
+}
+
+/** The actor of a change, which is a link if it is a key. */
+export const Actor = ({ of }) => (of?.startsWith("key_") ? html`<${IdLink} kind="keys" id=${of} />` : html`<${Text} of=${of} />`);
+
+/** A time: how long ago it was, with the exact time. */
+export function Time({ at }) {
+  if (!at) return words.nothing;
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return html`<${Text} of=${at} />`;
+  return html`<time dateTime=${at} title=${at}>${words.ago(date.getTime() - Date.now())}</time>`;
+}
+
+/** The exact time, and how long ago it was. */
+export const ExactTime = ({ at }) => (at ? html`${text(at)} (<${Time} at=${at} />)` : words.nothing);
+
+/** A state with its color. The word says it too, for people who do not see the color. */
+export const State = ({ of, tone }) => html`<span class="state ${tone ?? tones[of] ?? "plain"}">${text(of)}</span>`;
+
+const tones = {
+  active: "good", live: "good", ready: "good", succeeded: "good", delivered: "good", granted: "good", configured: "good",
+  expired: "bad", revoked: "bad", refused: "bad", failed: "bad", away: "bad", missing: "bad", destructive: "bad",
+  pending: "wait", running: "wait", compiling: "wait", starting: "wait", draining: "wait", write: "wait", unnamed: "wait",
+};
+
+/** The status of an answer with its color. */
+export function Status({ of }) {
+  if (!of) return html`<${State} of=${words.noStatus} tone="bad" />`;
+  return html`<${State} of=${of} tone=${of < 400 ? "good" : of < 500 ? "wait" : "bad"} />`;
+}
+
+/** Names with their values. */
+export const Facts = ({ of }) => html`<dl class="facts">
+  ${of.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value ?? words.nothing}</dd></div>`)}
+</dl>`;
+
+/** A heading with what is below it. */
+export const Section = ({ title, children }) => html`<section><h2>${title}</h2>${children}</section>`;
+
+/** A table of few rows. Each column is its name and the function of its cells. */
+export function Table({ caption, columns, rows, busy }) {
+  return html`<table role="table" aria-busy=${busy ? "true" : "false"}>
+    <caption>${caption}</caption>
+    <thead role="rowgroup"><tr role="row">${columns.map(([name]) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
+    <tbody role="rowgroup">
+      ${rows.map((row) => html`<tr role="row">
+        ${columns.map(([name, cell]) => html`<td role="cell" data-name=${name}><div>${cell(row)}</div></td>`)}
+      </tr>`)}
+    </tbody>
+  </table>`;
+}
+
+/** A problem document, with all that it says about the reason. */
+export function Problem({ of }) {
+  if (!of) return null;
+  const { title, detail, errors, asks_for: asks, instance: request } = of;
+  return html`<div class="problem" role="alert">
+    <p><strong>${text(title)}</strong></p>
+    <p>${text(detail)}</p>
+    ${errors && html`<ul>${[...errors].map((error) => html`<li><code>${text(error.pointer)}</code> ${text(error.detail)}</li>`)}</ul>`}
+    ${asks && html`<ul>${[...asks].map((one) => html`<li>${text(one)}</li>`)}</ul>`}
+    ${request && html`<p class="small">${words.requestId} <code>${text(request)}</code></p>`}
+  </div>`;
+}
+
+/** A text to copy, such as a command. */
+export function Code({ label, children }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(children);
+      setCopied(true);
+      announce(words.copied);
+    } catch {
+      announce(words.notCopied);
+    }
+  };
+  return html`<figure class="code">
+    <figcaption>
+      ${label} ${navigator.clipboard && html`<button type="button" class="small" onClick=${copy}>${copied ? words.copied : words.copy}</button>`}
+    </figcaption>
+    <pre tabIndex="0" role="region" aria-label=${label}>${text(children)}</pre>
+  </figure>`;
+}
+
+/** The heading of a screen. It gets the focus when the screen is opened, so that a screen reader begins there. */
+export function Title({ children }) {
+  const heading = useRef(null);
+  useEffect(() => {
+    document.title = `${children} · ${words.product}`;
+  }, [children]);
+  useEffect(() => heading.current.focus(), []);
+  return html`<h1 tabIndex="-1" ref=${heading}>${children}</h1>`;
+}
+
+let speak = () => {};
+
+/** Tells a screen reader what has changed. */
+export const announce = (message) => speak(message);
+
+/** The place of messages for screen readers. */
+export function Live() {
+  const [message, setMessage] = useState("");
+  useEffect(() => {
+    speak = setMessage;
+  }, []);
+  return html`<p class="unseen" role="status" aria-live="polite">${message}</p>`;
+}

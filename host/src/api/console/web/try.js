@@ -1,0 +1,199 @@
+// Tries an operation: a form from its schema, a warning by its effect, the answer, and the same call for programs and agents.
+
+import { useState } from "preact/hooks";
+import { call, send, useDocument, useLoad } from "./api.js";
+import { curl, javascript, python, toolCall } from "./commands.js";
+import { ChangeButton } from "./dialog.js";
+import { Fields, resolved } from "./form.js";
+import { announce, Code, Facts, html, IdLink, Problem, Section, State, Status, Text, text, Title } from "./parts.js";
+import { go, to } from "./route.js";
+import { words } from "./words.js";
+
+const say = words.try;
+
+/** The longest text of an answer that is shown. */
+const SHOWN = 200_000;
+
+/** The screen: the choice of an operation, and the operation. */
+export function Try({ connector, operation, session }) {
+  const { data, problem } = useDocument("/connectors");
+  const live = data?.connectors ?? [];
+  const chosen = live.find((one) => one.connector === connector);
+  const options = (names, value) => names.map((name) => html`<option value=${name} selected=${name === value}>${text(name)}</option>`);
+  return html`
+    <${Title}>${say.title}<//>
+    <p>${say.lead}</p>
+    <${Problem} of=${problem} />
+    <form class="filters" onSubmit=${(event) => event.preventDefault()}>
+      <label>${words.connector} <select onChange=${(event) => go(["try", event.currentTarget.value].filter(Boolean))}>
+        <option value="">${say.choose}</option>${options(live.map((one) => one.connector), connector)}
+      </select></label>
+      ${chosen && html`<label>${words.operation} <select onChange=${(event) => go(["try", connector, event.currentTarget.value].filter(Boolean))}>
+        <option value="">${say.choose}</option>${options(chosen.operations.map((one) => one.path), operation)}
+      </select></label>`}
+    </form>
+    ${chosen && operation && html`<${Operation} key=${`${connector}/${operation}`} connector=${chosen} operation=${operation} session=${session} />`}
+  `;
+}
+
+/** The entry of an operation in the API's description, and the accounts of the operator's key. */
+async function load(connector, operation) {
+  const [document, accounts] = await Promise.all([
+    call("GET", `/openapi.json?connector=${encodeURIComponent(connector.connector)}`),
+    connector.auth_type === "none"
+      ? { integrations: [] }
+      : call("GET", `/connectors/${encodeURIComponent(connector.connector)}/integrations`).catch(() => ({ integrations: [] })),
+  ]);
+  return { document, accounts: accounts.integrations, entry: document.paths[`/connectors/${connector.connector}/${operation}`]?.post };
+}
+
+function Operation({ connector, operation, session }) {
+  const { data, problem } = useLoad(() => load(connector, operation), [connector.connector, operation]);
+  if (problem) return html`<${Problem} of=${problem} />`;
+  if (!data) return html`<p>${words.loading}</p>`;
+  if (!data.entry) return html`<p>${say.unknown}</p>`;
+  return html`<${Call} ...${{ connector, operation, session, ...data }} />`;
+}
+
+function Call({ connector, operation, session, document, accounts, entry }) {
+  const media = entry.requestBody?.content["application/json"] ?? {};
+  const [value, setValue] = useState(media.example ?? {});
+  const [raw, setRaw] = useState(null);
+  const [account, setAccount] = useState("");
+  const [answer, setAnswer] = useState(null);
+  const [isBusy, setBusy] = useState(false);
+  const effect = entry["x-effect"];
+  const id = connector.connector;
+  const headers = account ? { "X-User-Identifier": account } : {};
+  const body = raw ?? JSON.stringify(value);
+  const run = async () => {
+    setBusy(true);
+    try {
+      setAnswer(await answerOf(id, operation, body, headers));
+    } finally {
+      setBusy(false);
+    }
+    return say.answered;
+  };
+  const submit = (event) => {
+    event.preventDefault();
+    run().catch((error) => setAnswer({ problem: error.problem ?? { title: words.failed, detail: String(error) } }));
+  };
+  return html`
+    <p><${Text} of=${connector.operations.find((one) => one.path === operation)?.summary} /></p>
+    <p><${State} of=${effect} /> ${say.effects[effect]}</p>
+    ${connector.auth_type !== "none" && html`<${Accounts} ...${{ id, accounts, account, setAccount }} />`}
+    <form class="stacked" onSubmit=${submit}>
+      ${raw === null
+        ? html`<${Fields} schema=${resolved(media.schema ?? {}, document)} root=${document} value=${value} change=${setValue} />`
+        : html`<label>${say.raw} <textarea rows="8" spellcheck=${false} value=${raw} onInput=${(event) => setRaw(event.currentTarget.value)} /></label>`}
+      <p class="buttons">
+        <button type="button" onClick=${() => toggleRaw(raw, value, setRaw, setValue)}>${raw === null ? say.showRaw : say.showForm}</button>
+        ${effect === "read"
+          ? html`<button type="submit" class="first" disabled=${isBusy}>${isBusy ? say.sending : say.send}</button>`
+          : html`<${ChangeButton} label=${say.send} title=${say.sendTitle} danger=${effect === "destructive"}
+              what=${html`<p>${say.effects[effect]}</p><p>${say.really}</p>`} change=${run} />`}
+      </p>
+    </form>
+    <${Answer} of=${answer} />
+    <${Same} ...${{ session, id, operation, body, headers, account }} />
+  `;
+}
+
+/** Shows the body as text, or as fields again. A text that is no JSON stays a text. */
+function toggleRaw(raw, value, setRaw, setValue) {
+  if (raw === null) return setRaw(JSON.stringify(value, null, 2));
+  try {
+    setValue(JSON.parse(raw));
+    setRaw(null);
+  } catch {
+    announce(words.form.notJson);
+  }
+}
+
+/** Sends the call. The text is sent as it is, so that long numbers keep their digits. */
+async function answerOf(connector, operation, body, headers) {
+  const began = performance.now();
+  const path = `/connectors/${encodeURIComponent(connector)}/${encodeURIComponent(operation)}`;
+  const sent = new Blob([body], { type: "application/json" });
+  const answer = await send("POST", path, { body: sent, headers: { "content-type": "application/json", ...headers } });
+  const ms = performance.now() - began;
+  const blob = await answer.blob();
+  const type = answer.headers.get("content-type") ?? "";
+  const isText = /json|text|xml/.test(type);
+  return { status: answer.status, ms, type, headers: [...answer.headers], blob, shown: isText ? await blob.text() : null };
+}
+
+function Accounts({ id, accounts, account, setAccount }) {
+  const [link, setLink] = useState(null);
+  const connect = async () => {
+    try {
+      setLink(await call("POST", "/connect-links", { body: { connectors: [id] } }));
+    } catch (error) {
+      setLink({ problem: error.problem });
+    }
+  };
+  return html`<div class="filters">
+    <label>${words.integrations.account} <select onChange=${(event) => setAccount(event.currentTarget.value)}>
+      <option value="">${say.anyAccount}</option>
+      ${accounts.map((one) => html`<option value=${one.user_identifier} selected=${one.user_identifier === account}>
+        ${text(one.user_identifier)} (${text(one.status)})
+      </option>`)}
+    </select></label>
+    <button type="button" onClick=${connect}>${say.connect}</button>
+    <${Problem} of=${link?.problem} />
+    ${link?.url && html`<p role="status"><a href=${link.url} target="_blank" rel="noopener">${say.openConnect}</a></p>`}
+  </div>`;
+}
+
+function Answer({ of }) {
+  if (!of) return null;
+  if (of.problem) return html`<${Problem} of=${of.problem} />`;
+  const id = of.headers.find(([name]) => name === "x-request-id")?.[1];
+  const save = () => {
+    const url = URL.createObjectURL(of.blob);
+    Object.assign(window.document.createElement("a"), { href: url, download: "answer" }).click();
+    URL.revokeObjectURL(url);
+  };
+  return html`<${Section} title=${say.answer}>
+    <${Facts} of=${[
+      [words.status, html`<${Status} of=${of.status} />`],
+      [words.time, words.ms(of.ms)],
+      [words.requestId, of.status < 400 ? text(id) : html`<${IdLink} kind="calls" id=${id} />`],
+      [say.size, words.bytes(of.blob.size)],
+    ]} />
+    ${of.shown === null
+      ? html`<p>${say.file(text(of.type))} <button type="button" onClick=${save}>${say.save}</button></p>`
+      : html`<${Code} label=${say.body}>${pretty(of.shown)}<//>`}
+    <details><summary>${say.headers}</summary><${Facts} of=${of.headers.map(([name, value]) => [name, html`<${Text} of=${value} />`])} /></details>
+  <//>`;
+}
+
+/** The beginning of an answer, with line breaks if it is JSON whose numbers keep all digits. */
+function pretty(answer) {
+  const shown = answer.length > SHOWN ? `${answer.slice(0, SHOWN)}\n${say.cut}` : answer;
+  try {
+    const value = JSON.parse(shown);
+    return JSON.stringify(value) === shown.trim() ? JSON.stringify(value, null, 2) : shown;
+  } catch {
+    return shown;
+  }
+}
+
+function Same({ session, id, operation, body, headers, account }) {
+  let parsed = null;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    return null;
+  }
+  return html`<${Section} title=${say.same}>
+    <p>${say.sameLead} <a href=${to(["keys"])}>${words.keys.title}</a></p>
+    <${Code} label="curl">${curl(session, id, operation, body, headers)}<//>
+    <details><summary>${say.programs}</summary>
+      <${Code} label="Python">${python(session, id, operation, parsed, headers)}<//>
+      <${Code} label="JavaScript">${javascript(session, id, operation, parsed, headers)}<//>
+      <${Code} label=${say.tool}>${toolCall(id, operation, parsed, account)}<//>
+    </details>
+  <//>`;
+}

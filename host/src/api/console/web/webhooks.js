@@ -1,0 +1,49 @@
+// Webhooks of all tenants with their attempts.
+
+import { call } from "./api.js";
+import { ChangeButton } from "./dialog.js";
+import { List } from "./list.js";
+import { html, IdLink, State, Text, text, Time, Title } from "./parts.js";
+import { useState } from "preact/hooks";
+import { words } from "./words.js";
+
+const say = words.webhooks;
+
+/** The attempts of a webhook, the last one first. */
+function Attempts({ of }) {
+  if (!of.length) return words.nothing;
+  const line = (one) => html`<li><${Time} at=${one.at} />: <${Text} of=${one.error ?? one.status} /></li>`;
+  return html`<details><summary>${say.attemptsCount(of.length)}</summary><ul>${[...of].reverse().map(line)}</ul></details>`;
+}
+
+const filters = [
+  { name: "status", label: words.status, choices: ["pending", "delivered", "failed"] },
+  { name: "tenant", label: words.tenant },
+  { name: "url", label: say.url },
+];
+
+/** The list. */
+export function Webhooks({ query }) {
+  const [turn, setTurn] = useState(0);
+  const resend = (one) => async () => {
+    await call("POST", `/admin/webhooks/${encodeURIComponent(one.id)}/resend`);
+    return say.resent;
+  };
+  const columns = [
+    [words.id, (one) => html`<${Text} of=${one.id} />`],
+    [words.status, (one) => html`<${State} of=${one.status} />`],
+    [say.receiver, (one) => html`<${Text} of=${one.url ?? one.receiver} />`],
+    [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`],
+    [say.about, (one) => (one.job_id ? html`<${IdLink} kind="jobs" id=${one.job_id} />` : say.event)],
+    [say.attempts, (one) => html`<${Attempts} of=${one.attempts} />`],
+    [say.next, (one) => html`<${Time} at=${one.next_attempt_at} />`],
+    [words.change, (one) => html`<${ChangeButton} label=${say.resend} title=${say.resendTitle}
+      what=${html`<p>${say.resendWhat(text(one.url ?? one.receiver))}</p>`} change=${resend(one)} onDone=${() => setTurn(turn + 1)} />`],
+  ];
+  return html`
+    <${Title}>${say.title}<//>
+    <p>${say.lead}</p>
+    <${List} place=${["webhooks"]} query=${query} path="/admin/webhooks" name="webhooks" caption=${say.title} columns=${columns}
+      filters=${filters} turn=${turn} />
+  `;
+}

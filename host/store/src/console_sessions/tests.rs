@@ -1,0 +1,67 @@
+//! Sessions of the console, on every database.
+
+use super::*;
+use crate::testing::{Site, on_every_database};
+use crate::{AuditFilter, NewApiKey};
+
+on_every_database!(
+    a_session_is_known_at_every_gateway_until_it_ends,
+    a_session_ends_by_time_and_without_use,
+    a_session_ends_with_its_key,
+);
+
+const HOUR: Duration = Duration::from_secs(3600);
+const IDLE: Duration = Duration::from_secs(1800);
+
+async fn signed_in(site: &Site) -> KeyId {
+    let id = KeyId("key_1".to_owned());
+    let key = NewApiKey {
+        id: id.clone(),
+        name: "operator".to_owned(),
+        tenant: "acme".to_owned(),
+        scopes: "admin".to_owned(),
+        hash: [7; 32],
+        ..NewApiKey::default()
+    };
+    site.store.create_key(key).await.unwrap();
+    let session = site.store.add_console_session(&[1; 32], &id, HOUR).await.unwrap().unwrap();
+    assert_eq!((&session.key_id, session.key_hash), (&id, [7; 32]));
+    id
+}
+
+async fn a_session_is_known_at_every_gateway_until_it_ends(site: Site) {
+    signed_in(&site).await;
+    let other = site.open_again().await;
+    let found = other.console_session(&[1; 32], IDLE).await.unwrap();
+    assert_eq!(found.unwrap().key_hash, [7; 32]);
+    assert_eq!(other.console_session(&[2; 32], IDLE).await.unwrap(), None);
+    assert!(other.end_console_session(&[1; 32]).await.unwrap());
+    assert!(!site.store.end_console_session(&[1; 32]).await.unwrap(), "it ends once");
+    assert_eq!(site.store.console_session(&[1; 32], IDLE).await.unwrap(), None);
+    let entries = site.store.audit(AuditFilter { limit: 2, ..AuditFilter::default() }).await.unwrap();
+    let seen: Vec<_> = entries.iter().map(|entry| (&*entry.action, &*entry.target, &*entry.tenant)).collect();
+    assert_eq!(seen, [("console.signed_out", "key_1", "acme"), ("console.signed_in", "key_1", "acme")]);
+}
+
+async fn a_session_ends_by_time_and_without_use(site: Site) {
+    let id = signed_in(&site).await;
+    site.execute("UPDATE console_sessions SET seen_at = seen_at - 1700000").await;
+    assert!(site.store.console_session(&[1; 32], IDLE).await.unwrap().is_some(), "its use is noted");
+    site.execute("UPDATE console_sessions SET seen_at = seen_at - 1700000").await;
+    assert!(site.store.console_session(&[1; 32], IDLE).await.unwrap().is_some());
+    site.execute("UPDATE console_sessions SET seen_at = seen_at - 1800001").await;
+    assert_eq!(site.store.console_session(&[1; 32], IDLE).await.unwrap(), None);
+    site.store.add_console_session(&[2; 32], &id, HOUR).await.unwrap().unwrap();
+    site.execute("UPDATE console_sessions SET expires_at = expires_at - 3600000").await;
+    assert_eq!(site.store.console_session(&[2; 32], IDLE).await.unwrap(), None);
+    // The next one sweeps them.
+    site.store.add_console_session(&[3; 32], &id, HOUR).await.unwrap().unwrap();
+    assert_eq!(site.execute("DELETE FROM console_sessions").await, 1);
+}
+
+async fn a_session_ends_with_its_key(site: Site) {
+    let id = signed_in(&site).await;
+    site.store.revoke_key(&id).await.unwrap();
+    assert_eq!(site.store.console_session(&[1; 32], IDLE).await.unwrap(), None);
+    assert_eq!(site.store.add_console_session(&[2; 32], &id, HOUR).await.unwrap(), None);
+}

@@ -1,0 +1,224 @@
+// Walks the screens of the console by the keyboard, in light and dark and on a narrow screen.
+//
+// The arguments are the browser, the gateway's address, a key of the scope `admin`, the ids to visit as JSON, a hostile text, the folder
+// for pictures, a module, and one that asks for more than the previous version. The program prints what it saw as JSON.
+
+import { mkdirSync } from "node:fs";
+import { createServer, request } from "node:http";
+import { chromium } from "playwright-core";
+import { check, confirm, openScreen, person, settled, tabTo } from "./console_person.mjs";
+
+const [executablePath, address, key, idsText, hostile, pictures, module, more] = process.argv.slice(2);
+const ids = JSON.parse(idsText);
+const seen = { pages: {}, violations: [], wide: [], errors: [], policy: [], elements: [], elsewhere: [], unreached: [], urls: [], checked: 0 };
+mkdirSync(pictures, { recursive: true });
+
+const browser = await chromium.launch({
+  executablePath,
+  args: [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+  ],
+});
+const page = await person(browser, address, seen);
+const look = (name) => check(page, name, seen);
+const picture = (name) => page.screenshot({ path: `${pictures}/${name}.png` });
+
+/** Opens a place by its link, as someone does who got it from another. */
+async function open(place, text) {
+  await page.goto(`${address}/console#/${place}`);
+  await page.locator("main", { hasText: text }).waitFor();
+  await settled(page);
+}
+
+/** Signs in by the keyboard alone. */
+async function signIn(page, key) {
+  await tabTo(page, page.getByLabel("API key"), seen);
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type(key);
+  await page.keyboard.press("Enter");
+}
+
+// Signing in, first with a wrong key.
+await page.goto(`${address}/console`);
+await page.getByLabel("API key").waitFor();
+await look("signed out");
+await signIn(page, "cgw_wrong");
+await page.getByRole("alert").waitFor();
+await look("wrong key");
+await signIn(page, key);
+await page.locator("h1", { hasText: "Calls" }).waitFor();
+seen.bytes = await page.evaluate(() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+  .filter((entry) => new URL(entry.name).pathname.startsWith("/console") && !entry.name.endsWith("/session"))
+  .reduce((sum, entry) => sum + entry.encodedBodySize, 0));
+
+// Calls: the list with a filter, and one call, found by its id.
+await page.getByRole("table").waitFor();
+await look("calls");
+await picture("calls");
+await tabTo(page, page.getByLabel("Who can act"), seen);
+await page.keyboard.type("provider");
+await page.keyboard.press("Enter");
+await tabTo(page, page.getByRole("button", { name: "Filter" }), seen);
+await page.keyboard.press("Enter");
+await page.waitForURL(/owner=provider/);
+await page.locator("td", { hasText: "upstream-failed" }).first().waitFor();
+await tabTo(page, page.getByRole("search", { name: "Find by id" }).getByRole("textbox"), seen, "Shift+Tab");
+await page.keyboard.type(ids.call);
+await page.keyboard.press("Enter");
+await page.getByText("curl -X POST").waitFor();
+await look("call");
+await picture("call");
+
+// Integrations: one that has expired, whose refresh fails again, and one whose texts are hostile.
+await openScreen(page, "Integrations", seen);
+await page.getByRole("table").waitFor();
+await look("integrations");
+await tabTo(page, page.getByRole("row", { name: /expired/ }).getByRole("link").first(), seen);
+await page.keyboard.press("Enter");
+await page.getByText("The user must connect this account again.").waitFor();
+await look("expired");
+await confirm(page, page.getByRole("button", { name: "Refresh the tokens" }), seen);
+await page.getByRole("dialog").getByRole("alert").waitFor();
+await look("renewed");
+await page.keyboard.press("Escape");
+const back = await page.evaluate(() => document.activeElement?.textContent);
+if (back !== "Refresh the tokens") seen.unreached.push(`the focus after a dialog is on ${back}`);
+await open(`integrations/${ids.account}`, "At the service");
+await look("account");
+
+// Connectors: a gateway that refuses a version, a rollback, an update that is installed, and a grant.
+await openScreen(page, "Connectors", seen);
+await page.getByText("broken.wasm").waitFor();
+await look("connectors");
+await tabTo(page, page.getByRole("row", { name: /liar/ }).getByRole("link").first(), seen);
+await page.keyboard.press("Enter");
+await page.locator("h1", { hasText: "Connector liar" }).waitFor();
+await page.getByRole("row", { name: /strict.*signature/ }).waitFor();
+await look("connector");
+await picture("connector");
+await confirm(page, page.getByRole("row", { name: /^1\.0\.0/ }).getByRole("button", { name: "Roll back" }), seen);
+await page.getByRole("cell", { name: "rolled_back" }).waitFor();
+await look("rolled back");
+await page.getByLabel("Module (.wasm)").setInputFiles(module);
+await tabTo(page, page.getByRole("button", { name: "Install" }), seen);
+await page.keyboard.press("Enter");
+await page.getByText("liar 3.0.0 is live.").first().waitFor();
+await look("installed");
+await confirm(page, page.getByRole("button", { name: "Grant" }), seen);
+await page.getByRole("cell", { name: "granted", exact: true }).first().waitFor();
+await look("granted");
+await open("connectors/hostile", "Operations");
+await look("hostile");
+await page.getByLabel("Module (.wasm)").setInputFiles(more);
+await tabTo(page, page.getByRole("button", { name: "Install" }), seen);
+await page.keyboard.press("Enter");
+await page.getByText("Nothing has changed yet.").waitFor();
+await look("asks for more");
+await tabTo(page, page.getByRole("button", { name: "Accept this and install" }), seen);
+await page.keyboard.press("Enter");
+await page.getByText("hostile 1.0.0 is live.").first().waitFor();
+await page.getByRole("cell", { name: "more.example" }).first().waitFor();
+await look("accepted");
+
+await openScreen(page, "Overview", seen);
+await page.getByText("Connectors that lag").waitFor();
+await look("overview");
+await picture("overview");
+
+// Try: an operation that answers, and one that fails.
+await openScreen(page, "Try", seen);
+await open("try/hostile/forward", "The same call");
+await look("try");
+await tabTo(page, page.getByText("further fields"), seen);
+await page.keyboard.press("Enter");
+await tabTo(page, page.getByLabel("path", { exact: true }), seen);
+await page.keyboard.type("/ok");
+await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
+await page.keyboard.press("Enter");
+await page.getByRole("heading", { name: "Answer" }).waitFor();
+await page.getByRole("region", { name: "Body" }).getByText("says").waitFor();
+await look("tried");
+await picture("try");
+await page.getByLabel("path", { exact: true }).fill("/fail");
+await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
+await page.keyboard.press("Enter");
+await page.locator("dd", { hasText: "502" }).waitFor();
+await look("refused");
+
+// Jobs, and the webhook about one.
+await openScreen(page, "Jobs", seen);
+await page.getByRole("table").waitFor();
+await look("jobs");
+await open(`jobs/${ids.job}`, "Webhooks");
+await look("job");
+await openScreen(page, "Webhooks", seen);
+await page.getByRole("table").waitFor();
+await look("webhooks");
+await confirm(page, page.getByRole("button", { name: "Send again" }), seen);
+await page.getByRole("dialog").waitFor({ state: "hidden" });
+for (let tries = 0; tries < 50 && !(await page.getByText("2 attempts").count()); tries += 1) {
+  await page.getByRole("button", { name: "Refresh" }).click();
+  await settled(page);
+}
+await look("resent");
+
+// Keys, tenants and tool sets.
+await openScreen(page, "Keys", seen);
+await page.getByRole("table").waitFor();
+await look("keys");
+await tabTo(page, page.getByLabel("Name"), seen);
+await page.keyboard.type("made in the console");
+await tabTo(page, page.getByLabel("operate"), seen);
+await page.keyboard.press("Space");
+await tabTo(page, page.getByRole("button", { name: "Make a key" }), seen);
+await page.keyboard.press("Enter");
+await page.getByText("It is shown only now.").waitFor();
+const made = await page.getByRole("region", { name: "Key" }).innerText();
+await look("made");
+seen.pages.made = seen.pages.made.replaceAll(made, "");
+await open(`keys/${ids.key}`, "Begins with");
+await look("key");
+await open("tenants", "OAuth clients");
+await look("tenants");
+await open(`tenants/${encodeURIComponent(ids.tenant)}`, "OAuth clients");
+await look("tenant");
+await open("tool-sets", "to which your key belongs");
+await look("tool sets");
+await openScreen(page, "Gateways", seen);
+await page.getByRole("table").waitFor();
+await look("gateways");
+await openScreen(page, "Audit", seen);
+await page.getByRole("table").waitFor();
+await look("audit");
+if ((await page.title()).includes("taken")) seen.elements.push("a text of others has run");
+
+// Below a path of a proxy.
+const proxy = createServer((incoming, outgoing) => {
+  const url = new URL(incoming.url.replace(/^\/base/, ""), address);
+  const passed = request(url, { method: incoming.method, headers: incoming.headers }, (answer) => {
+    outgoing.writeHead(answer.statusCode, answer.headers);
+    answer.pipe(outgoing);
+  });
+  incoming.pipe(passed);
+});
+await new Promise((done) => proxy.listen(0, "127.0.0.1", done));
+const below = `http://127.0.0.1:${proxy.address().port}`;
+const other = await person(browser, `${below}/base`, seen);
+await other.goto(`${below}/base/console#/calls?owner=provider`);
+await other.getByLabel("API key").waitFor();
+await signIn(other, key);
+await other.locator("td", { hasText: "upstream-failed" }).first().waitFor();
+await check(other, "below a path", seen);
+proxy.closeAllConnections();
+proxy.close();
+
+// The session ends elsewhere: the next request asks to sign in again.
+await page.context().clearCookies();
+await page.getByRole("button", { name: "Refresh" }).click();
+await page.getByLabel("API key").waitFor();
+await look("ended");
+seen.stored = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
+
+await browser.close();
+console.log(JSON.stringify(seen));

@@ -1,0 +1,91 @@
+// An operator's browser: it reaches the gateway alone, notes every fault of the page, and uses the keyboard.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const LOOKS = [
+  { colorScheme: "light", width: 1280 },
+  { colorScheme: "dark", width: 1280 },
+  { colorScheme: "light", width: 320 },
+  { colorScheme: "dark", width: 320 },
+];
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** A browser that may reach one origin. What it sees is noted in `seen`. */
+export async function person(browser, origin, seen) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" });
+  await context.route("**/*", (route) => {
+    const url = route.request().url();
+    seen.urls.push(url);
+    if (url.startsWith(`${origin}/`)) return route.continue();
+    seen.elsewhere.push(url);
+    return route.abort();
+  });
+  await context.exposeFunction("noteViolation", (text) => seen.policy.push(text));
+  await context.addInitScript(() => {
+    addEventListener("securitypolicyviolation", (event) => window.noteViolation(`${event.violatedDirective} ${event.blockedURI}`));
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  page.on("pageerror", (error) => seen.errors.push(error.message));
+  page.on("console", (message) => {
+    // Answers with a status of 400 and more are what the test asks for.
+    if (["error", "warning"].includes(message.type()) && !message.text().includes("the server responded with a status of")) seen.errors.push(message.text());
+  });
+  return page;
+}
+
+/** Waits until the page has no request of the console in progress. */
+export const settled = (page) => page.waitForFunction(() => !document.querySelector('[aria-busy="true"], [aria-disabled="true"]'));
+
+/** Notes the text of a page, and looks for faults in all of its looks. */
+export async function check(page, name, seen) {
+  await settled(page);
+  seen.pages[name] = await page.innerText("main");
+  // Texts of others are text nodes. An element of theirs would be one that the console never makes.
+  const foreign = await page.evaluate(() => [...document.querySelectorAll("img, iframe, object, embed, b, i, body script, [onerror], [onclick]")].map((one) => one.outerHTML));
+  seen.elements.push(...foreign.map((html) => `${name}: ${html}`));
+  for (const { colorScheme, width } of LOOKS) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await page.setViewportSize({ width, height: 900 });
+    await page.evaluate(axe);
+    const rules = { "target-size": { enabled: true } };
+    const found = await page.evaluate((rules) => axe.run(document, { rules, resultTypes: ["violations"] }), rules);
+    seen.violations.push(...found.violations.map(({ id, nodes }) => `${name}, ${colorScheme}, ${width}: ${id} ${nodes[0].html}`));
+    if (await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)) seen.wide.push(`${name}, ${width}`);
+    seen.checked += 1;
+  }
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+/** Moves the focus to an element by the keyboard alone, forwards or backwards. */
+export async function tabTo(page, target, seen, key = "Tab") {
+  const element = await target.elementHandle();
+  for (let steps = 0; steps < 300; steps += 1) {
+    if (await page.evaluate((element) => document.activeElement === element, element)) return;
+    await page.keyboard.press(key);
+  }
+  seen.unreached.push(await element.evaluate((element) => element.outerHTML));
+  await target.focus();
+}
+
+/** Opens a screen of the menu by the keyboard. The focus is then on its heading. */
+export async function openScreen(page, name, seen) {
+  await tabTo(page, page.getByRole("navigation", { name: "Screens" }).getByRole("link", { name, exact: true }), seen, "Shift+Tab");
+  await page.keyboard.press("Enter");
+  await page.locator("h1", { hasText: name }).waitFor();
+  const focused = await page.evaluate(() => document.activeElement?.tagName);
+  if (focused !== "H1") seen.unreached.push(`the heading of ${name}: the focus is on ${focused}`);
+  await settled(page);
+}
+
+/** Presses a button by the keyboard, and then the last button of the dialog that it opens. Waits until the dialog is closed. */
+export async function confirm(page, button, seen) {
+  await tabTo(page, button, seen);
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog");
+  await dialog.waitFor();
+  await tabTo(page, dialog.getByRole("button").last(), seen);
+  await page.keyboard.press("Enter");
+}

@@ -1,0 +1,188 @@
+//! The screens in Chromium, with real failures behind them. `make test` installs the browser where
+//! it can.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use support::setup::KEY;
+use support::webhooks::make_secret;
+use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Signer, Store, Upstream, module, wait_for};
+
+use crate::clients::Programs;
+use crate::docs::browser;
+use crate::fleet::{key_of, wait_for_ready};
+use crate::integrations::{client, connect};
+
+/// A text that would change the title of the page if it were ever taken for HTML.
+const HOSTILE: &str = "<img src=x onerror=\"document.title='taken'\">";
+
+/// Two gateways of one service, and everything that can go wrong: a service that fails, an account
+/// that has expired, a module that one gateway refuses, a file that is no module, a webhook that is
+/// refused and a job that fails. Every text of others is hostile.
+struct World {
+    gateway: Gateway,
+    receiver: Upstream,
+    /// The ids that the browser visits.
+    ids: Value,
+    _strict: Gateway,
+    _provider: OAuthProvider,
+    _service: Upstream,
+}
+
+fn world(store: &Store) -> World {
+    let (service, receiver) = (Upstream::start(), Upstream::start());
+    service.reply("*", Reply::json(json!({"says": HOSTILE, "number": 1})));
+    service.reply("/fail", Reply::json(json!({"says": HOSTILE})).status(503));
+    service.reply("/rejected", Reply::json(json!({"says": HOSTILE})).status(400));
+    receiver.reply("*", Reply::empty(410));
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = Setup::new()
+        .on(store)
+        .account("mail", &provider)
+        .module("hostile", module::account(&described(json!({}))))
+        .upstream("hostile", "api", &service.url())
+        .module("liar", module::liar("version=1.0.0"))
+        .config("[callbacks]\nallow_private_network = true\n[calls]\nkeep = \"all\"\n[fleet]\nname = \"first\"")
+        .start();
+    provider.register(&format!("{}/connectors/mail/success-authorize-callback", gateway.address()));
+    let signer = Signer::new();
+    let trust = format!("[trust.publishers.acme]\nkey = \"{}\"\nconnectors = [\"liar\"]", signer.public_key());
+    let strict =
+        format!("{trust}\n[callbacks]\nallow_private_network = true\n[jobs]\nworkers = 0\n[fleet]\nname = \"strict\"");
+    let strict = Setup::new().on(store).general(&key_of(&gateway)).config(&strict).start();
+    wait_for_ready(&gateway, 2);
+    gateway.home().put("broken", b"no module");
+    gateway.wait_for_refusal("broken.wasm");
+    let ids = fail(&gateway, &provider, &receiver);
+    World { gateway, receiver, ids, _strict: strict, _provider: provider, _service: service }
+}
+
+/// The connector whose texts are hostile, with more members.
+fn described(more: Value) -> Value {
+    let mut described = json!({"identifier": "hostile", "auth": "none", "summary": HOSTILE});
+    described.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    described
+}
+
+/// Makes everything that fails, and returns the ids.
+fn fail(gateway: &Gateway, provider: &OAuthProvider, receiver: &Upstream) -> Value {
+    let operator = gateway.client();
+    let user = client(gateway, "acme", Some("ann"), "operate,integrate");
+    connect(&user, "mail", "ada");
+    provider.withdraw();
+    let expired = first(&operator, "/admin/integrations?connector=mail", "integrations", "id");
+    operator.post(&format!("/admin/integrations/{expired}/renew"), json!({})).problem(424, "reauthorization-required");
+    let account = json!({"auth_type": "none", "user_identifier": HOSTILE, "labels": {"note": HOSTILE}});
+    user.post("/connectors/hostile/integrations", account).ok();
+    let account = first(&operator, "/admin/integrations?connector=hostile", "integrations", "id");
+    let failed = user.call("hostile/forward", json!({"path": "/fail"}));
+    failed.problem(502, "upstream-failed");
+    let call = failed.header("x-request-id").to_owned();
+    let read = || (operator.get(&format!("/admin/calls/{call}")).status == 200).then_some(());
+    wait_for("the record of the call", read);
+    make_secret(&client(gateway, "acme", None, "operate,integrate"));
+    let urls = json!([format!("{}/hook", receiver.url())]);
+    let begun = user.call("hostile/fetch", json!({"path": "/rejected", "callback_urls": urls})).ok();
+    let job = begun["job_id"].as_str().unwrap().to_owned();
+    wait_for("the webhook to fail", || {
+        let listed = operator.get("/admin/webhooks?status=failed").ok();
+        (listed["webhooks"].as_array().unwrap().len() == 1).then_some(())
+    });
+    let key = json!({"name": HOSTILE, "tenant": HOSTILE, "scopes": ["operate"]});
+    let key = operator.post("/admin/keys", key).json()["id"].as_str().unwrap().to_owned();
+    // A newer version, which one of the gateways refuses.
+    operator
+        .request("POST", "/admin/connectors")
+        .header("content-type", "application/wasm")
+        .body(module::liar("version=2.0.0"))
+        .send()
+        .ok();
+    wait_for("a gateway to refuse the version", || {
+        let listed = operator.get("/admin/connectors").ok();
+        let all = listed["connectors"].as_array().unwrap();
+        let liar = all.iter().find(|one| one["connector"] == "liar")?;
+        liar["gateways"].as_array()?.iter().any(|at| at["state"] == "refused").then_some(())
+    });
+    json!({"expired": expired, "account": account, "call": call, "job": job, "key": key, "tenant": HOSTILE})
+}
+
+fn first(operator: &Client, path: &str, list: &str, member: &str) -> String {
+    operator.get(path).ok()[list][0][member].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() {
+    let Some(browser) = browser() else {
+        println!("SKIPPED: there is no Chromium. Install the package chromium.");
+        return;
+    };
+    let store = Store::postgres();
+    let world = world(&store);
+    let before = world.receiver.seen().len();
+    let programs = Programs::folder("console");
+    programs.copy(&["console.mjs", "console_person.mjs"]);
+    let mut visit = Command::new("node");
+    visit.args(["console.mjs", &browser, &world.gateway.address(), KEY, &world.ids.to_string(), HOSTILE]);
+    let update = programs.path().join("update.wasm");
+    fs::write(&update, module::liar("version=3.0.0")).unwrap();
+    let more = programs.path().join("more.wasm");
+    fs::write(&more, module::account(&described(json!({"link_hosts": ["more.example"]})))).unwrap();
+    let seen = programs.run(visit.arg(module::root().join("target/console")).args([&update, &more]));
+    let seen: Value = serde_json::from_str(&seen).unwrap();
+
+    for nothing in ["violations", "wide", "errors", "policy", "elements", "elsewhere", "unreached"] {
+        assert_eq!(seen[nothing], json!([]), "{nothing}: {seen:#}");
+    }
+    let pages = seen["pages"].as_object().unwrap();
+    assert_eq!(seen["checked"], json!(4 * pages.len()), "each page in four looks: {seen:#}");
+    for (page, text) in [
+        ("signed out", "Sign in"),
+        ("wrong key", "A valid token is needed"),
+        ("calls", "upstream-failed"),
+        ("call", "The service behind the connector has a fault."),
+        ("call", "failed here"),
+        ("call", "curl -X POST"),
+        ("integrations", "expired"),
+        ("expired", "The user must connect this account again."),
+        ("renewed", "The user must authorize again"),
+        ("account", HOSTILE),
+        ("connectors", "broken.wasm"),
+        ("connector", "strict"),
+        ("connector", "signature"),
+        ("rolled back", "rolled_back"),
+        ("installed", "liar 3.0.0 is live."),
+        ("granted", "granted"),
+        ("hostile", HOSTILE),
+        ("asks for more", "host more.example"),
+        ("accepted", "more.example"),
+        ("overview", "Connectors that lag"),
+        ("try", HOSTILE),
+        ("tried", HOSTILE),
+        ("refused", "502"),
+        ("jobs", "failed"),
+        ("job", "The upstream refused the request"),
+        ("webhooks", "failed"),
+        ("resent", "2 attempts"),
+        ("keys", HOSTILE),
+        ("key", HOSTILE),
+        ("made", "It is shown only now."),
+        ("tenants", HOSTILE),
+        ("tenant", HOSTILE),
+        ("gateways", "strict"),
+        ("audit", "connector.rolled_back"),
+        ("below a path", "upstream-failed"),
+        ("ended", "The session has ended."),
+    ] {
+        let shown = pages.get(page).unwrap_or_else(|| panic!("{page}: {seen:#}")).as_str().unwrap();
+        assert!(shown.contains(text), "`{text}` on the page `{page}`: {shown}");
+    }
+    assert_eq!(world.receiver.seen().len(), before + 1, "the webhook was sent once more");
+    let bytes = seen["bytes"].as_u64().unwrap();
+    assert!(bytes < 100_000, "{bytes} bytes of the page and its files, compressed");
+    // The key is nowhere but in the request that signs in.
+    for place in ["stored", "urls"] {
+        assert!(!seen[place].to_string().contains(KEY), "{place}: {}", seen[place]);
+    }
+    assert!(!world.gateway.lines().iter().any(|line| line.contains(KEY)));
+}
