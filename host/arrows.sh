@@ -9,8 +9,9 @@ cd "$(dirname "$0")/.."
 # it, or add it here and in host/ARCHITECTURE.md.
 arrows='
 local         budgets calls config integrations jobs metrics pipeline problem registry serve telemetry webhooks
-serve         api auth backlog budgets calls config gateway heartbeat idempotency integrations jobs mcp metrics registry signals telemetry webhooks
+serve         api auth backlog budgets calls config exposure gateway heartbeat idempotency integrations jobs mcp metrics registry signals telemetry webhooks
 welcome       config registry
+exposure      config
 simulation    budgets calls clock config idempotency integrations jobs metrics registry telemetry webhooks
 fuzzing       api config schema
 api           auth body caller_url calls clock config gateway idempotency integrations jobs logging mcp media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks

@@ -3,6 +3,7 @@
 //!
 //! # Layout
 //! - `serve`: starts a gateway and stops it
+//! - `exposure`: what is dangerous about a gateway that other machines reach
 //! - `welcome`: the greeting of `serve`
 //! - `local`: parts of a gateway for commands that do not serve
 //! - `gateway`: the parts of a running gateway
@@ -50,6 +51,7 @@ mod caller_url;
 mod calls;
 mod clock;
 mod config;
+mod exposure;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gateway;
@@ -88,12 +90,15 @@ pub use welcome::print as print_welcome;
 // A gateway that does not serve.
 pub use local::{LocalCalls, LocalFailure, open_registry, open_scratch_registry};
 
+// Its dangers.
+pub use exposure::{Exposure, open_data_folder};
+
 // Its configuration.
-pub use config::{Config, LogFormat, Oauth, OauthClient, environment};
+pub use config::{Config, ConfigError, LogFormat, Oauth, OauthClient, environment};
 
 // Its connectors, and how they change.
 pub use registry::{
-    Actor, AuthorSettings, ChangeError, Connector, GRANT_COMMAND, Installation, Operation, Refusal, Registry,
+    Actor, AuthorSettings, ChangeError, Connector, Endpoint, GRANT_COMMAND, Installation, Operation, Refusal, Registry,
     key_id_of_signature, present_module, signature_file, signature_fits, signature_of, try_schemas,
 };
 

@@ -8,6 +8,7 @@
 mod admin;
 mod answers;
 mod authors;
+mod backup;
 mod callers_jwt;
 mod capabilities;
 mod clients;
@@ -23,6 +24,7 @@ mod crash;
 mod deadlines;
 mod distribution;
 mod docs;
+mod doctor;
 mod documentation;
 mod egress_rules;
 mod errors;

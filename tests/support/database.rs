@@ -2,6 +2,7 @@
 //! `tests/postgres.sh` starts.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -96,6 +97,18 @@ impl Database {
     /// When the query fails.
     pub fn query(&self, query: &str) -> String {
         run(psql(&self.url, query).args(["--tuples-only", "--no-align"])).trim_end().to_owned()
+    }
+
+    /// Runs the statements of a dump in the database, which is empty.
+    ///
+    /// # Panics
+    /// When a statement fails.
+    pub fn load(&self, dump: &str) {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(dump.as_bytes()).expect("the file can be written");
+        let mut command = Command::new("psql");
+        command.args(["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file"]).arg(file.path()).arg(&self.url);
+        run(&mut command);
     }
 
     /// Runs a statement in the database.

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use authoring::AuthorCommand;
 use clap::{Args, Parser, Subcommand};
 
+use crate::backup::{BackupArguments, RestoreArguments};
+use crate::doctor::DoctorArguments;
 use crate::installed::InstalledCommand;
 use crate::keys::KeysCommand;
 use crate::operator::{
@@ -37,6 +39,14 @@ pub enum Command {
         #[arg(long)]
         new_database: bool,
     },
+    /// Find what is wrong with a gateway, and say what to do. Without --url, it examines the gateway
+    /// of the configuration: its machine, database, keys, connectors, and the hosts that they call
+    Doctor(DoctorArguments),
+    /// Back up the database, the modules, their versions and the configuration into one archive, while
+    /// the gateway serves
+    Backup(BackupArguments),
+    /// Restore an archive of `backup` into empty folders
+    Restore(RestoreArguments),
     /// Make, list and revoke API keys, and replace the master key
     #[command(subcommand)]
     Keys(KeysCommand),

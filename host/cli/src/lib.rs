@@ -7,6 +7,8 @@
 //! - [`arguments`]: the command line
 //! - [`mod@run`]: starts the work of a command
 //! - [`keys`]: the commands `keys …`
+//! - [`backup`]: the commands `backup` and `restore`
+//! - [`doctor`]: the command `doctor`
 //! - [`installed`]: the commands about the connectors of a gateway
 //! - [`operator`]: the commands about accounts and jobs of all tenants, and the audit
 //! - [`table`]: lists for people
@@ -15,6 +17,8 @@
 //! The crate `connector_gateway` has the gateway that `serve` runs.
 
 mod arguments;
+mod backup;
+mod doctor;
 mod installed;
 mod keys;
 mod operator;

@@ -16,6 +16,7 @@
 //! - `form_field`: a form field that carries the user's secret
 //! - `link`: addresses that an upstream gave
 //! - `send`: the life of one request, top to bottom
+//! - `reachable`: checks that a host can be reached
 //! - `redirect`: the next step after a redirect
 //! - `retry`: when and how often a request is attempted again
 //! - `transport`: replaces the network, for tools of connectors' authors
@@ -51,6 +52,7 @@ mod needle;
 mod pacing;
 mod pool;
 mod quota;
+mod reachable;
 mod redirect;
 mod request;
 mod response;

@@ -70,7 +70,13 @@ impl MemoryBudget {
     /// Half of the memory that the process may use: of its control group if that has a limit, else
     /// of the machine.
     pub fn half_of_the_machine() -> u64 {
-        memory_of_group().into_iter().chain(memory_of_machine()).min().unwrap_or(DEFAULT_BYTES) / 2
+        Self::available().unwrap_or(DEFAULT_BYTES) / 2
+    }
+
+    /// The memory that the process may use: of its control group if that has a limit, else of the
+    /// machine. `None` if the operating system does not say.
+    pub fn available() -> Option<u64> {
+        memory_of_group().into_iter().chain(memory_of_machine()).min()
     }
 
     /// The number of bytes in use.

@@ -32,7 +32,7 @@ mod tokens;
 
 pub use self::endpoint::CALL_TIMEOUT;
 pub use self::error::{NotConfigured, TokenError};
-pub use self::provider::{Provider, TenantClient};
+pub use self::provider::{Provider, TenantClient, token_urls};
 pub use self::recipients::{Recipients, site};
 pub use self::revoke::Revocation;
 pub use self::tokens::{NoTokens, Tokens};

@@ -306,6 +306,12 @@ fn manifest_url(text: &str) -> Option<Url> {
     Url::parse(text).ok()
 }
 
+/// The URLs that codes and refresh tokens are sent to.
+pub fn token_urls(scheme: &Oauth2, settings: &config::Connector) -> Vec<Url> {
+    let token = settings.oauth.token_url.clone().or_else(|| manifest_url(&scheme.token_url));
+    token.into_iter().chain(refresh_url(scheme, settings)).collect()
+}
+
 /// The manifest's refresh URL. It is not used if the operator replaced the token URL: refresh
 /// tokens then go to that URL too, and not to a host that the operator has replaced.
 fn refresh_url(scheme: &Oauth2, settings: &config::Connector) -> Option<Url> {

@@ -28,6 +28,7 @@
 //! - [`connector`]: one connector, made of a module that was described
 //! - [`reach`]: the upstreams and hosts of a connector
 //! - [`token_hosts`]: the hosts that receive tokens
+//! - [`endpoints`]: the addresses that a connector needs, for operators
 //! - [`settings`]: the values of the connector's settings
 //! - [`provider_names`]: identifiers that foreign connectors must not have
 //! - [`mod@trust`]: signatures of publishers
@@ -64,6 +65,7 @@ mod commit;
 mod concurrency;
 mod connector;
 mod derived;
+mod endpoints;
 mod files;
 mod folders;
 mod follow;
@@ -112,6 +114,7 @@ pub use self::change_error::ChangeError;
 pub use self::concurrency::{NoPermit, Permit};
 pub use self::connector::{Connector, Operation};
 pub use self::derived::Derived;
+pub use self::endpoints::Endpoint;
 pub use self::follow::follow_modules;
 pub use self::grant_form::is_grant;
 pub use self::grants::{GrantState, HostGrant};

@@ -3,7 +3,9 @@
 //! The gateway stores API keys and `state` parameters as their SHA-256, and names modules by
 //! theirs.
 
-use ring::digest::{SHA256, digest};
+use std::io::{self, Read};
+
+use ring::digest::{Context, SHA256, digest};
 
 /// The SHA-256 of these bytes.
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
@@ -22,9 +24,46 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Reads from another reader, and computes the SHA-256 of what was read.
+pub struct Sha256Reader<R> {
+    from: R,
+    context: Context,
+    size: u64,
+}
+
+impl<R> Sha256Reader<R> {
+    /// Nothing is read yet.
+    pub fn new(from: R) -> Self {
+        Self { from, context: Context::new(&SHA256), size: 0 }
+    }
+
+    /// The number of bytes that were read, and their SHA-256 in hexadecimal digits.
+    pub fn finish(self) -> (u64, String) {
+        (self.size, hex(self.context.finish().as_ref()))
+    }
+}
+
+impl<R: Read> Read for Sha256Reader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(buffer)?;
+        self.context.update(buffer.get(..count).unwrap_or_default());
+        self.size += count as u64;
+        Ok(count)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reader_gives_the_bytes_their_number_and_their_digest() {
+        let mut reader = Sha256Reader::new(&b"abc"[..]);
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).unwrap();
+        assert_eq!(read, b"abc");
+        assert_eq!(reader.finish(), (3, sha256_hex(b"abc")));
+    }
 
     #[test]
     fn the_digest_is_written_as_sha256sum_writes_it() {

@@ -131,6 +131,9 @@ pub enum StoreError {
     /// The process started without its database, and has not reached it since.
     #[error("the database has not been reached since the start")]
     NotReached,
+    /// The database is a PostgreSQL database, and only a SQLite file can be copied.
+    #[error("the database is not a SQLite file; copy it with the tools of its server, such as `pg_dump`")]
+    NotAFile,
     /// The gateway is shutting down.
     #[error("the store is closed")]
     Closed,

@@ -59,6 +59,8 @@
 //! - [`pool`]: idle connections, and the threads that database work runs on
 //! - [`process_lock`]: a lock that one process at a time holds
 //! - [`serving`]: the lock of the gateway that serves
+//! - [`backup`]: copies of the database, and the first step of one that was restored
+//! - [`inspect`]: the version of a database, which is read without opening it
 //! - [`health`]: the failures of the database and the ended leases that this process has seen
 //! - [`simulated`]: a database for deterministic tests
 //! - [`time`]: times as the databases store them
@@ -72,6 +74,7 @@
 mod audit;
 mod authorizations;
 mod backlog;
+mod backup;
 mod budgets;
 mod calls;
 mod caps;
@@ -89,6 +92,7 @@ mod grants;
 mod health;
 mod id;
 mod idempotency;
+mod inspect;
 mod integrations;
 mod jobs;
 mod keys;
@@ -128,6 +132,7 @@ pub use self::audit::{
 };
 pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
 pub use self::backlog::Backlog;
+pub use self::backup::Restored;
 pub use self::budgets::{Budget, Exchange, Share, ShareReport, Silence};
 pub use self::calls::{CallFilter, CallPlace, RecordedCall};
 pub use self::changes::{Change, NewChange, Swap};
@@ -139,6 +144,7 @@ pub use self::error::StoreError;
 pub use self::gateways::{ConnectorAtGateway, GatewayBeat, GatewayRow};
 pub use self::grants::{GrantChange, GrantSwap};
 pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};
+pub use self::inspect::DatabaseState;
 pub use self::integrations::{
     Account, AnyIntegrationFilter, AuthType, Choice, Connected, Details, Holder, Imported, Integration,
     IntegrationFilter, Labels, NewImport, Status,

@@ -5,7 +5,9 @@
 //! - here: the choice
 //! - [`local`]: the gateway of the configuration
 //! - [`remote`]: a running gateway
+//! - [`mod@health`]: the health of a running gateway, which needs no key
 
+mod health;
 mod local;
 mod remote;
 
@@ -21,6 +23,7 @@ use serde_json::Value;
 use thiserror::Error;
 use url::Url;
 
+pub use self::health::{Health, health};
 pub use self::remote::{Refusal, RemoteError};
 
 use self::local::Local;

@@ -158,6 +158,22 @@ struct Changes {
     changes: Vec<ChangeRecord>,
 }
 
+/// A client for requests to a gateway.
+pub(super) fn client_for(url: &Url) -> Result<Client, RemoteError> {
+    // A second installation fails and changes nothing.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = Client::builder().connect_timeout(CONNECT).timeout(RESPONSE);
+    // A proxy cannot reach a gateway on this machine.
+    let is_here = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    let client = if is_here { client.no_proxy() } else { client };
+    client.build().map_err(|error| unreachable(url, error))
+}
+
+/// The error of a gateway that cannot be reached. The message has its URL once.
+pub(super) fn unreachable(url: &Url, error: reqwest::Error) -> RemoteError {
+    RemoteError::Unreachable { url: url.clone(), reason: error_chain(&error.without_url()) }
+}
+
 /// A running gateway.
 pub(super) struct Remote {
     url: Url,
@@ -170,15 +186,7 @@ impl Remote {
         if key.expose_secret().is_empty() || !key.expose_secret().bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(RemoteError::Key);
         }
-        // A second installation fails and changes nothing.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::builder().connect_timeout(CONNECT).timeout(RESPONSE);
-        // A proxy cannot reach a gateway on this machine.
-        let is_here = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
-        let client = if is_here { client.no_proxy() } else { client };
-        let client = client
-            .build()
-            .map_err(|error| RemoteError::Unreachable { url: url.clone(), reason: error_chain(&error) })?;
+        let client = client_for(&url)?;
         Ok(Self { url, key, client })
     }
 
@@ -389,11 +397,7 @@ impl Remote {
             url.query_pairs_mut().extend_pairs(query);
         }
         let request = with_body(self.client.request(method, url).bearer_auth(self.key.expose_secret()));
-        // The message already has the URL of the gateway.
-        let unreachable = |error: reqwest::Error| RemoteError::Unreachable {
-            url: self.url.clone(),
-            reason: error_chain(&error.without_url()),
-        };
+        let unreachable = |error: reqwest::Error| unreachable(&self.url, error);
         let response = request.send().await.map_err(unreachable)?;
         let status = response.status();
         let request_id = response.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or("unknown");

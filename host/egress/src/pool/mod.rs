@@ -97,6 +97,15 @@ impl Pool {
         }
     }
 
+    /// Makes a connection and closes it.
+    ///
+    /// # Errors
+    /// `NotConnected`.
+    pub(super) async fn check(&self, location: &Location) -> Result<(), Failure> {
+        let address = location.uri().map_err(|error| Failure::NotConnected(error.into()))?;
+        self.connector.clone().connect(address).await.map(drop).map_err(Failure::NotConnected)
+    }
+
     /// Sends a request on a new connection, which ends with the response.
     async fn send_alone(&self, location: &Location, request: Outgoing) -> Result<Response<Incoming>, Failure> {
         let address = location.uri().map_err(|error| Failure::NotConnected(error.into()))?;

@@ -276,7 +276,8 @@ fn was_turned_away(error: &Failure) -> bool {
     })
 }
 
-fn describe(error: &Failure, host: &str) -> EgressError {
+/// The error of a request without a response, which names the host.
+pub(super) fn describe(error: &Failure, host: &str) -> EgressError {
     if let Some(forbidden) = find_cause::<ForbiddenAddress>(error) {
         return forbidden.denial(host);
     }

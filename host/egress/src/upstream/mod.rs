@@ -151,7 +151,7 @@ impl Upstream {
 
     /// Takes over the queue of the previous upstream, if origin and pacing are the same.
     pub fn inherit(&mut self, old: &Self) {
-        let same_origin = self.origin_url().map(Url::origin) == old.origin_url().map(Url::origin);
+        let same_origin = self.base_url().map(Url::origin) == old.base_url().map(Url::origin);
         if let (Some(new), Some(previous)) = (&self.pacer, &old.pacer)
             && same_origin
             && new.pacing() == previous.pacing()
@@ -196,8 +196,14 @@ impl Upstream {
         matches!(self.credential, CredentialUse::FormField(_))
     }
 
-    fn origin_url(&self) -> Option<&Url> {
+    /// The base URL. `None` while the operator has set none.
+    pub fn base_url(&self) -> Option<&Url> {
         self.base.as_ref().map(|base| &base.origin.url)
+    }
+
+    /// Returns `true` if loopback and private addresses may be reached.
+    pub fn allows_private_network(&self) -> bool {
+        self.allow_private
     }
 
     /// The URL of a request for a path.
@@ -231,12 +237,12 @@ impl Upstream {
     /// Returns `true` if a URL has the origin of the base URL, so that a request to it may carry
     /// the credential.
     pub(super) fn owns(&self, url: &Url) -> bool {
-        self.origin_url().is_some_and(|base| same_origin(base, url))
+        self.base_url().is_some_and(|base| same_origin(base, url))
     }
 
     /// Returns `true` if links may be http URLs.
     pub(super) fn allows_http(&self) -> bool {
-        self.allow_private || self.origin_url().is_some_and(|base| base.scheme() == "http")
+        self.allow_private || self.base_url().is_some_and(|base| base.scheme() == "http")
     }
 
     /// Checks that a redirect or a link may lead to a URL. `verb` is the text between the name of

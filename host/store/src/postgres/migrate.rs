@@ -16,7 +16,8 @@ use super::SETTINGS;
 use super::address::Address;
 use super::connection::{CachedClient, LOCK_NUMBER, lock_name};
 use super::error::of_statement;
-use crate::StoreError;
+use crate::time::from_millis;
+use crate::{DatabaseState, StoreError};
 
 /// In order. The version of a database is the number of migrations that have run on it.
 const MIGRATIONS: &[&str] = &[
@@ -89,6 +90,21 @@ async fn migrate(client: &mut Client, found: i64, migrations: &[&str]) -> Result
     let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
     transaction.execute("INSERT INTO gateway_version (number, oldest) VALUES ($1, $2)", &[&known, &OLDEST]).await?;
     transaction.commit().await
+}
+
+/// Reads the version of the tables, without changing them, and the time of the server.
+pub(super) async fn inspect(client: &CachedClient, address: &Address) -> Result<DatabaseState, StoreError> {
+    let failed = |error: Error| of_statement(address, &error);
+    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    let version = version(&client.client).await.map_err(failed)?;
+    let time = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    let time: i64 = client.client.query_one(time, &[]).await.and_then(|row| row.try_get(0)).map_err(failed)?;
+    Ok(DatabaseState {
+        version: version.number,
+        known,
+        is_usable: version.number <= known || version.is_usable(known),
+        server_time: Some(from_millis(time)),
+    })
 }
 
 /// The versions in the database.

@@ -28,10 +28,10 @@ pub(crate) use self::connection::CachedClient;
 use self::connection::{LOCK_NUMBER, PostgresConnection, lock_name};
 pub use self::error::PostgresError;
 use self::error::{of_connecting, of_statement};
-use crate::StoreError;
 use crate::connection::{Connection, Durability};
 use crate::pool::Pool;
 use crate::process_lock::LockHolder;
+use crate::{DatabaseState, StoreError};
 
 /// Maximum number of connections of one gateway. A server with the default settings can serve
 /// several gateways.
@@ -76,6 +76,14 @@ impl Postgres {
         let tls = MakeRustlsConnect::new(tls::config(&address)?);
         let server = Arc::new(Server { address, tls, is_migrated: AtomicBool::new(false) });
         Ok(Self { server, pool: Pool::new(MAX_CONNECTIONS) })
+    }
+
+    /// See [`crate::Store::inspect`].
+    pub(crate) async fn inspect(&self) -> Result<DatabaseState, StoreError> {
+        // The connection must not migrate the tables.
+        self.server.is_migrated.store(true, Ordering::Relaxed);
+        let client = self.server.connect().await?;
+        migrate::inspect(&client, &self.server.address).await
     }
 
     /// See [`crate::Store`]'s `read`.

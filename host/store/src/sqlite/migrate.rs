@@ -71,6 +71,15 @@ fn run_all(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Res
     transaction.commit().map_err(failed)
 }
 
+/// The version of a file, and the version that this release knows. `None` if the file belongs to
+/// another program.
+pub(super) fn found_and_known(connection: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
+    let (application, found) = version(connection)?;
+    let is_empty: bool = connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
+    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    Ok((application == APPLICATION_ID || is_empty).then_some((found, known)))
+}
+
 /// Reads the application id and the version.
 fn version(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get(0));

@@ -13,14 +13,16 @@ mod connection;
 mod error;
 mod migrate;
 
+use std::ffi::c_int;
 use std::fs::TryLockError;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
+use rusqlite::backup::Backup;
 use rusqlite::functions::FunctionFlags;
-use rusqlite::{ErrorCode, TransactionBehavior};
+use rusqlite::{ErrorCode, OpenFlags, TransactionBehavior};
 
 pub(crate) use self::connection::SqliteConnection;
 pub(crate) use self::error::of_sqlite;
@@ -34,6 +36,13 @@ use crate::time::to_millis;
 /// Maximum wait for a lock of another process. Writes of a gateway take milliseconds. Backup tools
 /// take longer.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Pages of a copy in one step: all of them. A copy in several steps begins again if another
+/// process writes between them.
+const ALL_PAGES: c_int = c_int::MAX;
+
+/// Time between two attempts to begin a copy while the file is locked.
+const COPY_PAUSE: Duration = Duration::from_millis(10);
 
 /// Number of connections for reading. Each occupies a thread and a CPU core while it reads.
 const READERS: usize = 4;
@@ -106,6 +115,25 @@ impl Sqlite {
             .await
     }
 
+    /// See [`crate::Store::copy_to`]. Readers and writers continue: a copy in one step reads one
+    /// snapshot of the write-ahead log.
+    pub(crate) async fn copy_to(&self, target: PathBuf) -> Result<(), StoreError> {
+        let path = Arc::clone(&self.path);
+        on_blocking_thread(move || {
+            files::create_atomically(&target, |_| Ok(()))
+                .map_err(|error| StoreError::NotWritable { path: target.clone(), reason: error.to_string() })?;
+            let copy = || {
+                let source = open(&path)?;
+                let mut copy = rusqlite::Connection::open(&target)?;
+                Backup::new(&source, &mut copy)?.run_to_completion(ALL_PAGES, COPY_PAUSE, None)?;
+                // The copy is one file, without a write-ahead log next to it.
+                copy.pragma_update(None, "journal_mode", "DELETE")
+            };
+            copy().map_err(|error| error::of_sqlite(&path, error))
+        })
+        .await
+    }
+
     /// See [`crate::Store::try_process_lock`]. The lock is a lock on a file next to the database.
     pub(crate) async fn try_process_lock(&self, name: &str) -> Result<Option<LockHolder>, StoreError> {
         let path = self.path.with_file_name(format!("{name}.lock"));
@@ -143,6 +171,21 @@ impl Sqlite {
         })
         .await
     }
+}
+
+/// Reads the version of an existing file, and the version that this release knows. Changes nothing.
+pub(crate) async fn version_of_file(path: PathBuf) -> Result<(i64, i64), StoreError> {
+    on_blocking_thread(move || {
+        let read = || {
+            // A file with a write-ahead log can be read only by a connection that may write.
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let connection = rusqlite::Connection::open_with_flags(&path, flags)?;
+            connection.busy_timeout(LOCK_TIMEOUT)?;
+            migrate::found_and_known(&connection)
+        };
+        read().map_err(|error| error::of_sqlite(&path, error))?.ok_or_else(|| StoreError::OtherProgram { path })
+    })
+    .await
 }
 
 /// Opens a connection with the settings that all connections have.

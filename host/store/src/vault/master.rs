@@ -160,7 +160,8 @@ impl MasterFile {
         VaultError::Wrong { path: self.path.clone(), found: found.join(" and "), needed: needed.join(" or ") }
     }
 
-    fn read_if_present(&self) -> Result<Option<Vec<Master>>, VaultError> {
+    /// Reads the keys. `None` if there is no file.
+    pub(super) fn read_if_present(&self) -> Result<Option<Vec<Master>>, VaultError> {
         let unreadable = |source| VaultError::Unreadable { path: self.path.clone(), source };
         let file = match files::open_regular(&self.path) {
             Ok(file) => file,

@@ -112,6 +112,30 @@ impl Vault {
         Ok(Self::with_keys(file, store, keys))
     }
 
+    /// Checks that the master key file has the keys that the stored data keys need, and returns
+    /// their ids. Creates neither a file nor a data key: without both, there are no ids.
+    ///
+    /// # Errors
+    /// As [`Vault::open`].
+    pub async fn check(master_key: &Path, store: &Store) -> Result<Vec<String>, VaultError> {
+        let file = MasterFile::new(master_key.to_owned());
+        let data_keys = store.data_keys().await?;
+        if data_keys.is_empty() && file.is_in_use() {
+            return Err(file.without_database());
+        }
+        let Some(masters) = file.read_if_present()? else {
+            return if data_keys.is_empty() { Ok(Vec::new()) } else { Err(file.missing()) };
+        };
+        let ids = masters.iter().map(|master| master.id.clone()).collect();
+        if !data_keys.is_empty() {
+            let keys = Keys::unseal_all(&data_keys, &file, masters, &HashMap::new())?;
+            if keys.unsealed.len() < data_keys.len() {
+                return Err(file.wrong(&keys.masters, &data_keys));
+            }
+        }
+        Ok(ids)
+    }
+
     async fn open_or_begin(master_key: &Path, store: &Store, is_new: bool) -> Result<Self, VaultError> {
         let file = MasterFile::new(master_key.to_owned());
         let keys = Keys::read_first(&file, store, is_new).await?;

@@ -1,0 +1,192 @@
+//! Copies of the database for backups, and the first step of a database that was restored.
+
+use std::path::Path;
+
+use crate::connection::Durability;
+use crate::health::DEAD;
+use crate::value::values;
+use crate::{Backend, Store, StoreError};
+
+/// What was changed in a restored database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// Accounts whose tokens are refreshed at the next start.
+    pub accounts: u64,
+    /// Jobs that change data and had not ended. They are not run again.
+    pub cut_off_jobs: u64,
+}
+
+impl Store {
+    /// Copies the SQLite database to a new file, while gateways use it. The copy has all
+    /// changes up to one moment.
+    ///
+    /// # Errors
+    /// If the file exists or cannot be written, or if the database cannot be read. `NotAFile` for
+    /// PostgreSQL, which has its own tools.
+    pub async fn copy_to(&self, target: &Path) -> Result<(), StoreError> {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.copy_to(target.to_owned()).await,
+            Backend::Postgres(_) | Backend::Simulated(_) => Err(StoreError::NotAFile),
+        }
+    }
+
+    /// The ids of the master keys that the database needs. During a rotation, one of two is enough.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn needed_master_keys(&self) -> Result<Vec<String>, StoreError> {
+        let data_keys = self.data_keys().await?;
+        let mut ids: Vec<String> = data_keys.into_iter().flat_map(|key| key.wraps).map(|wrap| wrap.master_id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+
+    /// Prepares a database that was restored from a backup. Call it before a gateway starts.
+    ///
+    /// The gateway of the backup may have continued for some time, and this database does not know
+    /// what it did then. So:
+    /// - No lease of a gateway, of a job, of a call or of a delivery is left.
+    /// - A job that changes data and had not ended is not run again, also if it was waiting.
+    /// - A call that a user had confirmed is not confirmed any more.
+    /// - The tokens of every account are refreshed at the next start. The provider decides if the
+    ///   refresh token is still valid.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer. Nothing is changed then.
+    pub async fn prepare_restored(&self) -> Result<Restored, StoreError> {
+        self.write(Durability::PowerLoss, |connection| {
+            connection.execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+            connection
+                .execute("UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+            connection.execute(
+                "UPDATE idempotency_keys SET leased_until = $1 WHERE leased_until IS NOT NULL",
+                values![DEAD],
+            )?;
+            // The next gateway ends them with an unknown outcome, as jobs of a gateway that died.
+            let cut_off_jobs = connection.execute(
+                "UPDATE jobs SET status = 'running', leased_until = $1, fence = fence + 1,
+                     attempts = CASE WHEN status = 'pending' THEN attempts + 1 ELSE attempts END,
+                     started_at = coalesce(started_at, now_ms())
+                 WHERE status IN ('pending', 'running') AND changes_data = $2",
+                values![DEAD, true],
+            )?;
+            connection.execute(
+                "UPDATE jobs SET leased_until = $1, fence = fence + 1 WHERE status = 'running'",
+                values![DEAD],
+            )?;
+            for emptied in ["confirmations", "gateway_connectors", "gateways", "budget_holders"] {
+                connection.execute(&format!("DELETE FROM {emptied}"), &[])?;
+            }
+            let accounts = connection.execute(
+                "UPDATE integrations SET next_refresh_at = now_ms()
+                 WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at IS NOT NULL",
+                &[],
+            )?;
+            Ok(Restored { accounts, cut_off_jobs })
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::testing::{Site, at_second, connect, data_key, details, holder, on_every_database, sealed};
+    use crate::{AuthType, Details, IdempotentCall, JobValue, KeyState, NewJob, new_job_id};
+
+    on_every_database!(
+        no_lease_is_left_in_a_restored_database,
+        a_job_that_changes_data_is_not_run_again_and_one_that_reads_is,
+        the_tokens_of_every_active_account_are_due,
+    );
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    async fn no_lease_is_left_in_a_restored_database(site: Site) {
+        let store = &site.store;
+        let id = connect(store, "ann").await.id;
+        let fence = store.lease_refresh(&id, LONG).await.unwrap().unwrap();
+        let call = IdempotentCall::new("acme", "ann", "k", &[b"POST"]);
+        assert!(matches!(store.begin_idempotent(&call, LONG, LONG).await.unwrap(), KeyState::New(_)));
+        store.prepare_restored().await.unwrap();
+        assert_eq!(store.lease_refresh(&id, LONG).await.unwrap(), Some(fence + 1));
+        assert_eq!(store.begin_idempotent(&call, LONG, LONG).await.unwrap(), KeyState::Lost);
+    }
+
+    fn job(changes_data: bool) -> NewJob {
+        NewJob {
+            id: new_job_id().unwrap(),
+            tenant: "acme".into(),
+            subject: "ann".into(),
+            connector: "calendar".into(),
+            operation: "search".into(),
+            user_identifier: None,
+            key_id: None,
+            changes_data,
+            values: vec![(JobValue::Input, sealed("dk_1"))],
+        }
+    }
+
+    async fn a_job_that_changes_data_is_not_run_again_and_one_that_reads_is(site: Site) {
+        let store = &site.store;
+        data_key(store, "dk_1").await;
+        let jobs = [true, true, false, false].map(job);
+        let ids = jobs.each_ref().map(|job| job.id.clone());
+        let [running_change, waiting_change, running_read, waiting_read] = jobs;
+        for job in [running_change, running_read] {
+            store.add_job(job, 9).await.unwrap();
+            store.take_job("one", LONG, vec![]).await.unwrap().unwrap();
+        }
+        for job in [waiting_change, waiting_read] {
+            store.add_job(job, 9).await.unwrap();
+        }
+        assert_eq!(store.prepare_restored().await.unwrap().cut_off_jobs, 2);
+        let (put_back, lost) = store.take_lost_jobs(LONG, 9, 9).await.unwrap();
+        let mut lost: Vec<_> = lost.into_iter().map(|job| job.id).collect();
+        lost.sort_unstable();
+        let mut changes = vec![ids[0].clone(), ids[1].clone()];
+        changes.sort_unstable();
+        assert_eq!((put_back, lost), (1, changes));
+        let mut taken = Vec::new();
+        while let Some(job) = store.take_job("two", LONG, vec![]).await.unwrap() {
+            taken.push(job.id);
+        }
+        taken.sort_unstable();
+        let mut reads = vec![ids[2].clone(), ids[3].clone()];
+        reads.sort_unstable();
+        assert_eq!(taken, reads);
+    }
+
+    async fn the_tokens_of_every_active_account_are_due(site: Site) {
+        let store = &site.store;
+        let at = |user: &'static str, next: Option<u64>| async move {
+            let details = Details { next_refresh_at: next.map(at_second), ..details() };
+            store.connect_integration(&holder(), user, AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
+        };
+        let later = at("later", Some(40_000_000_000)).await;
+        at("never", None).await;
+        assert_eq!(store.prepare_restored().await.unwrap().accounts, 1);
+        // Later than the clock of the database, and earlier than the time before.
+        assert_eq!(store.due_for_refresh(at_second(20_000_000_000), 9).await.unwrap(), [later]);
+    }
+
+    #[tokio::test]
+    async fn a_copy_has_what_the_database_has_and_replaces_no_file() {
+        let site = Site::sqlite().await;
+        data_key(&site.store, "dk_1").await;
+        let id = connect(&site.store, "ann").await.id;
+        let folder = TempDir::new().unwrap();
+        let target = folder.path().join(crate::FILE);
+        site.store.copy_to(&target).await.unwrap();
+        assert!(site.store.copy_to(&target).await.is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "the copy is one file");
+        let copy = Store::open(folder.path()).await.unwrap();
+        assert_eq!(copy.needed_master_keys().await.unwrap(), site.store.needed_master_keys().await.unwrap());
+        assert!(copy.lease_refresh(&id, LONG).await.unwrap().is_some());
+    }
+}
