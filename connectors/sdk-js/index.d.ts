@@ -254,5 +254,9 @@ export const storage: {
   delete(key: string): void;
 };
 export const log: Record<"debug" | "info" | "warn" | "error", (message: string) => void>;
-export const clock: { now(): number };
+export const clock: {
+  now(): number;
+  /** Waits. The time counts to the deadline of the call, and not to the connector's CPU time. */
+  sleep(milliseconds: number): void;
+};
 export const progress: { report(fraction: number, message: string): void };

@@ -38,7 +38,8 @@
 //! - [`storage`]: a small key-value store.
 //! - [`config`]: the operator's settings.
 //! - [`log`]: lines for the operator's log.
-//! - [`clock`]: the gateway's clock.
+//! - [`clock`]: the gateway's clock, and how to wait.
+//! - [`random`]: random values.
 //! - [`progress`]: the progress of an operation in the background.
 //!
 //! These modules are internal. The rules of the contract are in the crate `contract_rules`.
@@ -62,6 +63,7 @@ pub mod json;
 pub mod log;
 mod outcome;
 pub mod progress;
+pub mod random;
 mod reader;
 #[doc(hidden)]
 pub mod run;
