@@ -46,6 +46,7 @@
 //! - `table`: the types of the constant data that the macro makes.
 //! - `thin`: makes the request of a row for an input.
 //! - `reader`: reads the JSON text of the input.
+//! - `form`: the body of a row as a form.
 //! - `texts`: the texts of the manifest.
 //! - `run` and `describe`: the exports of the component.
 //! - `allocator`: the memory of the component.
@@ -57,6 +58,7 @@ pub mod clock;
 pub mod config;
 mod describe;
 mod encoding;
+mod form;
 pub mod http;
 pub mod input;
 pub mod json;
