@@ -54,7 +54,10 @@ export function entries(
   modifiers?: Modifiers & Lists,
 ): Field<{ [name: string]: string[] }>;
 
-/** How callers read further pages. All but `parameter` and `page_number` are JSON Pointers. */
+/**
+ * How callers read further pages. All but `parameter` and `page_number` are JSON Pointers. `link` is
+ * `"Link"` if the URL is in the header of this name.
+ */
 export type Pages = { items: string; into: string } & (
   | { cursor: string }
   | { link: string; parameter: string }
@@ -77,6 +80,8 @@ interface Clauses<F extends Fields> {
 }
 interface RequestClauses<F extends Fields> extends Clauses<F> {
   effect?: Effect;
+  /** The body is sent as a form (`application/x-www-form-urlencoded`), and not as JSON. */
+  form?: boolean;
   check?: (input: Input<F>) => void;
   via?: (request: Request) => Outcome;
   fixed_body?: { [name: string]: Json };
@@ -254,5 +259,9 @@ export const storage: {
   delete(key: string): void;
 };
 export const log: Record<"debug" | "info" | "warn" | "error", (message: string) => void>;
-export const clock: { now(): number };
+export const clock: {
+  now(): number;
+  /** Waits. The time counts to the deadline of the call, and not to the connector's CPU time. */
+  sleep(milliseconds: number): void;
+};
 export const progress: { report(fraction: number, message: string): void };

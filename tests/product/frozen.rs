@@ -37,23 +37,28 @@ fn gateway(upstream: &Upstream, component: &[u8]) -> Gateway {
     gateway
 }
 
-/// Calls every function of the contract, and ends in every way that it has.
+/// Calls every function of a version of the contract, and ends in every way that it has.
 #[track_caller]
-fn has_everything(component: &[u8]) {
+fn has_everything(component: &[u8], version: &str) {
     let upstream = service();
     let gateway = gateway(&upstream, component);
     let client = gateway.client();
 
     assert_eq!(client.call("frozen/forward", json!({"id": "1"})).ok(), json!({"id": "1"}));
-    assert_eq!(upstream.take_seen()[0].header("x-frozen"), "1.0.0");
+    assert_eq!(upstream.take_seen()[0].header("x-frozen"), version);
 
     let mut answer = client.call("frozen/everything", json!({})).ok();
     assert_eq!(answer["type"].as_array_mut().unwrap().pop().unwrap(), "application/json");
-    let expected = json!({
+    let mut expected = json!({
         "stored": "value", "deleted": true, "refused": true, "setting": "hello", "unset": true, "later": true, "status": 200, "type": [],
         "place": 203, "next": 206, "first": [123], "same_size": true, "both": [203, -1], "keys": ["items", "next"],
         "kinds": ["number", "string", "null"], "word": "two", "text": [1, "two", null], "broken": true,
     });
+    if version == "1.1.0" {
+        for member in ["slept", "random", "too_long"] {
+            expected[member] = true.into();
+        }
+    }
     assert_eq!(answer, expected);
     gateway.wait_for_log("the connector's line", |line| {
         line["level"] == "WARN" && line["message"] == "a line of the frozen connector"
@@ -74,8 +79,8 @@ fn has_everything(component: &[u8]) {
 }
 
 /// A component that `make frozen` builds.
-fn built(name: &str) -> Vec<u8> {
-    let path = module::root().join("target/frozen/1.0.0").join(name);
+fn built(version: &str, name: &str) -> Vec<u8> {
+    let path = module::root().join("target/frozen").join(version).join(name);
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; `make frozen` builds it", path.display()))
 }
 
@@ -83,8 +88,8 @@ fn frozen() -> PathBuf {
     module::root().join("wit/frozen")
 }
 
-fn in_rust() -> Vec<u8> {
-    fs::read(frozen().join("1.0.0/rust.wasm")).unwrap()
+fn in_rust(version: &str) -> Vec<u8> {
+    fs::read(frozen().join(version).join("rust.wasm")).unwrap()
 }
 
 /// Replaces each occurrence of a text by one of the same length.
@@ -100,7 +105,7 @@ fn replaced(mut component: Vec<u8>, old: &str, new: &str) -> Vec<u8> {
 
 /// The component as if it were built for another version of the contract.
 fn built_for(version: &str) -> Vec<u8> {
-    replaced(in_rust(), "@1.0.0", &format!("@{version}"))
+    replaced(in_rust("1.0.0"), "@1.0.0", &format!("@{version}"))
 }
 
 /// Puts a component into the modules folder and returns the reason of its refusal.
@@ -122,22 +127,37 @@ fn contract(folder: &Path) -> String {
 
 #[test]
 fn a_component_in_rust_for_contract_1_0_runs() {
-    has_everything(&in_rust());
+    has_everything(&in_rust("1.0.0"), "1.0.0");
 }
 
 #[test]
 fn a_component_in_javascript_for_contract_1_0_runs() {
-    has_everything(&built("javascript.wasm"));
+    has_everything(&built("1.0.0", "javascript.wasm"), "1.0.0");
 }
 
 #[test]
 fn a_component_in_python_for_contract_1_0_runs() {
-    has_everything(&built("python.wasm"));
+    has_everything(&built("1.0.0", "python.wasm"), "1.0.0");
+}
+
+#[test]
+fn a_component_in_rust_for_contract_1_1_runs() {
+    has_everything(&in_rust("1.1.0"), "1.1.0");
+}
+
+#[test]
+fn a_component_in_javascript_for_contract_1_1_runs() {
+    has_everything(&built("1.1.0", "javascript.wasm"), "1.1.0");
+}
+
+#[test]
+fn a_component_in_python_for_contract_1_1_runs() {
+    has_everything(&built("1.1.0", "python.wasm"), "1.1.0");
 }
 
 #[test]
 fn a_component_for_a_later_minor_version_runs_if_it_uses_only_what_this_version_has() {
-    has_everything(&built_for("1.9.0"));
+    has_everything(&built_for("1.9.0"), "1.0.0");
 }
 
 #[test]
@@ -147,6 +167,27 @@ fn a_component_that_uses_what_only_a_later_minor_version_has_is_refused_with_bot
     assert!(reason.contains("built for gateway:connector@1.9.0"), "{reason}");
     assert!(reason.contains(&format!("this gateway has {}", version(&present))), "{reason}");
     assert!(reason.contains("response.pick"), "{reason}");
+}
+
+/// This is the sentence with which a gateway for 1.0 refuses a component that needs 1.1.
+#[test]
+fn a_component_that_imports_an_interface_of_a_later_minor_version_is_refused_with_both_versions() {
+    let component = replaced(in_rust("1.1.0"), "@1.1.0", "@1.2.0");
+    let reason = refused(&replaced(component, "gateway:connector/random@", "gateway:connector/fandom@"));
+    let present = contract(&module::root().join("wit"));
+    let sentence = format!(
+        "it was built for gateway:connector@1.2.0, and this gateway has {}, without something that it uses; update the gateway, or build \
+         the connector for the older contract",
+        version(&present)
+    );
+    assert!(reason.contains(&sentence) && reason.contains("fandom"), "{reason}");
+}
+
+/// Nothing is wrong with the gateway then.
+#[test]
+fn a_component_for_an_earlier_version_that_differs_from_it_is_not_said_to_be_newer() {
+    let reason = refused(&replaced(in_rust("1.0.0"), "response.peek", "response.pick"));
+    assert!(reason.contains("it does not match the contract gateway:connector@1"), "{reason}");
 }
 
 #[test]
@@ -170,5 +211,7 @@ fn a_published_version_of_the_contract_has_its_text() {
         }
         versions.push(version(&published).to_owned());
     }
-    assert!(versions.contains(&"1.0.0".to_owned()), "{versions:?}");
+    for published in ["1.0.0", "1.1.0"] {
+        assert!(versions.iter().any(|version| version == published), "{versions:?}");
+    }
 }

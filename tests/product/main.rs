@@ -49,6 +49,7 @@ mod operator;
 mod operator_address;
 mod protocol;
 mod proxy;
+mod random_and_sleep;
 mod rate_limits;
 mod readme;
 mod request_headers;

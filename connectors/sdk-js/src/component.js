@@ -1,20 +1,23 @@
 // The exports of the component that `connector-build` makes from a table.
 
-import * as clock from "gateway:connector/clock@1.0.0";
-import * as config from "gateway:connector/config@1.0.0";
-import * as http from "gateway:connector/http@1.0.0";
-import { Document } from "gateway:connector/json@1.0.0";
-import * as log from "gateway:connector/log@1.0.0";
-import * as progress from "gateway:connector/progress@1.0.0";
-import * as storage from "gateway:connector/storage@1.0.0";
+import * as clock from "gateway:connector/clock@1.1.0";
+import * as config from "gateway:connector/config@1.1.0";
+import * as http from "gateway:connector/http@1.1.0";
+import { Document } from "gateway:connector/json@1.1.0";
+import * as log from "gateway:connector/log@1.1.0";
+import * as progress from "gateway:connector/progress@1.1.0";
+import { bytes } from "gateway:connector/random@1.1.0";
+import * as storage from "gateway:connector/storage@1.1.0";
 
 import { setHost } from "./host.js";
 import { faultOf, outcome } from "./outcome.js";
 import { placesIn } from "./places.js";
-import { refuseRandomValues } from "./random.js";
+import { replaceRandomValues } from "./random.js";
 import { Table } from "./table.js";
+import { refuseTimers, replaceTime } from "./time.js";
 
-refuseRandomValues();
+const replaced = [replaceRandomValues(bytes), replaceTime(clock.now)];
+refuseTimers();
 setHost({ http, Document, storage, config, log, clock, progress });
 
 export function component(table, lines) {
@@ -29,8 +32,7 @@ export function component(table, lines) {
   return {
     describe: () => table.manifest,
     invoke(operation, input) {
-      // The engine's own clock always shows the time of the build.
-      Date.now = () => Number(clock.now());
+      for (const source of replaced) source.start();
       try {
         return outcome(table.run(operation, input));
       } catch (error) {

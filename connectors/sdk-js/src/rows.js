@@ -10,7 +10,7 @@ import { Setting } from "./thin.js";
 const CLAUSES = [
   "doc", "fields", "example", "effect", "rate_limit", "pages", "answers", "answer_schema", "no_envelope", "background",
 ];
-const OF_REQUESTS = ["check", "via", "fixed_body", "default_query", "default_query_unless"];
+const OF_REQUESTS = ["check", "via", "form", "fixed_body", "default_query", "default_query_unless"];
 const EFFECTS = ["read", "write", "destructive"];
 
 /** An operation before the table is known. */
@@ -81,6 +81,8 @@ function requestOf(table, { method, upstream, path }, clauses, declared) {
   };
   checkSentNames(wire.fields);
   wire.body = body(wire.fields, fields, clauses.fixed_body ?? {});
+  wire.form = clauses.form === true;
+  if (wire.form && wire.body === undefined) throw new Mistake("a row with `form` has a field in its body, which is sent as a form");
   return { fields, wire };
 }
 

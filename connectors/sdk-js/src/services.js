@@ -49,6 +49,17 @@ export const log = { debug: line("debug"), info: line("info"), warn: line("warn"
 export const clock = {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   now: () => Number(host().clock.now()),
+
+  /**
+   * Waits. The time counts to the deadline of the call, and not to the connector's CPU time. A
+   * connector that still waits at the deadline is ended. In a test, `Gateway` does not wait: its
+   * clock advances.
+   */
+  sleep(milliseconds) {
+    if (!(milliseconds >= 0)) throw new RangeError(`clock.sleep() takes a number of milliseconds that is not negative; this is ${milliseconds}`);
+    // A number that both engines take. It is longer than any deadline.
+    host().clock.sleep(Math.min(Math.ceil(milliseconds), 2 ** 31 - 1));
+  },
 };
 
 export const progress = {

@@ -63,7 +63,12 @@ export class Gateway {
       },
       config: { get: (name) => this.#settings.get(name) },
       log: { write: (level, message) => this.logged.push([level, message]) },
-      clock: { now: () => this.#now },
+      clock: {
+        now: () => this.#now,
+        sleep: (milliseconds) => {
+          this.#now += milliseconds;
+        },
+      },
       progress: { report: (fraction, message) => this.reported.push([fraction, message]) },
     });
   }
@@ -85,7 +90,7 @@ export class Gateway {
     return this;
   }
 
-  /** Sets the clock: milliseconds since 1970-01-01T00:00:00Z. */
+  /** Sets the clock: milliseconds since 1970-01-01T00:00:00Z. It advances when a connector sleeps. */
   now(milliseconds) {
     this.#now = milliseconds;
     return this;

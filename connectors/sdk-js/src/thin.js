@@ -2,6 +2,7 @@
 // description.
 
 import { encode, encodeName, hasDotSegment } from "./encoding.js";
+import { pairs } from "./form.js";
 import { host } from "./host.js";
 import { DOT_SEGMENT, EMPTY_SEGMENT, Request } from "./http.js";
 import { Fault } from "./outcome.js";
@@ -17,7 +18,7 @@ export function rowRequest(row, input) {
   request.path = query.path;
   request.headers = values.headers(query);
   const body = values.body();
-  if (body !== undefined) request.body = { tag: "json", val: body };
+  if (body !== undefined) request.body = row.form ? { tag: "form", val: pairs(body) } : { tag: "json", val: body };
   return request;
 }
 
@@ -145,7 +146,10 @@ class Values {
       open = outer;
       name(field.bodyPath.at(-1));
       const joins = field.lists.joined !== undefined && value.startsWith("[");
-      json += joins ? JSON.stringify(reader.items(value).map((item) => text(field, item)).join(field.lists.joined)) : asSent(field, value);
+      // The caller may write an integer as `1.0`, which is a text of its own in a form.
+      const isPlain = this.row.form && field.integer && !value.startsWith("[") && value !== "null";
+      if (joins) json += JSON.stringify(reader.items(value).map((item) => text(field, item)).join(field.lists.joined));
+      else json += isPlain ? text(field, value) : asSent(field, value);
     }
     return `${json}${"}".repeat(open.length)}}`;
   }

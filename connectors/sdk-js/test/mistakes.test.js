@@ -36,6 +36,7 @@ const MISTAKES = [
   [() => row("/x", { fields: { a: string({ in: "path" }) } }), /the path has no such name/],
   [() => row("/x", { fields: { "a?": boolean({ nullable: true }) } }), /`nullable` is for/],
   [() => row("/x", { pages: { items: "/a", into: "/b" } }), /how the next page is found/],
+  [() => row("/x", { form: true }), /has a field in its body/],
   [() => body({ a: entries(["x"], { in: "body" }) }), /entries become/],
   [() => body({ body: object(), a: string() }), /the whole request body/],
   [() => body({ a: string(), "a?": string() }), /`a` is declared twice/],

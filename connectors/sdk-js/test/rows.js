@@ -101,6 +101,27 @@ export default connector({
         if (name === undefined && text_color === undefined) throw Fault.invalidInput("", "Give `name` or `text_color`.");
       },
     }),
+    charge: post("api", "/charges", {
+      doc: "Charge a card",
+      fields: {
+        amount: integer(),
+        "currency?": string({ one_of: ["eur", "usd"], default: "eur", sent: true }),
+        "number?": string({ as: "card.number" }),
+        "year?": integer({ as: "card.year" }),
+        "note?": string({ nullable: true }),
+        "expand?": list(string(), { as: "expand[]" }),
+        "ids?": list(string(), { joined: "," }),
+        "lines?": list(object()),
+      },
+      form: true,
+      fixed_body: { source: "api", flags: { test: true } },
+    }),
+    send_form: post("api", "/forms", { doc: "Send a form as it is", fields: { body: object() }, form: true }),
+    list_items: get("api", "/items", {
+      doc: "Items, by the header `Link`",
+      fields: { "page?": integer() },
+      pages: { items: "", link: "Link", parameter: "page", into: "/page" },
+    }),
     list_users: get("api", "/users", {
       doc: "Users",
       fields: { "query?": entries(["customer", "domain", "pageToken"]) },

@@ -19,9 +19,13 @@ CONTRACT = Path(__file__).with_name("connector.wit")
 #: The module that componentize-py runs at the build. The directories of the sources have other
 #: names in the component.
 ENTRY = """
-from connector_sdk.randomness import refuse_random_values
+from connector_sdk.clocks import replace_clocks
+from connector_sdk.missing import refuse_missing
+from connector_sdk.randomness import replace_random_values
 
-refuse_random_values()
+replace_clocks()
+replace_random_values()
+refuse_missing()
 
 import {module} as author
 from connector_sdk.component import component

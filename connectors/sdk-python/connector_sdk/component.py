@@ -5,14 +5,14 @@ Only a component has the module `wit_world`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import wit_world
 from componentize_py_types import Err, Ok
-from wit_world.imports import clock, config, http, json, log, outcome, progress, storage
+from wit_world.imports import clock, config, http, json, log, outcome, progress, random, storage
 
+from . import clocks, missing, randomness
 from .contract import case_of, manifest_of
 from .host import set_host
 from .http import Document, HttpError, Request, Response
@@ -33,15 +33,16 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
         raise TypeError("the module of a connector has its table under the name `connector`: `connector = Connector(…)`")
     manifest = manifest_of(connector.manifest)
     set_host(_Host())
+    clocks.replace_sleep(clock.sleep)
 
     class WitWorld(wit_world.WitWorld):
         def describe(self) -> Any:
             return manifest
 
         def invoke(self, operation: str, input: str) -> Any:
-            # Python's own clock uses WASI, which the component does not have.
-            time.time = lambda: clock.now() / 1000
-            time.time_ns = lambda: clock.now() * 1_000_000
+            clocks.start(clock.now)
+            randomness.start(random.bytes)
+            missing.start()
             try:
                 return _outcome(connector.run(operation, input))
             except Fault as fault:
@@ -139,6 +140,7 @@ class _Host:
     """The functions of the contract, with the errors of the SDK."""
 
     now = staticmethod(clock.now)
+    sleep = staticmethod(clock.sleep)
     progress = staticmethod(progress.report)
     config = staticmethod(config.get)
 

@@ -47,6 +47,7 @@ class RequestClauses(Clauses, total=False):
     effect: Effect
     check: Callable[..., None]
     via: Callable[[Request], Any]
+    form: bool
     fixed_body: dict[str, Any]
     default_query: dict[str, Any]
     default_query_unless: list[str]
@@ -153,6 +154,9 @@ def request(context: Context, name: str, row: Row) -> Operation:
     )
     check_sent_names(wire.fields)
     _set_body(wire, fields, clauses.get("fixed_body", {}))
+    wire.form = clauses.get("form", False)
+    if wire.form and wire.whole is None and wire.fixed_body is None:
+        raise Mistake("a row with `form` has a field in its body, which is sent as a form")
     effect = clauses.get("effect", row.effect)
     return Operation(name, row.doc, effect, clauses, fields, wire=wire, via=clauses.get("via", context.via))
 

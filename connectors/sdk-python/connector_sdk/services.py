@@ -59,6 +59,15 @@ class clock:
         """Milliseconds since 1970-01-01T00:00:00Z."""
         return host().now()
 
+    @staticmethod
+    def sleep(milliseconds: int) -> None:
+        """Waits. The time counts to the deadline of the call, and not to the connector's CPU time.
+
+        A connector that still waits at the deadline is ended. In a test, `Gateway` does not wait:
+        its clock advances. `time.sleep` does the same in a component, and waits in a test.
+        """
+        host().sleep(milliseconds)
+
 
 class progress:
     @staticmethod

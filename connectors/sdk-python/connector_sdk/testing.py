@@ -77,7 +77,10 @@ class Gateway:
         return self
 
     def now(self, milliseconds: int) -> Gateway:
-        """Sets the clock: milliseconds since 1970-01-01T00:00:00Z."""
+        """Sets the clock: milliseconds since 1970-01-01T00:00:00Z.
+
+        It advances when a connector sleeps.
+        """
         self._now = milliseconds
         return self
 
@@ -144,6 +147,9 @@ class _Host:
 
     def now(self) -> int:
         return self.gateway._now
+
+    def sleep(self, milliseconds: int) -> None:
+        self.gateway._now += milliseconds
 
     def progress(self, fraction: float, message: str) -> None:
         self.gateway.reported.append((fraction, message))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from . import reader
 from .encoding import encode, encode_name, has_dot_segment
+from .form import pairs
 from .host import host
 from .http import DOT_SEGMENT, EMPTY_SEGMENT, Request
 from .outcome import Fault
@@ -91,6 +92,8 @@ class Wire:
     whole: int | None = None
     fixed_body: str | None = None
     members: list[int] = field(default_factory=list)
+    #: The body is sent as a form, and not as JSON.
+    form: bool = False
 
 
 def row_request(row: Wire, given: str) -> Request:
@@ -103,7 +106,7 @@ def row_request(row: Wire, given: str) -> Request:
     request.headers = values.headers(query)
     body = values.body()
     if body is not None:
-        request.body = ("json", body)
+        request.body = ("form", pairs(body)) if row.form else ("json", body)
     return request
 
 
@@ -255,7 +258,13 @@ class _Values:
             opened = outer
             json += name(last)
             items = reader.items(value) if field.joined is not None else None
-            json += _as_sent(field, value) if items is None else reader.quoted(field.joined.join(_text(field, item) for item in items))
+            if items is not None:
+                json += reader.quoted(field.joined.join(_text(field, item) for item in items))
+            elif self.row.form and field.integer and value != "null" and not value.startswith("["):
+                # The caller may write an integer as `1.0`, which is a text of its own in a form.
+                json += _text(field, value)
+            else:
+                json += _as_sent(field, value)
         return json + "}" * len(opened) + "}"
 
 

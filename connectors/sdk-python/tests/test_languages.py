@@ -22,7 +22,8 @@ def answer_of(gateway, operation, given):
             "upstream": request.upstream,
             "path": request.path,
             "headers": [list(pair) for pair in request.headers],
-            "body": request.body and request.body[1],
+            # The pairs of a form are lists in the file.
+            "body": request.body and json.loads(json.dumps(request.body[1])),
         }
     }
 

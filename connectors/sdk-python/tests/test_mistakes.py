@@ -61,6 +61,7 @@ MISTAKES = [
     (lambda: row("/x", fields={"a": string(in_="path")}), "the path has no such name"),
     (lambda: row("/x", fields={"a?": boolean(nullable=True)}), "`nullable` is for"),
     (lambda: row("/x", pages={"items": "/a", "into": "/b"}), "how the next page is found"),
+    (lambda: row("/x", form=True), "has a field in its body"),
     (lambda: body(a=entries("x", in_="body")), "entries become"),
     (lambda: body(body=object_of(), a=string()), "the whole request body"),
     (lambda: body(**{"a": string(), "a?": string()}), "`a` is declared twice"),

@@ -38,13 +38,15 @@
 //! - [`storage`]: a small key-value store.
 //! - [`config`]: the operator's settings.
 //! - [`log`]: lines for the operator's log.
-//! - [`clock`]: the gateway's clock.
+//! - [`clock`]: the gateway's clock, and how to wait.
+//! - [`random`]: random values.
 //! - [`progress`]: the progress of an operation in the background.
 //!
 //! These modules are internal. The rules of the contract are in the crate `contract_rules`.
 //! - `table`: the types of the constant data that the macro makes.
 //! - `thin`: makes the request of a row for an input.
 //! - `reader`: reads the JSON text of the input.
+//! - `form`: the body of a row as a form.
 //! - `texts`: the texts of the manifest.
 //! - `run` and `describe`: the exports of the component.
 //! - `allocator`: the memory of the component.
@@ -56,12 +58,14 @@ pub mod clock;
 pub mod config;
 mod describe;
 mod encoding;
+mod form;
 pub mod http;
 pub mod input;
 pub mod json;
 pub mod log;
 mod outcome;
 pub mod progress;
+pub mod random;
 mod reader;
 #[doc(hidden)]
 pub mod run;

@@ -186,6 +186,8 @@ pub struct Row {
     pub headers: &'static [Header],
     /// The request body.
     pub body: Body,
+    /// `true` if the body is sent as a form, and not as JSON.
+    pub form: bool,
 }
 
 /// A part of a path or of a header's value.

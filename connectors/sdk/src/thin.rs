@@ -9,7 +9,7 @@ use crate::bindings::gateway::connector::http::{Body as HttpBody, Method};
 use crate::http::{DOT_SEGMENT, EMPTY_SEGMENT};
 use crate::reader::{self, Member};
 use crate::table::{Body, Encoding, Field, Lists, Location, Piece, Row, Trigger};
-use crate::{Fault, Request, encoding};
+use crate::{Fault, Request, encoding, form};
 
 /// The request of a row. It has a path and never a link.
 pub struct RowRequest {
@@ -185,14 +185,16 @@ impl<'a> Values<'a> {
     }
 
     fn body(&self) -> Result<Option<HttpBody>, Fault> {
-        match self.row.body {
-            Body::None => Ok(None),
+        let json = match self.row.body {
+            Body::None => return Ok(None),
             Body::Whole(index) => {
                 let Some(field) = self.row.fields.get(index) else { return Ok(None) };
-                Ok(self.get(field).map(|value| HttpBody::Json(as_sent(field, value).into_owned())))
+                let Some(value) = self.get(field) else { return Ok(None) };
+                as_sent(field, value).into_owned()
             }
-            Body::Members { fixed, fields } => self.members(fixed, fields).map(|json| Some(HttpBody::Json(json))),
-        }
+            Body::Members { fixed, fields } => self.members(fixed, fields)?,
+        };
+        Ok(Some(if self.row.form { HttpBody::Form(form::pairs(&json)?) } else { HttpBody::Json(json) }))
     }
 
     /// An object of the given fields. Fields of one inner object follow one another.
@@ -220,6 +222,10 @@ impl<'a> Values<'a> {
                         .map(|item| text(field, item).map(Cow::into_owned))
                         .collect::<Result<_, _>>()?;
                     reader::push_quoted(&mut json, &items.join(separator));
+                }
+                // The caller may write an integer as `1.0`, which is a text of its own in a form.
+                _ if self.row.form && field.integer && !value.starts_with('[') && value != "null" => {
+                    json.push_str(&text(field, value)?);
                 }
                 _ => json.push_str(&as_sent(field, value)),
             }

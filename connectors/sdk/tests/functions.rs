@@ -4,10 +4,11 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::panic::catch_unwind;
+use std::time::Duration;
 
 use connector_sdk::http::{self, Error, Method};
 use connector_sdk::testing::{Answer, Gateway, about, invoke, pages};
-use connector_sdk::{Document, Fault, Outcome, Request, connector, progress, storage};
+use connector_sdk::{Document, Fault, Outcome, Request, clock, connector, progress, random, storage};
 use serde_json::{Value, json};
 
 /// Hosts that several connectors could share.
@@ -177,6 +178,30 @@ fn a_function_reports_its_progress() {
     let gateway = Gateway::new().answer(pages()).answer(pages());
     assert_eq!(reply(invoke(&CONNECTOR, "count", "{}")), 4);
     assert_eq!(gateway.progress(), [(0.0, "page 0".to_owned()), (0.5, "page 1".to_owned())]);
+}
+
+#[test]
+fn random_values_are_new_in_each_call_and_have_any_length() {
+    let _gateway = Gateway::new();
+    let (first, second): ([u8; 16], [u8; 16]) = (random::array(), random::array());
+    assert_ne!(first, second);
+    // More than one call of the contract gives.
+    let mut long = vec![0; 200_000];
+    random::fill(&mut long);
+    assert!((90_000..110_000).contains(&long.iter().filter(|byte| **byte >= 128).count()));
+    let (one, other) = (random::uuid(), random::uuid());
+    assert_ne!(one, other);
+    let lengths: Vec<_> = one.split('-').map(str::len).collect();
+    assert_eq!((lengths, &one[14..15]), (vec![8, 4, 4, 4, 12], "4"), "{one}");
+    assert!("89ab".contains(&one[19..20]), "{one}");
+}
+
+#[test]
+fn a_test_does_not_wait_for_a_function_that_sleeps() {
+    let _gateway = Gateway::new().now(1000);
+    clock::sleep(Duration::from_secs(3600));
+    clock::sleep(Duration::from_micros(1500));
+    assert_eq!(clock::now(), 1000 + 3_600_000 + 2);
 }
 
 #[test]

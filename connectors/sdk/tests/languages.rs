@@ -64,6 +64,12 @@ const INPUTS: &[(&str, &str)] = &[
     ("contents", r#"{"owner":"o","path":""}"#),
     ("update_label", r#"{"id":"l","name":null}"#),
     ("update_label", r#"{"id":"l","name":"n","query":{"fields":"name"}}"#),
+    (
+        "charge",
+        r#"{"amount":1.0e2,"number":"4242","year":2030.0,"note":null,"expand":["a","b"],"ids":["1","2"],"lines":[{"price":1,"tags":["x"]},{"price":2}]}"#,
+    ),
+    ("charge", r#"{"amount":7,"currency":"usd","note":"\u00fc \"&=","expand":[]}"#),
+    ("send_form", r#"{"body":{"a":{"b":[1,2]},"c":[true,null],"d":{}}}"#),
     ("list_users", "{}"),
     ("list_users", r#"{"query":{"customer":"C1"}}"#),
     ("list_users", r#"{"query":{"domain":"d"}}"#),
@@ -117,8 +123,9 @@ fn the_requests_are_those_of_the_shared_cases() {
 
 fn request_json(request: &Request) -> Value {
     let body = match &request.body {
-        Some(Body::Json(text)) => Some(text),
-        None => None,
+        Some(Body::Json(text)) => json!(text),
+        Some(Body::Form(pairs)) => json!(pairs),
+        None => Value::Null,
         other => panic!("{other:?}"),
     };
     json!({

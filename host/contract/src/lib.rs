@@ -22,7 +22,7 @@ mod bindings {
         inline: "
             package gateway:host;
             world types {
-                import gateway:connector/manifest@1.0.0;
+                import gateway:connector/manifest@1.1.0;
             }
         ",
         path: "../../wit",

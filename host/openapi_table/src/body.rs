@@ -11,18 +11,46 @@ use crate::table::{Field, Place};
 /// The field that is the whole body.
 const WHOLE: &str = "body";
 
-/// The fields of a body. The error says why a table cannot express it.
-pub(crate) fn fields(reader: &mut Reader<'_>, operation: &Value, taken: &[Field]) -> Result<Vec<Field>, String> {
-    let Some(body) = operation.get("requestBody") else { return Ok(Vec::new()) };
+/// A body.
+#[derive(Default)]
+pub(crate) struct Body {
+    pub(crate) fields: Vec<Field>,
+    /// `true` if it is sent as a form, and not as JSON.
+    pub(crate) is_form: bool,
+}
+
+/// The body of an operation. The error says why a table cannot express it.
+pub(crate) fn read(reader: &mut Reader<'_>, operation: &Value, taken: &[Field]) -> Result<Body, String> {
+    let Some(body) = operation.get("requestBody") else { return Ok(Body::default()) };
     let document = reader.document;
     let (body, _) = document.resolved(body)?;
     let Some(content) = body.get("content").and_then(Value::as_object).filter(|content| !content.is_empty()) else {
-        return Ok(Vec::new());
+        return Ok(Body::default());
     };
-    let Some((_, content)) = content.iter().find(|(media_type, _)| is_json(media_type)) else {
+    let of_type = |is_wanted: fn(&str) -> bool| content.iter().find(|(media_type, _)| is_wanted(media_type));
+    let found = of_type(is_json).map(|found| (found, false)).or_else(|| of_type(is_form).map(|found| (found, true)));
+    let Some(((_, content), is_form)) = found else {
         let types: Vec<String> = content.keys().map(|media_type| format!("`{media_type}`")).collect();
-        return Err(format!("its body is {}, and a row sends JSON; write a function", types.join(" or ")));
+        return Err(format!("its body is {}, and a row sends JSON or a form; write a function", types.join(" or ")));
     };
+    let fields = fields(reader, body, content, is_form, taken)?;
+    Ok(Body { is_form: is_form && !fields.is_empty(), fields })
+}
+
+/// Returns `true` if an operation must have a body.
+pub(crate) fn is_required(reader: &Reader<'_>, operation: &Value) -> bool {
+    let body = operation.get("requestBody").and_then(|body| reader.document.resolved(body).ok());
+    body.is_some_and(|(body, _)| body.get("required") == Some(&Value::Bool(true)))
+}
+
+fn fields(
+    reader: &mut Reader<'_>,
+    body: &Value,
+    content: &Value,
+    is_form: bool,
+    taken: &[Field],
+) -> Result<Vec<Field>, String> {
+    let document = reader.document;
     let required = body.get("required") == Some(&Value::Bool(true));
     let Some(schema) = content.get("schema") else {
         return Ok(vec![whole(Spec::new(WHOLE, Kind::Object), body, required)]);
@@ -32,6 +60,10 @@ pub(crate) fn fields(reader: &mut Reader<'_>, operation: &Value, taken: &[Field]
         flat.get("properties").and_then(Value::as_object).into_iter().flat_map(|all| all.keys()).collect();
     // A dot in the name of a member would separate the names of nested objects.
     let has_dots = names.iter().any(|name| name.contains('.') && !name.starts_with('@'));
+    if names.is_empty() && is_form && !required {
+        // Some documents give each operation an empty form.
+        return Ok(Vec::new());
+    }
     if names.is_empty() || has_dots {
         let read = reader.field(WHOLE, &flat, required).map_err(|why| format!("its body: {why}"))?;
         if !matches!(read.field.kind, Kind::Object | Kind::Members(_)) {
@@ -52,7 +84,14 @@ pub(crate) fn fields(reader: &mut Reader<'_>, operation: &Value, taken: &[Field]
         let wanted = name::field(given);
         let name = if is_taken(&wanted) { name::free(format!("body_{wanted}"), is_taken) } else { wanted };
         match reader.field(&name, property, required) {
-            Ok(read) => fields.push(member(read, given, schema::example(property))),
+            Ok(read) => {
+                let mut field = member(read, given, schema::example(property));
+                if is_form {
+                    let encoding = content.get("encoding").and_then(|all| all.get(given.as_str()));
+                    set_list(&mut field, given, encoding.unwrap_or(&Value::Null));
+                }
+                fields.push(field);
+            }
             Err(why) if required => return Err(format!("`{given}` of its body: {why}")),
             Err(why) => reader.note_operation(format!("`{given}` of its body: {why}")),
         }
@@ -73,6 +112,19 @@ fn member(read: Read, given: &str, example: Option<Value>) -> Field {
     Field { spec, place: Place::Body, upstream_name, encoding: None, example }
 }
 
+/// How a list in a form is sent, if it is not one pair for each item under the name of the list.
+fn set_list(field: &mut Field, given: &str, encoding: &Value) {
+    let Kind::List(item) = &field.spec.kind else { return };
+    if matches!(**item, Kind::Object | Kind::Members(_)) {
+        return;
+    }
+    if text(encoding, "style") == "deepObject" {
+        field.upstream_name = Some(format!("{given}[]"));
+    } else if encoding.get("explode") == Some(&Value::Bool(false)) {
+        field.encoding = Some("joined \",\"".to_owned());
+    }
+}
+
 fn whole(mut spec: Spec, body: &Value, required: bool) -> Field {
     spec.optional = !required;
     spec.default = None;
@@ -88,6 +140,12 @@ pub(crate) fn is_json(media_type: &str) -> bool {
     let name = name.trim().to_ascii_lowercase();
     matches!(name.as_str(), "application/json" | "*/*" | "application/*" | "text/json")
         || (name.starts_with("application/") && name.ends_with("+json"))
+}
+
+/// Returns `true` for a form without files.
+fn is_form(media_type: &str) -> bool {
+    let (name, _) = media_type.split_once(';').unwrap_or((media_type, ""));
+    name.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
 /// The media types of the first successful response that has a body.

@@ -4,7 +4,7 @@ use contract_rules::schema::{Field as Spec, Kind};
 use contract_rules::{name as rule, path as path_rule};
 use serde_json::{Map, Value};
 
-use crate::body;
+use crate::body::{self, Body};
 use crate::document::{Document, text};
 use crate::parameter;
 use crate::schema::Reader;
@@ -115,12 +115,16 @@ impl Operation<'_> {
         fields.extend(undeclared.into_iter().map(path_field));
         let filled = parameter::renamed_path(&path, |_| "x".to_owned()).replace(['{', '}'], "");
         path_rule::check(&filled).map_err(|broken| format!("its path: {broken}"))?;
-        let in_body = body::fields(reader, self.content, &fields)?;
-        if matches!(self.method.as_str(), "GET" | "HEAD") && !in_body.is_empty() {
-            reader.note_operation("its body, because a GET request has no body");
-        } else {
-            fields.extend(in_body);
-        }
+        let has_none = matches!(self.method.as_str(), "GET" | "HEAD");
+        let body = match body::read(reader, self.content, &fields) {
+            Err(why) if !has_none || body::is_required(reader, self.content) => return Err(why),
+            Ok(body) if !has_none || body.fields.is_empty() => body,
+            _ => {
+                reader.note_operation("its body, because a GET request has no body");
+                Body::default()
+            }
+        };
+        fields.extend(body.fields);
         let media_types = body::response_media_types(reader, self.content);
         let answers = answers(&media_types);
         let upstream = servers.upstream_for(self.item, self.content)?;
@@ -131,6 +135,7 @@ impl Operation<'_> {
             upstream,
             path,
             fields,
+            form: body.is_form,
             answers,
             example: None,
         };

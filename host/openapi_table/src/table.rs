@@ -30,6 +30,8 @@ pub(crate) struct Row {
     /// The names in braces are names of fields.
     pub(crate) path: String,
     pub(crate) fields: Vec<Field>,
+    /// `true` if the body is sent as a form, and not as JSON.
+    pub(crate) form: bool,
     pub(crate) answers: Answers,
     pub(crate) example: Option<Value>,
 }

@@ -40,6 +40,9 @@ fn write_row(out: &mut String, row: &Row) {
         }
         out.push('}');
     }
+    if row.form {
+        out.push_str(" form");
+    }
     match row.answers {
         Answers::Json => {}
         Answers::File => out.push_str(" answers file"),

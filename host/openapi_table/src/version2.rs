@@ -75,8 +75,13 @@ fn upgrade(operation: &mut Map<String, Value>, parameters: Vec<Value>, consumes:
         None => Some(form_schema(&form)),
     };
     if let Some(schema) = schema {
-        let content: Map<String, Value> =
-            consumes.iter().map(|media_type| (media_type.clone(), json!({"schema": schema}))).collect();
+        // A list in a form is one text, unless the document says `multi`.
+        let lists: Map<String, Value> =
+            form.iter().map(|field| (name_of(field), json!({"explode": is_multi(field)}))).collect();
+        let content: Map<String, Value> = consumes
+            .iter()
+            .map(|media_type| (media_type.clone(), json!({"schema": schema, "encoding": lists})))
+            .collect();
         let required = body.is_none_or(|body| body.get("required") == Some(&Value::Bool(true)));
         operation.insert("requestBody".to_owned(), json!({"required": required, "content": content}));
     }
@@ -92,9 +97,16 @@ fn upgrade(operation: &mut Map<String, Value>, parameters: Vec<Value>, consumes:
     }
 }
 
+fn name_of(parameter: &Value) -> String {
+    parameter.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn is_multi(parameter: &Value) -> bool {
+    parameter.get("collectionFormat").is_some_and(|format| format == "multi")
+}
+
 /// The fields of a form as the schema of a body.
 fn form_schema(form: &[Value]) -> Value {
-    let name = |parameter: &Value| parameter.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let properties: Map<String, Value> = form
         .iter()
         .map(|parameter| {
@@ -102,11 +114,11 @@ fn form_schema(form: &[Value]) -> Value {
             if let (Some(description), Some(members)) = (parameter.get("description"), schema.as_object_mut()) {
                 members.insert("description".to_owned(), description.clone());
             }
-            (name(parameter), schema)
+            (name_of(parameter), schema)
         })
         .collect();
     let required = form.iter().filter(|parameter| parameter.get("required") == Some(&Value::Bool(true)));
-    json!({"type": "object", "properties": properties, "required": required.map(name).collect::<Vec<_>>()})
+    json!({"type": "object", "properties": properties, "required": required.map(name_of).collect::<Vec<_>>()})
 }
 
 /// The schema that a parameter has in 2.0 next to its name.

@@ -20,6 +20,7 @@ wasmtime::component::bindgen!({
         "gateway:connector/json.[method]document.text": async | trappable,
         "gateway:connector/json.[method]document.as-string": async | trappable,
         "gateway:connector/storage": async | trappable,
+        "gateway:connector/clock.sleep": async | trappable,
         default: trappable,
     },
     exports: { default: async },

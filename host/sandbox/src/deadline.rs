@@ -53,7 +53,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_end_at_the_deadline_says_what_the_guest_waited_for() {
-        for awaited in [Awaited::Upstream, Awaited::Store] {
+        for awaited in [Awaited::Upstream, Awaited::Store, Awaited::Sleep] {
             let error = end_of(Duration::from_secs(60), Some(awaited)).await;
             assert!(matches!(error, InvocationError::TimedOut(found) if found == awaited), "{error:?}");
         }

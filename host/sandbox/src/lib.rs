@@ -9,8 +9,8 @@
 //! - [`trap`]: the report of a trap for the connector's author
 //! - [`limits`]: the limits of an invocation
 //! - [`host_memory`]: the memory of the gateway that is used for a guest
-//! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`progress`]: the interfaces
-//!   of the contract
+//! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`random`], [`progress`]: the
+//!   interfaces of the contract
 //! - [`outline`]: imports and size of a component, checked before it is compiled
 //! - [`provenance`]: source, commit and packages of a component
 //! - [`engine`]: the WebAssembly engine and its settings
@@ -42,6 +42,7 @@ mod native_code;
 mod outline;
 pub mod progress;
 pub mod provenance;
+mod random;
 mod shares;
 pub mod storage;
 mod ticker;

@@ -165,6 +165,8 @@ pub enum Awaited {
     Upstream,
     /// The store.
     Store,
+    /// The end of a time that the guest chose itself.
+    Sleep,
 }
 
 /// Counts the CPU time of the guests of one call, and of the gateway's work for them. Clones share
@@ -216,7 +218,10 @@ impl CpuBudget {
     /// The thing that the guest waits for now, or waited for when the deadline passed.
     pub(super) fn awaited(&self) -> Awaited {
         let awaited = self.0.awaited.load(Ordering::Relaxed);
-        [Awaited::Upstream, Awaited::Store].into_iter().find(|one| *one as u8 == awaited).unwrap_or(Awaited::Processor)
+        [Awaited::Upstream, Awaited::Store, Awaited::Sleep]
+            .into_iter()
+            .find(|one| *one as u8 == awaited)
+            .unwrap_or(Awaited::Processor)
     }
 }
 

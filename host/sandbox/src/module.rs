@@ -26,7 +26,7 @@ use super::ticker::Ticker;
 const CONTRACT: &str = "gateway:connector/";
 /// The version of the contract that this gateway offers. A test compares it with
 /// `wit/connector.wit`.
-pub(super) const CONTRACT_VERSION: &str = "1.0.0";
+pub(super) const CONTRACT_VERSION: &str = "1.1.0";
 
 /// How a module breaks the contract.
 #[derive(Debug, Error)]
@@ -141,6 +141,7 @@ impl Linkers {
         let mut sync = Linker::new(engine);
         add_sync(&mut sync)?;
         add_sync_json(&mut sync)?;
+        add_sync_clock(&mut sync)?;
         forbid(&mut sync, "http", &HTTP_FUNCTIONS)?;
         forbid(&mut sync, "storage", &["get", "set", "delete"])?;
         let mut full = Linker::new(engine);
@@ -148,6 +149,7 @@ impl Linkers {
         connector::json::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         connector::http::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         connector::storage::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
+        connector::clock::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         wasmtime_wasi::p2::add_to_linker_async(&mut full)?;
         Ok(Self { full, sync })
     }
@@ -157,7 +159,7 @@ impl Linkers {
 fn add_sync(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     connector::config::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::log::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
-    connector::clock::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    connector::random::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::progress::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     Ok(())
 }
@@ -197,6 +199,13 @@ fn add_sync_json(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         without_waiting(store.data_mut().as_string(this))
     })?;
     Ok(())
+}
+
+/// Adds `clock` for a guest without a fiber. Such a guest cannot sleep, and [`NeedsFiber`] ends it.
+fn add_sync_clock(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    let mut clock = linker.instance(&format!("{CONTRACT}clock@{CONTRACT_VERSION}"))?;
+    clock.func_wrap("now", |_, ()| Ok((super::clock::now()?,)))?;
+    clock.func_wrap("sleep", |_, (_,): (u64,)| -> wasmtime::Result<()> { Err(NeedsFiber.into()) })
 }
 
 /// The functions of `http`, by their names in a component.
@@ -257,6 +266,13 @@ fn version_of(import: &str) -> Option<&str> {
     import.strip_prefix(CONTRACT)?.split_once('@').map(|(_, version)| version)
 }
 
+/// Returns `true` if a version of the contract is later than that of this gateway.
+fn is_later(version: &str) -> bool {
+    // A part that is no number belongs to a version that was never published.
+    let numbers = |version: &str| version.split('.').map(|part| part.parse().unwrap_or(u64::MAX)).collect::<Vec<_>>();
+    numbers(version) > numbers(CONTRACT_VERSION)
+}
+
 /// Checks that a slot of the pool has enough memories, tables or core instances for a component.
 pub(super) fn check_size(what: &'static str, needed: u32, limit: u32, key: &'static str) -> Result<(), ContractError> {
     if needed > limit { Err(ContractError::TooLarge { what, needed, limit, key }) } else { Ok(()) }
@@ -276,7 +292,7 @@ impl Module {
         let component_type = component.component_type();
         for (name, _) in component_type.imports(engine) {
             imports_wasi |= check_import(name)? == Import::Wasi;
-            later_version = later_version.or_else(|| version_of(name).filter(|version| *version != CONTRACT_VERSION));
+            later_version = later_version.or_else(|| version_of(name).filter(|version| is_later(version)));
         }
         // The number is unknown only for components that import core modules, which the contract
         // does not offer.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use contract::{NextPage, Pagination};
+use contract_rules::link::HEADER;
 
 /// The extension `x-pagination`. The description of the document explains it to callers.
 pub(super) fn pagination_rule(pages: &Pagination) -> Value {
@@ -11,6 +12,11 @@ pub(super) fn pagination_rule(pages: &Pagination) -> Value {
         NextPage::Cursor(pointer) => {
             rule["style"] = "cursor".into();
             rule["next"] = pointer.as_str().into();
+        }
+        NextPage::Link(link) if link.pointer == HEADER => {
+            rule["style"] = "link_header".into();
+            rule["next"] = "X-Upstream-Link".into();
+            rule["parameter"] = link.parameter.as_str().into();
         }
         NextPage::Link(link) => {
             rule["style"] = "link".into();
@@ -45,6 +51,10 @@ mod tests {
         let link = rule(NextPage::Link(link));
         assert_eq!((&link["style"], &link["next"]), (&json!("link"), &json!("/@odata.nextLink")));
         assert_eq!(link["parameter"], "$skiptoken");
+        let header = NextLink { pointer: "Link".to_owned(), parameter: "page".to_owned() };
+        let header = rule(NextPage::Link(header));
+        assert_eq!((&header["style"], &header["next"]), (&json!("link_header"), &json!("X-Upstream-Link")));
+        assert_eq!(header["parameter"], "page");
         let number = rule(NextPage::PageNumber(1));
         assert_eq!((&number["style"], &number["first"]), (&json!("page_number"), &json!(1)));
         assert_eq!(rule(NextPage::Offset)["style"], "offset");

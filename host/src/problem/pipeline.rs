@@ -18,7 +18,7 @@ use contract::words::{nearest, sentence, shortened};
 use contract_rules::limit::PATH_BYTES;
 use egress::{EgressError, Remaining, whole_seconds};
 use memory::Exhausted;
-use sandbox::{Awaited, InvocationError, http};
+use sandbox::{Awaited, InvocationError, Limit, http};
 
 /// The problem of an error of the pipeline.
 pub fn pipeline_problem(error: Error, connector: &str) -> Problem {
@@ -120,6 +120,10 @@ fn invocation_problem(connector: &str, failure: InvocationError) -> Problem {
             ))
             .with("connector", connector),
         InvocationError::TimedOut(Awaited::Store) => store_timed_out().with("connector", connector),
+        // The connector chose how long it waits.
+        InvocationError::TimedOut(Awaited::Sleep) => {
+            invocation_problem(connector, InvocationError::Limit(Limit::Time))
+        }
         InvocationError::TimedOut(Awaited::Processor) => BUSY
             .with_detail(format!(
                 "The processors were busy, so `{connector}` did not end before the call's deadline; try again, or raise \

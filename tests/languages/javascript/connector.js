@@ -1,7 +1,7 @@
 // The connector of the tests in JavaScript. `tests/languages/python/connector.py` is the same in Python.
 
 import {
-  Fault, File, Request, USERINFO, connector, get, integer, log, oauth2, read, send, sendAll, storage, string, userinfo, write,
+  Fault, File, Request, USERINFO, clock, connector, get, integer, log, oauth2, read, send, sendAll, storage, string, userinfo, write,
 } from "@connector-gateway/sdk";
 
 export default connector({
@@ -25,6 +25,8 @@ export default connector({
     broken: read(broken, { doc: "Has a defect." }),
     refused: read(refused, { doc: "Finds nothing." }),
     random: read(random, { doc: "Takes random values." }),
+    wait: read(wait, { doc: "Sleeps." }),
+    unavailable: read(unavailable, { doc: "Tries what a connector does not have." }),
   },
 });
 
@@ -59,15 +61,23 @@ function refused() {
   throw Fault.notFound("There is no such note. Try another one.", { candidates: ["a"] });
 }
 
-/** The errors of all sources of random values. The small engine has no `crypto`. */
 function random() {
-  const sources = [() => Math.random()];
-  if (globalThis.crypto) sources.push(() => crypto.randomUUID(), () => crypto.getRandomValues(new Uint8Array(4)));
-  return sources.map((source) => {
+  return { values: [Math.random(), crypto.getRandomValues(new Uint32Array(2)).join(), crypto.randomUUID()], uuid: crypto.randomUUID() };
+}
+
+function wait() {
+  const began = Date.now();
+  clock.sleep(50);
+  return { waited: Date.now() - began >= 49, date: new Date().getTime() - began >= 49 };
+}
+
+/** The errors of what would otherwise do nothing, or end the call without a reason. */
+function unavailable() {
+  return [() => setTimeout(() => {}, 1), () => setInterval(() => {}, 1)].map((attempt) => {
     try {
-      return `the value ${source()}`;
+      return `the value ${attempt()}`;
     } catch (error) {
-      return error.message;
+      return `${error.name}: ${error.message}`;
     }
   });
 }

@@ -1,9 +1,12 @@
 """The connector of the tests in Python. `tests/languages/javascript/connector.js` is the same in JavaScript."""
 
+import importlib
+import os
 import random as numbers
 import secrets
 import time
 import uuid
+from datetime import datetime
 
 from connector_sdk import (
     USERINFO, Connector, Fault, File, Request, get, integer, log, oauth2, send, send_all, storage, string, userinfo as account,
@@ -75,11 +78,25 @@ def refused():
 @connector.read()
 def random():
     """Takes random values."""
-    return [tried(source) for source in (numbers.random, secrets.token_hex, uuid.uuid4)]
+    return {"values": [numbers.random(), numbers.randbytes(8).hex(), secrets.token_hex()], "uuid": str(uuid.uuid4())}
 
 
-def tried(source):
+@connector.read()
+def wait():
+    """Sleeps."""
+    began = time.time()
+    time.sleep(0.05)
+    return {"waited": time.time() - began >= 0.049, "date": datetime.now().timestamp() - began >= 0.049}
+
+
+@connector.read()
+def unavailable():
+    """Tries what a connector does not have."""
+    return [tried(attempt) for attempt in (lambda: open("file"), lambda: os.listdir("/"), lambda: importlib.import_module("colorsys"))]
+
+
+def tried(attempt):
     try:
-        return f"the value {source()}"
-    except NotImplementedError as error:
-        return str(error)
+        return f"the value {attempt()}"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"

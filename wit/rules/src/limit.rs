@@ -34,6 +34,8 @@ pub const PARALLEL_REQUESTS: usize = OPEN_RESPONSES;
 pub const OPEN_RESPONSES: usize = 32;
 /// Bytes of one `peek`.
 pub const PEEK_BYTES: usize = 4096;
+/// Random bytes of one call.
+pub const RANDOM_BYTES: usize = 64 << 10;
 /// A key in the storage; it has at least one byte.
 pub const STORAGE_KEY_BYTES: usize = 256;
 /// A value in the storage.

@@ -1,5 +1,8 @@
 //! The header `Link` (RFC 8288), as far as a connector needs it: the address of the next page.
 
+/// The header, as `next-link.pointer` of a manifest names it.
+pub const HEADER: &str = "Link";
+
 /// The relation of the link that `header-link("link")` gives.
 const NEXT: &str = "next";
 

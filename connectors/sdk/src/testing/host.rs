@@ -161,6 +161,37 @@ pub(crate) mod clock {
     pub(crate) fn now() -> u64 {
         current().borrow().now
     }
+
+    pub(crate) fn sleep(milliseconds: u64) {
+        let state = current();
+        let now = &mut state.borrow_mut().now;
+        *now = now.saturating_add(milliseconds);
+    }
+}
+
+pub(crate) mod random {
+    use contract_rules::limit::RANDOM_BYTES;
+
+    use crate::testing::current;
+
+    /// The values of the generator SplitMix64, so that they are the same in each run of a test.
+    pub(crate) fn bytes(length: u32) -> Result<Vec<u8>, String> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if length > RANDOM_BYTES {
+            return Err(format!("at most {RANDOM_BYTES} random bytes in one call"));
+        }
+        let state = current();
+        let random = &mut state.borrow_mut().random;
+        let mut bytes = Vec::with_capacity(length + 8);
+        while bytes.len() < length {
+            *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (*random ^ (*random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            bytes.extend_from_slice(&(mixed ^ (mixed >> 31)).to_le_bytes());
+        }
+        bytes.truncate(length);
+        Ok(bytes)
+    }
 }
 
 pub(crate) mod progress {

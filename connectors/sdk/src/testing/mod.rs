@@ -58,6 +58,8 @@ struct State {
     log: Vec<String>,
     progress: Vec<(f64, String)>,
     now: u64,
+    /// The state of the generator of random values.
+    random: u64,
 }
 
 fn current() -> Rc<RefCell<State>> {
@@ -72,7 +74,8 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// A gateway without settings, stored values and prepared responses. Its clock is 0.
+    /// A gateway without settings, stored values and prepared responses. Its clock is 0, and
+    /// advances when a connector sleeps. Its random values are the same in each run.
     pub fn new() -> Self {
         let state: Rc<RefCell<State>> = Rc::default();
         let outer = CURRENT.with(|current| current.replace(Rc::clone(&state)));

@@ -85,6 +85,26 @@ connector! {
     }
     check some_change;
 
+    /// Charge a card
+    charge: POST api "/charges" {
+        amount: integer,
+        currency?: string one_of ["eur", "usd"] default "eur" sent,
+        number?: string as "card.number",
+        year?: integer as "card.year",
+        note?: string nullable,
+        expand?: [string] as "expand[]",
+        ids?: [string] joined ",",
+        lines?: [object],
+    }
+    form
+    fixed_body { source: "api", flags: { test: true } };
+
+    /// Send a form as it is
+    send_form: POST api "/forms" { body: object } form;
+
+    /// Items, by the header `Link`
+    list_items: GET api "/items" { page?: integer } pages "" next link "Link" parameter "page" into "/page";
+
     /// Users
     list_users: GET api "/users" { query?: entries[customer, domain, pageToken] }
     pages "/users" next cursor "/nextPageToken" into "/query/pageToken"

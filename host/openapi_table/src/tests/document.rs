@@ -119,6 +119,9 @@ fn documents_of_version_2_are_read_too() {
                     {"name": "ids", "in": "query", "type": "array", "items": {"type": "string"}, "collectionFormat": "multi"}]},
                 "post": {"operationId": "add", "parameters": [{"name": "pet", "in": "body", "schema": {"$ref": "#/definitions/Pet"}}]},
                 "put": {"operationId": "form", "parameters": [{"name": "name", "in": "formData", "type": "string", "required": true}]},
+                "patch": {"operationId": "real_form", "consumes": ["application/x-www-form-urlencoded"], "parameters": [
+                    {"name": "ids", "in": "formData", "type": "array", "items": {"type": "string"}},
+                    {"name": "tags", "in": "formData", "type": "array", "items": {"type": "string"}, "collectionFormat": "multi"}]},
             },
             "/upload": {"post": {"operationId": "upload", "consumes": ["multipart/form-data"],
                 "parameters": [{"name": "file", "in": "formData", "type": "file", "required": true}]}},
@@ -131,6 +134,7 @@ fn documents_of_version_2_are_read_too() {
         "limit?: integer(..=9),\n    ids?: [string] repeated,",
         "add: POST api \"/pets\" {\n    name?: string,",
         "form: PUT api \"/pets\" {\n    name: string,",
+        "real_form: PATCH api \"/pets\" {\n    ids?: [string] joined \",\",\n    tags?: [string],\n} form",
     ] {
         assert!(converted.table.contains(words), "{words} in\n{}", converted.table);
     }

@@ -8,10 +8,7 @@ use crate::convert;
 #[test]
 fn an_operation_whose_body_is_not_an_object_of_json_is_left_out() {
     for (content, reason) in [
-        (
-            json!({"application/x-www-form-urlencoded": {"schema": {"type": "object"}}}),
-            "`application/x-www-form-urlencoded`",
-        ),
+        (json!({"multipart/form-data": {"schema": {"type": "object"}}}), "`multipart/form-data`"),
         (json!({"application/json": {"schema": {"type": "array", "items": {"type": "string"}}}}), "not an object"),
     ] {
         let paths = json!({"/x": {"post": {"requestBody": {"content": content}}, "get": {}}});
@@ -22,6 +19,60 @@ fn an_operation_whose_body_is_not_an_object_of_json_is_left_out() {
             converted.left_out
         );
     }
+}
+
+#[test]
+fn a_form_is_a_row_with_the_clause_form() {
+    let list = |item: &str| json!({"type": "array", "items": {"type": item}});
+    let schema = json!({"type": "object", "required": ["amount"], "properties": {
+        "amount": {"type": "integer"}, "card": {"type": "object", "properties": {"number": {"type": "string"}}},
+        "expand": list("string"), "ids": list("string"), "tags": list("string"), "lines": list("object"),
+    }});
+    let encoding = json!({
+        "expand": {"style": "deepObject", "explode": true}, "lines": {"style": "deepObject"}, "ids": {"explode": false},
+    });
+    let form = json!({"application/x-www-form-urlencoded": {"schema": schema, "encoding": encoding}});
+    let (row, left_out) = row(json!({"requestBody": {"required": true, "content": form}}));
+    for words in [
+        "    amount: integer,\n",
+        "    card?: {\n        number?: string,\n    },\n",
+        "    expand?: [string] as \"expand[]\",\n",
+        "    ids?: [string] joined \",\",\n",
+        "    tags?: [string],\n",
+        "    lines?: [object],\n",
+        "} form\n    example { amount: 1 };",
+    ] {
+        assert!(row.contains(words), "{words} in\n{row}");
+    }
+    assert_eq!(left_out, [""; 0]);
+    // JSON is nearer to what callers send.
+    let both = json!({"application/x-www-form-urlencoded": {"schema": schema}, "application/json": {"schema": schema}});
+    assert!(!self::row(json!({"requestBody": {"content": both}})).0.contains(" form"));
+}
+
+#[test]
+fn an_optional_body_of_a_get_is_left_out_and_the_operation_is_not() {
+    let body = |media_type: &str, schema: Value| json!({"requestBody": {"content": {media_type: {"schema": schema}}}});
+    let filled = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    let form = "application/x-www-form-urlencoded";
+    let paths = json!({
+        "/empty": {"get": body(form, json!({"type": "object", "properties": {}})), "post": body(form, json!({"type": "object"}))},
+        "/filled": {"get": body(form, filled.clone())},
+        "/file": {"get": body("multipart/form-data", filled)},
+    });
+    let converted = converted(&document(&paths));
+    for row in [
+        "get_empty: GET api \"/empty\"\n    example {};",
+        "post_empty: POST api \"/empty\"\n    example {};",
+        "get_filled: GET api \"/filled\"\n    example {};",
+        "get_file: GET",
+    ] {
+        assert!(converted.table.contains(row), "{row} in\n{}", converted.table);
+    }
+    let expected = ["/file", "/filled"].map(|path| format!("GET {path}: its body, because a GET request has no body"));
+    let mut left_out = converted.left_out;
+    left_out.sort();
+    assert_eq!(left_out, expected);
 }
 
 #[test]

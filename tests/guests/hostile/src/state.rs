@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::bindings::gateway::connector::json::{Document, Kind};
 use crate::bindings::gateway::connector::outcome::Outcome;
-use crate::bindings::gateway::connector::{clock, config, storage};
+use crate::bindings::gateway::connector::{clock, config, random as generator, storage};
 use crate::{Answer, reply, text};
 
 static INVOCATIONS: AtomicU32 = AtomicU32::new(0);
@@ -24,6 +24,24 @@ pub(crate) fn keep_state(_: &Value) -> Answer {
     grown.fill(0xa5);
     black_box(&grown);
     reply(&json!({"invocations": invocations, "notes": notes, "remains": remains}))
+}
+
+/// Sleeps for `milliseconds`, `count` times, and replies with the time that has passed.
+pub(crate) fn sleep(input: &Value) -> Answer {
+    let began = clock::now();
+    for _ in 0..input["count"].as_u64().unwrap_or(1) {
+        clock::sleep(input["milliseconds"].as_u64().unwrap_or(u64::MAX));
+    }
+    reply(&json!({"passed": clock::now() - began}))
+}
+
+/// Replies with `count` random bytes, or with the error.
+pub(crate) fn random(input: &Value) -> Answer {
+    let count = input["count"].as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or(u32::MAX);
+    match generator::bytes(count) {
+        Ok(bytes) => reply(&json!({"bytes": bytes})),
+        Err(error) => reply(&json!({"error": error})),
+    }
 }
 
 /// Runs `steps`, each `[verb, key, value?, seconds?]`, and replies with the result of each.

@@ -9,7 +9,7 @@ use crate::limit::{
     ANSWER_EXAMPLE_BYTES, ICON_BYTES, IMPRINT_BYTES, OPERATIONS, RATE_LIMITS, SETTING_SCHEMA_BYTES, SETTINGS,
     TEXT_BYTES, UPSTREAMS, VERSION_BYTES,
 };
-use crate::{Broken, address, ensure, name, pointer, schema};
+use crate::{Broken, address, ensure, link, name, pointer, schema};
 
 /// The violations found so far.
 pub(super) struct Violations(pub(super) Vec<Violation>);
@@ -137,7 +137,9 @@ fn check_operation(operation: &Operation<'_>, limits: &HashSet<&str>, found: &mu
         found.add(part(), Err(format!("there is no rate limit `{}`", shorten(limit)).into()));
     }
     if let Some(pages) = &operation.pagination {
-        for text in [Some(pages.items), pages.next, Some(pages.input)].into_iter().flatten() {
+        // A link may be in a header, so that no pointer leads to it.
+        let next = pages.next.filter(|next| pages.parameter.is_none() || *next != link::HEADER);
+        for text in [Some(pages.items), next, Some(pages.input)].into_iter().flatten() {
             found.add(format!("{}, pagination `{}`", part(), shorten(text)), pointer::check(text));
         }
     }

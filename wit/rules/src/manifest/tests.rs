@@ -176,6 +176,19 @@ fn schemas_and_examples_are_checked() {
 }
 
 #[test]
+fn a_url_of_the_next_page_may_be_in_the_header_link() {
+    let next = |next, parameter| {
+        move |manifest: &mut Manifest<'static>| {
+            let pages = manifest.operations[0].pagination.as_mut().unwrap();
+            (pages.next, pages.parameter) = (Some(next), parameter);
+        }
+    };
+    assert_eq!(violations(next("Link", Some("page"))), Vec::<String>::new());
+    only(next("link", Some("page")), "operation `list`, pagination `link`", "pointer");
+    only(next("Link", None), "operation `list`, pagination `Link`", "pointer");
+}
+
+#[test]
 fn no_text_has_control_or_format_characters() {
     const RULE: &str = "control or format character";
     for text in ["a\u{1b}[2K", "a\nb", "a\u{202e}b", "a\u{200b}b"] {

@@ -1,7 +1,7 @@
 //! One operation.
 
 use contract_rules::schema::{self, Kind};
-use contract_rules::{header, name, path, pointer};
+use contract_rules::{header, link, name, path, pointer};
 use proc_macro2::Span;
 use serde_json::Value;
 use syn::LitStr;
@@ -72,11 +72,18 @@ fn check_action(table: &Table, row: &Row, errors: &mut Errors) {
                     "say before `fn` what the function does to the user's data: `read`, `write` or `destructive`",
                 );
             }
-            let of_request =
-                [row.check.is_some(), row.via.is_some(), !row.fixed_body.is_empty(), !row.default_query.is_empty()];
+            let of_request = [
+                row.check.is_some(),
+                row.via.is_some(),
+                row.form.is_some(),
+                !row.fixed_body.is_empty(),
+                !row.default_query.is_empty(),
+            ];
             if of_request.contains(&true) {
-                errors
-                    .at(row.name.span, "`check`, `via`, `fixed_body` and `default_query` are for rows with a request");
+                errors.at(
+                    row.name.span,
+                    "`check`, `via`, `form`, `fixed_body` and `default_query` are for rows with a request",
+                );
             }
         }
         Action::Unknown => {}
@@ -98,6 +105,12 @@ fn check_path(table: &Table, row: &Row, literal: &LitStr, errors: &mut Errors) {
 
 fn check_body(row: &Row, errors: &mut Errors) {
     let in_body = |field: &&Field| row.location(field) == Location::Body;
+    if let Some(span) = row.form
+        && row.fixed_body.is_empty()
+        && !row.fields.iter().any(|field| in_body(&field))
+    {
+        errors.at(span, "a row with `form` has a field in its body, which is sent as a form");
+    }
     let Some(whole) = row.fields.iter().find(|field| row.is_whole_body(field)) else { return };
     for member in row.fields.iter().filter(in_body).filter(|field| !row.is_whole_body(field)) {
         errors.at(
@@ -197,6 +210,8 @@ fn check_background(row: &Row, span: Span, errors: &mut Errors) {
 /// The pointers have the form of pointers, and the last leads to a declared field.
 fn check_pages(row: &Row, pages: &Pages, errors: &mut Errors) {
     let next = match &pages.next {
+        // The link is in the header of this name.
+        NextPage::Link { pointer, .. } if pointer.value() == link::HEADER => None,
         NextPage::Cursor(pointer) | NextPage::Link { pointer, .. } => Some(pointer),
         NextPage::PageNumber(_) | NextPage::Offset => None,
     };

@@ -35,6 +35,7 @@ pub(super) fn request(table: &Table, row: &Row, method: &Ident, upstream: &Ident
     let default_query = default_query(row);
     let headers = table.headers.iter().map(|header| self::header(table, Some(row), header));
     let body = body(row);
+    let form = row.form.is_some();
     quote! {
         ::connector_sdk::table::Row {
             method: ::connector_sdk::http::Method::#method,
@@ -45,6 +46,7 @@ pub(super) fn request(table: &Table, row: &Row, method: &Ident, upstream: &Ident
             default_query: &[#(#default_query),*],
             headers: &[#(#headers),*],
             body: #body,
+            form: #form,
         }
     }
 }

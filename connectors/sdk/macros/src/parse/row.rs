@@ -33,6 +33,8 @@ pub(crate) struct Row {
     /// `check …`: a function that refuses inputs before the request is made.
     pub(crate) check: Option<Path>,
     pub(crate) via: Option<Path>,
+    /// The span of the word `form`, if the row has it: its body is sent as a form.
+    pub(crate) form: Option<Span>,
     pub(crate) fixed_body: Vec<(Name, Json)>,
     pub(crate) default_query: Vec<(Name, Json)>,
     pub(crate) default_query_unless: Vec<Name>,
@@ -93,6 +95,7 @@ impl Row {
             background: None,
             check: None,
             via: None,
+            form: None,
             fixed_body: Vec::new(),
             default_query: Vec::new(),
             default_query_unless: Vec::new(),
@@ -136,6 +139,7 @@ impl Row {
             "background" => self.background = Some(span),
             "check" => self.check = Some(function(input)?),
             "via" => self.via = Some(function(input)?),
+            "form" => self.form = Some(span),
             "fixed_body" => self.fixed_body = members(input)?,
             "default_query" => {
                 self.default_query = members(input)?;
@@ -159,7 +163,7 @@ impl Row {
                     span,
                     format!(
                         "unknown clause `{other}`; the clauses are `rate_limit`, `no_envelope`, `background`, `check`, `via`, \
-                         `fixed_body`, `default_query`, `answers`, `answer_schema`, `pages` and `example`, and a row ends with `;`"
+                         `form`, `fixed_body`, `default_query`, `answers`, `answer_schema`, `pages` and `example`, and a row ends with `;`"
                     ),
                 ));
             }
