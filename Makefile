@@ -116,7 +116,7 @@ test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBI
 test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
 	@cargo test --workspace --test conformance
 
-# The release before is built from its last commit, in a target folder of its own, and kept.
+# The release before is built from its last commit, in a separate target folder, and kept.
 test-upgrade: build guests $(PREVIOUS) ## Replace gateways of the release before by gateways of this one, while they are called
 	@PREVIOUS_GATEWAY=$(CURDIR)/$(PREVIOUS) tests/postgres.sh cargo test --workspace --test upgrade
 

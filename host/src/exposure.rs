@@ -83,7 +83,7 @@ impl fmt::Display for Exposure {
                 let more = if ids.len() > MAX_NAMED { " and more" } else { "" };
                 write!(
                     out,
-                    "callers on other machines reach the gateway, and {} of its keys may call everything for ever: \
+                    "callers on other machines reach the gateway, and {} of its keys may call everything and do not expire: \
                      {named}{more}; make keys with `--allow`, `--effect` or `--expires-at`, and revoke these with \
                      `connector-gateway keys revoke`",
                     ids.len()

@@ -220,7 +220,9 @@ fn a_public_gateway_says_at_its_start_what_is_dangerous_and_doctor_fails() {
         .filter(|line| line["level"] == "WARN")
         .map(|line| line["message"].as_str().unwrap().to_owned())
         .collect();
-    for words in ["without TLS", "may call everything for ever", "all users of this machine can enter `data_dir`"] {
+    for words in
+        ["without TLS", "may call everything and do not expire", "all users of this machine can enter `data_dir`"]
+    {
         assert_eq!(warnings.iter().filter(|warning| warning.contains(words)).count(), 1, "{words} in {warnings:?}");
     }
     let finished = examine(gateway.home());

@@ -181,9 +181,9 @@ fn add_modules(archive: &mut Archive, manifest: &mut Manifest, folder: &Path) ->
     Ok(())
 }
 
-/// The names of the regular files and of the folders in a folder, sorted. The flag says that it is a
-/// folder. Files that are being written, whose names begin with a dot, and links are left out. Empty
-/// if there is no such folder.
+/// The names of the regular files and of the folders in a folder, sorted. The flag says that it is
+/// a folder. Files that are being written, whose names begin with a dot, and links are left out.
+/// Empty if there is no such folder.
 fn entries(folder: &Path) -> Result<Vec<(String, bool)>, BackupError> {
     let failed = BackupError::of_file(folder);
     let listed = match fs::read_dir(folder) {

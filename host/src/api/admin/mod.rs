@@ -340,7 +340,10 @@ mod tests {
         let document = problem.document("req_1");
         let errors: Vec<&str> =
             document["errors"].as_array().unwrap().iter().map(|error| error["pointer"].as_str().unwrap()).collect();
-        assert_eq!((&document["status"], errors), (&json!(422), vec!["/grant", "/accept", "/force", "/replace_shipped"]));
+        assert_eq!(
+            (&document["status"], errors),
+            (&json!(422), vec!["/grant", "/accept", "/force", "/replace_shipped"])
+        );
         let query = parse_install_query("grant=a.example&grant=b.example&accept=true").unwrap();
         assert!(query.grants == ["a.example", "b.example"] && query.accepts && !query.replaces_shipped);
     }
