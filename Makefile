@@ -234,7 +234,8 @@ profile: guests ## Call a gateway that counts how often its code runs, for `make
 	}
 
 dist: profile ## Build the optimised gateway and the connectors into target/dist, and pack them into an archive
-	@$(BY_PROFILE) cargo build --release --workspace --bin connector-gateway --target $(TRIPLE)
+	@GATEWAY_COMMIT=$$(git rev-parse HEAD) $(BY_PROFILE) \
+	  cargo build --release --workspace --bin connector-gateway --target $(TRIPLE)
 	@$(MAKE) --no-print-directory shipped GATEWAY=$(OPTIMISED) SHIPPED=target/dist/connectors
 	@cp $(OPTIMISED) target/dist/.connector-gateway.new && mv target/dist/.connector-gateway.new target/dist/connector-gateway
 	@host/deploy/pack.sh target/dist/connector-gateway target/dist/connectors $(TRIPLE) target/dist

@@ -134,7 +134,7 @@ else:
 
 class Surroundings(unittest.TestCase):
     def run_alone(self, program: str) -> None:
-        """Runs a program in a process of its own, because it replaces functions in the whole process."""
+        """Runs a program in a separate process, because it replaces functions in the whole process."""
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=Path(__file__).parents[1], check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 

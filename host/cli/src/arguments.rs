@@ -2,6 +2,7 @@
 //! the texts of commands and options.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use authoring::AuthorCommand;
 use clap::{Args, Parser, Subcommand};
@@ -16,9 +17,20 @@ use crate::operator::{
 };
 use sandbox::child::ChildLimits;
 
+/// The text after the name with `--version`: the version, the commit that `make dist` was run on, and
+/// the contract with connectors.
+fn version() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let commit = option_env!("GATEWAY_COMMIT").unwrap_or("not known, because this is no release");
+        let (version, contract) = (env!("CARGO_PKG_VERSION"), sandbox::CONTRACT_VERSION);
+        format!("{version}\ncommit: {commit}\ncontract with connectors: {contract}, and every earlier version of it")
+    });
+    &TEXT
+}
+
 /// Runs third-party connectors in a sandbox and serves them through one REST scheme.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "connector-gateway", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(name = "connector-gateway", version = version(), arg_required_else_help = true, disable_help_subcommand = true)]
 pub struct Arguments {
     /// The configuration file [default: $GATEWAY_CONFIG, else gateway.toml if it exists]
     #[arg(long, global = true, value_name = "FILE")]

@@ -65,7 +65,7 @@ pub use self::cache::CacheKey;
 pub use self::invocation::{Call, Fault, Outcome, Settings};
 pub use self::invocation_error::InvocationError;
 pub use self::limits::{Awaited, CpuBudget, Limit, Limits};
-pub use self::module::Module;
+pub use self::module::{CONTRACT_VERSION, Module};
 pub use self::trap::TrapReport;
 
 use self::cache::{Cache, MAX_FILE_BYTES};

@@ -26,7 +26,7 @@ use super::ticker::Ticker;
 const CONTRACT: &str = "gateway:connector/";
 /// The version of the contract that this gateway offers. A test compares it with
 /// `wit/connector.wit`.
-pub(super) const CONTRACT_VERSION: &str = "1.1.0";
+pub const CONTRACT_VERSION: &str = "1.1.0";
 
 /// How a module breaks the contract.
 #[derive(Debug, Error)]

@@ -11,6 +11,16 @@ use support::process::{Finished, in_shell, run};
 use support::{Home, Setup, module};
 
 #[test]
+fn the_version_names_the_commit_and_the_contract() {
+    let said = Setup::new().prepare().run_ok(&["--version"]);
+    let lines: Vec<&str> = said.lines().collect();
+    let contract = fs::read_to_string(module::root().join("wit/connector.wit")).unwrap();
+    let contract = contract.lines().find_map(|line| line.strip_prefix("package gateway:connector@")).unwrap();
+    assert!(lines[0].starts_with("connector-gateway 0.") && lines[1].starts_with("commit: "), "{said}");
+    assert!(lines[2].contains(contract.trim_end_matches(';')), "{said}");
+}
+
+#[test]
 fn a_module_is_added_rolled_back_and_removed_while_the_gateway_serves() {
     let gateway = Setup::new().start();
     let home = gateway.home();

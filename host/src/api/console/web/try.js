@@ -187,13 +187,14 @@ function Same({ session, id, operation, body, headers, account }) {
   } catch {
     return null;
   }
+  const tool = toolCall(id, operation, parsed, account);
   return html`<${Section} title=${say.same}>
     <p>${say.sameLead} <a href=${to(["keys"])}>${words.keys.title}</a></p>
     <${Code} label="curl">${curl(session, id, operation, body, headers)}<//>
     <details><summary>${say.programs}</summary>
       <${Code} label="Python">${python(session, id, operation, parsed, headers)}<//>
       <${Code} label="JavaScript">${javascript(session, id, operation, parsed, headers)}<//>
-      <${Code} label=${say.tool}>${toolCall(id, operation, parsed, account)}<//>
+      ${tool && html`<${Code} label=${say.tool}>${tool}<//>`}
     </details>
   <//>`;
 }
