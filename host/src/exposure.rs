@@ -129,6 +129,7 @@ mod tests {
 
     fn config(listen: &str, public_url: &str) -> (TempDir, Config) {
         let folder = TempDir::new().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
         let config = Config {
             listen: listen.parse().unwrap(),
             public_url: public_url.parse().unwrap(),
