@@ -94,7 +94,7 @@ impl Site {
     /// Lets the demand of each tenant that calls at all be larger than the budget. The calls come
     /// to one gateway alone, or to some of them.
     fn press(&self, random: &mut Random) {
-        let interval = (self.quota.period / self.quota.requests / 3).min(Duration::from_millis(100));
+        let interval = (self.quota.period / self.quota.requests / 3).min(Duration::from_millis(200));
         let mut demand = self.demand.lock();
         let alone = random.within(0..demand.len() as u64) as usize;
         let others = if random.permille(300) { 0 } else { 400 };

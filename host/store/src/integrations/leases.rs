@@ -25,12 +25,15 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn due_for_refresh(&self, now: SystemTime, limit: u32) -> Result<Vec<String>, StoreError> {
         self.read(move |connection| {
+            // SQLite prepares a statement again each time its limit is bound.
             connection.all(
-                "SELECT id FROM integrations
-                 WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <= $1
-                     AND (leased_until IS NULL OR leased_until <= now_ms())
-                 ORDER BY next_refresh_at LIMIT $2",
-                values![now, limit],
+                &format!(
+                    "SELECT id FROM integrations
+                     WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <= $1
+                         AND (leased_until IS NULL OR leased_until <= now_ms())
+                     ORDER BY next_refresh_at LIMIT {limit}"
+                ),
+                values![now],
             )
         })
         .await
@@ -44,10 +47,12 @@ impl Store {
     pub async fn ended_without_refresh(&self, now: SystemTime, limit: u32) -> Result<Vec<String>, StoreError> {
         self.read(move |connection| {
             connection.all(
-                "SELECT id FROM integrations
-                 WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at IS NULL AND expires_at <= $1
-                 ORDER BY expires_at LIMIT $2",
-                values![now, limit],
+                &format!(
+                    "SELECT id FROM integrations
+                     WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at IS NULL AND expires_at <= $1
+                     ORDER BY expires_at LIMIT {limit}"
+                ),
+                values![now],
             )
         })
         .await

@@ -158,9 +158,9 @@ impl Store {
                     &format!(
                         "SELECT {COLUMNS}, leased_until FROM jobs WHERE status = 'running'
                              AND (leased_until <= now_ms() OR leased_until > now_ms() + $1)
-                         ORDER BY leased_until LIMIT $2"
+                         ORDER BY leased_until LIMIT {limit}"
                     ),
-                    values![millis(life), limit],
+                    values![millis(life)],
                 )?;
                 let is_lost = |(job, until): &(Job, i64)| health.is_abandoned(&job.id, job.fence, *until);
                 Ok(ended.into_iter().filter(is_lost).collect())

@@ -184,8 +184,8 @@ fn a_url_of_the_next_page_may_be_in_the_header_link() {
         }
     };
     assert_eq!(violations(next("Link", Some("page"))), Vec::<String>::new());
-    only(next("link", Some("page")), "operation `list`, pagination `link`", "pointer");
-    only(next("Link", None), "operation `list`, pagination `Link`", "pointer");
+    only(next("link", Some("page")), "operation `list`, pagination `link`", "JSON Pointer");
+    only(next("Link", None), "operation `list`, pagination `Link`", "JSON Pointer");
 }
 
 #[test]
