@@ -61,8 +61,9 @@ fn a_guest_that_sleeps_ends_when_its_caller_leaves() {
     let gateway = gateway(&Upstream::start(), "limits.timeout_s = 600\nlimits.concurrency = 1");
     let client = gateway.client();
     let call = client.begin("/connectors/hostile/sleep", json!({"milliseconds": u64::MAX}));
-    let answers = |status| (client.call("hostile/random", json!({"count": 1})).status == status).then_some(());
-    wait_for("the guest to sleep", || answers(503));
+    wait_for("the guest to sleep", || (gateway.metric("gateway_in_flight") >= 1.0).then_some(()));
+    let other = || client.call("hostile/random", json!({"count": 1})).status;
+    assert_eq!(other(), 503);
     call.give_up();
-    wait_for("the guest to end", || answers(200));
+    wait_for("the guest to end", || (other() == 200).then_some(()));
 }

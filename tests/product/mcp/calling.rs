@@ -76,7 +76,8 @@ fn a_model_gets_images_as_images_and_texts_as_texts() {
 #[test]
 fn a_repeated_key_runs_a_call_once() {
     let service = Upstream::start();
-    let gateway = Setup::new().guest("hostile").upstream("hostile", "api", &service.url()).start();
+    let setup = Setup::new().config("[mcp]\ndirect_tools = 200").guest("hostile");
+    let gateway = setup.upstream("hostile", "api", &service.url()).start();
     service.reply("/count", Reply::json(json!({"done": true})));
     let arguments = json!({"method": "POST", "path": "/count"});
     let agent = Agent::new(&gateway.client(), "/mcp/hostile");
