@@ -33,9 +33,10 @@ fn key_of(gateway: &Gateway) -> String {
     format!("master_key_file = {:?}", gateway.home().data().join("master.key"))
 }
 
-/// Reads something with the account of a person.
-fn read(client: &Client, person: &str) -> Call {
-    let call = client.request("POST", "/connectors/account/forward").header("x-user-identifier", &email(person));
+/// Calls an operation with the account of a person.
+fn call(client: &Client, operation: &str, person: &str) -> Call {
+    let call =
+        client.request("POST", &format!("/connectors/account/{operation}")).header("x-user-identifier", &email(person));
     call.json(&json!({"path": "/me"}))
 }
 
@@ -60,12 +61,13 @@ fn gateways_are_replaced_one_after_the_other_and_no_call_fails() {
     forward_to(&gateways);
     let client = gateways[0].client().at(&balancer.url());
     let (next, calling) = (Arc::new(AtomicUsize::new(0)), client.clone());
-    let call = move || read(&calling, PEOPLE[next.fetch_add(1, Ordering::Relaxed) % PEOPLE.len()]);
-    let load = Load::start(call, is_ok);
+    let read = move || call(&calling, "forward", PEOPLE[next.fetch_add(1, Ordering::Relaxed) % PEOPLE.len()]);
+    let load = Load::start(read, is_ok);
     load.wait_for_more(CALLS);
 
     // A call that the release before has answered is answered from its record by this one.
-    let keyed = |gateway: &Gateway| read(&gateway.client(), "ada").header("idempotency-key", "one-call").send();
+    let keyed =
+        |gateway: &Gateway| call(&gateway.client(), "change", "ada").header("idempotency-key", "one-call").send();
     let first = keyed(&gateways[0]).ok();
 
     // The master key of all of them is in the folder of the first one.
@@ -88,6 +90,6 @@ fn gateways_are_replaced_one_after_the_other_and_no_call_fails() {
     let again = keyed(&gateways[0]);
     assert_eq!((again.header("idempotent-replayed"), again.json()), ("true", first));
     for person in PEOPLE {
-        is_ok(&read(&gateways[2].client(), person).send()).unwrap();
+        is_ok(&call(&gateways[2].client(), "forward", person).send()).unwrap();
     }
 }
