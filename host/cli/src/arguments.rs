@@ -17,8 +17,8 @@ use crate::operator::{
 };
 use sandbox::child::ChildLimits;
 
-/// The text after the name with `--version`: the version, the commit that `make dist` was run on, and
-/// the contract with connectors.
+/// The text after the name with `--version`: the version, the commit that `make dist` was run on,
+/// and the contract with connectors.
 fn version() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let commit = option_env!("GATEWAY_COMMIT").unwrap_or("not known, because this is no release");
@@ -51,11 +51,12 @@ pub enum Command {
         #[arg(long)]
         new_database: bool,
     },
-    /// Find what is wrong with a gateway, and say what to do. Without --url, it examines the gateway
-    /// of the configuration: its machine, database, keys, connectors, and the hosts that they call
+    /// Find what is wrong with a gateway, and say what to do. Without --url, it examines the
+    /// gateway of the configuration: its machine, database, keys, connectors, and the hosts that
+    /// they call
     Doctor(DoctorArguments),
-    /// Back up the database, the modules, their versions and the configuration into one archive, while
-    /// the gateway serves
+    /// Back up the database, the modules, their versions and the configuration into one archive,
+    /// while the gateway serves
     Backup(BackupArguments),
     /// Restore an archive of `backup` into empty folders
     Restore(RestoreArguments),
