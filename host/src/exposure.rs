@@ -1,5 +1,5 @@
-//! What is dangerous about a gateway that other machines reach. `serve` logs it, and the command
-//! `doctor` fails because of it.
+//! Dangers of a gateway that other machines reach. `serve` logs them, and the command `doctor`
+//! fails because of them.
 
 use std::fmt;
 use std::fs;
@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use crate::config::Config;
-use store::ApiKey;
+use store::{ApiKey, Store, StoreError};
 
 /// The most keys that a message names.
 const MAX_NAMED: usize = 5;
@@ -58,6 +58,18 @@ impl Exposure {
         found.extend(open_data_folder(config));
         found
     }
+}
+
+/// Logs each danger. Without the database, the keys are not known.
+pub(crate) async fn warn(config: &Config, store: Option<&Store>) -> Result<(), StoreError> {
+    let keys = match store {
+        Some(store) if !config.listen.ip().is_loopback() => store.keys().await?,
+        _ => Vec::new(),
+    };
+    for exposure in Exposure::of(config, &keys) {
+        tracing::warn!("{exposure}");
+    }
+    Ok(())
 }
 
 /// The danger of a data folder that all users of the machine can enter.

@@ -19,7 +19,7 @@ use crate::backlog;
 use crate::budgets::{Budgets, Ledger, LiveBudget};
 use crate::calls::CallLog;
 use crate::config::{Config, ConfigError};
-use crate::exposure::Exposure;
+use crate::exposure;
 use crate::gateway::{Draining, Gateway, RequestIds};
 use crate::heartbeat;
 use crate::idempotency::Idempotency;
@@ -161,11 +161,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     let chosen_key = config.bootstrap_key.as_ref();
     chosen_key.map_or(Ok(()), auth::check_first_key)?;
     let first_key = if is_reached { auth::bootstrap(&store, chosen_key).await? } else { None };
-    // Without the database, the keys are unknown.
-    let keys = if is_reached { store.keys().await? } else { Vec::new() };
-    for exposure in Exposure::of(&config, &keys) {
-        tracing::warn!("{exposure}");
-    }
+    exposure::warn(&config, is_reached.then_some(&store)).await?;
     let issuers = JwtIssuers::new(&config.jwt_issuers, &egress)?;
     let authenticator = match is_reached {
         true => Authenticator::new(store.clone()).await?,

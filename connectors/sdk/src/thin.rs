@@ -223,7 +223,8 @@ impl<'a> Values<'a> {
                         .collect::<Result<_, _>>()?;
                     reader::push_quoted(&mut json, &items.join(separator));
                 }
-                // The caller may write an integer as `1.0`, which is a text of its own in a form.
+                // The caller may write an integer as `1.0`. In JSON this is the number 1, but in a form it is
+                // another text.
                 _ if self.row.form && field.integer && !value.starts_with('[') && value != "null" => {
                     json.push_str(&text(field, value)?);
                 }

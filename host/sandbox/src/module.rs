@@ -266,7 +266,7 @@ fn version_of(import: &str) -> Option<&str> {
     import.strip_prefix(CONTRACT)?.split_once('@').map(|(_, version)| version)
 }
 
-/// Returns `true` if a version of the contract is later than that of this gateway.
+/// Returns `true` if a version of the contract is later than [`CONTRACT_VERSION`].
 fn is_later(version: &str) -> bool {
     // A part that is no number belongs to a version that was never published.
     let numbers = |version: &str| version.split('.').map(|part| part.parse().unwrap_or(u64::MAX)).collect::<Vec<_>>();

@@ -35,7 +35,7 @@ pub(super) const DATA_FOLDERS: [&str; 4] = ["versions", "accepted", "replacement
 /// Largest manifest. An entry in it has about 200 bytes.
 pub(super) const MAX_MANIFEST_BYTES: u64 = 64 << 20;
 
-/// What the archive has.
+/// The description of the archive and of its files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     /// See [`FORMAT`].

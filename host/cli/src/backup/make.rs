@@ -73,7 +73,7 @@ pub(crate) async fn make(
     Ok(())
 }
 
-/// What goes into the archive.
+/// The files of an archive that is made.
 struct Contents {
     configuration: Option<PathBuf>,
     /// A copy of the database.

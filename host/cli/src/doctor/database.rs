@@ -17,7 +17,10 @@ const MAX_DIFFERENCE: Duration = Duration::from_secs(5);
 /// A key that expires within this time is a problem, because someone has to replace it in time.
 const SOON: Duration = Duration::from_secs(14 * 86_400);
 
-/// What the examination of the connectors needs.
+/// The action for a database that cannot be opened.
+const SOLVE: &str = "Solve this, and run `connector-gateway doctor` again for the other checks";
+
+/// The state of the database, which the examination of the connectors needs.
 pub(super) enum Examined {
     /// The gateway has served from this database.
     Used(Store),
@@ -38,11 +41,7 @@ pub(super) async fn examine(config: &Config, report: &mut Report) -> Option<Exam
             return Some(Examined::New);
         }
         Err(error) => {
-            report.problem(
-                CHECK,
-                error.to_string(),
-                "Solve this, and run `connector-gateway doctor` again for the other checks",
-            );
+            report.problem(CHECK, error.to_string(), SOLVE);
             return None;
         }
     };
@@ -67,11 +66,7 @@ pub(super) async fn examine(config: &Config, report: &mut Report) -> Option<Exam
     let store = match Store::connect(&config.store()).await {
         Ok(store) => store,
         Err(error) => {
-            report.problem(
-                CHECK,
-                error.to_string(),
-                "Solve this, and run `connector-gateway doctor` again for the other checks",
-            );
+            report.problem(CHECK, error.to_string(), SOLVE);
             return None;
         }
     };

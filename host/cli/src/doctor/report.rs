@@ -34,7 +34,7 @@ struct Finding {
     /// The check that it belongs to.
     check: &'static str,
     text: String,
-    /// What to do. Empty if it is good.
+    /// The action for the operator. Empty if nothing has to be done.
     action: String,
 }
 
