@@ -3,18 +3,10 @@
 // The arguments are the browser, the gateway's address, the provider's address, the link, a link that has expired, the key of the user,
 // and the file for a picture. The program prints what it saw as JSON.
 
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
+import { axe, LOOKS } from "./looks.mjs";
 
 const [executablePath, address, provider, link, expired, key, picture] = process.argv.slice(2);
-const LOOKS = [
-  { colorScheme: "light", width: 1280 },
-  { colorScheme: "dark", width: 1280 },
-  { colorScheme: "light", width: 320 },
-  { colorScheme: "dark", width: 320 },
-];
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const seen = { elsewhere: [], errors: [], violations: [], checked: 0, measured: 0, wide: [], pages: {} };
 
 const browser = await chromium.launch({

@@ -1,15 +1,6 @@
 // An operator's browser: it reaches the gateway alone, notes every fault of the page, and uses the keyboard.
 
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-
-const LOOKS = [
-  { colorScheme: "light", width: 1280 },
-  { colorScheme: "dark", width: 1280 },
-  { colorScheme: "light", width: 320 },
-  { colorScheme: "dark", width: 320 },
-];
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+import { axe, LOOKS } from "./looks.mjs";
 
 /** A browser that may reach one origin. What it sees is noted in `seen`. */
 export async function person(browser, origin, seen) {

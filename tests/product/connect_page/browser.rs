@@ -21,7 +21,7 @@ fn a_user_connects_accounts_in_a_browser_by_keyboard_and_in_every_look() {
     let (ended, ended_url) = link(application, json!({"connectors": ["mail"]}));
     application.delete(&format!("/connect-links/{ended}")).ok();
     let programs = Programs::folder("connect");
-    programs.copy(&["connect.mjs", "connect_plain.mjs"]);
+    programs.copy(&["connect.mjs", "connect_plain.mjs", "looks.mjs"]);
     let mut visit = Command::new("node");
     visit.args(["connect.mjs", &browser, &gateway.address(), &provider.url(), &url, &ended_url, KEY_OF_USER]);
     let seen = programs.run(visit.arg(module::root().join("target/connect.png")));

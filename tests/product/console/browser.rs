@@ -121,7 +121,7 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
     let world = world(&store);
     let before = world.receiver.seen().len();
     let programs = Programs::folder("console");
-    programs.copy(&["console.mjs", "console_person.mjs"]);
+    programs.copy(&["console.mjs", "console_person.mjs", "looks.mjs"]);
     let mut visit = Command::new("node");
     visit.args(["console.mjs", &browser, &world.gateway.address(), KEY, &world.ids.to_string(), HOSTILE]);
     let update = programs.path().join("update.wasm");
