@@ -242,7 +242,7 @@ dist: profile ## Build the optimised gateway and the connectors into target/dist
 
 bench: dist ## Measure the optimised gateway, each figure compared with a peer in the same run; T=swap selects a section
 	@connectors/build.sh --only -p bench_serve
-	@$(BY_PROFILE) cargo bench --workspace --bench figures --target $(TRIPLE) -- $(T)
+	@$(BY_PROFILE) tests/postgres.sh cargo bench --workspace --bench figures --target $(TRIPLE) -- $(T)
 
 lint: setup ## Check format, lints, documentation and the arrows between modules
 	@host/arrows.sh

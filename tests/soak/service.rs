@@ -1,6 +1,6 @@
 //! Three gateways on one PostgreSQL database are one service: connectors are swapped at a changing
-//! gateway, each minute one gateway is killed and another one is added, the server is stopped, and
-//! all callers need more than a rate limit allows.
+//! gateway, each minute one gateway is killed and another one is added, the server is stopped and
+//! then fails over to its standby, and all callers need more than a rate limit allows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use support::{Client, Gateway, Reply, Server, Setup, Store, Upstream, module};
+use support::{Client, Cluster, Gateway, Reply, Setup, Store, Upstream, module};
 
 use crate::report::{Report, Row};
 use crate::tally::{NO_ANSWER, Tally, outcome};
@@ -38,8 +38,9 @@ const STOPPED: Duration = Duration::from_secs(10);
 /// Longest time until all gateways serve the last module.
 const SETTLING: Duration = Duration::from_secs(30);
 
-/// The time in which one gateway is killed and added, and the server is stopped once.
-const MINUTE: Duration = Duration::from_secs(60);
+/// Time between two events. Each minute a gateway is killed and another one is added, the server is
+/// stopped, and it fails over.
+const PAUSE_OF_EVENTS: Duration = Duration::from_secs(15);
 
 /// Versions that swaps go through. They are compiled once.
 const VERSIONS: usize = 4;
@@ -53,10 +54,11 @@ struct Service {
     tally: Tally,
     killed: AtomicUsize,
     swaps: AtomicUsize,
+    failovers: AtomicUsize,
     is_over: AtomicBool,
     upstream: Upstream,
-    server: Server,
-    store: Store,
+    /// The settings of the gateways that select the database.
+    database: String,
 }
 
 /// A gateway, which may be killed while it is called.
@@ -77,7 +79,10 @@ impl Member {
 /// Runs the service for this time, at least for one change of its gateways.
 pub(crate) fn run(duration: Duration, report: &mut Report) {
     println!("starting the gateways of one service");
-    let service = Service::start();
+    // They end in the reverse order, so that each is there for those that use it.
+    let store = Store::postgres();
+    let mut cluster = Cluster::start();
+    let service = Service::start(cluster.config(store.database()));
     thread::scope(|scope| {
         for caller in 0..GATEWAYS {
             let service = &service;
@@ -85,31 +90,31 @@ pub(crate) fn run(duration: Duration, report: &mut Report) {
             scope.spawn(move || service.call_again_and_again("limited", caller));
         }
         scope.spawn(|| service.swap_again_and_again());
-        service.change_gateways(duration);
+        service.change(duration, &mut cluster);
         service.is_over.store(true, Ordering::Relaxed);
     });
     service.tell(report);
 }
 
 impl Service {
-    fn start() -> Self {
-        let (store, upstream, arrivals) = (Store::postgres(), Upstream::start(), Arc::<Mutex<Vec<Instant>>>::default());
+    fn start(database: String) -> Self {
+        let (upstream, arrivals) = (Upstream::start(), Arc::<Mutex<Vec<Instant>>>::default());
         let seen = Arc::clone(&arrivals);
         upstream.on("*", move |_| {
             seen.lock().push(Instant::now());
             Reply::json(json!({}))
         });
-        let gateways = (0..GATEWAYS).map(|_| Member::new(setup(&store, &upstream).start())).collect();
+        let gateways = (0..GATEWAYS).map(|_| Member::new(setup(&database, &upstream).start())).collect();
         Self {
             gateways: Mutex::new(gateways),
             arrivals,
             tally: Tally::default(),
             killed: AtomicUsize::new(0),
             swaps: AtomicUsize::new(0),
+            failovers: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
             upstream,
-            server: Server::of_script(),
-            store,
+            database,
         }
     }
 
@@ -164,28 +169,36 @@ impl Service {
         }
     }
 
-    /// Kills the oldest gateway and adds another one each minute. Stops the server in between.
-    fn change_gateways(&self, duration: Duration) {
+    /// Changes the gateways and the server, again and again for this time.
+    fn change(&self, duration: Duration, cluster: &mut Cluster) {
         let end = Instant::now() + duration;
         loop {
-            thread::sleep(MINUTE / 3);
+            thread::sleep(PAUSE_OF_EVENTS);
             println!("a gateway is killed, and another one is added");
-            let killed = self.gateways.lock().remove(0);
-            killed.is_killed.store(true, Ordering::Relaxed);
-            killed.gateway.lock().kill();
-            self.killed.fetch_add(1, Ordering::Relaxed);
-            let added = setup(&self.store, &self.upstream).start();
-            self.gateways.lock().push(Member::new(added));
-            thread::sleep(MINUTE / 3);
+            self.replace_a_gateway();
+            thread::sleep(PAUSE_OF_EVENTS);
             println!("PostgreSQL is stopped for {} s", STOPPED.as_secs());
-            self.server.stop();
+            cluster.stop();
             thread::sleep(STOPPED);
-            self.server.start();
-            thread::sleep(MINUTE / 3 - STOPPED);
+            cluster.start_again();
+            thread::sleep(PAUSE_OF_EVENTS);
+            println!("PostgreSQL fails over");
+            cluster.fail_over();
+            self.failovers.fetch_add(1, Ordering::Relaxed);
             if Instant::now() >= end {
                 return;
             }
         }
+    }
+
+    /// Kills the oldest gateway, and adds another one.
+    fn replace_a_gateway(&self) {
+        let killed = self.gateways.lock().remove(0);
+        killed.is_killed.store(true, Ordering::Relaxed);
+        killed.gateway.lock().kill();
+        self.killed.fetch_add(1, Ordering::Relaxed);
+        let added = setup(&self.database, &self.upstream).start();
+        self.gateways.lock().push(Member::new(added));
     }
 
     fn tell(&self, report: &mut Report) {
@@ -205,6 +218,7 @@ impl Service {
             Row::new("calls", self.tally.calls(), true),
             Row::new("calls that failed at a gateway that was not killed", failed, failed == 0),
             Row::new("gateways that were killed, and added", self.killed.load(Ordering::Relaxed), true),
+            Row::new("failovers of the database", self.failovers.load(Ordering::Relaxed), true),
             Row::new("swaps", swaps, swaps > 0),
             Row::new("gateways that do not serve the last module in the end", behind, behind == 0),
             Row::new("calls that the rate limit has accepted", limited("200"), limited("200") > 0),
@@ -240,10 +254,10 @@ fn is_present(member: &Member) -> bool {
 }
 
 /// The settings of each gateway.
-fn setup(store: &Store, upstream: &Upstream) -> Setup {
+fn setup(database: &str, upstream: &Upstream) -> Setup {
     let limited = json!({"identifier": "limited", "auth": "none", "rate_limit": LIMIT, "rate_period": PERIOD});
     Setup::new()
-        .on(store)
+        .general(database)
         .module("liar", module::liar("version=1.0.0"))
         .module("limited", module::account(&limited))
         .upstream("limited", "api", &upstream.url())

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::Proxy;
@@ -79,6 +79,11 @@ impl Database {
         &self.url
     }
 
+    /// Its name on the server.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// A proxy to the server, and the line of `gateway.toml` that selects this database through it.
     ///
     /// # Panics
@@ -96,7 +101,7 @@ impl Database {
     /// # Panics
     /// When the query fails.
     pub fn query(&self, query: &str) -> String {
-        run(psql(&self.url, query).args(["--tuples-only", "--no-align"])).trim_end().to_owned()
+        self::query(&self.url, query)
     }
 
     /// Runs the statements of a dump in the database, which is empty.
@@ -161,23 +166,73 @@ impl Server {
         self.control(&["start", "--log=server.log"]);
     }
 
-    /// Runs `pg_ctl` as the owner of the data, because PostgreSQL refuses any other user.
+    /// A server with a data directory next to this one, which does not exist yet.
+    pub(crate) fn beside(&self, name: &str) -> Self {
+        Self { data: self.data.with_file_name(name) }
+    }
+
+    /// Its data directory.
+    pub(crate) fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// Ends the server without any care for its clients, as if its machine had lost its power. Does
+    /// nothing if it does not run.
+    pub(crate) fn kill(&self) {
+        let mut command = self.pg_ctl(&["stop", "--mode=immediate"]);
+        command.stderr(Stdio::null()).status().expect("pg_ctl is there");
+    }
+
+    /// Lets a standby take over.
+    pub(crate) fn promote(&self) {
+        self.control(&["promote"]);
+    }
+
+    /// Replaces the data directory by a copy of the server at this URL. It starts as a standby of
+    /// that server.
+    pub(crate) fn copy(&self, url: &str) {
+        if self.data.exists() {
+            fs::remove_dir_all(&self.data).expect("the data can be deleted");
+        }
+        let mut command = self.program("pg_basebackup");
+        command.args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--dbname", url, "--pgdata"]);
+        run(command.arg(&self.data));
+    }
+
     fn control(&self, arguments: &[&str]) {
-        let owner = fs::metadata(&self.data).expect("the server has a data directory");
-        let mut command = Command::new("pg_ctl");
-        command.args(arguments).args(["--wait", "--silent", "--pgdata"]).arg(&self.data).current_dir(&self.data);
-        run(command.uid(owner.uid()).gid(owner.gid()));
+        run(&mut self.pg_ctl(arguments));
+    }
+
+    fn pg_ctl(&self, arguments: &[&str]) -> Command {
+        let mut command = self.program("pg_ctl");
+        command.args(arguments).args(["--wait", "--silent", "--pgdata"]).arg(&self.data);
+        command
+    }
+
+    /// A program that runs as the owner of the data, because PostgreSQL refuses any other user.
+    fn program(&self, name: &str) -> Command {
+        let folder = self.data.parent().expect("the data directory is in a folder");
+        let owner = fs::metadata(folder).expect("the server has a folder");
+        let mut command = Command::new(name);
+        command.current_dir(folder).uid(owner.uid()).gid(owner.gid());
+        command
     }
 }
 
-fn server() -> String {
+/// The URL of the script's server, with user and password.
+pub(crate) fn server() -> String {
     std::env::var("TEST_POSTGRES_URL").unwrap_or_else(|_| {
         panic!("this test needs a PostgreSQL server: run it by `make test`, or by `tests/postgres.sh cargo test …`")
     })
 }
 
+/// The rows of a query as text.
+pub(crate) fn query(url: &str, query: &str) -> String {
+    run(psql(url, query).args(["--tuples-only", "--no-align"])).trim_end().to_owned()
+}
+
 /// Runs a statement outside of a transaction.
-fn sql(url: &str, statement: &str) {
+pub(crate) fn sql(url: &str, statement: &str) {
     run(&mut psql(url, statement));
 }
 

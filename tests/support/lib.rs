@@ -20,6 +20,7 @@
 //! - `webhooks`: webhooks, as a receiver verifies them
 //! - `collector`: a stand-in for an OpenTelemetry collector
 //! - `database`: the two stores, and a PostgreSQL database for one test
+//! - `cluster`: two PostgreSQL servers, of which one takes over from the other
 //! - `proxy`: a connection that can be cut
 //! - `balancer`: a balancer in front of gateways
 //! - `catalogue`: the operations that the connectors must have
@@ -42,6 +43,7 @@ pub mod arxiv;
 pub mod balancer;
 pub mod catalogue;
 pub mod client;
+pub mod cluster;
 pub mod collector;
 pub mod database;
 pub mod description;
@@ -74,6 +76,7 @@ use tokio::runtime::Runtime;
 
 pub use balancer::Balancer;
 pub use client::{Answer, Call, Client, Events, Pending};
+pub use cluster::Cluster;
 pub use collector::Collector;
 pub use database::{Database, Server, Store};
 pub use gateway::Gateway;

@@ -79,6 +79,16 @@ pub(crate) fn resident_bytes(pid: u32) -> Outcome<f64> {
     Ok(kilobytes * 1024.0)
 }
 
+/// Number of open connections to a port of loopback.
+pub(crate) fn connections_to(port: u16) -> Outcome<f64> {
+    let is_to = |line: &&str| {
+        // The fields are a number, the local and the remote address, and the state: `01` is open.
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        matches!(fields.as_slice(), [_, _, remote, "01", ..] if remote.ends_with(&format!(":{port:04X}")))
+    };
+    Ok(fs::read_to_string("/proc/net/tcp")?.lines().filter(is_to).count() as f64)
+}
+
 /// Number of processors that this process may use.
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)

@@ -91,7 +91,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).filter(|word| *word != "--bench").collect();
     let result = match words.as_slice() {
         [role::ROLE, upstream::NAME] => upstream::run(None),
-        [role::ROLE, upstream::NAME, roots] => upstream::run(Some(*roots)),
+        [role::ROLE, upstream::NAME, roots, protocol] => upstream::run(Some((*roots, *protocol))),
         [role::ROLE, proxy::NAME, address] => address.parse().map_err(Into::into).and_then(proxy::run),
         [train::NAME] => load_runtime().and_then(|runtime| train::run(&runtime)),
         _ => run(&Settings::new(&arguments)),

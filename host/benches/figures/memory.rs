@@ -20,6 +20,9 @@ use crate::{gateway, machine, proxy, upstream};
 
 const WAITING_GOAL: f64 = 30e3;
 
+/// The memory of a gateway a minute after many calls, compared with its memory before them.
+const KEPT_GOAL: f64 = 1.3;
+
 /// Number of calls that wait at the same time.
 const CALLS: usize = 10_000;
 
@@ -59,6 +62,8 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
 
     let target = gateway::thin(&gateway, "slow")?;
     let waiting = runtime.block_on(wait(&target, gateway_id, upstream.address, calls))?;
+    thread::sleep(settings.time(60.0, 5.0));
+    let kept = machine::resident_bytes(gateway_id)?;
     let target = Target::new("bare proxy", proxy.address, upstream::SLOW_ITEM, String::new());
     let proxy_waiting = runtime.block_on(wait(&target, proxy_id, upstream.address, calls))?;
     let each = |waiting: f64, idle: f64| (waiting - idle) / calls as f64;
@@ -73,6 +78,9 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
         Figure::new(format!("{calls} calls waiting: memory of each"), Unit::Bytes, each(waiting, idle))
             .against("bare proxy", each(proxy_waiting, proxy_idle))
             .goal(Goal::AtMost(WAITING_GOAL)),
+        Figure::new(format!("a minute after {calls} waiting calls: memory"), Unit::Bytes, kept)
+            .against("before them", idle)
+            .goal(Goal::RatioAtMost(KEPT_GOAL)),
     ])
 }
 

@@ -13,10 +13,10 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
 use support::Authority;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -57,19 +57,25 @@ pub(crate) fn start() -> Outcome<Peer> {
     role::start(&[NAME])
 }
 
-/// Starts a process in this role that speaks TLS. It writes the root certificate that clients must
-/// trust to `roots`.
-pub(crate) fn start_with_tls(roots: &Path) -> Outcome<Peer> {
-    role::start(&[NAME, roots.to_str().ok_or("the path is not UTF-8")?])
+/// The name of HTTP/2 in TLS, as [`start_with_tls`] takes it.
+pub(crate) const HTTP2: &str = "h2";
+
+/// The name of HTTP/1.1 in TLS.
+pub(crate) const HTTP1: &str = "http/1.1";
+
+/// Starts a process in this role that speaks TLS and this protocol. It writes the root certificate
+/// that clients must trust to `roots`.
+pub(crate) fn start_with_tls(roots: &Path, protocol: &str) -> Outcome<Peer> {
+    role::start(&[NAME, roots.to_str().ok_or("the path is not UTF-8")?, protocol])
 }
 
-/// Serves until this process is ended. With a file for the root certificate, the service speaks
-/// TLS.
-pub(crate) fn run(roots: Option<&str>) -> Outcome<()> {
-    let tls = roots.map(|roots| {
+/// Serves until this process is ended. With a file for the root certificate and a protocol, the
+/// service speaks TLS.
+pub(crate) fn run(tls: Option<(&str, &str)>) -> Outcome<()> {
+    let tls = tls.map(|(roots, protocol)| {
         let authority = Authority::new();
         authority.write_roots(Path::new(roots));
-        TlsAcceptor::from(Arc::new(authority.server(&["http/1.1"])))
+        TlsAcceptor::from(Arc::new(authority.server(&[protocol])))
     });
     // One thread is enough, and leaves the other processors to the measured process.
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -103,10 +109,10 @@ struct Service {
 }
 
 impl Service {
-    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static) {
         let answer = service_fn(|request| self.answer(request));
         // A client may close its connection at any time, which is no error here.
-        let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+        let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), answer).await;
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {

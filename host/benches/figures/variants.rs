@@ -1,5 +1,6 @@
 //! Variants of the thin operation, each compared with the plain one: with the user's credential,
-//! shaped, over HTTP/2, and with TLS to the upstream; and an operation that sends two requests.
+//! shaped, over HTTP/2, and with TLS to the upstream; and an operation that sends two requests. Calls
+//! with HTTP/2 to the upstream are compared with those over TLS alone.
 
 use serde_json::json;
 use support::oauth::browser;
@@ -13,7 +14,7 @@ use crate::role::Peer;
 use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit};
 use crate::throughput::CONNECTIONS;
-use crate::{gateway, upstream};
+use crate::{gateway, machine, upstream};
 
 /// Share of the plain operation's requests per second that the operation with a credential must
 /// reach.
@@ -25,20 +26,49 @@ const GOAL_OF_HTTP2: f64 = 0.9;
 /// The CPU time of a call that sends two requests, compared with the plain one.
 const GOAL_OF_COMPOSED: f64 = 1.6;
 
+/// Share of the requests per second with HTTP/1 to the upstream that calls with HTTP/2 to it must
+/// reach.
+const GOAL_OF_HTTP2_UPSTREAM: f64 = 1.0;
+
 /// The guest whose operation sends two requests.
 const COMPOSED: &str = "bench_composed";
 
 /// The guest whose users have accounts. Its operation is the same as in the plain guest.
 const ACCOUNTS: &str = "bench_account";
 
-/// The processes that the variants need: two gateways, and what these call.
+/// The processes that the variants need: gateways, and what these call.
 pub(crate) struct Scene {
     gateway: Gateway,
-    /// Its upstream speaks TLS.
-    over_tls: Gateway,
-    _upstreams: [Peer; 2],
+    over_tls: OverTls,
+    over_http2: OverTls,
+    _upstream: Peer,
     _provider: OAuthProvider,
+}
+
+/// A gateway whose upstream speaks TLS.
+struct OverTls {
+    gateway: Gateway,
+    upstream: Peer,
     _roots: NamedTempFile,
+}
+
+impl OverTls {
+    fn start(protocol: &str) -> Outcome<Self> {
+        let roots = NamedTempFile::new()?;
+        let upstream = upstream::start_with_tls(roots.path(), protocol)?;
+        let gateway = gateway::start_over_tls(upstream.address, roots.path())?;
+        Ok(Self { gateway, upstream, _roots: roots })
+    }
+
+    async fn contestant(&self, name: &'static str) -> Outcome<Contestant> {
+        let target = gateway::thin(&self.gateway, "17")?.called(name);
+        Contestant::new(target, CONNECTIONS, self.gateway.process_id()).await
+    }
+
+    /// The connections that are open to the upstream.
+    fn connections(&self) -> Outcome<f64> {
+        machine::connections_to(self.upstream.address.port())
+    }
 }
 
 /// Measures the section.
@@ -58,6 +88,7 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
         take_turns(&mut contestants, settings).await?;
         let [over_http1, over_http2] = [contestants.pop(), contestants.pop()].map(|last| last.ok_or("not measured"));
         let (over_http1, over_http2) = (over_http1?, over_http2?);
+        let to_http2 = scene.http2_upstream(settings).await?;
         let (plain, variants) = contestants.split_first().ok_or("nothing was measured")?;
         let figures = variants.iter().flat_map(|variant| {
             let name = |what: &str| format!("call {}: {what}", variant.name);
@@ -76,7 +107,7 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
         let name = |what: &str| format!("call {}: {what}", over_http2.name);
         let requests = over_http2.against(&over_http1, name("requests"), Unit::PerSecond, |round| round.per_second);
         let cpu = over_http2.against(&over_http1, name("CPU time a request"), Unit::Seconds, |round| round.cpu);
-        Ok(figures.chain([requests.goal(Goal::Ratio(GOAL_OF_HTTP2)), cpu]).collect())
+        Ok(figures.chain([requests.goal(Goal::Ratio(GOAL_OF_HTTP2)), cpu]).chain(to_http2).collect())
     })
 }
 
@@ -93,11 +124,9 @@ impl Scene {
                 .guest(COMPOSED)
                 .upstream(COMPOSED, "api", &format!("http://{}", upstream.address))
         })?;
-        let roots = NamedTempFile::new()?;
-        let tls_upstream = upstream::start_with_tls(roots.path())?;
-        let over_tls = gateway::start_over_tls(tls_upstream.address, roots.path())?;
         connect(&gateway, &provider)?;
-        Ok(Self { gateway, over_tls, _upstreams: [upstream, tls_upstream], _provider: provider, _roots: roots })
+        let (over_tls, over_http2) = (OverTls::start(upstream::HTTP1)?, OverTls::start(upstream::HTTP2)?);
+        Ok(Self { gateway, over_tls, over_http2, _upstream: upstream, _provider: provider })
     }
 
     /// The calls, each with the process that answers it. The first one is the plain operation.
@@ -118,9 +147,27 @@ impl Scene {
             plain.called("over HTTP/2").over_http2(),
             composed.with_any_answer(),
         ];
-        let over_tls = gateway::thin(&self.over_tls, "17")?.called("with TLS to the upstream");
-        let over_tls = (over_tls, self.over_tls.process_id());
+        let over_tls = &self.over_tls.gateway;
+        let over_tls = (gateway::thin(over_tls, "17")?.called("with TLS to the upstream"), over_tls.process_id());
         Ok(calls.into_iter().map(|call| (call, self.gateway.process_id())).chain([over_tls]).collect())
+    }
+
+    /// Calls with HTTP/2 to the upstream, and the connections that they need.
+    async fn http2_upstream(&self, settings: &Settings) -> Outcome<[Figure; 3]> {
+        let http1 = self.over_tls.contestant("with HTTP/1 to the upstream").await?;
+        let http2 = self.over_http2.contestant("with HTTP/2 to the upstream").await?;
+        let mut contestants = [http1, http2];
+        take_turns(&mut contestants, settings).await?;
+        let [http1, http2] = &contestants;
+        let name = |what: &str| format!("call {}: {what}", http2.name);
+        let connections = Figure::new(name("connections to it"), Unit::Count, self.over_http2.connections()?);
+        Ok([
+            http2
+                .against(http1, name("requests"), Unit::PerSecond, |round| round.per_second)
+                .goal(Goal::Ratio(GOAL_OF_HTTP2_UPSTREAM)),
+            http2.against(http1, name("CPU time a request"), Unit::Seconds, |round| round.cpu),
+            connections.against(http1.name, self.over_tls.connections()?),
+        ])
     }
 
     /// The gateway that most calls go to.
@@ -130,7 +177,7 @@ impl Scene {
 
     /// Stops the gateways as an operator does.
     pub(crate) fn stop(mut self) -> Outcome<()> {
-        for gateway in [&mut self.gateway, &mut self.over_tls] {
+        for gateway in [&mut self.gateway, &mut self.over_tls.gateway, &mut self.over_http2.gateway] {
             let status = gateway.stop();
             if !status.success() {
                 return Err(format!("a gateway ended with {status}").into());

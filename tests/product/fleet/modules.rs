@@ -130,3 +130,68 @@ fn a_database_that_goes_away_in_the_middle_leaves_all_or_nothing() {
     assert_eq!((&entry["version"], &entry["generation"]), (&json!("1.0.0"), &json!(1)));
     assert_eq!(upload(&one, "", Some(1), module::liar("version=2.0.0")).ok()["generation"], 2);
 }
+
+/// What the database has of `liar`: the live generation with its digest, and the number of entries
+/// that the history and the audit have of its changes.
+fn stored(store: &Store) -> (i64, String, i64, i64) {
+    let database = store.database();
+    let live = database.query("SELECT generation, coalesce(digest, '') FROM live_modules WHERE connector = 'liar'");
+    let (generation, digest) = live.split_once('|').unwrap();
+    let count = |sql: &str| database.query(sql).parse().unwrap();
+    (
+        generation.parse().unwrap(),
+        digest.to_owned(),
+        count("SELECT count(*) FROM connector_changes WHERE connector = 'liar'"),
+        count("SELECT count(*) FROM audit WHERE target = 'liar'"),
+    )
+}
+
+#[test]
+fn a_session_that_ends_in_any_step_of_a_change_leaves_all_or_nothing() {
+    /// The tables that a change writes. A removal writes no bytes and no version.
+    const TABLES: [&str; 6] = ["modules", "module_versions", "live_modules", "connector_changes", "audit", "revisions"];
+    let store = Store::postgres();
+    let [one, other] = gateways(&store);
+    let database = store.database();
+    database.sql(
+        "CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); RETURN NULL; END $$",
+    );
+    let ends_in = |table: &str, step: &str, when: &str| {
+        let sql = format!(
+            "CREATE {step} TRIGGER ends AFTER INSERT OR UPDATE OR DELETE ON {table} {when}
+             FOR EACH ROW EXECUTE FUNCTION end_session()"
+        );
+        (table.to_owned(), sql)
+    };
+    let mut steps: Vec<_> = TABLES.iter().map(|table| ends_in(table, "", "")).collect();
+    steps.push(ends_in("live_modules", "CONSTRAINT", "DEFERRABLE INITIALLY DEFERRED"));
+    let client = one.client();
+    let roll_back = || client.request("POST", "/admin/connectors/liar/rollback?to=1.0.0").send();
+    let changes: [(&str, &[_], &dyn Fn() -> support::Answer); 4] = [
+        ("2.0.0", &steps, &|| upload(&one, "", None, module::liar("version=2.0.0"))),
+        ("1.0.0", &steps, &roll_back),
+        ("", &steps[2..], &|| client.delete("/admin/connectors/liar")),
+        ("1.0.0", &steps, &|| upload(&one, "", None, module::liar("version=1.0.0"))),
+    ];
+    for (version, steps, change) in changes {
+        let before = stored(&store);
+        for (table, trigger) in steps {
+            database.sql(trigger);
+            change().problem(503, "store-unavailable");
+            database.sql(&format!("DROP TRIGGER ends ON {table}"));
+            assert_eq!(stored(&store), before, "{trigger}");
+            wait_for("the database", || (client.get("/admin/connectors").status == 200).then_some(()));
+        }
+        let generation = change().ok()["generation"].as_i64().unwrap();
+        let (stored_generation, _, changes, entries) = stored(&store);
+        assert_eq!((generation, stored_generation), (before.0 + 1, generation));
+        assert_eq!((changes, entries), (before.2 + 1, before.3 + 1), "each change is noted once");
+        for gateway in [&one, &other] {
+            wait_for("the change", || {
+                let served = gateway.connector("liar").map_or(json!(""), |liar| liar["version"].clone());
+                (served == version).then_some(())
+            });
+        }
+    }
+}
