@@ -205,7 +205,8 @@ impl Server {
 
     fn pg_ctl(&self, arguments: &[&str]) -> Command {
         let mut command = self.program("pg_ctl");
-        command.args(arguments).args(["--wait", "--silent", "--pgdata"]).arg(&self.data);
+        // The log is there.
+        command.args(arguments).args(["--wait", "--silent", "--pgdata"]).arg(&self.data).current_dir(&self.data);
         command
     }
 

@@ -110,7 +110,11 @@ struct Service {
 
 impl Service {
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static) {
-        let answer = service_fn(|request| self.answer(request));
+        let service = Arc::new(self);
+        let answer = service_fn(move |request| {
+            let service = Arc::clone(&service);
+            async move { service.answer(request).await }
+        });
         // A client may close its connection at any time, which is no error here.
         let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), answer).await;
     }
