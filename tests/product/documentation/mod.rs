@@ -2,11 +2,11 @@
 //! must answer what the page says.
 //!
 //! A page is a list of fenced blocks. [`page`] reads them, [`reader`] does what they say, and
-//! [`source`] is the source of the gateway that they name.
+//! [`archive`] is the release of the gateway that they use.
 
+mod archive;
 mod page;
 pub(crate) mod reader;
-mod source;
 
 use std::fs;
 

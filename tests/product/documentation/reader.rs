@@ -14,8 +14,8 @@ use support::registry::Registry;
 use support::upstream::free_port;
 use support::{module, wait_at_most};
 
+use super::archive::Archive;
 use super::page::{self, Block, Kind};
-use super::source::Source;
 
 /// Time for lines in the other terminal. To build and to compile a module may take minutes on a
 /// busy machine.
@@ -35,7 +35,7 @@ const PROJECT: &str = "dictionary";
 pub(super) struct Reader {
     page: &'static str,
     folder: PathBuf,
-    source: Source,
+    archive: Archive,
     /// Variables with the folders of tools, which are in the home folder of whoever runs the tests.
     tools: Vec<(&'static str, String)>,
     ports: BTreeMap<&'static str, String>,
@@ -58,14 +58,14 @@ impl Reader {
         for inner in [".bin", ".home"] {
             fs::create_dir_all(folder.join(inner)).unwrap();
         }
-        symlink(process::binary(), folder.join(".bin/connector-gateway")).unwrap();
+        let archive = Archive::unpack(&outside.join("archive"));
+        symlink(archive.folder().join("connector-gateway"), folder.join(".bin/connector-gateway")).unwrap();
         fs::write(folder.join(".state"), "").unwrap();
         let mut ports: BTreeMap<_, _> = PORTS.map(|port| (port, free_port().to_string())).into();
         let registry = page::text(page).contains(REGISTRY_PORT).then(Registry::start);
         ports.extend(registry.iter().map(|registry| (REGISTRY_PORT, registry.port().to_owned())));
-        let source = Source::copy(&outside.join("source"));
         let (background, output) = (Vec::new(), String::new());
-        Self { page, folder, source, tools: tools(), ports, background, output, _registry: registry, _only: only }
+        Self { page, folder, archive, tools: tools(), ports, background, output, _registry: registry, _only: only }
     }
 
     pub(super) fn follow(mut self) {
@@ -87,7 +87,7 @@ impl Reader {
                 }
             }
         }
-        self.source.assert_unchanged(self.page);
+        self.archive.assert_unchanged(self.page);
     }
 
     /// The text with the ports of this reader.
@@ -102,7 +102,7 @@ impl Reader {
         let path = format!("{}:{}", self.folder.join(".bin").display(), std::env::var("PATH").unwrap_or_default());
         let mut command = Command::new("bash");
         command.args(["-euo", "pipefail", "-c", &format!("source {:?}\nset -a\n{script}", self.folder.join(".state"))]);
-        command.current_dir(&self.folder).env("PATH", path).env("SOURCE", self.source.folder());
+        command.current_dir(&self.folder).env("PATH", path).env("ARCHIVE", self.archive.folder());
         command.envs(self.tools.iter().map(|(name, value)| (name, value))).env("HOME", self.folder.join(".home"));
         // Cargo has what the pages need. npm and pip load from their registries what their caches lack.
         command.env("CARGO_NET_OFFLINE", "true").env("npm_config_prefer_offline", "true");

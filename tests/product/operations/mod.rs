@@ -2,7 +2,7 @@
 //! `host/docs/operations`.
 
 mod deploy;
-mod packing;
+pub(crate) mod packing;
 mod release;
 mod rules;
 mod runbooks;

@@ -20,6 +20,11 @@ const CONNECTOR: &str = "preprint_archive.wasm";
 
 /// Packs a binary with one connector, and returns the archive.
 fn pack(binary: &Path, place: &Path) -> PathBuf {
+    pack_at(1_700_000_000, binary, place)
+}
+
+/// As [`pack`], with files of this time, in seconds since 1970.
+pub(crate) fn pack_at(time: u64, binary: &Path, place: &Path) -> PathBuf {
     let connectors = place.join("connectors");
     fs::create_dir_all(&connectors).unwrap();
     let shipped = process::binary().with_file_name("connectors").join(CONNECTOR);
@@ -27,7 +32,7 @@ fn pack(binary: &Path, place: &Path) -> PathBuf {
     let mut script = Command::new(module::root().join("host/deploy/pack.sh"));
     script.args([binary, &connectors]).arg(TARGET).arg(place.join("out"));
     // The test needs no small archive.
-    let finished = process::run(script.env("COMPRESSION", "1").env("SOURCE_DATE_EPOCH", "1700000000"));
+    let finished = process::run(script.env("COMPRESSION", "1").env("SOURCE_DATE_EPOCH", time.to_string()));
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     PathBuf::from(finished.stdout.trim())
 }
@@ -70,6 +75,10 @@ fn the_same_inputs_make_the_same_archive() {
         "docs/operations/gateway.rules.yaml",
         "deploy/container/Containerfile",
         "deploy/chart/Chart.yaml",
+        "sdk/connectors/sdk/Cargo.toml",
+        "sdk/connectors/sdk-js/package.json",
+        "sdk/connectors/sdk-python/pyproject.toml",
+        "sdk/wit/connector.wit",
     ] {
         assert!(found.contains(file), "{file} is not in {found:?}");
     }

@@ -39,7 +39,7 @@ pub struct NewArguments {
     /// How users authenticate at the service [default: none, or what the OpenAPI document says]
     #[arg(long, value_enum)]
     pub auth: Option<AuthKind>,
-    /// The folder of an SDK that is used in place of the published one
+    /// The folder of the SDK [default: the one that came with the gateway, or else the published one]
     #[arg(long, value_name = "FOLDER")]
     pub sdk: Option<PathBuf>,
     /// Make the table from this OpenAPI document (3.0, 3.1 or 2.0, as JSON or YAML)
@@ -149,7 +149,10 @@ fn write(arguments: &NewArguments) -> Result<Created, NewError> {
     }
     let folder = arguments.folder.clone().unwrap_or_else(|| PathBuf::from(identifier));
     let template = Template::for_language(arguments.lang);
-    let sdk = arguments.sdk.as_deref().map(|folder| workspace::sdk(folder, &template.sdk)).transpose()?;
+    let sdk = match &arguments.sdk {
+        Some(folder) => Some(workspace::sdk(folder, &template.sdk)?),
+        None => workspace::shipped_sdk(&template.sdk),
+    };
     let mut title = template::title(identifier);
     let mut files = template.files(identifier, &title, arguments.auth.unwrap_or_default(), sdk.as_deref());
     let mut left_out = Vec::new();

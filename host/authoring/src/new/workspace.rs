@@ -3,6 +3,7 @@
 //! A project is a separate workspace, unless another workspace takes its folder as one of its
 //! members.
 
+use std::env;
 use std::fs;
 use std::path::{Component, Path, absolute};
 
@@ -37,6 +38,12 @@ pub(super) fn sdk(folder: &Path, sdk: &Sdk) -> Result<String, NewError> {
     }
     let folder = fs::canonicalize(folder).map_err(|source| NewError::Io { path: folder.to_owned(), source })?;
     Ok(folder.to_string_lossy().into_owned())
+}
+
+/// The absolute path of the SDK that came with the gateway, in the folder `sdk` next to its binary.
+pub(super) fn shipped_sdk(of: &Sdk) -> Option<String> {
+    let binary = fs::canonicalize(env::current_exe().ok()?).ok()?;
+    sdk(&binary.parent()?.join("sdk").join(of.folder), of).ok()
 }
 
 /// Completes the manifest of a project in Rust: as a member of a workspace, or with the path of the

@@ -1,5 +1,5 @@
-//! A connector that `make bench` calls: its operation sends two requests, one after the other, and
-//! returns parts of both.
+//! A connector that `make bench` calls: its operation sends two requests at once, and returns parts
+//! of both.
 
 use connector_sdk::http::{self, Request};
 use connector_sdk::{Fault, Outcome, connector};
@@ -19,12 +19,13 @@ connector! {
 }
 
 fn kinds(input: Kinds) -> Result<Outcome, Fault> {
-    let first = kind(&input.first)?;
-    let second = kind(&input.second)?;
-    Outcome::json(&json!({"first": first, "second": second}))
-}
-
-fn kind(item: &str) -> Result<Option<String>, Fault> {
-    let request = Request::get("api", "/items").segment("item", item)?;
-    Ok(http::send(request)?.successful()?.document()?.string("/kind"))
+    let requests = [&input.first, &input.second]
+        .map(|item| Request::get("api", "/items").segment("item", item))
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut kinds = Vec::with_capacity(requests.len());
+    for response in http::send_all(requests) {
+        kinds.push(response?.successful()?.document()?.string("/kind"));
+    }
+    Outcome::json(&json!({"first": kinds[0], "second": kinds[1]}))
 }
