@@ -101,7 +101,8 @@ impl Presented {
             let files = self.files.clone();
             // This fails only while the runtime shuts down.
             let Ok(read) = spawn_blocking(move || Content::read(&files)).await else { return };
-            if changes.is_new(State::of(&read)) {
+            let state = read.as_ref().map(Content::digest).map_err(ToString::to_string);
+            if changes.is_new(state) {
                 self.replace(read);
             }
         }

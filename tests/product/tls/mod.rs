@@ -70,8 +70,11 @@ fn callers_speak_both_versions_of_http_with_both_versions_of_tls() {
             assert_eq!(answer.version, version, "{tls:?} {protocols:?}");
         }
     }
-    let stranger = gateway.client().over_tls(Authority::new().client());
-    assert!(stranger.request("GET", "/healthz").try_send().is_err(), "another authority's certificate is refused");
+    let trusting_another = gateway.client().over_tls(Authority::new().client());
+    assert!(
+        trusting_another.request("GET", "/healthz").try_send().is_err(),
+        "another authority's certificate is refused"
+    );
 }
 
 #[test]
@@ -95,7 +98,9 @@ fn many_callers_shake_hands_at_once_also_with_a_key_that_signs_slowly() {
 
 /// The first message of a client whose newest version is TLS 1.1.
 fn hello_of_tls_1_1() -> Vec<u8> {
-    let body = [&[3, 2][..], &[7; 32], &[0], &[0, 4, 0xc0, 0x13, 0, 0xff], &[1, 0]].concat();
+    // The extension `signature_algorithms`, without which a server looks no further.
+    let extensions = [0, 8, 0, 13, 0, 4, 0, 2, 4, 3];
+    let body = [&[3, 2][..], &[7; 32], &[0], &[0, 4, 0xc0, 0x13, 0, 0xff], &[1, 0], &extensions].concat();
     let length = u8::try_from(body.len()).unwrap();
     let message = [&[1, 0, 0, length][..], &body].concat();
     [&[22, 3, 1, 0, length + 4][..], &message].concat()

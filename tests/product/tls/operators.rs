@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use support::home::path;
 use support::process::{self, Finished};
 use support::setup::KEY;
+use support::tls::Issued;
 use support::{Authority, Client, Gateway, Home, Setup, module};
 
 /// A gateway whose operators need a certificate of `operators`. It speaks plain HTTP with callers.
@@ -39,15 +40,16 @@ fn an_operator_needs_a_certificate_of_the_configured_authority() {
     let (servers, operators) = (Authority::new(), Authority::new());
     let gateway = start(&servers, &operators);
     let at = gateway.anonymous().at(&admin_address(&gateway));
+    let (wrong, expired, right) = (servers.issue(), operators.issue_until((2020, 1, 1)), operators.issue());
     for version in [&TLS13, &TLS12] {
-        let with = |own| at.clone().over_tls(servers.client_of(&[version], own));
+        let with = |own: Option<&Issued>| at.clone().over_tls(servers.client_of(&[version], own));
         assert!(is_refused(&with(None)), "no certificate, {version:?}");
-        assert!(is_refused(&with(Some(&servers.issue()))), "another authority, {version:?}");
-        assert!(is_refused(&with(Some(&operators.issue_until((2020, 1, 1))))), "expired, {version:?}");
-        assert_eq!(with(Some(&operators.issue())).get("/metrics").status, 200, "{version:?}");
+        assert!(is_refused(&with(Some(&wrong))), "another authority, {version:?}");
+        assert!(is_refused(&with(Some(&expired))), "expired, {version:?}");
+        assert_eq!(with(Some(&right)).get("/metrics").status, 200, "{version:?}");
     }
     // The certificate does not stand for a key.
-    let known = at.over_tls(servers.client_of(ALL_VERSIONS, Some(&operators.issue())));
+    let known = at.over_tls(servers.client_of(ALL_VERSIONS, Some(&right)));
     known.delete("/admin/connectors/liar").problem(401, "unauthenticated");
     gateway.call("liar/version", json!({})).ok();
 }

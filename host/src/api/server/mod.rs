@@ -237,7 +237,7 @@ impl Serving {
     }
 
     /// Serves a connection until it ends.
-    async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send>(self, stream: S) {
+    async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S) {
         let Self { server, watcher, peer, connection, requests, core } = self;
         let stream = Explained::new(TokioIo::new(stream), connection.activity(), requests);
         let service = service_fn(|request: Request<Incoming>| {
