@@ -46,8 +46,8 @@ impl Exposure {
             return Vec::new();
         }
         let mut found = Vec::new();
-        // With an https address, a proxy speaks TLS to callers.
-        if config.public_url.scheme() != "https" {
+        // Without `[tls]` and with an https address, a proxy speaks TLS to callers.
+        if config.tls.is_none() && config.public_url.scheme() != "https" {
             found.push(Self::NoTls { listen: config.listen });
         }
         let unlimited = keys.iter().filter(|key| is_unlimited(key));
@@ -88,7 +88,7 @@ impl fmt::Display for Exposure {
             Self::NoTls { listen } => write!(
                 out,
                 "callers on other machines reach `listen` {listen} without TLS, so their keys can be read on the way; \
-                 put a proxy with TLS in front of the gateway and set `public_url` to its https address, or listen on 127.0.0.1"
+                 set `[tls]`, or put a proxy with TLS in front of the gateway and set `public_url` to its https address, or listen on 127.0.0.1"
             ),
             Self::UnlimitedKeys { ids } => {
                 let named = ids.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -118,6 +118,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::config::Tls;
 
     fn key(id: &str) -> ApiKey {
         ApiKey {
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_address_without_tls_is_dangerous_and_one_behind_an_https_proxy_is_not() {
+    fn a_public_address_is_dangerous_without_tls_of_the_gateway_or_of_a_proxy() {
         let (_folder, public) = config("0.0.0.0:8080", "http://gateway.example");
         assert_eq!(Exposure::of(&public, &[]), [Exposure::NoTls { listen: public.listen }]);
         for (listen, public_url) in
@@ -161,6 +162,9 @@ mod tests {
             let (_folder, config) = config(listen, public_url);
             assert_eq!(Exposure::of(&config, &[]), [], "{listen}");
         }
+        let tls = Tls { section: "tls", certificate: "chain.pem".into(), key: "key.pem".into(), client_ca: None };
+        let with_tls = Config { tls: Some(tls), ..public };
+        assert_eq!(Exposure::of(&with_tls, &[]), []);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! # Layout
 //! - `serve`: starts a gateway and stops it
+//! - `tls`: the certificates that the gateway presents to callers and operators
 //! - `exposure`: what is dangerous about a gateway that other machines reach
 //! - `welcome`: the greeting of `serve`
 //! - `local`: parts of a gateway for commands that do not serve
@@ -75,6 +76,7 @@ mod signals;
 mod simulation;
 mod telemetry;
 mod timestamp;
+mod tls;
 mod webhooks;
 mod welcome;
 
@@ -90,8 +92,9 @@ pub use welcome::print as print_welcome;
 // A gateway that does not serve.
 pub use local::{LocalCalls, LocalFailure, open_registry, open_scratch_registry};
 
-// Its dangers.
+// Its dangers, and its certificates.
 pub use exposure::{Exposure, open_data_folder};
+pub use tls::{Pair as TlsPair, TlsError};
 
 // Its configuration.
 pub use config::{Config, ConfigError, LogFormat, Oauth, OauthClient, environment};

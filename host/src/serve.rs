@@ -30,6 +30,7 @@ use crate::metrics::Metrics;
 use crate::registry::{self, Connector, Registry};
 use crate::signals;
 use crate::telemetry::Telemetry;
+use crate::tls::{Certificates, TlsError};
 use crate::webhooks::{Events, Webhooks};
 use egress::{Egress, EgressError, Transport};
 use memory::MemoryBudget;
@@ -58,6 +59,9 @@ pub enum ServeError {
     /// The address, a folder of modules, or a signal handler.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// The certificate of a listener.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The data directory or the database.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -130,6 +134,8 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     config.admin_listen = listeners.admin_address()?;
     let config = Arc::new(config);
     let metrics = Arc::new(Metrics::default());
+    let certificates = Certificates::open(&config, &metrics)?;
+    let listeners = listeners.presenting(&certificates);
     let (store, is_reached) = connect(&config).await?;
     // It is not among the tasks below, because the lock is held until the last refresh has ended.
     tokio::spawn(store.begin_serving().await?.hold());
@@ -238,6 +244,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     let grants_revision = if is_reached { Some(store.grants_revision().await?) } else { None };
     let mut signals = signals::Stop::new()?;
     let mut background = vec![
+        tokio::spawn(certificates.follow()),
         tokio::spawn(registry::watch(Arc::clone(&registry))),
         tokio::spawn(registry::follow_modules(Arc::clone(&registry))),
         tokio::spawn(registry::follow_grants(Arc::clone(&registry), grants_revision)),

@@ -1,11 +1,13 @@
 //! The commands `backup` and `restore`: a gateway that is lost is restored elsewhere.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
 use support::accounts::{connect, registered};
+use support::archiving_server::ArchivingServer;
 use support::home::path;
 use support::process;
 use support::upstream::free_port;
@@ -97,6 +99,10 @@ fn drill<B>(
     assert_eq!((&report["accounts"], &report["cut_off_jobs"]), (&json!(3), &json!(4)), "{report}");
     let gateway = home.start();
     let client = gateway.client();
+    let audited = client.get("/admin/audit?action=database.restored").ok();
+    let actors: Vec<&str> =
+        audited["entries"].as_array().unwrap().iter().map(|entry| entry["actor"].as_str().unwrap()).collect();
+    assert!(matches!(actors[..], [actor] if actor.starts_with("person:")), "{audited}");
     for id in &changes {
         let job = ended_job(&client, id);
         assert_eq!((&job["status"], &job["error"]["outcome"]), (&json!("failed"), &json!("unknown")), "{job}");
@@ -151,6 +157,28 @@ fn a_gateway_on_postgres_is_dumped_killed_and_restored_elsewhere() {
             other.database().load(&dump);
             let home = setup(&other, port, provider, service, false).prepare();
             let report = home.run_ok(&["restore", "--prepare-database"]);
+            (home, serde_json::from_str(&report).unwrap())
+        },
+    );
+}
+
+#[test]
+fn a_gateway_on_postgres_is_recovered_as_of_a_moment() {
+    let server = RefCell::new(ArchivingServer::start());
+    let store = server.borrow().store();
+    drill(
+        &store,
+        |gateway| {
+            server.borrow().back_up();
+            // Only the archived log has this change.
+            gateway.home().run_ok(&["keys", "create", "--name", "later"]);
+            server.borrow().mark("moment");
+        },
+        |(), port, provider, service| {
+            server.borrow_mut().recover("moment");
+            let home = setup(&server.borrow().store(), port, provider, service, false).prepare();
+            let report = home.run_ok(&["restore", "--prepare-database"]);
+            assert!(home.run_ok(&["keys", "list"]).contains("later"));
             (home, serde_json::from_str(&report).unwrap())
         },
     );

@@ -212,6 +212,30 @@ fn a_key_that_expires_soon_is_a_problem_and_one_that_expires_later_is_not() {
 }
 
 #[test]
+fn a_certificate_that_expires_soon_or_cannot_be_used_is_a_problem() {
+    let authority = Authority::new();
+    let home = private(Setup::new().tls(&authority));
+    let finished = examine(&home);
+    assert_eq!(finished.code, Some(0), "{}", finished.stdout);
+    assert!(findings(&finished, "ok").iter().any(|[check, ..]| check == "certificates"), "{}", finished.stdout);
+
+    let (certificate, key) = home.pair();
+    let soon = in_days(5);
+    let mut parts = soon[..10].split('-');
+    let mut part = || parts.next().unwrap();
+    let day = (part().parse().unwrap(), part().parse().unwrap(), part().parse().unwrap());
+    authority.issue_until(day).write(&certificate, &key);
+    assert_one_problem(&examine(&home), "certificates", &["`tls` expires at", "Renew it"]);
+    authority.issue_until((2020, 1, 1)).write(&certificate, &key);
+    assert_one_problem(&examine(&home), "certificates", &["has expired at 2020-01-01"]);
+    fs::write(&certificate, authority.issue().certificate).unwrap();
+    assert_one_problem(&examine(&home), "certificates", &["not the key", "Name the two files"]);
+    authority.issue().write(&certificate, &key);
+    fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
+    assert_one_problem(&examine(&home), "certificates", &["mode 644", "Set its mode to 600"]);
+}
+
+#[test]
 fn a_public_gateway_says_at_its_start_what_is_dangerous_and_doctor_fails() {
     let gateway = Setup::new().variable("GATEWAY__LISTEN", "0.0.0.0:0").start();
     let warnings: Vec<String> = gateway
@@ -229,16 +253,15 @@ fn a_public_gateway_says_at_its_start_what_is_dangerous_and_doctor_fails() {
     let checks: Vec<String> = findings(&finished, "problem").into_iter().map(|[check, ..]| check).collect();
     assert_eq!(checks, ["folders", "exposure", "exposure"], "{}", finished.stdout);
 
-    // Behind a proxy with TLS, with limited keys and a private folder, nothing is dangerous.
-    let home = Setup::new()
-        .variable("GATEWAY__LISTEN", "0.0.0.0:0")
-        .general("public_url = \"https://gateway.example\"")
-        .with_first_key()
-        .prepare();
-    make_private(&home);
-    home.run_ok(&["keys", "create", "--name", "app", "--allow", "hostile", "--expires-at", &in_days(60)]);
-    let finished = examine(&home);
-    assert_eq!(finished.code, Some(0), "{}", finished.stdout);
+    // With TLS or behind a proxy that has it, with limited keys and a private folder, nothing is
+    // dangerous.
+    let proxied = Setup::new().general("public_url = \"https://gateway.example\"");
+    for setup in [proxied, Setup::new().tls(&Authority::new())] {
+        let home = private(setup.variable("GATEWAY__LISTEN", "0.0.0.0:0").with_first_key());
+        home.run_ok(&["keys", "create", "--name", "app", "--allow", "hostile", "--expires-at", &in_days(60)]);
+        let finished = examine(&home);
+        assert_eq!(finished.code, Some(0), "{}", finished.stdout);
+    }
 }
 
 #[test]

@@ -43,6 +43,23 @@ impl Client {
         self
     }
 
+    /// Returns the client with these settings of TLS.
+    ///
+    /// # Panics
+    /// When the HTTP library cannot be set up.
+    #[must_use]
+    pub fn over_tls(mut self, settings: rustls::ClientConfig) -> Self {
+        self.http = http(|builder| builder.tls_backend_preconfigured(settings));
+        self
+    }
+
+    /// Returns the client without an API key.
+    #[must_use]
+    pub fn without_key(mut self) -> Self {
+        self.key = None;
+        self
+    }
+
     /// Returns the client with redirects not followed but returned.
     ///
     /// # Panics
@@ -106,7 +123,7 @@ impl Client {
 }
 
 pub(crate) fn http(configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder) -> reqwest::Client {
-    // No root certificates: every server is on loopback, without TLS.
+    // No root certificates: nearly every server is on loopback, without TLS.
     let tls = rustls::ClientConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
         .with_safe_default_protocol_versions()
         .unwrap()

@@ -28,6 +28,11 @@ impl Store {
         Self::Postgres(Database::create())
     }
 
+    /// An empty PostgreSQL database at this URL, which stays when this is dropped.
+    pub(crate) fn at(url: &str) -> Self {
+        Self::Postgres(Database { url: url.to_owned(), name: None })
+    }
+
     /// The PostgreSQL database.
     ///
     /// # Panics
@@ -59,10 +64,11 @@ impl Store {
     }
 }
 
-/// A PostgreSQL database. It is deleted when this is dropped.
+/// A PostgreSQL database.
 pub struct Database {
     url: String,
-    name: String,
+    /// Its name at the server of the script, if it is deleted when this is dropped.
+    name: Option<String>,
 }
 
 impl Database {
@@ -71,7 +77,7 @@ impl Database {
         let server = server();
         sql(&server, &format!("create database {name}"));
         let (server, _) = server.rsplit_once('/').expect("the server's address names a database");
-        Self { url: format!("{server}/{name}"), name }
+        Self { url: format!("{server}/{name}"), name: Some(name) }
     }
 
     /// Its URL, with user and password.
@@ -127,8 +133,10 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            sql(&server(), &format!("drop database {} with (force)", self.name));
+        if let Some(name) = &self.name
+            && !std::thread::panicking()
+        {
+            sql(&server(), &format!("drop database {name} with (force)"));
         }
     }
 }
@@ -243,8 +251,8 @@ fn psql(url: &str, statement: &str) -> Command {
     command
 }
 
-/// Runs a PostgreSQL client program and returns its standard output.
-fn run(command: &mut Command) -> String {
+/// Runs a PostgreSQL program and returns its standard output.
+pub(crate) fn run(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()

@@ -26,7 +26,10 @@ impl Gateway {
     pub(crate) fn start(home: Home) -> Self {
         // The client exists before the clock starts, because making it takes time that is not the
         // gateway's.
-        let client = Client::new("");
+        let client = match &home.tls {
+            Some(settings) => Client::new("").over_tls(settings.clone()),
+            None => Client::new(""),
+        };
         let started = Instant::now();
         let mut process = Process::start(&mut home.command(&["serve"]));
         let address = process.wait_for_line(GREETING);

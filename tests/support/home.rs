@@ -1,9 +1,12 @@
 //! The folders of a gateway, and its command line.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustls::ClientConfig;
 use tempfile::TempDir;
 
 use crate::Gateway;
@@ -22,6 +25,16 @@ pub fn file(home: &Home, name: &str, module: &[u8]) -> PathBuf {
     let path = home.config().with_file_name(name);
     fs::write(&path, module).unwrap();
     path
+}
+
+/// Writes a file that only its owner can read.
+///
+/// # Panics
+/// When it cannot be written.
+pub(crate) fn write_private(path: &Path, text: &str) {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
 /// A path as an argument of a command.
@@ -43,11 +56,13 @@ pub struct Home {
     pub(crate) descriptors: Option<u32>,
     /// The binary of another release, if it is not the one of this tree.
     pub(crate) release: Option<PathBuf>,
+    /// The settings of clients, if the gateway speaks TLS.
+    pub(crate) tls: Option<ClientConfig>,
 }
 
 impl Home {
     pub(crate) fn new(folder: TempDir, environment: Vec<(String, String)>, key: Option<String>) -> Self {
-        Self { folder, environment, key, descriptors: None, release: None }
+        Self { folder, environment, key, descriptors: None, release: None, tls: None }
     }
 
     /// The configuration file.
@@ -78,6 +93,11 @@ impl Home {
     /// The data directory.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
+    }
+
+    /// The certificate and the key of a gateway that speaks TLS.
+    pub fn pair(&self) -> (PathBuf, PathBuf) {
+        (self.folder.path().join("tls.crt"), self.folder.path().join("tls.key"))
     }
 
     /// Runs a statement in the SQLite database of the gateway, and returns the number of rows that it

@@ -21,6 +21,7 @@
 //! - `collector`: a stand-in for an OpenTelemetry collector
 //! - `database`: the two stores, and a PostgreSQL database for one test
 //! - `cluster`: two PostgreSQL servers, of which one takes over from the other
+//! - `archiving_server`: a PostgreSQL server for one test, which is recovered as of a moment
 //! - `proxy`: a connection that can be cut
 //! - `balancer`: a balancer in front of gateways
 //! - `catalogue`: the operations that the connectors must have
@@ -39,6 +40,7 @@
 )]
 
 pub mod accounts;
+pub mod archiving_server;
 pub mod arxiv;
 pub mod balancer;
 pub mod catalogue;

@@ -1,14 +1,15 @@
 //! The modules, configuration and environment that a gateway is started with.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
+use rustls::ClientConfig;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::home::write_private;
 use crate::oauth::{ClientAuthentication, Dialect, Revocation};
+use crate::tls::{Authority, Issued};
 use crate::{Gateway, Home, OAuthProvider, Store, module, process};
 
 /// The bootstrap key of every gateway that is not started
@@ -32,6 +33,7 @@ pub struct Setup {
     cold: bool,
     descriptors: Option<u32>,
     release: Option<PathBuf>,
+    tls: Option<(Issued, ClientConfig)>,
 }
 
 impl Setup {
@@ -181,6 +183,14 @@ impl Setup {
         self
     }
 
+    /// Speaks TLS to callers with a certificate of this authority. Clients of the gateway trust the
+    /// authority. This opens the section `tls`.
+    #[must_use]
+    pub fn tls(mut self, authority: &Authority) -> Self {
+        self.tls = Some((authority.issue(), authority.client()));
+        self.config("[tls]\ncertificate = \"tls.crt\"\nkey = \"tls.key\"")
+    }
+
     /// Sets no bootstrap key, so that the gateway makes its first key itself.
     #[must_use]
     pub fn with_first_key(mut self) -> Self {
@@ -220,6 +230,11 @@ impl Setup {
         let mut home = Home::new(folder, self.environment, (!self.first_key).then(|| KEY.to_owned()));
         home.descriptors = self.descriptors;
         home.release = self.release;
+        if let Some((issued, client)) = self.tls {
+            let (certificate, key) = home.pair();
+            issued.write(&certificate, &key);
+            home.tls = Some(client);
+        }
         fs::create_dir(home.modules()).unwrap();
         fs::create_dir(home.shipped()).unwrap();
         fs::create_dir(home.data()).unwrap();
@@ -281,11 +296,6 @@ fn described(provider: &OAuthProvider) -> Value {
         described["revocation_url"] = json!(url);
     }
     described
-}
-
-fn write_private(path: &Path, text: &str) {
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes())).unwrap();
 }
 
 /// The cache that tests share. It is next to the binary, so that `cargo clean` removes it too.

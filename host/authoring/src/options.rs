@@ -30,6 +30,9 @@ pub struct GatewayArguments {
     /// A file with the key, in place of --key
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
+    /// A PEM file with a client certificate and its key, for a gateway with `admin_tls.client_ca`
+    #[arg(long, value_name = "FILE", env = "GATEWAY_CLIENT_CERTIFICATE")]
+    pub client_certificate: Option<PathBuf>,
 }
 
 /// The options for a registry. Without a user name, the credentials are those that `docker login`

@@ -5,6 +5,7 @@
 //! - [`routes`]: the table of routes
 //! - [`route`]: the types of the table
 //! - [`authorize`]: who may call an endpoint
+//! - [`caller_address`]: the address of a caller, which may be behind a proxy
 //! - [`admin_host`]: the host names by which the routes of the operator may be called
 //!
 //! The handlers, one file for each family of routes:
@@ -42,6 +43,7 @@ mod admin_host;
 mod answer;
 mod authorize;
 mod body;
+mod caller_address;
 mod compression;
 mod connect;
 mod connectors;

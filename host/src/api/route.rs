@@ -1,5 +1,6 @@
 //! The types of the table of routes.
 
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -84,6 +85,15 @@ pub(super) enum Listener {
     Callers,
     /// `admin_listen`
     Admin,
+}
+
+/// The other side of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Peer {
+    /// The listener that accepted the connection.
+    pub(super) listener: Listener,
+    /// Its address. It is the one of a proxy if the caller is behind one.
+    pub(super) address: IpAddr,
 }
 
 /// Routes that belong together in metrics, log lines and the API's description.

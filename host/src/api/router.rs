@@ -1,5 +1,6 @@
 //! Finds the route of a request, calls its handler, and makes a response of every outcome.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
@@ -13,11 +14,12 @@ use tracing::{Instrument, Span};
 use super::admin_host;
 use super::authorize::{AuthorizedCaller, authorize};
 use super::body::RequestBody;
+use super::caller_address;
 use super::compression::{self, Encoding};
 use super::cors;
 use super::mcp;
 use super::recorded::OpenCall;
-use super::route::{Family, Handler, HttpCall, Listener, PathArguments, Query, Route};
+use super::route::{Family, Handler, HttpCall, Listener, PathArguments, Peer, Query, Route};
 use super::routes::{self, ROUTES};
 use crate::auth::Scope;
 use crate::body::Body;
@@ -41,7 +43,7 @@ type MatchedRoute<'a> = Option<(&'static Route, PathArguments<'a>)>;
 /// Answers a request. Returns the body of the request too, because a part of it may be left.
 pub(super) async fn answer_request(
     gateway: &Arc<Gateway>,
-    listener: Listener,
+    peer: Peer,
     request: Request<Incoming>,
 ) -> (Response<Body>, RequestBody) {
     let arrived = Instant::now();
@@ -56,8 +58,9 @@ pub(super) async fn answer_request(
     // waits.
     let path = routes::normalized(head.uri.path()).into_owned();
     let has_admin_listener = gateway.config.admin_listen.is_some();
-    let found = routes::find_route(&path).filter(|(route, _)| route.is_served_by(listener, has_admin_listener));
-    let span = request_span(&request_id, found);
+    let found = routes::find_route(&path).filter(|(route, _)| route.is_served_by(peer.listener, has_admin_listener));
+    let caller_address = caller_address::of(&gateway.config.trusted_proxies, peer.address, &head.headers);
+    let span = request_span(&request_id, found, caller_address);
     let trace = trace_of_request(gateway, found, &request_id, &head);
     let mut open = match operation_names(found) {
         Some(names) => OpenCall::begin(&gateway.calls, &request_id, names, arrived),
@@ -68,7 +71,7 @@ pub(super) async fn answer_request(
             Some(response) => Ok(response),
             None => {
                 let context = RequestContext { request_id: &request_id, arrived, trace: &trace, open: &open };
-                call_handler(gateway, listener, head, &mut body, found, context).await
+                call_handler(gateway, peer.listener, head, &mut body, found, context).await
             }
         };
         let is_counted = result.is_ok() && found.is_some_and(|(route, _)| route.family == Family::Operations);
@@ -154,7 +157,7 @@ fn operation_names(found: MatchedRoute<'_>) -> Option<(&str, &str)> {
 
 /// The span of a request. Each log line below it carries its fields. The tenant is recorded once
 /// the caller is known.
-fn request_span(request_id: &str, found: MatchedRoute<'_>) -> Span {
+fn request_span(request_id: &str, found: MatchedRoute<'_>, caller_address: IpAddr) -> Span {
     let (connector, operation) = match found {
         Some((route, PathArguments { connector, .. })) => match route.family {
             Family::Operations | Family::Proxy => operation_names(found).unzip(),
@@ -166,7 +169,15 @@ fn request_span(request_id: &str, found: MatchedRoute<'_>) -> Span {
         None => (None, None),
     };
     // At the level of errors, so that lines of every level are inside.
-    tracing::error_span!(target: REQUEST_SPAN, "request", request_id, connector, operation, tenant = Empty)
+    tracing::error_span!(
+        target: REQUEST_SPAN,
+        "request",
+        request_id,
+        connector,
+        operation,
+        %caller_address,
+        tenant = Empty
+    )
 }
 
 /// The trace of a request. Paths without a route are left out, and routes of the system, which

@@ -13,6 +13,7 @@
 //! - [`mod@read`]: reads every key
 //! - [`jwt_issuer`]: the keys of `jwt_issuers`
 //! - [`trust`]: the keys of `trust`
+//! - [`tls`]: the keys of `tls` and `admin_tls`
 //! - [`error`]: what is wrong with a configuration, with the locations
 
 mod connector;
@@ -23,6 +24,7 @@ mod read;
 mod section;
 mod settings;
 mod source;
+mod tls;
 mod trust;
 mod value;
 
@@ -32,6 +34,7 @@ pub use self::load::environment;
 #[cfg(test)]
 pub use self::settings::Callbacks;
 pub use self::settings::{Calls, Config, Jobs, KeptCalls, LogFormat, OauthClient, Telemetry};
+pub use self::tls::Tls;
 pub use self::trust::{Publisher, Trust, key_id};
 
 #[cfg(test)]

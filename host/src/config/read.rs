@@ -12,7 +12,7 @@ use super::error::{ConfigError, Problem};
 use super::section::{Report, Section};
 use super::settings::{Callbacks, Calls, Config, Jobs, OauthClient, Telemetry};
 use super::source::Source;
-use super::{jwt_issuer, trust, value};
+use super::{jwt_issuer, tls, trust, value};
 use sandbox::{CompileLimits, Pool};
 
 const NOT_AN_UPSTREAM: &str = "is not the name of an upstream; use 1 to 64 of `a-z`, `A-Z`, `0-9`, `_` and `-`";
@@ -35,12 +35,18 @@ pub(super) fn read_known(source: Source) -> (Config, Vec<Problem>, Vec<String>) 
 fn read_root(root: &mut Section<'_>, config: &mut Config) {
     let mut listen = config.listen;
     root.value("listen", &mut listen, value::address);
+    config.tls = tls::read_tls(root, "tls", false);
     config.listening_on(listen);
     root.value("admin_listen", &mut config.admin_listen, value::optional_address);
     if config.admin_listen.is_some_and(|admin_listen| overlap(admin_listen, listen)) {
         let message = format!("must be another address than `listen`, which is {listen}; choose another port");
         root.problem("admin_listen", message);
     }
+    config.admin_tls = tls::read_tls(root, "admin_tls", true);
+    if config.admin_tls.is_some() && config.admin_listen.is_none() {
+        root.problem("admin_tls", "needs `admin_listen`, the address at which it is used".to_owned());
+    }
+    root.value("trusted_proxies", &mut config.trusted_proxies, value::networks);
     config.public_url_is_set = root.has("public_url");
     root.value("public_url", &mut config.public_url, value::base_url);
     root.value("data_dir", &mut config.data_dir, value::path);

@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use secrecy::SecretString;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::{Origin, Url};
 
 use super::connector::{Connector, Limits};
+use super::tls::Tls;
 use super::trust::Trust;
 use crate::auth::JwtIssuer;
 use memory::MemoryBudget;
@@ -28,6 +30,12 @@ pub struct Config {
     /// The address of the metrics, without a key, and of the admin routes. `None`: callers'
     /// address, with a key.
     pub admin_listen: Option<SocketAddr>,
+    /// The files with which the gateway speaks TLS to callers. `None`: it speaks plain HTTP.
+    pub tls: Option<Tls>,
+    /// The same for operators, at `admin_listen`.
+    pub admin_tls: Option<Tls>,
+    /// Proxies whose headers say which address a caller has.
+    pub trusted_proxies: Vec<IpNet>,
     /// The URL under which callers and providers reach the gateway. Providers redirect users to it.
     pub public_url: Url,
     /// `true` if `public_url` was set. Otherwise it follows the address that the gateway listens
@@ -247,7 +255,10 @@ impl Default for Config {
         Self {
             listen,
             admin_listen: None,
-            public_url: url_of(listen),
+            tls: None,
+            admin_tls: None,
+            trusted_proxies: Vec::new(),
+            public_url: url_of("http", listen),
             public_url_is_set: false,
             data_dir: "data".into(),
             database_url: None,
@@ -327,13 +338,13 @@ impl Config {
     pub fn listening_on(&mut self, address: SocketAddr) {
         self.listen = address;
         if !self.public_url_is_set {
-            self.public_url = url_of(address);
+            self.public_url = url_of(if self.tls.is_some() { "https" } else { "http" }, address);
         }
     }
 }
 
 /// The URL under which a gateway at this address can be reached from the same machine.
-fn url_of(address: SocketAddr) -> Url {
+fn url_of(scheme: &str, address: SocketAddr) -> Url {
     let reachable = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
@@ -341,5 +352,5 @@ fn url_of(address: SocketAddr) -> Url {
     };
     let address = SocketAddr::new(reachable, address.port());
     #[expect(clippy::expect_used, reason = "an address and a port always make a URL")]
-    Url::parse(&format!("http://{address}")).expect("an address makes a URL")
+    Url::parse(&format!("{scheme}://{address}")).expect("an address makes a URL")
 }

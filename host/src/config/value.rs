@@ -1,11 +1,12 @@
 //! Conversions from TOML values to typed ones. Each error names the expected value, to be read
 //! after "must be". It quotes the wrong value only if that cannot contain a secret.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use secrecy::SecretString;
 use serde_json::Value as Json;
 use toml::Value;
@@ -214,6 +215,16 @@ pub(super) fn strings(given: &Given<'_>) -> Result<Vec<String>, Expected> {
         .as_array()
         .and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect())
         .ok_or_else(|| found("a list of strings, such as [\"one\", \"two\"]", given))
+}
+
+/// Addresses, and networks in the notation of CIDR.
+pub(super) fn networks(given: &Given<'_>) -> Result<Vec<IpNet>, Expected> {
+    const EXPECTED: &str = "a list of addresses and networks, such as [\"10.0.0.7\", \"192.168.0.0/16\", \"fd00::/8\"]";
+    let network = |text: &String| {
+        let address = text.parse::<IpAddr>().ok().map(|address| IpNet::from(address.to_canonical()));
+        address.or_else(|| text.parse().ok())
+    };
+    strings(given).ok().and_then(|texts| texts.iter().map(network).collect()).ok_or_else(|| EXPECTED.to_owned())
 }
 
 /// Host names without ports, in lower case.

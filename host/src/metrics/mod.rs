@@ -92,6 +92,13 @@ pub struct FleetLabels {
     pub state: &'static str,
 }
 
+/// Labels of [`Metrics::certificate_expiry`].
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct CertificateLabels {
+    /// The section of the configuration that names the certificate: `tls` or `admin_tls`.
+    pub section: &'static str,
+}
+
 /// Everything that the gateway counts.
 pub struct Metrics {
     registry: Registry,
@@ -126,6 +133,8 @@ pub struct Metrics {
     pub webhooks_pending: Gauge,
     /// API keys that expire soon.
     pub keys_expiring: Gauge,
+    /// When the gateway's own certificates expire, in seconds since 1970.
+    pub certificate_expiry: Family<CertificateLabels, Gauge>,
     /// Gateways that share the database.
     pub fleet_gateways: Family<FleetLabels, Gauge>,
     /// 1 if the database answers this gateway, else 0.
@@ -172,6 +181,10 @@ impl Default for Metrics {
             webhooks_pending: add
                 .metric("webhooks_pending", "Webhooks that are not delivered yet, in all gateways of the database"),
             keys_expiring: add.metric("keys_expiring", "API keys that expire within 14 days"),
+            certificate_expiry: add.metric(
+                "certificate_expiry_timestamp_seconds",
+                "When the certificates that the gateway presents expire, in seconds since 1970",
+            ),
             fleet_gateways: add.metric("fleet_gateways", "Gateways that share the database, by state"),
             database_answers: add.metric("database_answers", "1 if the database answers this gateway, else 0"),
             modules_refused: add.metric("modules_refused", "Connectors whose newest module this gateway refuses"),

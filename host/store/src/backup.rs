@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::audit::{Acting, AuditAction, note};
 use crate::connection::Durability;
 use crate::health::DEAD;
 use crate::value::values;
@@ -53,10 +54,14 @@ impl Store {
     /// - The tokens of every account are refreshed at the next start. The provider decides if the
     ///   refresh token is still valid.
     ///
+    /// The audit gets an entry with `detail`, which says where the backup came from.
+    ///
     /// # Errors
     /// Fails if the database does not answer. Nothing is changed then.
-    pub async fn prepare_restored(&self) -> Result<Restored, StoreError> {
-        self.write(Durability::PowerLoss, |connection| {
+    pub async fn prepare_restored(&self, detail: &str) -> Result<Restored, StoreError> {
+        let (by, detail) = (Acting::current(), detail.to_owned());
+        self.write(Durability::PowerLoss, move |connection| {
+            note(connection, &by, AuditAction::DatabaseRestored, "database", "", &detail)?;
             connection.execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
             connection
                 .execute("UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
@@ -98,12 +103,13 @@ mod tests {
 
     use super::*;
     use crate::testing::{Site, at_second, connect, data_key, details, holder, on_every_database, sealed};
-    use crate::{AuthType, Details, IdempotentCall, JobValue, KeyState, NewJob, new_job_id};
+    use crate::{AuditFilter, AuthType, Details, IdempotentCall, JobValue, KeyState, NewJob, acting, new_job_id};
 
     on_every_database!(
         no_lease_is_left_in_a_restored_database,
         a_job_that_changes_data_is_not_run_again_and_one_that_reads_is,
         the_tokens_of_every_active_account_are_due,
+        the_audit_says_who_has_restored_the_database,
     );
 
     const LONG: Duration = Duration::from_secs(60);
@@ -114,7 +120,7 @@ mod tests {
         let fence = store.lease_refresh(&id, LONG).await.unwrap().unwrap();
         let call = IdempotentCall::new("acme", "ann", "k", &[b"POST"]);
         assert!(matches!(store.begin_idempotent(&call, LONG, LONG).await.unwrap(), KeyState::New(_)));
-        store.prepare_restored().await.unwrap();
+        store.prepare_restored("").await.unwrap();
         assert_eq!(store.lease_refresh(&id, LONG).await.unwrap(), Some(fence + 1));
         assert_eq!(store.begin_idempotent(&call, LONG, LONG).await.unwrap(), KeyState::Lost);
     }
@@ -146,7 +152,7 @@ mod tests {
         for job in [waiting_change, waiting_read] {
             store.add_job(job, 9).await.unwrap();
         }
-        assert_eq!(store.prepare_restored().await.unwrap().cut_off_jobs, 2);
+        assert_eq!(store.prepare_restored("").await.unwrap().cut_off_jobs, 2);
         let (put_back, lost) = store.take_lost_jobs(LONG, 9, 9).await.unwrap();
         let mut lost: Vec<_> = lost.into_iter().map(|job| job.id).collect();
         lost.sort_unstable();
@@ -171,7 +177,7 @@ mod tests {
         };
         let later = at("later", Some(40_000_000_000)).await;
         at("never", None).await;
-        assert_eq!(store.prepare_restored().await.unwrap().accounts, 1);
+        assert_eq!(store.prepare_restored("").await.unwrap().accounts, 1);
         // Later than the clock of the database, and earlier than the time before.
         assert_eq!(store.due_for_refresh(at_second(20_000_000_000), 9).await.unwrap(), [later]);
     }
@@ -189,5 +195,13 @@ mod tests {
         let copy = Store::open(folder.path()).await.unwrap();
         assert_eq!(copy.needed_master_keys().await.unwrap(), site.store.needed_master_keys().await.unwrap());
         assert!(copy.lease_refresh(&id, LONG).await.unwrap().is_some());
+    }
+
+    async fn the_audit_says_who_has_restored_the_database(site: Site) {
+        let restoring = site.store.prepare_restored("the backup of yesterday");
+        acting(Acting::person("ann", "host"), restoring).await.unwrap();
+        let entries = site.store.audit(AuditFilter { limit: 10, ..AuditFilter::default() }).await.unwrap();
+        let found: Vec<_> = entries.iter().map(|entry| (&*entry.actor, &*entry.action, &*entry.detail)).collect();
+        assert_eq!(found, [("person:ann@host", "database.restored", "the backup of yesterday")]);
     }
 }

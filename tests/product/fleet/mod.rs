@@ -2,6 +2,7 @@
 
 mod budgets;
 mod core;
+mod going_back;
 mod joining;
 mod modules;
 mod operators;

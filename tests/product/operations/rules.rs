@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use support::registry::debian_program;
 use support::webhooks::make_secret;
-use support::{Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, process, wait_for};
+use support::{Authority, Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, process, wait_for};
 
 use super::{alerts, document, folder, names};
 use crate::integrations::{connect, registered};
@@ -98,7 +98,7 @@ fn each_metric_and_label_of_the_rules_and_the_dashboard_exists() {
         .chain(expressions(&dashboard))
         .collect();
     let named: BTreeSet<_> = expressions.iter().flat_map(|expression| metrics_in(expression)).collect();
-    // The two that no call makes: an expression without a metric of the gateway names one of others.
+    // Metrics that no call makes: an expression without a metric of the gateway names one of others.
     let others = expressions.iter().filter(|expression| metrics_in(expression).is_empty());
     for expression in others {
         assert!(OF_OTHERS.iter().any(|name| expression.starts_with(name)), "{expression}");
@@ -107,7 +107,9 @@ fn each_metric_and_label_of_the_rules_and_the_dashboard_exists() {
     let lines = || gateway.client().get("/metrics").text();
     wait_for("the webhook to be counted", || lines().contains("gateway_webhooks_total{").then_some(()));
     wait_for("the database to be read", || lines().contains("gateway_fleet_gateways{").then_some(()));
-    let text = lines();
+    // A gateway without TLS has no certificate.
+    let with_tls = Setup::new().tls(&Authority::new()).start();
+    let text = lines() + &with_tls.client().get("/metrics").text();
     let mut served: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let (name, rest) = line.split_at(line.find(['{', ' ']).unwrap());

@@ -1,8 +1,9 @@
 //! The situations of the alerts, made with real gateways. What `/metrics` says is given to
 //! Prometheus' evaluation of the rules: the alert of the situation fires, and no other.
 //!
-//! Other alerts are not made here: `GatewayDown` and `CertificateExpires` read metrics of other
-//! programs, and `CallsFail`, `RefreshesFail` and `CallRecordsDropped` need failures over minutes.
+//! Other alerts are not made here: `GatewayDown` reads a metric of Prometheus, `CertificateExpires`
+//! compares with the time of day, which is 1970 in the evaluation, and `CallsFail`, `RefreshesFail`
+//! and `CallRecordsDropped` need failures over minutes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

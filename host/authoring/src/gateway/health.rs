@@ -1,9 +1,12 @@
 //! The health of a running gateway, by the routes that need no key.
 
+use std::path::Path;
+
 use serde::Deserialize;
 use url::Url;
 
-use super::remote::{RemoteError, client_for, unreachable};
+use super::client::{client_for, unreachable};
+use super::remote::RemoteError;
 
 /// The health of a running gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,9 +36,10 @@ struct ReadinessAnswer {
 /// Asks a running gateway for its health.
 ///
 /// # Errors
-/// If it cannot be reached, or does not answer as a gateway does.
-pub async fn health(url: &Url) -> Result<Health, RemoteError> {
-    let client = client_for(url)?;
+/// If it cannot be reached, or does not answer as a gateway does, or if the client certificate
+/// cannot be used.
+pub async fn health(url: &Url, client_certificate: Option<&Path>) -> Result<Health, RemoteError> {
+    let client = client_for(url, client_certificate)?;
     let get = |route: &str| {
         let mut address = url.clone();
         if let Ok(mut segments) = address.path_segments_mut() {

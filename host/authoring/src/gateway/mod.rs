@@ -5,8 +5,10 @@
 //! - here: the choice
 //! - [`local`]: the gateway of the configuration
 //! - [`remote`]: a running gateway
+//! - [`client`]: the HTTP client for requests to a running gateway
 //! - [`mod@health`]: the health of a running gateway, which needs no key
 
+mod client;
 mod health;
 mod local;
 mod remote;
@@ -164,7 +166,7 @@ fn running(arguments: &GatewayArguments) -> Result<Option<Remote>, GatewayError>
         (None, Some(key)) => key.clone(),
         (None, None) => return Err(RemoteError::NoKey.into()),
     };
-    Ok(Some(Remote::new(url.clone(), key)?))
+    Ok(Some(Remote::new(url.clone(), key, arguments.client_certificate.as_deref())?))
 }
 
 impl Gateway {
@@ -185,7 +187,7 @@ impl Gateway {
     /// # Errors
     /// If the key cannot be sent.
     pub(crate) fn at(url: Url, key: SecretString) -> Result<Self, GatewayError> {
-        Ok(Self(Kind::Remote(Remote::new(url, key)?)))
+        Ok(Self(Kind::Remote(Remote::new(url, key, None)?)))
     }
 
     /// Adds a module. A running gateway waits up to `wait` seconds for the others.

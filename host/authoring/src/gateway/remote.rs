@@ -1,7 +1,7 @@
 //! A running gateway, by its admin routes.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,13 +16,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
+use super::client::{client_for, unreachable};
 use super::{Gateways, InService, ModuleChange};
-
-/// The longest time for a connection.
-const CONNECT: Duration = Duration::from_secs(10);
-
-/// The longest time for a response. A gateway compiles a module before it responds.
-const RESPONSE: Duration = Duration::from_secs(300);
 
 /// The `type` of the problem of a route that the gateway does not have at this address.
 const NOT_FOUND: &str = "urn:connector-gateway:problem:not-found";
@@ -46,6 +41,14 @@ pub enum RemoteError {
     /// The key cannot be sent.
     #[error("the key has characters that a header cannot have; give it as `connector-gateway keys create` printed it")]
     Key,
+    /// The client certificate cannot be used.
+    #[error("the client certificate in {} cannot be used: {reason}; the file has the certificate and its key, both as PEM", file.display())]
+    ClientCertificate {
+        /// The file.
+        file: PathBuf,
+        /// The cause.
+        reason: String,
+    },
     /// The gateway does not respond.
     #[error("the gateway at {url} does not answer: {reason}")]
     Unreachable {
@@ -158,22 +161,6 @@ struct Changes {
     changes: Vec<ChangeRecord>,
 }
 
-/// A client for requests to a gateway.
-pub(super) fn client_for(url: &Url) -> Result<Client, RemoteError> {
-    // A second installation fails and changes nothing.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = Client::builder().connect_timeout(CONNECT).timeout(RESPONSE);
-    // A proxy cannot reach a gateway on this machine.
-    let is_here = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
-    let client = if is_here { client.no_proxy() } else { client };
-    client.build().map_err(|error| unreachable(url, error))
-}
-
-/// The error of a gateway that cannot be reached. The message has its URL once.
-pub(super) fn unreachable(url: &Url, error: reqwest::Error) -> RemoteError {
-    RemoteError::Unreachable { url: url.clone(), reason: error_chain(&error.without_url()) }
-}
-
 /// A running gateway.
 pub(super) struct Remote {
     url: Url,
@@ -182,11 +169,11 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    pub(super) fn new(url: Url, key: SecretString) -> Result<Self, RemoteError> {
+    pub(super) fn new(url: Url, key: SecretString, client_certificate: Option<&Path>) -> Result<Self, RemoteError> {
         if key.expose_secret().is_empty() || !key.expose_secret().bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(RemoteError::Key);
         }
-        let client = client_for(&url)?;
+        let client = client_for(&url, client_certificate)?;
         Ok(Self { url, key, client })
     }
 
@@ -419,15 +406,4 @@ fn only_if(request: RequestBuilder, generation: Option<i64>) -> RequestBuilder {
         Some(generation) => request.header(IF_MATCH, format!("\"{generation}\"")),
         None => request,
     }
-}
-
-/// An error with its causes. The last cause says most.
-fn error_chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }

@@ -57,7 +57,7 @@ pub(crate) async fn restore(
     let (extracted, archive) = (scratch.path().to_owned(), file.clone());
     let extracting = tokio::task::spawn_blocking(move || extract(&archive, &extracted)).await;
     extracting.map_err(io::Error::other)??;
-    let prepared = prepare(&scratch.path().join("data")).await?;
+    let prepared = prepare(&scratch.path().join("data"), &format!("the backup of {}", manifest.made_at)).await?;
     move_into_place(scratch.path(), &config, configuration.as_deref())?;
     let key = master_key(&config, &manifest).await?;
     remark(format_args!("Restored {} files of the backup of {}. {key}", manifest.files.len(), manifest.made_at));
@@ -71,7 +71,7 @@ async fn prepare_database(config: &Config) -> Result<(), BackupError> {
         return Err(BackupError::NoDatabase(config.data_dir.clone()));
     }
     let store = Store::connect(&settings).await?;
-    let prepared = store.prepare_restored().await?;
+    let prepared = store.prepare_restored("a backup of the database server").await?;
     report(prepared, &store.needed_master_keys().await?)
 }
 
@@ -198,10 +198,10 @@ fn extract(file: &Path, folder: &Path) -> Result<(), BackupError> {
     })
 }
 
-/// Prepares the database in a folder.
-async fn prepare(folder: &Path) -> Result<Restored, BackupError> {
+/// Prepares the database in a folder. `origin` is for the audit.
+async fn prepare(folder: &Path, origin: &str) -> Result<Restored, BackupError> {
     let store = Store::open(folder).await?;
-    let prepared = store.prepare_restored().await?;
+    let prepared = store.prepare_restored(origin).await?;
     store.checkpoint_at_end().await?;
     Ok(prepared)
 }

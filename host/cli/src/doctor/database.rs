@@ -9,13 +9,11 @@ use store::{ApiKey, DatabaseState, Store};
 
 use super::machine::exposed_mode;
 use super::report::Report;
+use super::{SOON, capitalized};
 
 /// Largest difference of the clocks of this machine and of the database. A larger one makes tokens
 /// look expired, or valid for too long.
 const MAX_DIFFERENCE: Duration = Duration::from_secs(5);
-
-/// A key that expires within this time is a problem, because someone has to replace it in time.
-const SOON: Duration = Duration::from_secs(14 * 86_400);
 
 /// The action for a database that cannot be opened.
 const SOLVE: &str = "Solve this, and run `connector-gateway doctor` again for the other checks";
@@ -150,11 +148,6 @@ fn exposures(config: &Config, keys: &[ApiKey], report: &mut Report) {
             }
         }
     }
-}
-
-fn capitalized(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
 fn api_keys(config: &Config, keys: &[ApiKey], report: &mut Report) {

@@ -6,10 +6,12 @@
 //! - here: the command
 //! - [`report`]: the findings, for people and as JSON
 //! - [`machine`]: descriptors, memory, folders and their modes
+//! - [`certificates`]: the certificates that the gateway presents
 //! - [`database`]: the database, its clock, the master key and the API keys
 //! - [`connectors`]: the connectors, their OAuth clients, and the hosts that they call
 //! - [`running`]: a running gateway
 
+mod certificates;
 mod connectors;
 mod database;
 mod machine;
@@ -18,6 +20,7 @@ mod running;
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use authoring::gateway::GatewayError;
 use authoring::options::{GatewayArguments, ListArguments};
@@ -26,6 +29,10 @@ use connector_gateway::Config;
 use thiserror::Error;
 
 use self::report::Report;
+
+/// A key or a certificate that expires within this time is a problem, because someone has to
+/// replace it in time.
+const SOON: Duration = Duration::from_secs(14 * 86_400);
 
 /// The options of `doctor`.
 #[derive(Clone, Debug, Args)]
@@ -67,10 +74,17 @@ pub(crate) async fn run(arguments: &DoctorArguments, config: Config) -> Result<(
     }
 }
 
+/// A text with a capital letter at its begin, as an action has.
+fn capitalized(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
 /// Examines the gateway of the configuration.
 async fn examine(config: Config, report: &mut Report) {
     let config = Arc::new(config);
     machine::examine(&config, report);
+    certificates::examine(&config, report);
     let Some(examined) = database::examine(&config, report).await else { return };
     connectors::examine(&config, examined, report).await;
 }

@@ -1,17 +1,15 @@
 //! A running gateway, by its routes. Without a key, only its health is asked.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use authoring::gateway::{GatewayError, Health, RunningGateway, health};
 use authoring::options::GatewayArguments;
 use serde_json::Value;
 use url::Url;
 
+use super::SOON;
 use super::report::Report;
 use crate::operator::all_pages;
-
-/// See [`super::database`].
-const SOON: Duration = Duration::from_secs(14 * 86_400);
 
 /// Asks a running gateway.
 ///
@@ -19,7 +17,7 @@ const SOON: Duration = Duration::from_secs(14 * 86_400);
 /// If the arguments have a key that cannot be sent.
 pub(super) async fn examine(url: &Url, arguments: &GatewayArguments, report: &mut Report) -> Result<(), GatewayError> {
     const CHECK: &str = "gateway";
-    match health(url).await {
+    match health(url, arguments.client_certificate.as_deref()).await {
         Ok(Health { version, not_ready: None, degraded }) => {
             report.ok(CHECK, format!("the gateway at {url} is reachable and ready, version {version}"));
             for part in degraded {
@@ -39,7 +37,8 @@ pub(super) async fn examine(url: &Url, arguments: &GatewayArguments, report: &mu
             report.problem(
                 CHECK,
                 error.to_string(),
-                "Check that the gateway runs, and that this machine reaches its address",
+                "Check that the gateway runs, that this machine reaches its address, and that it trusts its certificate \
+                 (SSL_CERT_FILE names further authorities)",
             );
             return Ok(());
         }

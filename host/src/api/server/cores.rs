@@ -25,7 +25,7 @@ use tokio::task::{AbortHandle, JoinError};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::super::body::RequestBody;
-use super::super::route::Listener;
+use super::super::route::Peer;
 use super::super::router;
 use crate::body::Body;
 use crate::gateway::Gateway;
@@ -162,26 +162,26 @@ impl CoreHandle {
     /// If the request panics on another core, or the gateway stops.
     pub(super) fn answer_request(
         self: Arc<Self>,
-        listener: Listener,
+        peer: Peer,
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<(Response<Body>, RequestBody), JoinError>> {
         let number = if request.version() == Version::HTTP_2 { self.least_busy() } else { self.number };
         if number == self.number {
-            return Either::Left(self.answer_on(number, listener, request).map(Ok));
+            return Either::Left(self.answer_on(number, peer, request).map(Ok));
         }
         let runtime = self.cores[number].runtime.clone();
-        Either::Right(AbortOnDropHandle::new(runtime.spawn(self.answer_on(number, listener, request))))
+        Either::Right(AbortOnDropHandle::new(runtime.spawn(self.answer_on(number, peer, request))))
     }
 
     async fn answer_on(
         self: Arc<Self>,
         number: usize,
-        listener: Listener,
+        peer: Peer,
         request: Request<Incoming>,
     ) -> (Response<Body>, RequestBody) {
         let core = &self.cores[number];
         let _counted = Counted::new(&core.requests);
-        router::answer_request(&core.gateway, listener, request).await
+        router::answer_request(&core.gateway, peer, request).await
     }
 
     /// The number of the core for a request: this one, unless another core answers far fewer.

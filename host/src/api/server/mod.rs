@@ -1,5 +1,5 @@
-//! Accepts connections, over HTTP/1.1 and HTTP/2 without TLS, and passes their requests to the
-//! router.
+//! Accepts connections, over HTTP/1.1 and HTTP/2 with or without TLS, and passes their requests to
+//! the router.
 //!
 //! - [`cores`]: the threads that serve
 //! - [`connections`]: the open connections. Their number is limited, and connections without
@@ -27,7 +27,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use self::answer_body::AnswerBody;
 use self::connections::{ActiveRequest, Connection, Connections};
@@ -35,10 +38,11 @@ use self::cores::CoreHandle;
 pub use self::cores::Cores;
 use self::http_errors::Explained;
 use super::body::RequestBody;
-use super::route::Listener;
+use super::route::{Listener, Peer};
 use crate::body::Body;
 use crate::config::Config;
-use crate::gateway::Gateway;
+use crate::gateway::{Draining, Gateway, RequestIds};
+use crate::tls::{Certificates, Pair, Presented};
 
 /// Delay after a connection could not be accepted. The usual reason is that the process has no file
 /// descriptor left.
@@ -48,10 +52,20 @@ const ACCEPT_DELAY: Duration = Duration::from_millis(100);
 /// Upstreams, the store, modules and log files need them.
 const RESERVED_DESCRIPTORS: u64 = 4;
 
-/// The listening sockets.
+/// The listening sockets, and the certificates that they present.
 pub struct Listeners {
     callers: TcpListener,
     admin: Option<TcpListener>,
+    callers_certificate: Option<Arc<Presented>>,
+    admin_certificate: Option<Arc<Presented>>,
+}
+
+/// A connection that was accepted.
+struct Accepted {
+    stream: TcpStream,
+    peer: Peer,
+    /// The certificate for its handshake. `None` for a connection without TLS.
+    pair: Option<Arc<Pair>>,
 }
 
 impl Listeners {
@@ -65,7 +79,14 @@ impl Listeners {
             Some(address) => Some(bind_address(address, "admin_listen").await?),
             None => None,
         };
-        Ok(Self { callers: bind_address(config.listen, "listen").await?, admin })
+        let callers = bind_address(config.listen, "listen").await?;
+        Ok(Self { callers, admin, callers_certificate: None, admin_certificate: None })
+    }
+
+    /// Speaks TLS with these certificates.
+    pub fn presenting(self, certificates: &Certificates) -> Self {
+        let Certificates { callers, admin } = certificates;
+        Self { callers_certificate: callers.clone(), admin_certificate: admin.clone(), ..self }
     }
 
     /// The address of callers. It differs from the configured one if that had port 0.
@@ -84,18 +105,21 @@ impl Listeners {
         self.admin.as_ref().map(TcpListener::local_addr).transpose()
     }
 
-    /// The next connection, and the listener that accepted it.
-    async fn accept(&self) -> io::Result<(TcpStream, Listener)> {
+    /// The next connection.
+    async fn accept(&self) -> io::Result<Accepted> {
         let admin = async {
             match &self.admin {
                 Some(listener) => listener.accept().await,
                 None => std::future::pending().await,
             }
         };
-        tokio::select! {
-            accepted = self.callers.accept() => Ok((accepted?.0, Listener::Callers)),
-            accepted = admin => Ok((accepted?.0, Listener::Admin)),
-        }
+        let (accepted, listener, certificate) = tokio::select! {
+            accepted = self.callers.accept() => (accepted, Listener::Callers, &self.callers_certificate),
+            accepted = admin => (accepted, Listener::Admin, &self.admin_certificate),
+        };
+        let (stream, address) = accepted?;
+        let peer = Peer { listener, address: address.ip().to_canonical() };
+        Ok(Accepted { stream, peer, pair: certificate.as_ref().map(|certificate| certificate.pair()) })
     }
 }
 
@@ -141,7 +165,7 @@ pub async fn serve(gateway: &Gateway, cores: &Cores, listeners: Listeners, stop:
     let shutdowns: Vec<GracefulShutdown> = (0..cores.count()).map(|_| GracefulShutdown::new()).collect();
     tokio::pin!(stop);
     loop {
-        let (stream, listener, connection) = tokio::select! {
+        let (Accepted { stream, peer, pair }, connection) = tokio::select! {
             accepted = accept_connection(&listeners, &connections) => accepted,
             () = &mut stop => break,
         };
@@ -159,16 +183,19 @@ pub async fn serve(gateway: &Gateway, cores: &Cores, listeners: Listeners, stop:
         };
         let server = Arc::clone(&server);
         let requests = Arc::clone(&gateway.requests);
+        let tls = pair.map(|pair| (pair, Arc::clone(&gateway.draining)));
         let closer = connection.closer();
         let task = cores.spawn(|core| {
             let watcher = shutdowns[core.number()].watcher();
             async move {
-                match TcpStream::from_std(stream) {
-                    Ok(stream) => {
-                        let stream = Explained::new(TokioIo::new(stream), connection.activity(), requests);
-                        serve_connection(&server, watcher, stream, listener, &connection, core).await;
+                let serving = Serving { server, watcher, peer, connection, requests, core };
+                match (TcpStream::from_std(stream), tls) {
+                    (Ok(stream), None) => serving.serve(stream).await,
+                    // In a box, so that TLS does not make the tasks of other connections larger.
+                    (Ok(stream), Some((pair, draining))) => {
+                        Box::pin(serving.serve_tls(stream, &pair, &draining)).await;
                     }
-                    Err(error) => tracing::warn!(%error, "a connection could not be served"),
+                    (Err(error), _) => tracing::warn!(%error, "a connection could not be served"),
                 }
             }
         });
@@ -185,30 +212,56 @@ pub async fn serve(gateway: &Gateway, cores: &Cores, listeners: Listeners, stop:
     sweep.abort();
 }
 
-/// Serves a connection until it ends.
-async fn serve_connection(
-    server: &auto::Builder<TokioExecutor>,
+/// The parts that serve one connection.
+struct Serving {
+    server: Arc<auto::Builder<TokioExecutor>>,
     watcher: Watcher,
-    stream: Explained<TokioIo<TcpStream>>,
-    listener: Listener,
-    connection: &Connection,
+    peer: Peer,
+    connection: Connection,
+    requests: Arc<RequestIds>,
     core: Arc<CoreHandle>,
-) {
-    let service = service_fn(|request: Request<Incoming>| {
-        // The task that polls this ends with the connection.
-        let Some(active) = connection.begin_request() else { return Either::Left(pending()) };
-        let version = request.version();
-        Either::Right(Arc::clone(&core).answer_request(listener, request).then(move |answered| match answered {
-            Ok((response, body)) if !body.is_read() => {
-                Either::Left(Box::pin(deliver_after_rest(body, active, version, response).map(Ok)))
-            }
-            answered => Either::Right(ready(answered.map(|(response, _)| active.deliver(response)))),
-        }))
-    });
-    let serving = watcher.watch(server.serve_connection(stream, service));
-    if let Err(error) = serving.await {
-        tracing::debug!(%error, "a connection ended early");
+}
+
+impl Serving {
+    /// Serves a connection with TLS until it ends. [`Connections`] bounds the time of the handshake,
+    /// as the time until the first request: it aborts this task.
+    async fn serve_tls(self, stream: TcpStream, pair: &Pair, draining: &Draining) {
+        tokio::select! {
+            stream = shake_hands(pair, stream) => match stream {
+                Ok(stream) => self.serve(stream).await,
+                Err(error) => tracing::debug!(%error, address = %self.peer.address, "a TLS handshake failed"),
+            },
+            // The gateway does not wait for connections without a request when it stops.
+            () = draining.started() => {}
+        }
     }
+
+    /// Serves a connection until it ends.
+    async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S) {
+        let Self { server, watcher, peer, connection, requests, core } = self;
+        let stream = Explained::new(TokioIo::new(stream), connection.activity(), requests);
+        let service = service_fn(|request: Request<Incoming>| {
+            // The task that polls this ends with the connection.
+            let Some(active) = connection.begin_request() else { return Either::Left(pending()) };
+            let version = request.version();
+            Either::Right(Arc::clone(&core).answer_request(peer, request).then(move |answered| match answered {
+                Ok((response, body)) if !body.is_read() => {
+                    Either::Left(Box::pin(deliver_after_rest(body, active, version, response).map(Ok)))
+                }
+                answered => Either::Right(ready(answered.map(|(response, _)| active.deliver(response)))),
+            }))
+        });
+        let serving = watcher.watch(server.serve_connection(stream, service));
+        if let Err(error) = serving.await {
+            tracing::debug!(%error, "a connection ended early");
+        }
+    }
+}
+
+/// The handshake of a connection. A slow signature is made on another thread than the one that
+/// serves.
+async fn shake_hands(pair: &Pair, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+    compute::drive(pair.handshake_bytes(), TlsAcceptor::from(pair.config()).accept(stream)).await
 }
 
 /// Delivers a response once the rest of the request's body was read and dropped. Until then, the
@@ -228,12 +281,17 @@ async fn deliver_after_rest(
 }
 
 /// Accepts the next connection. At the limit of connections, it first makes room for it.
-async fn accept_connection(listeners: &Listeners, connections: &Arc<Connections>) -> (TcpStream, Listener, Connection) {
+async fn accept_connection(listeners: &Listeners, connections: &Arc<Connections>) -> (Accepted, Connection) {
     loop {
         match listeners.accept().await {
-            // The limit holds for callers only, so that the operator can always connect.
-            Ok((stream, Listener::Admin)) => return (stream, Listener::Admin, connections.open_beyond_limit()),
-            Ok((stream, Listener::Callers)) => return (stream, Listener::Callers, connections.open().await),
+            Ok(accepted) => {
+                // The limit holds for callers only, so that the operator can always connect.
+                let connection = match accepted.peer.listener {
+                    Listener::Admin => connections.open_beyond_limit(),
+                    Listener::Callers => connections.open().await,
+                };
+                return (accepted, connection);
+            }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(ACCEPT_DELAY).await;

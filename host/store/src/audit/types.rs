@@ -79,6 +79,8 @@ actions! {
     ToolSetDeleted = "tool_set.deleted";
     /// The master key was replaced.
     MasterKeyRotated = "master_key.rotated";
+    /// The database was restored from a backup.
+    DatabaseRestored = "database.restored";
     /// An operator has signed in to the console.
     ConsoleSignedIn = "console.signed_in";
     /// An operator has signed out of the console.

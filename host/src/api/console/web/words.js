@@ -426,7 +426,7 @@ export const words = {
       "integration.selected", "integration.renewed", "integration.labelled", "integration.deleted", "integration.imported",
       "integration.exported", "job.cancelled", "webhook.resent", "webhook_secret.created", "webhook_secret.deleted",
       "connect_link.created", "connect_link.deleted", "tool_set.created", "tool_set.deleted", "master_key.rotated",
-      "console.signed_in", "console.signed_out",
+      "database.restored", "console.signed_in", "console.signed_out",
     ],
   },
 };
