@@ -319,7 +319,8 @@ pub struct AuditEntryRecord {
     pub id: String,
     pub at: Timestamp,
     /// The id of an API key; or `token:TENANT/SUBJECT`, `person:USER@MACHINE`,
-    /// `user:TENANT/SUBJECT`, `file:FOLDER` or `gateway`.
+    /// `user:TENANT/SUBJECT`, `file:FOLDER` or `gateway`. A person who signed in at an OpenID
+    /// provider is `person:SUBJECT@HOST`.
     pub actor: String,
     #[schemars(extend("enum" = AUDIT_ACTIONS))]
     pub action: String,
@@ -329,7 +330,7 @@ pub struct AuditEntryRecord {
     pub tenant: Option<String>,
     /// Null if no request made the change.
     pub request_id: Option<String>,
-    /// More about it, for people.
+    /// More about it, for people, with the reason if one was given.
     pub detail: String,
 }
 
