@@ -9,15 +9,16 @@ cd "$(dirname "$0")/.."
 # it, or add it here and in host/ARCHITECTURE.md.
 arrows='
 local         budgets calls config integrations jobs metrics pipeline problem registry serve telemetry webhooks
-serve         api auth backlog budgets calls config exposure gateway heartbeat idempotency integrations jobs mcp metrics registry signals telemetry tls webhooks
+serve         api auth backlog budgets calls config exposure gateway heartbeat idempotency integrations jobs mcp metrics registry samples signals telemetry tls webhooks
 welcome       config registry
-exposure      config
 simulation    budgets calls clock config idempotency integrations jobs metrics registry telemetry webhooks
 fuzzing       api config schema
-api           auth body caller_url calls clock config gateway idempotency integrations jobs logging mcp media_type metrics oauth pipeline problem registry schema telemetry timestamp tls webhooks
+api           auth body caller_url calls clock config doctor gateway idempotency integrations jobs logging mcp media_type metrics oauth pipeline problem registry samples schema telemetry timestamp tls webhooks
+doctor        clock config exposure registry tls
+exposure      config
 heartbeat     config gateway
 backlog       clock gateway metrics
-gateway       auth budgets calls clock config idempotency integrations jobs mcp metrics pipeline registry telemetry webhooks
+gateway       auth budgets calls clock config idempotency integrations jobs mcp metrics pipeline registry samples telemetry webhooks
 jobs          auth budgets calls clock config integrations logging metrics pipeline problem registry telemetry timestamp webhooks
 problem       body integrations pipeline registry schema webhooks
 mcp           auth registry
@@ -28,6 +29,7 @@ registry      clock config metrics oauth schema webhooks
 webhooks      caller_url clock config metrics timestamp
 telemetry     clock config metrics
 tls           clock config metrics
+samples       clock metrics
 oauth         config
 logging       clock config
 config        auth

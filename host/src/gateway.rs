@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::Authenticator;
+use crate::auth::{Authenticator, Oidc};
 use crate::budgets::Budgets;
 use crate::calls::CallLog;
 use crate::clock;
@@ -24,6 +24,7 @@ use crate::mcp::streams::Streams;
 use crate::metrics::Metrics;
 use crate::pipeline::Services;
 use crate::registry::{Derived, Registry};
+use crate::samples::Samples;
 use crate::telemetry::Telemetry;
 use crate::webhooks::Webhooks;
 use egress::Egress;
@@ -42,6 +43,8 @@ pub struct Gateway {
     pub name: Arc<str>,
     pub config: Arc<Config>,
     pub authenticator: Arc<Authenticator>,
+    /// The OpenID provider of the console, if the operator has set one.
+    pub oidc: Option<Arc<Oidc>>,
     pub registry: Arc<Registry>,
     pub budgets: Budgets,
     pub integrations: Arc<Integrations>,
@@ -49,6 +52,7 @@ pub struct Gateway {
     pub idempotency: Arc<Idempotency>,
     pub webhooks: Webhooks,
     pub metrics: Arc<Metrics>,
+    pub samples: Arc<Samples>,
     pub telemetry: Telemetry,
     pub calls: CallLog,
     pub description: Arc<Derived<TaggedText>>,

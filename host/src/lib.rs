@@ -5,6 +5,7 @@
 //! - `serve`: starts a gateway and stops it
 //! - `tls`: the certificates that the gateway presents to callers and operators
 //! - `exposure`: what is dangerous about a gateway that other machines reach
+//! - `doctor`: what is wrong with a gateway, and what to do
 //! - `welcome`: the greeting of `serve`
 //! - `local`: parts of a gateway for commands that do not serve
 //! - `gateway`: the parts of a running gateway
@@ -25,6 +26,7 @@
 //! - `config`: `gateway.toml` and the environment, parsed once into typed values
 //! - `logging`: the log
 //! - `metrics`: the metrics that Prometheus reads
+//! - `samples`: the course of some metrics over the last hour
 //! - `backlog`: metrics of what waits in the database, and of the gateways that share it
 //! - `telemetry`: spans and metrics for an OpenTelemetry collector
 //! - `body`: the bodies of answers
@@ -52,6 +54,7 @@ mod caller_url;
 mod calls;
 mod clock;
 mod config;
+mod doctor;
 mod exposure;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -69,6 +72,7 @@ mod oauth;
 mod pipeline;
 mod problem;
 mod registry;
+mod samples;
 mod schema;
 mod serve;
 mod signals;
@@ -92,9 +96,14 @@ pub use welcome::print as print_welcome;
 // A gateway that does not serve.
 pub use local::{LocalCalls, LocalFailure, open_registry, open_scratch_registry};
 
-// Its dangers, and its certificates.
+// Its dangers.
 pub use exposure::{Exposure, open_data_folder};
-pub use tls::{Pair as TlsPair, TlsError};
+
+// Its checks.
+pub use doctor::{
+    Examined, Finding, Level as FindingLevel, Report as DoctorReport, examine_certificates, examine_connectors,
+    examine_database, examine_machine,
+};
 
 // Its configuration.
 pub use config::{Config, ConfigError, LogFormat, Oauth, OauthClient, environment};

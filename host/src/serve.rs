@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::api::server::{self, Cores, Listeners};
-use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
+use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers, Oidc};
 use crate::backlog;
 use crate::budgets::{Budgets, Ledger, LiveBudget};
 use crate::calls::CallLog;
@@ -28,6 +28,7 @@ use crate::jobs::{self, Jobs};
 use crate::mcp::streams::Streams;
 use crate::metrics::Metrics;
 use crate::registry::{self, Connector, Registry};
+use crate::samples;
 use crate::signals;
 use crate::telemetry::Telemetry;
 use crate::tls::{Certificates, TlsError};
@@ -208,6 +209,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         name,
         config: Arc::clone(&config),
         authenticator: Arc::clone(&authenticator),
+        oidc: config.console_oidc.clone().map(|settings| Arc::new(Oidc::new(settings, egress.clone()))),
         registry: Arc::clone(&registry),
         budgets: budgets.clone(),
         integrations: Arc::clone(&integrations),
@@ -215,6 +217,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         idempotency: Arc::clone(&idempotency),
         webhooks: webhooks.clone(),
         metrics,
+        samples: Arc::default(),
         telemetry: telemetry.clone(),
         calls: calls.clone(),
         description: Arc::default(),
@@ -249,6 +252,11 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         tokio::spawn(registry::follow_modules(Arc::clone(&registry))),
         tokio::spawn(registry::follow_grants(Arc::clone(&registry), grants_revision)),
         tokio::spawn(registry::keep_last_served(Arc::clone(&registry))),
+        tokio::spawn(samples::take(
+            Arc::clone(&gateway.samples),
+            Arc::clone(&gateway.metrics),
+            gateway.egress.memory().clone(),
+        )),
         tokio::spawn({
             let authenticator = Arc::clone(&authenticator);
             async move { authenticator.watch().await }

@@ -6,20 +6,14 @@
 import { mkdirSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { chromium } from "playwright-core";
-import { check, confirm, openScreen, person, settled, tabTo } from "./console_person.mjs";
+import { check, confirm, nothingSeen, openScreen, OPTIONS, person, settled, signIn, tabTo } from "./console_person.mjs";
 
 const [executablePath, address, key, idsText, hostile, pictures, module, more] = process.argv.slice(2);
 const ids = JSON.parse(idsText);
-const seen = { pages: {}, violations: [], wide: [], errors: [], policy: [], elements: [], elsewhere: [], unreached: [], urls: [], checked: 0 };
+const seen = nothingSeen();
 mkdirSync(pictures, { recursive: true });
 
-const browser = await chromium.launch({
-  executablePath,
-  args: [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-  ],
-});
+const browser = await chromium.launch({ executablePath, args: OPTIONS });
 const page = await person(browser, address, seen);
 const look = (name) => check(page, name, seen);
 const picture = (name) => page.screenshot({ path: `${pictures}/${name}.png` });
@@ -31,22 +25,14 @@ async function open(place, text) {
   await settled(page);
 }
 
-/** Signs in by the keyboard alone. */
-async function signIn(page, key) {
-  await tabTo(page, page.getByLabel("API key"), seen);
-  await page.keyboard.press("Control+a");
-  await page.keyboard.type(key);
-  await page.keyboard.press("Enter");
-}
-
 // Signing in, first with a wrong key.
 await page.goto(`${address}/console`);
 await page.getByLabel("API key").waitFor();
 await look("signed out");
-await signIn(page, "cgw_wrong");
+await signIn(page, "cgw_wrong", seen);
 await page.getByRole("alert").waitFor();
 await look("wrong key");
-await signIn(page, key);
+await signIn(page, key, seen);
 await page.locator("h1", { hasText: "Calls" }).waitFor();
 seen.bytes = await page.evaluate(() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
   .filter((entry) => new URL(entry.name).pathname.startsWith("/console") && !entry.name.endsWith("/session"))
@@ -97,7 +83,7 @@ await page.locator("h1", { hasText: "Connector liar" }).waitFor();
 await page.getByRole("row", { name: /strict.*signature/ }).waitFor();
 await look("connector");
 await picture("connector");
-await confirm(page, page.getByRole("row", { name: /^1\.0\.0/ }).getByRole("button", { name: "Roll back" }), seen);
+await confirm(page, page.getByRole("row", { name: /^1\.0\.0/ }).getByRole("button", { name: "Roll back" }), seen, hostile);
 await page.getByRole("cell", { name: "rolled_back" }).waitFor();
 await look("rolled back");
 await page.getByLabel("Module (.wasm)").setInputFiles(module);
@@ -123,6 +109,15 @@ await look("accepted");
 
 await openScreen(page, "Overview", seen);
 await page.getByText("Connectors that lag").waitFor();
+// The first sample is taken 15 seconds after the start.
+for (let tries = 0; tries < 60 && !(await page.locator(".chart").count()); tries += 1) {
+  await page.getByRole("button", { name: "Refresh" }).click();
+  await settled(page);
+  await page.locator(".chart").first().waitFor({ timeout: 500 }).catch(() => null);
+}
+await tabTo(page, page.getByText("The same as a table"), seen);
+await page.keyboard.press("Enter");
+await page.getByRole("table", { name: "The highest values of each five minutes" }).waitFor();
 await look("overview");
 await picture("overview");
 
@@ -191,6 +186,13 @@ await look("gateways");
 await openScreen(page, "Audit", seen);
 await page.getByRole("table").waitFor();
 await look("audit");
+await openScreen(page, "Settings", seen);
+await page.getByText(/problems? (was|were) found/).waitFor();
+await look("settings");
+await picture("settings");
+await tabTo(page, page.getByLabel("Only what is not the default"), seen);
+await page.keyboard.press("Space");
+await look("only changed");
 if ((await page.title()).includes("taken")) seen.elements.push("a text of others has run");
 
 // Below a path of a proxy.
@@ -207,7 +209,7 @@ const below = `http://127.0.0.1:${proxy.address().port}`;
 const other = await person(browser, `${below}/base`, seen);
 await other.goto(`${below}/base/console#/calls?owner=provider`);
 await other.getByLabel("API key").waitFor();
-await signIn(other, key);
+await signIn(other, key, seen);
 await other.locator("td", { hasText: "upstream-failed" }).first().waitFor();
 await check(other, "below a path", seen);
 proxy.closeAllConnections();

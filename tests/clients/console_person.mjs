@@ -2,13 +2,15 @@
 
 import { axe, LOOKS } from "./looks.mjs";
 
-/** A browser that may reach one origin. What it sees is noted in `seen`. */
-export async function person(browser, origin, seen) {
+/** A browser that may reach one origin, and `others`. What it sees is noted in `seen`. */
+export async function person(browser, origin, seen, others = []) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" });
   await context.route("**/*", (route) => {
     const url = route.request().url();
     seen.urls.push(url);
-    if (url.startsWith(`${origin}/`)) return route.continue();
+    if ([origin, ...others].some((one) => url.startsWith(`${one}/`))) return route.continue();
+    // A page of others may want anything, which it does not get.
+    if (others.some((one) => route.request().frame().url().startsWith(`${one}/`))) return route.fulfill({ body: "" });
     seen.elsewhere.push(url);
     return route.abort();
   });
@@ -71,12 +73,33 @@ export async function openScreen(page, name, seen) {
   await settled(page);
 }
 
-/** Presses a button by the keyboard, and then the last button of the dialog that it opens. Waits until the dialog is closed. */
-export async function confirm(page, button, seen) {
+/** What a page starts with: nothing was seen. */
+export const nothingSeen = () => ({ pages: {}, violations: [], wide: [], errors: [], policy: [], elements: [], elsewhere: [], unreached: [], urls: [], checked: 0 });
+
+/** The options of the browser. */
+export const OPTIONS = [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+  "--disable-sync",
+];
+
+/** Signs in with a key by the keyboard alone. */
+export async function signIn(page, key, seen) {
+  await tabTo(page, page.getByLabel("API key"), seen);
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type(key);
+  await page.keyboard.press("Enter");
+}
+
+/** Presses a button by the keyboard, gives a reason if there is one, and presses the last button of the dialog that it opens. */
+export async function confirm(page, button, seen, reason) {
   await tabTo(page, button, seen);
   await page.keyboard.press("Enter");
   const dialog = page.getByRole("dialog");
   await dialog.waitFor();
+  if (reason) {
+    await tabTo(page, dialog.getByLabel("Reason"), seen);
+    await page.keyboard.type(reason);
+  }
   await tabTo(page, dialog.getByRole("button").last(), seen);
   await page.keyboard.press("Enter");
 }

@@ -16,6 +16,7 @@
 //! - `reply`: its answers
 //! - `arxiv`, `dexscreener`: two such services
 //! - `oauth`: a stand-in for an OAuth provider, and people who consent
+//! - `jwt`: JWTs, and the keys that issuers publish
 //! - `accounts`: the connecting of accounts
 //! - `webhooks`: webhooks, as a receiver verifies them
 //! - `collector`: a stand-in for an OpenTelemetry collector
@@ -55,6 +56,7 @@ pub mod gateway;
 pub mod gzip;
 pub mod home;
 pub mod hostile;
+pub mod jwt;
 pub mod load;
 pub mod module;
 pub mod oauth;

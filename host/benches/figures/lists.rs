@@ -81,29 +81,11 @@ fn page_time(client: &Client, query: &str) -> Outcome<f64> {
 /// Adds accounts of 100 tenants, a few of them expired or overdue, and as many entries of the
 /// audit, records of calls, webhooks and jobs.
 fn fill(store: &Store, file: &std::path::Path, rows: u32) -> Outcome<()> {
-    let numbers =
-        format!("WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {rows})");
-    let integrations = format!(
-        "{numbers} INSERT INTO integrations (id, tenant, subject, connector, user_identifier, auth_type, created_at, updated_at,
-             status, scopes, expires_at, next_refresh_at)
-         SELECT 'int_' || n, 't' || (n % 100), 's' || (n % 1000), 'mail', 'user' || n, 'oauth2', n, n,
-             CASE WHEN n % 1000 = 0 THEN 'expired' ELSE 'active' END, '[]', 4000000000000,
-             CASE WHEN n % 1000 = 1 THEN 1 ELSE 4000000000000 END
-         FROM numbers"
-    );
+    let numbers = numbers(rows);
     let audit = format!(
         "{numbers} INSERT INTO audit (at, actor, action, target, tenant, request_id, detail)
          SELECT 4000000000000 + n, 'key_' || (n % 50), CASE WHEN n % 3 = 0 THEN 'key.created' ELSE 'key.revoked' END,
              'x' || n, 't' || (n % 100), '', ''
-         FROM numbers"
-    );
-    let calls = format!(
-        "{numbers} INSERT INTO calls (request_id, at, gateway, tenant, subject, connector, operation, version, status, problem, owner,
-             duration_us, stages, upstream)
-         SELECT 'r' || n, 4000000000000 + n, 'one', 't' || (n % 100), 's' || (n % 1000), 'mail',
-             CASE WHEN n % 10 = 0 THEN 'send' ELSE 'list' END, '1.0.0', CASE WHEN n % 10 = 0 THEN 502 ELSE 422 END,
-             CASE WHEN n % 10 = 0 THEN 'upstream-failed' ELSE 'validation' END,
-             CASE WHEN n % 10 = 0 THEN 'provider' WHEN n % 1000 = 1 THEN 'operator' ELSE 'caller' END, 1000, '{{}}', '[]'
          FROM numbers"
     );
     let webhooks = format!(
@@ -120,7 +102,43 @@ fn fill(store: &Store, file: &std::path::Path, rows: u32) -> Outcome<()> {
              CASE WHEN n % 1000 = 0 THEN 'failed' ELSE 'succeeded' END, 1, 2, n, n, 4000000000000, 0
          FROM numbers"
     );
-    let statements = [integrations, audit, calls, webhooks, jobs];
+    execute(store, file, &[integrations(rows), audit, calls(rows), webhooks, jobs])
+}
+
+/// The beginning of a statement that makes rows from numbers.
+fn numbers(rows: u32) -> String {
+    format!("WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {rows})")
+}
+
+/// The statement that adds accounts.
+pub(crate) fn integrations(rows: u32) -> String {
+    let numbers = numbers(rows);
+    format!(
+        "{numbers} INSERT INTO integrations (id, tenant, subject, connector, user_identifier, auth_type, created_at, updated_at,
+             status, scopes, expires_at, next_refresh_at)
+         SELECT 'int_' || n, 't' || (n % 100), 's' || (n % 1000), 'mail', 'user' || n, 'oauth2', n, n,
+             CASE WHEN n % 1000 = 0 THEN 'expired' ELSE 'active' END, '[]', 4000000000000,
+             CASE WHEN n % 1000 = 1 THEN 1 ELSE 4000000000000 END
+         FROM numbers"
+    )
+}
+
+/// The statement that adds records of calls.
+pub(crate) fn calls(rows: u32) -> String {
+    let numbers = numbers(rows);
+    format!(
+        "{numbers} INSERT INTO calls (request_id, at, gateway, tenant, subject, connector, operation, version, status, problem, owner,
+             duration_us, stages, upstream)
+         SELECT 'r' || n, 4000000000000 + n, 'one', 't' || (n % 100), 's' || (n % 1000), 'mail',
+             CASE WHEN n % 10 = 0 THEN 'send' ELSE 'list' END, '1.0.0', CASE WHEN n % 10 = 0 THEN 502 ELSE 422 END,
+             CASE WHEN n % 10 = 0 THEN 'upstream-failed' ELSE 'validation' END,
+             CASE WHEN n % 10 = 0 THEN 'provider' WHEN n % 1000 = 1 THEN 'operator' ELSE 'caller' END, 1000, '{{}}', '[]'
+         FROM numbers"
+    )
+}
+
+/// Executes statements in the database of a gateway.
+pub(crate) fn execute(store: &Store, file: &std::path::Path, statements: &[String]) -> Outcome<()> {
     match store {
         Store::Sqlite => {
             let connection = rusqlite::Connection::open(file)?;

@@ -9,8 +9,8 @@
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
 //! - [`throughput`], [`stages`], [`variants`], [`connections`], [`growth`], [`invocation`],
-//!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`], [`agents`],
-//!   [`records`], [`budgets`], [`fleet`]: the sections
+//!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`], [`console`],
+//!   [`agents`], [`records`], [`budgets`], [`fleet`]: the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
@@ -26,6 +26,7 @@ mod agents;
 mod budgets;
 mod connection;
 mod connections;
+mod console;
 mod contest;
 mod documents;
 mod fleet;
@@ -66,7 +67,7 @@ use crate::table::Figure;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
-const SECTIONS: [(&str, Section); 16] = [
+const SECTIONS: [(&str, Section); 17] = [
     ("throughput", throughput::measure),
     ("stages", stages::measure),
     ("variants", variants::measure),
@@ -83,6 +84,7 @@ const SECTIONS: [(&str, Section); 16] = [
     ("swap", swap::measure),
     ("refresh", refresh::measure),
     ("lists", |_, settings| lists::measure(settings)),
+    ("console", |_, settings| console::measure(settings)),
 ];
 
 fn main() -> ExitCode {

@@ -37,6 +37,11 @@ impl AuthorizedCaller {
         self.0.key_id.as_ref()
     }
 
+    /// The person who has signed in to the console at an OpenID provider: `SUBJECT@HOST`.
+    pub(super) fn person(&self) -> Option<&str> {
+        self.0.person.as_deref()
+    }
+
     /// The names of the caller's scopes.
     pub(super) fn scopes(&self) -> Vec<ScopeName> {
         self.0.scopes.iter().map(|scope| ScopeName(scope.name().to_owned())).collect()
@@ -152,6 +157,7 @@ pub(super) async fn authorize_link(
         scopes: Scopes::parse(Scope::Operate.name()),
         limits: None,
         confirms: false,
+        person: None,
     })))
 }
 

@@ -9,6 +9,12 @@ use contract_rules::pointer;
 /// Names the integration that a call runs on.
 const USER_IDENTIFIER: HeaderName = HeaderName::from_static("x-user-identifier");
 
+/// Says why a caller makes a change.
+const REASON: HeaderName = HeaderName::from_static("x-reason");
+
+/// The longest reason, in characters.
+pub(super) const MAX_REASON: usize = 500;
+
 /// The headers of a call that change how it runs. The texts are copied: a waiting call must not
 /// keep the buffer of its connection.
 #[derive(Default)]
@@ -102,6 +108,29 @@ pub(super) fn user_identifier(headers: &HeaderMap) -> Result<Option<&str>, Probl
     named(value, values.next().is_some()).map(Some)
 }
 
+/// The reason of a change, for the audit. `None` if the header is missing.
+///
+/// # Errors
+/// 422 if the header is empty, repeated or too long, or if it is not a line of UTF-8: what the
+/// audit keeps must be what the caller has written.
+pub(super) fn reason(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let mut values = headers.get_all(&REASON).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let invalid = |detail: &str| Err(invalid_header("X-Reason", detail));
+    if values.next().is_some() {
+        return invalid("is there more than once; give one reason");
+    }
+    let Ok(text) = std::str::from_utf8(value.as_bytes()) else {
+        return invalid("is not UTF-8; send it as UTF-8");
+    };
+    match text.trim() {
+        "" => invalid("is empty; give a reason, or leave the header out"),
+        text if text.chars().any(char::is_control) => invalid("has control characters; give the reason in one line"),
+        text if text.chars().count() > MAX_REASON => invalid(&format!("has more than {MAX_REASON} characters")),
+        text => Ok(Some(text)),
+    }
+}
+
 fn named(value: &HeaderValue, is_repeated: bool) -> Result<&str, Problem> {
     if is_repeated {
         return Err(invalid_header("X-User-Identifier", "is there more than once; name one integration"));
@@ -125,6 +154,30 @@ fn invalid_header(name: &str, detail: &str) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_is_one_line_of_bounded_length() {
+        let of = |values: &[&[u8]]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(REASON, HeaderValue::from_bytes(value).unwrap());
+            }
+            reason(&headers).map(|reason| reason.map(str::to_owned)).map_err(|problem| problem.detail().to_owned())
+        };
+        assert_eq!(of(&[]), Ok(None));
+        assert_eq!(of(&[" Überprüfung ".as_bytes()]), Ok(Some("Überprüfung".to_owned())));
+        assert_eq!(of(&["é".repeat(500).as_bytes()]).unwrap().unwrap().chars().count(), 500);
+        for values in [
+            &[&b"a"[..], b"b"][..],
+            &[b" "],
+            &[b"\xff"],
+            &["\u{85}".as_bytes()],
+            &["é".repeat(501).as_bytes()],
+            &[b"a\tb"],
+        ] {
+            assert!(of(values).unwrap_err().contains("X-Reason"), "{values:?}");
+        }
+    }
 
     fn timeout_of(name: &'static str, value: &'static str) -> Result<Option<RequestedTimeout>, ()> {
         let headers = HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))]);

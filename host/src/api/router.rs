@@ -17,6 +17,7 @@ use super::body::RequestBody;
 use super::caller_address;
 use super::compression::{self, Encoding};
 use super::cors;
+use super::headers;
 use super::mcp;
 use super::recorded::OpenCall;
 use super::route::{Family, Handler, HttpCall, Listener, PathArguments, Peer, Query, Route};
@@ -269,7 +270,10 @@ async fn call_handler(
     trace.is_of(caller.tenant());
     open.is_of(&caller);
     check_query(endpoint.query, &head)?;
-    let by = (!matches!(route.family, Family::Operations | Family::Proxy)).then(|| actor(&caller, request_id));
+    let by = match route.family {
+        Family::Operations | Family::Proxy => None,
+        _ => Some(actor(&caller, &head, request_id)?),
+    };
     let handling = handler(
         HttpCall { gateway, head, body, arguments, request_id, arrived, trace, recording, routes: ROUTES },
         caller,
@@ -290,12 +294,21 @@ fn check_query(query: Query, head: &Parts) -> Result<(), Problem> {
     }
 }
 
-/// The caller, as the audit names it.
-fn actor(caller: &AuthorizedCaller, request_id: &str) -> Acting {
-    match caller.key_id() {
-        Some(id) => Acting::key(&id.0, request_id),
-        None => Acting::token(caller.tenant(), caller.subject(), request_id),
-    }
+/// The caller, as the audit names it, with its reason for a change.
+///
+/// # Errors
+/// 422 if the reason is not valid.
+fn actor(caller: &AuthorizedCaller, head: &Parts, request_id: &str) -> Result<Acting, Problem> {
+    let by = match (caller.person(), caller.key_id()) {
+        (Some(person), _) => Acting::operator(person, request_id),
+        (None, Some(id)) => Acting::key(&id.0, request_id),
+        (None, None) => Acting::token(caller.tenant(), caller.subject(), request_id),
+    };
+    let reason = if head.method.is_safe() { None } else { headers::reason(&head.headers)? };
+    Ok(match reason {
+        Some(reason) => by.because(reason),
+        None => by,
+    })
 }
 
 fn has_one_host(headers: &HeaderMap) -> bool {

@@ -23,6 +23,9 @@ pub struct Caller {
     pub limits: Option<Limits>,
     /// `true` if destructive operations ask first, for agents that use the key.
     pub confirms: bool,
+    /// The name of a person who has signed in to the console at an OpenID provider, for the audit:
+    /// `SUBJECT@HOST`. `None` for all other callers.
+    pub person: Option<String>,
 }
 
 impl Caller {
@@ -35,6 +38,7 @@ impl Caller {
             scopes: Scopes::parse(&key.scopes),
             limits: Limits::of_key(key),
             confirms: key.confirm,
+            person: None,
         }
     }
 
@@ -47,6 +51,20 @@ impl Caller {
             scopes: Scopes::of_first_key(),
             limits: None,
             confirms: false,
+            person: None,
+        }
+    }
+
+    /// A person who has signed in to the console at an OpenID provider. `name` is for the audit.
+    pub fn of_operator(subject: &str, name: String) -> Self {
+        Self {
+            tenant: DEFAULT_TENANT.to_owned(),
+            subject: Some(subject.to_owned()),
+            key_id: None,
+            scopes: [Scope::Admin].into_iter().collect(),
+            limits: None,
+            confirms: false,
+            person: Some(name),
         }
     }
 

@@ -10,6 +10,7 @@
 //! - [`key`]: the form of API keys, and how a key is made
 //! - [`mod@bootstrap`]: the first key
 //! - [`jwt`]: JWTs of trusted issuers
+//! - [`oidc`]: the sign-in of operators at an OpenID provider
 //! - [`error`]: why a caller is not recognised
 
 mod authenticator;
@@ -19,6 +20,7 @@ mod error;
 mod jwt;
 mod key;
 mod limits;
+mod oidc;
 mod scope;
 
 pub use self::authenticator::{Authenticator, is_jwt};
@@ -28,6 +30,7 @@ pub use self::error::AuthError;
 pub use self::jwt::{JwtError, JwtIssuer, JwtIssuers, TenantOf};
 pub use self::key::{NoRandomness, make_key};
 pub use self::limits::{KeyRefusal, Limits, check_key};
+pub use self::oidc::{Oidc, OidcError, OidcSettings, Person, SignInSecret, error_code as oidc_error_code};
 pub use self::scope::{Scope, Scopes};
 
 #[cfg(test)]

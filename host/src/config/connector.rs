@@ -29,8 +29,7 @@ pub const PROTOCOL_PARAMETERS: [&str; 13] = [
 /// The settings of one connector.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Connector {
-    /// Base URLs that replace the manifest's, by upstream. Setting a URL here also grants its
-    /// host.
+    /// Base URLs that replace the manifest's, by upstream. Setting a URL here also grants its host.
     pub upstreams: BTreeMap<String, Url>,
     /// Values that replace the values of the manifest's OAuth scheme.
     pub oauth: Oauth,
@@ -40,8 +39,8 @@ pub struct Connector {
     /// addresses. The configuration does not set it: it is for authors who name a stand-in of the
     /// service on their own machine.
     pub trusts_replacements: bool,
-    /// Hosts that redirects and links from an upstream may lead to, in addition to the hosts in
-    /// the manifest. Setting a host here also grants it.
+    /// Hosts that redirects and links from an upstream may lead to, in addition to the hosts in the
+    /// manifest. Setting a host here also grants it.
     pub link_hosts: BTreeMap<String, Vec<String>>,
     /// Values of the settings that the connector declares. The registry validates them when it
     /// loads the connector.
@@ -64,8 +63,7 @@ pub struct Setting {
     pub location: Location,
 }
 
-/// Values that replace the values of a manifest's OAuth scheme. `None` leaves the manifest's
-/// value.
+/// Values that replace the values of a manifest's OAuth scheme. `None` leaves the manifest's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Oauth {
     /// The page that users authorize on.
@@ -113,8 +111,8 @@ impl Oauth {
 /// Limits of one call of a connector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// All linear memories and tables of an instance together, in MiB. 0 stands for the default. See
-    /// [`Limits::instance_mb`].
+    /// All linear memories and tables of an instance together, in MiB. 0 stands for the default.
+    /// See [`Limits::instance_mb`].
     pub memory_mb: usize,
     /// Computing time of an invocation, in milliseconds.
     pub cpu_ms: u64,

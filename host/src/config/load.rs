@@ -13,8 +13,7 @@ const DEFAULT_FILE: &str = "gateway.toml";
 /// Names the file, unless the command line does.
 const FILE_VARIABLE: &str = "GATEWAY_CONFIG";
 
-/// Contains the first API key. The file has no such key, so that no one writes the secret into
-/// it.
+/// Contains the first API key. The file has no such key, so that no one writes the secret into it.
 const BOOTSTRAP_KEY_VARIABLE: &str = "GATEWAY_BOOTSTRAP_KEY";
 
 impl Config {

@@ -12,11 +12,17 @@
 //! - [`value`]: converts TOML values to typed ones
 //! - [`mod@read`]: reads every key
 //! - [`jwt_issuer`]: the keys of `jwt_issuers`
+//! - [`client_secret`]: the secret of an OAuth client
+//! - [`mod@console`]: the keys of `console.oidc`
 //! - [`trust`]: the keys of `trust`
+//! - [`effective`]: the values that hold, without secrets, for operators
 //! - [`tls`]: the keys of `tls` and `admin_tls`
 //! - [`error`]: what is wrong with a configuration, with the locations
 
+mod client_secret;
 mod connector;
+mod console;
+mod effective;
 mod error;
 mod jwt_issuer;
 mod load;
@@ -29,6 +35,7 @@ mod trust;
 mod value;
 
 pub use self::connector::{Connector, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
+pub use self::effective::{EffectiveSetting, effective};
 pub use self::error::{ConfigError, Location, Problem};
 pub use self::load::environment;
 #[cfg(test)]

@@ -1,18 +1,17 @@
 //! Every key. `gateway.example.toml` documents them.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use hyper::header::{HeaderName, HeaderValue};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 
 use super::connector::{Connector, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
 use super::error::{ConfigError, Problem};
 use super::section::{Report, Section};
 use super::settings::{Callbacks, Calls, Config, Jobs, OauthClient, Telemetry};
 use super::source::Source;
-use super::{jwt_issuer, tls, trust, value};
+use super::{client_secret, console, jwt_issuer, tls, trust, value};
 use sandbox::{CompileLimits, Pool};
 
 const NOT_AN_UPSTREAM: &str = "is not the name of an upstream; use 1 to 64 of `a-z`, `A-Z`, `0-9`, `_` and `-`";
@@ -104,6 +103,9 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
             issuers.problem(name, problem);
         }
         config.jwt_issuers.insert(name.to_owned(), issuer);
+    });
+    root.section("console", |section| {
+        section.section("oidc", |section| config.console_oidc = console::read_oidc(section));
     });
     root.section("trust", |section| trust::read_trust(section, &mut config.trust));
     root.section("audit", |section| {
@@ -200,33 +202,12 @@ fn read_telemetry(section: &mut Section<'_>, telemetry: &mut Telemetry) {
 /// Reads a registration. Returns `None` if the client's id is empty, as in the example.
 fn read_oauth_client(section: &mut Section<'_>) -> Option<OauthClient> {
     let mut client_id = String::new();
-    let mut client_secret = None;
-    let mut file = String::new();
     section.value("client_id", &mut client_id, value::string);
-    section.value("client_secret", &mut client_secret, value::secret);
-    section.value("client_secret_file", &mut file, value::string);
-    if !file.is_empty() {
-        if client_secret.is_some() {
-            section.problem("client_secret_file", "is set together with `client_secret`; keep one of them".to_owned());
-        }
-        match read_secret(&file) {
-            Ok(secret) => client_secret = Some(secret),
-            Err(reason) => section.problem("client_secret_file", format!("names `{file}`, which {reason}")),
-        }
-    }
+    let client_secret = client_secret::read(section);
     if client_id.is_empty() && client_secret.is_some() {
         section.problem("client_id", "is missing, but there is a client secret".to_owned());
     }
     (!client_id.is_empty()).then_some(OauthClient { client_id, client_secret })
-}
-
-/// Reads a file without the line break at its end, which editors add.
-fn read_secret(path: &str) -> Result<SecretString, String> {
-    let text = fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
-    match text.trim() {
-        "" => Err("is empty".to_owned()),
-        secret => Ok(secret.into()),
-    }
 }
 
 fn read_connector(section: &mut Section<'_>, connector: &mut Connector) {

@@ -1,7 +1,7 @@
 //! Reads the keys of one table, and reports unknown keys.
 //!
-//! The code requests each key of a section once, which removes the key. Keys that remain at the
-//! end are unknown. So no separate list of known keys is needed.
+//! The code requests each key of a section once, which removes the key. Keys that remain at the end
+//! are unknown. So no separate list of known keys is needed.
 
 use toml::{Table, Value};
 

@@ -14,7 +14,7 @@ use url::{Origin, Url};
 use super::connector::{Connector, Limits};
 use super::tls::Tls;
 use super::trust::Trust;
-use crate::auth::JwtIssuer;
+use crate::auth::{JwtIssuer, OidcSettings};
 use memory::MemoryBudget;
 use sandbox::{CompileLimits, Pool};
 
@@ -96,6 +96,8 @@ pub struct Config {
     pub oauth_clients: BTreeMap<String, OauthClient>,
     /// Issuers whose JWTs callers may send, by a name that the operator chose.
     pub jwt_issuers: BTreeMap<String, JwtIssuer>,
+    /// The OpenID provider with which operators sign in to the console. `None`: with keys alone.
+    pub console_oidc: Option<OidcSettings>,
     /// The publishers whose modules may be added.
     pub trust: Trust,
     /// The time for which entries of the audit are kept.
@@ -283,6 +285,7 @@ impl Default for Config {
             mcp: Mcp::default(),
             oauth_clients: BTreeMap::new(),
             jwt_issuers: BTreeMap::new(),
+            console_oidc: None,
             trust: Trust::default(),
             audit_keep: Duration::from_secs(90 * 86_400),
             callbacks: Callbacks::default(),
@@ -333,8 +336,8 @@ impl Config {
             .fold(Limits::default().instance_mb(), usize::max)
     }
 
-    /// Sets the address that the gateway listens on. It differs from the configured address if
-    /// that address had port 0.
+    /// Sets the address that the gateway listens on. It differs from the configured address if that
+    /// address had port 0.
     pub fn listening_on(&mut self, address: SocketAddr) {
         self.listen = address;
         if !self.public_url_is_set {

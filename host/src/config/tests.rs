@@ -54,7 +54,8 @@ fn every_key_is_documented() {
             .any(|line| line.starts_with(&format!("{name} = ")) || line == format!("[{key}]"));
         assert!(
             is_documented
-                || ["connectors", "jwt_issuers", "oauth_clients", "trust", "trust.publishers"].contains(&key.as_str()),
+                || ["connectors", "console", "jwt_issuers", "oauth_clients", "trust", "trust.publishers"]
+                    .contains(&key.as_str()),
             "{key}"
         );
     }

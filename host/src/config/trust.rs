@@ -27,8 +27,8 @@ pub struct Publisher {
     pub key: PublicKey,
     /// The key's id, as minisign writes it.
     pub key_id: String,
-    /// The identifiers that it may publish. An entry that ends with `*` stands for all
-    /// identifiers with this beginning. An empty list stands for all identifiers.
+    /// The identifiers that it may publish. An entry that ends with `*` stands for all identifiers
+    /// with this beginning. An empty list stands for all identifiers.
     pub connectors: Vec<String>,
 }
 

@@ -138,7 +138,7 @@ pub use self::calls::{CallFilter, CallPlace, RecordedCall};
 pub use self::changes::{Change, NewChange, Swap};
 pub use self::confirmations::ConfirmationHash;
 pub use self::connect_links::{ConnectLink, LinkEnd, LinkHash, NewConnectLink, new_link_id};
-pub use self::console_sessions::{ConsoleSession, SessionHash};
+pub use self::console_sessions::{ConsoleSession, SessionHash, SessionHolder, SessionPerson};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
 pub use self::gateways::{ConnectorAtGateway, GatewayBeat, GatewayRow};

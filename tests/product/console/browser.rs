@@ -9,13 +9,11 @@ use support::setup::KEY;
 use support::webhooks::make_secret;
 use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Signer, Store, Upstream, module, wait_for};
 
+use super::HOSTILE;
 use crate::clients::Programs;
 use crate::docs::browser;
 use crate::fleet::{key_of, wait_for_ready};
 use crate::integrations::{client, connect};
-
-/// A text that would change the title of the page if it were ever taken for HTML.
-const HOSTILE: &str = "<img src=x onerror=\"document.title='taken'\">";
 
 /// Two gateways of one service, and everything that can go wrong: a service that fails, an account
 /// that has expired, a module that one gateway refuses, a file that is no module, a webhook that is
@@ -44,6 +42,7 @@ fn world(store: &Store) -> World {
         .upstream("hostile", "api", &service.url())
         .module("liar", module::liar("version=1.0.0"))
         .config("[callbacks]\nallow_private_network = true\n[calls]\nkeep = \"all\"\n[fleet]\nname = \"first\"")
+        .config(&format!("[telemetry]\nservice_name = {}", json!(HOSTILE)))
         .start();
     provider.register(&format!("{}/connectors/mail/success-authorize-callback", gateway.address()));
     let signer = Signer::new();
@@ -52,8 +51,10 @@ fn world(store: &Store) -> World {
         format!("{trust}\n[callbacks]\nallow_private_network = true\n[jobs]\nworkers = 0\n[fleet]\nname = \"strict\"");
     let strict = Setup::new().on(store).general(&key_of(&gateway)).config(&strict).start();
     wait_for_ready(&gateway, 2);
-    gateway.home().put("broken", b"no module");
-    gateway.wait_for_refusal("broken.wasm");
+    for file in ["broken", HOSTILE] {
+        gateway.home().put(file, b"no module");
+        gateway.wait_for_refusal(&format!("{file}.wasm"));
+    }
     let ids = fail(&gateway, &provider, &receiver);
     World { gateway, receiver, ids, _strict: strict, _provider: provider, _service: service }
 }
@@ -131,9 +132,7 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
     let seen = programs.run(visit.arg(module::root().join("target/console")).args([&update, &more]));
     let seen: Value = serde_json::from_str(&seen).unwrap();
 
-    for nothing in ["violations", "wide", "errors", "policy", "elements", "elsewhere", "unreached"] {
-        assert_eq!(seen[nothing], json!([]), "{nothing}: {seen:#}");
-    }
+    super::assert_no_fault(&seen);
     let pages = seen["pages"].as_object().unwrap();
     assert_eq!(seen["checked"], json!(4 * pages.len()), "each page in four looks: {seen:#}");
     for (page, text) in [
@@ -157,6 +156,7 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
         ("asks for more", "host more.example"),
         ("accepted", "more.example"),
         ("overview", "Connectors that lag"),
+        ("overview", "Requests in a second: now"),
         ("try", HOSTILE),
         ("tried", HOSTILE),
         ("refused", "502"),
@@ -171,6 +171,11 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
         ("tenant", HOSTILE),
         ("gateways", "strict"),
         ("audit", "connector.rolled_back"),
+        ("audit", &*format!("reason: {HOSTILE}")),
+        ("settings", HOSTILE),
+        ("settings", "is set, and not shown"),
+        ("settings", "broken.wasm"),
+        ("only changed", "service_name"),
         ("below a path", "upstream-failed"),
         ("ended", "The session has ended."),
     ] {

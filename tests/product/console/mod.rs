@@ -1,10 +1,24 @@
 //! The console of operators: its sessions, and its screens in a browser.
 
 mod browser;
+mod changes;
+mod oidc;
 mod sessions;
 
+use serde_json::{Value, json};
 use support::setup::KEY;
 use support::{Answer, Call, Client, Gateway};
+
+/// A text that would change the title of the page if it were ever taken for HTML.
+const HOSTILE: &str = "<img src=x onerror=\"document.title='taken'\">";
+
+/// A walk through the console has seen no fault of the page.
+#[track_caller]
+fn assert_no_fault(seen: &Value) {
+    for nothing in ["violations", "wide", "errors", "policy", "elements", "elsewhere", "unreached"] {
+        assert_eq!(seen[nothing], json!([]), "{nothing}: {seen:#}");
+    }
+}
 
 /// A browser of an operator, as far as it is headers: it sends its cookie, and says that the page
 /// of the gateway has sent the request.

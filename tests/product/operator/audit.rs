@@ -13,7 +13,8 @@ on_each_store!(
     every_change_has_an_entry_with_its_actor,
     entries_are_filtered_and_paged,
     the_rotation_of_the_master_key_has_entries,
-    a_confirmed_account_and_granted_hosts_have_entries
+    a_confirmed_account_and_granted_hosts_have_entries,
+    the_reason_of_a_change_is_in_its_entries,
 );
 
 fn entries(client: &support::Client, query: &str) -> Vec<Value> {
@@ -159,4 +160,28 @@ fn a_confirmed_account_and_granted_hosts_have_entries(store: &Store) {
     let ids: BTreeSet<String> =
         entries(&client, "").iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect();
     assert_eq!(ids.len(), entries(&client, "").len(), "each entry has its own id");
+}
+
+fn the_reason_of_a_change_is_in_its_entries(store: &Store) {
+    let gateway = Setup::new().on(store).start();
+    let client = gateway.client();
+    let body = json!({"name": "a", "scopes": ["operate"]});
+    let make = |reason: &str| client.request("POST", "/admin/keys").header("x-reason", reason).json(&body).send();
+    let id = make("ticket 7: rotate").json()["id"].as_str().unwrap().to_owned();
+    assert_eq!(entries(&client, &format!("&target={id}"))[0]["detail"], "a; reason: ticket 7: rotate");
+    // The change is made by another task than the request's.
+    let install = client.request("POST", "/admin/connectors").header("content-type", "application/wasm");
+    let install = install.header("x-reason", "needed").body(module::liar("version=1.0.0")).send();
+    assert_eq!(install.status, 200, "{}", install.text());
+    let added = &entries(&client, "&action=connector.added")[0];
+    assert!(added["detail"].as_str().unwrap().ends_with("reason: needed"), "{added}");
+    // A program sends UTF-8.
+    let utf8 = client.request("POST", "/admin/keys").header("x-reason", "Prüfung");
+    let id = utf8.json(&body).send().json()["id"].as_str().unwrap().to_owned();
+    assert_eq!(entries(&client, &format!("&target={id}"))[0]["detail"], "a; reason: Prüfung");
+    for wrong in [" ", &"x".repeat(501), "a\tb"] {
+        let problem = make(wrong).problem(422, "validation");
+        assert_eq!(problem["errors"][0]["pointer"], "/X-Reason", "{problem}");
+    }
+    assert_eq!(actions(&client, "&action=key.created").len(), 3, "a refused reason changes nothing");
 }

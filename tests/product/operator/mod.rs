@@ -9,6 +9,7 @@ mod jobs;
 mod keys;
 mod labels;
 mod queries;
+mod settings;
 mod tenants;
 mod webhooks;
 

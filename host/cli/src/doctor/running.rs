@@ -1,21 +1,20 @@
 //! A running gateway, by its routes. Without a key, only its health is asked.
 
-use std::time::SystemTime;
-
 use authoring::gateway::{GatewayError, Health, RunningGateway, health};
 use authoring::options::GatewayArguments;
+use connector_gateway::{DoctorReport, FindingLevel};
 use serde_json::Value;
 use url::Url;
-
-use super::SOON;
-use super::report::Report;
-use crate::operator::all_pages;
 
 /// Asks a running gateway.
 ///
 /// # Errors
 /// If the arguments have a key that cannot be sent.
-pub(super) async fn examine(url: &Url, arguments: &GatewayArguments, report: &mut Report) -> Result<(), GatewayError> {
+pub(super) async fn examine(
+    url: &Url,
+    arguments: &GatewayArguments,
+    report: &mut DoctorReport,
+) -> Result<(), GatewayError> {
     const CHECK: &str = "gateway";
     match health(url, arguments.client_certificate.as_deref()).await {
         Ok(Health { version, not_ready: None, degraded }) => {
@@ -46,7 +45,7 @@ pub(super) async fn examine(url: &Url, arguments: &GatewayArguments, report: &mu
     if arguments.key.is_none() && arguments.key_file.is_none() {
         report.note(
             CHECK,
-            "without a key, connectors, keys and gateways are not checked",
+            "without a key, the gateway does not examine itself",
             "Set GATEWAY_KEY to a key with the scope `admin`",
         );
         return Ok(());
@@ -62,58 +61,14 @@ pub(super) async fn examine(url: &Url, arguments: &GatewayArguments, report: &mu
     Ok(())
 }
 
-async fn details(gateway: &RunningGateway, report: &mut Report) -> Result<(), GatewayError> {
-    let listed = gateway.get(&["connectors"], &[]).await?;
+/// The findings of the gateway about itself.
+async fn details(gateway: &RunningGateway, report: &mut DoctorReport) -> Result<(), GatewayError> {
+    let found = gateway.get(&["admin", "doctor"], &[]).await?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let refused = list(&listed["refused"]);
-    for module in &refused {
-        report.problem(
-            "connectors",
-            format!("the module {} is refused: {}", text(&module["file"]), text(&module["reason"])),
-            "Mend what the reason names, or remove the file",
-        );
-    }
-    let connectors = list(&listed["connectors"]);
-    for connector in &connectors {
-        let missing: Vec<String> = list(&connector["hosts"]["missing"]).iter().map(text).collect();
-        if !missing.is_empty() {
-            let name = text(&connector["connector"]);
-            report.note(
-                "grants",
-                format!("`{name}` may not reach {}, which it asks for", missing.join(", ")),
-                format!("If it may, run `connector-gateway connectors grant {name} {}` with --url", missing.join(" ")),
-            );
-        }
-    }
-    if refused.is_empty() {
-        report.ok("connectors", format!("{} connectors, and no module is refused", connectors.len()));
-    }
-    let gateways = all_pages(gateway, &["admin", "gateways"], "gateways", &[], usize::MAX).await?;
-    for other in gateways.iter().filter(|other| other["state"] == "away") {
-        report.problem(
-            "gateways",
-            format!("the gateway {} is away since {}", text(&other["name"]), text(&other["seen_at"])),
-            "Start it again. If it was removed, wait: it is forgotten a day later",
-        );
-    }
-    let keys = all_pages(gateway, &["admin", "keys"], "keys", &[], usize::MAX).await?;
-    let now = SystemTime::now();
-    for key in keys.iter().filter(|key| key["revoked_at"].is_null()) {
-        let Ok(expires_at) = humantime::parse_rfc3339(&text(&key["expires_at"])) else { continue };
-        if now < expires_at && expires_at < now + SOON {
-            report.problem(
-                "keys",
-                format!(
-                    "the key {} (`{}`) of the tenant `{}` expires at {}",
-                    text(&key["id"]),
-                    text(&key["name"]),
-                    text(&key["tenant"]),
-                    text(&key["expires_at"])
-                ),
-                "Make a new key with `connector-gateway keys create`, and give it to the users of this one",
-            );
-        }
+    for finding in found["findings"].as_array().into_iter().flatten() {
+        // A newer gateway may know further levels.
+        let level = FindingLevel::of_name(&text(&finding["level"])).unwrap_or(FindingLevel::Note);
+        report.add(level, text(&finding["check"]), text(&finding["finding"]), text(&finding["action"]));
     }
     Ok(())
 }

@@ -75,6 +75,23 @@ pub enum GatewaysCommand {
         #[command(flatten)]
         gateway: GatewayArguments,
     },
+    /// Show the configuration of the gateway at --url, without secrets
+    Settings {
+        /// Only settings that are not the default
+        #[arg(long)]
+        changed: bool,
+        #[command(flatten)]
+        list: ListArguments,
+        #[command(flatten)]
+        gateway: GatewayArguments,
+    },
+    /// Show requests, errors, latency and saturation of the gateway at --url over the last hour
+    Samples {
+        #[command(flatten)]
+        list: ListArguments,
+        #[command(flatten)]
+        gateway: GatewayArguments,
+    },
 }
 
 /// The commands `tenants …`.
@@ -175,7 +192,8 @@ pub struct ToolSetArguments {
 pub struct CreateToolSetArguments {
     /// The last part of the address: /mcp/sets/NAME
     pub name: String,
-    /// A connector or an operation (`CONNECTOR/OPERATION`) of the set. Repeat the option for several
+    /// A connector or an operation (`CONNECTOR/OPERATION`) of the set. Repeat the option for
+    /// several
     #[arg(long, value_name = "NAME", required = true)]
     pub allow: Vec<String>,
     /// An effect of operations of the set. Repeat the option for several [default: all]

@@ -3,6 +3,7 @@
 //! `audit` also reads the database of the configuration.
 //!
 //! - here: the commands
+//! - [`mod@gateways`]: the commands `gateways …`
 //! - [`mod@tenants`]: the commands `tenants …`
 //! - [`mod@tool_sets`]: the commands `tool-sets …`
 //! - [`transfer`]: the commands `integrations import` and `integrations export`
@@ -11,6 +12,7 @@
 
 mod arguments;
 mod error;
+mod gateways;
 mod tenants;
 mod tool_sets;
 mod transfer;
@@ -28,6 +30,7 @@ pub(crate) use self::arguments::{
     AuditArguments, CallsCommand, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, ToolSetsCommand,
     WebhooksCommand,
 };
+pub(crate) use self::gateways::gateways;
 pub(crate) use self::tenants::tenants;
 pub(crate) use self::tool_sets::tool_sets;
 
@@ -116,33 +119,6 @@ pub(crate) async fn jobs(command: &JobsCommand) -> Result<(), OperatorError> {
             if list.json { print_record(&record, *list) } else { Ok(()) }
         }
     }
-}
-
-/// Runs a command `gateways …`.
-///
-/// # Errors
-/// See [`OperatorError`].
-pub(crate) async fn gateways(command: &GatewaysCommand) -> Result<(), OperatorError> {
-    let GatewaysCommand::List { list, gateway } = command;
-    let mut gateways = all_pages(&running(gateway)?, &["admin", "gateways"], "gateways", &[], usize::MAX).await?;
-    if !list.json {
-        for gateway in &mut gateways {
-            let counts = &gateway["connectors"];
-            let text = ["live", "compiling", "refused"].map(|state| format!("{} {state}", counts[state]));
-            gateway["connectors"] = text.join(", ").into();
-        }
-    }
-    let columns = [
-        ("ID", "id"),
-        ("NAME", "name"),
-        ("STATE", "state"),
-        ("VERSION", "version"),
-        ("CONNECTORS", "connectors"),
-        ("CALLS", "calls"),
-        ("JOBS", "jobs"),
-        ("SEEN", "seen_at"),
-    ];
-    print_list(&gateways, *list, columns)
 }
 
 /// Runs a command `webhooks …`.

@@ -7,6 +7,7 @@
 //! - [`integrations`]: accounts of all tenants
 //! - [`jobs`]: jobs of all tenants
 //! - [`keys`]: API keys
+//! - [`settings`]: the settings, the findings and the samples of the gateway that answers
 //! - [`tenants`]: tenants and their OAuth clients
 //! - [`webhooks`]: webhooks of all tenants
 //!
@@ -20,6 +21,7 @@ mod import;
 mod integrations;
 mod jobs;
 mod keys;
+mod settings;
 mod tenants;
 mod webhooks;
 
@@ -41,6 +43,7 @@ pub(super) use self::import::import_integrations;
 pub(super) use self::integrations::{get_integration, list_integrations, remove_integration, renew_integration};
 pub(super) use self::jobs::{cancel_job, get_job, list_jobs};
 pub(super) use self::keys::{create_key, get_key, list_keys, revoke_key};
+pub(super) use self::settings::{get_findings, get_samples, get_settings};
 pub(super) use self::tenants::{
     delete_oauth_client, get_oauth_client, list_oauth_clients, list_tenants, set_oauth_client,
 };

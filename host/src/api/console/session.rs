@@ -25,14 +25,14 @@ use crate::gateway::Gateway;
 use crate::integrations::random_secret;
 use crate::problem::{self, Problem, integration_problem, store_problem};
 use store::digest::sha256;
-use store::{ConsoleSession, StoreError};
+use store::{ConsoleSession, SessionHolder, SessionPerson, StoreError};
 
 /// Browsers accept a cookie with this prefix only from the host itself, and only for https or for
 /// this machine.
 const COOKIE_NAME: &str = "__Host-console";
 
 /// Longest time of a session.
-const LIFETIME: Duration = Duration::from_secs(8 * 3600);
+pub(super) const LIFETIME: Duration = Duration::from_secs(8 * 3600);
 
 /// Time without a request after which a session ends.
 const IDLE: Duration = Duration::from_secs(30 * 60);
@@ -42,9 +42,14 @@ const CONSOLE: &str = "x-console";
 
 /// The secret in the cookie of the console, if a request has one.
 pub(in crate::api) fn cookie(headers: &HeaderMap) -> Option<&str> {
+    cookie_named(headers, COOKIE_NAME)
+}
+
+/// The value of a cookie.
+pub(super) fn cookie_named<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str> {
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find_map(|(name, value)| (name == COOKIE_NAME).then_some(value))
+    pairs.find_map(|(name, value)| (name == wanted).then_some(value))
 }
 
 /// The caller with the key of a session.
@@ -62,7 +67,24 @@ pub(in crate::api) async fn caller_of_cookie(
     let Some(session) = found.map_err(|error| unavailable(&error))? else {
         return Ok(Err(AuthError::SessionEnded));
     };
-    Ok(gateway.authenticator.authenticate_hash(&session.key_hash).await)
+    Ok(match session.holder {
+        SessionHolder::Key { hash, .. } => gateway.authenticator.authenticate_hash(&hash).await,
+        SessionHolder::Person(person) => caller_of_person(&gateway.config, &person),
+    })
+}
+
+/// The caller of a person's session. The right ends when the operator takes the provider from the
+/// configuration.
+fn caller_of_person(config: &Config, person: &SessionPerson) -> Result<Arc<Caller>, AuthError> {
+    let settings = config.console_oidc.as_ref().filter(|settings| settings.issuer == person.issuer);
+    let settings = settings.ok_or(AuthError::SessionEnded)?;
+    let name = name_in_audit(&person.subject, &settings.host());
+    Ok(Arc::new(Caller::of_operator(&person.subject, name)))
+}
+
+/// The name of a person in the audit.
+pub(super) fn name_in_audit(subject: &str, host: &str) -> String {
+    format!("{subject}@{host}")
 }
 
 /// POST /console/session: signs in with an API key of the scope `admin`.
@@ -86,7 +108,7 @@ pub(in crate::api) async fn sign_in(call: HttpCall<'_>, caller: AuthorizedCaller
     })?;
     let mut response = private_answer(&json!(record(gateway, &caller, &session)));
     *response.status_mut() = StatusCode::CREATED;
-    set_cookie(&mut response, &secret, "");
+    set_session(&mut response, &secret);
     Ok(response)
 }
 
@@ -107,13 +129,20 @@ pub(in crate::api) async fn sign_out(call: HttpCall<'_>) -> Result<Response<Body
     let ended = call.gateway.store.end_console_session(&sha256(secret.as_bytes())).await;
     let signed_out = ended.map_err(|error| unavailable(&error))?;
     let mut response = private_answer(&json!(SignedOutRecord { signed_out }));
-    set_cookie(&mut response, "", "; Max-Age=0");
+    set_cookie(&mut response, COOKIE_NAME, "", "SameSite=Strict; Max-Age=0");
     Ok(response)
 }
 
 fn record(gateway: &Gateway, caller: &AuthorizedCaller, session: &ConsoleSession) -> ConsoleSessionRecord {
+    let (key_id, person) = match &session.holder {
+        SessionHolder::Key { id, .. } => (Some(id.0.clone()), None),
+        SessionHolder::Person(SessionPerson { subject, name, .. }) => {
+            (None, Some(if name.is_empty() { subject.clone() } else { name.clone() }))
+        }
+    };
     ConsoleSessionRecord {
-        key_id: session.key_id.0.clone(),
+        key_id,
+        person,
         tenant: caller.tenant().to_owned(),
         scopes: caller.scopes(),
         expires_at: session.expires_at.into(),
@@ -123,12 +152,17 @@ fn record(gateway: &Gateway, caller: &AuthorizedCaller, session: &ConsoleSession
     }
 }
 
-fn set_cookie(response: &mut Response<Body>, secret: &str, end: &str) {
-    let text = format!("{COOKIE_NAME}={secret}; Path=/; Secure; HttpOnly; SameSite=Strict{end}");
-    // The secret has only letters, digits, `-` and `_`.
+/// Sets the cookie of a session.
+pub(super) fn set_session(response: &mut Response<Body>, secret: &str) {
+    set_cookie(response, COOKIE_NAME, secret, "SameSite=Strict");
+}
+
+/// Sets a cookie that no script can read. The secret has only letters, digits, `-` and `_`.
+pub(super) fn set_cookie(response: &mut Response<Body>, name: &str, secret: &str, attributes: &str) {
+    let text = format!("{name}={secret}; Path=/; Secure; HttpOnly; {attributes}");
     let Ok(mut value) = HeaderValue::try_from(text) else { return };
     value.set_sensitive(true);
-    response.headers_mut().insert(SET_COOKIE, value);
+    response.headers_mut().append(SET_COOKIE, value);
 }
 
 fn no_session() -> Problem {
@@ -137,7 +171,7 @@ fn no_session() -> Problem {
         .challenge("Bearer")
 }
 
-fn unavailable(error: &StoreError) -> Problem {
+pub(super) fn unavailable(error: &StoreError) -> Problem {
     store_problem(error, "The sessions of the console cannot be read or written now; try again.")
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::api::idempotency;
+use crate::api::{headers, idempotency};
 
 /// The component `parameters`.
 pub(super) fn parameters() -> Value {
@@ -40,6 +40,10 @@ pub(super) fn parameters() -> Value {
                  Answers of at most {} bytes are kept for 24 hours. A call that surely did nothing gives its key back.",
                 idempotency::MAX_KEPT_BYTES
             ),
+        ),
+        "Reason": header(
+            "X-Reason", json!({"type": "string", "minLength": 1, "maxLength": headers::MAX_REASON, "pattern": r"\S"}),
+            "The reason of the change, in one line of UTF-8. It is in the `detail` of the audit's entry.",
         ),
         "IfNoneMatch": header("If-None-Match", text(), "The `ETag` of an earlier answer."),
     })

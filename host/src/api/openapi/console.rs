@@ -16,6 +16,16 @@ pub(in crate::api) fn describe_sign_in() -> Value {
     members
 }
 
+/// Members of GET /console/sign-in.
+pub(in crate::api) fn describe_ways() -> Value {
+    let mut members = describe_answer("The ways.", reference("ConsoleSignIn"));
+    members["description"] =
+        "Needs no key. With `[console.oidc]` in the configuration, GET /console/oidc leads a browser to the \
+        OpenID provider. Its session has the scope `admin`."
+            .into();
+    members
+}
+
 /// Members of GET /console/session.
 pub(in crate::api) fn describe_session() -> Value {
     describe_answer("The session of the cookie.", reference("ConsoleSession"))

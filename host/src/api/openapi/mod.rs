@@ -172,6 +172,9 @@ fn gateway_operation(route: &Route, endpoint: &Endpoint, description: &Descripti
         _ => "gateway",
     };
     let mut entry = (description.members)();
+    if !endpoint.method.is_safe() && !matches!(route.family, Family::Proxy | Family::Mcp) {
+        add_reason(&mut entry);
+    }
     add_refusals(&mut entry, route, endpoint);
     entry["operationId"] = format!("{tag}.{}", description.id).into();
     entry["tags"] = json!([tag]);
@@ -183,6 +186,15 @@ fn gateway_operation(route: &Route, endpoint: &Endpoint, description: &Descripti
         Handler::Scoped(scope, _) => needs(&mut entry, scope),
     }
     entry
+}
+
+/// Adds the parameter with the reason of a change.
+fn add_reason(entry: &mut Value) {
+    let reason = components::parameter_references(&["Reason"]);
+    match (entry.get_mut("parameters").and_then(Value::as_array_mut), reason) {
+        (Some(parameters), Value::Array(reason)) => parameters.extend(reason),
+        (_, reason) => entry["parameters"] = reason,
+    }
 }
 
 /// Adds the problems that a route may answer with because of its path, its callers and its body.

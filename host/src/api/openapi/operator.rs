@@ -7,6 +7,34 @@ use super::problems::OF_SERVICE;
 use super::schemas::reference;
 use store::{AUDIT_ACTIONS, DeliveryStatus};
 
+/// Members of GET /admin/settings.
+pub(in crate::api) fn describe_settings() -> Value {
+    let mut members = describe_answer("The settings.", reference("Settings"));
+    members["description"] =
+        "The values that hold: those of the file and of the environment, and the defaults of all other keys. \
+        Of a secret, the answer says only if it is set. All settings of connectors count as secret."
+            .into();
+    members
+}
+
+/// Members of GET /admin/doctor.
+pub(in crate::api) fn describe_findings() -> Value {
+    let mut members = describe_answer("The findings.", reference("Findings"));
+    members["description"] =
+        "Examines the machine, the database, the keys, the other gateways and the connectors. It connects to \
+        each host that connectors call, and sends no request, so it may take some seconds."
+            .into();
+    members
+}
+
+/// Members of GET /admin/samples.
+pub(in crate::api) fn describe_samples() -> Value {
+    let mut members = describe_answer("The samples.", reference("Samples"));
+    members["description"] =
+        "The gateway takes a sample of its own metrics every 15 seconds, and keeps them in memory for an hour.".into();
+    members
+}
+
 /// Members of GET /admin/audit.
 pub(in crate::api) fn describe_audit() -> Value {
     let time = json!({"type": "string", "format": "date-time"});

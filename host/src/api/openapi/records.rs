@@ -55,6 +55,10 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<ToolSetDeletedRecord>(&mut answers);
     add::<ConsoleSessionRecord>(&mut answers);
     add::<SignedOutRecord>(&mut answers);
+    add::<SignInRecord>(&mut answers);
+    add::<SettingsRecord>(&mut answers);
+    add::<FindingsRecord>(&mut answers);
+    add::<SamplesRecord>(&mut answers);
     let mut bodies = schema_generator(Contract::Deserialize);
     add::<AuthorizationInit<'_>>(&mut bodies);
     add::<Confirmation>(&mut bodies);

@@ -15,7 +15,8 @@ pub struct ConnectLinkInit {
     /// The identifiers of the connectors, in the order of the page.
     #[schemars(length(min = 1, max = 20), extend("uniqueItems" = true))]
     pub connectors: Vec<String>,
-    /// The name of the integrations. The default is the account's email address or id at the service.
+    /// The name of the integrations. The default is the account's email address or id at the
+    /// service.
     #[schemars(with = "Option<Name>", extend("not" = {"enum": [".", ".."]}))]
     pub user_identifier: Option<String>,
     /// The page that the user is sent to in the end, with `status` and `connect_link` in the query.

@@ -30,8 +30,8 @@ pub struct AuthorizationInit<'a> {
     /// …/integrations/{user_identifier}/confirm. The `callback_url` gets `status=pending` and a
     /// `completion` for that.
     pub confirm: Option<bool>,
-    /// Texts about the account, such as the team that uses it. If they are left out, an account that
-    /// was connected under `user_identifier` before keeps its labels.
+    /// Texts about the account, such as the team that uses it. If they are left out, an account
+    /// that was connected under `user_identifier` before keeps its labels.
     pub labels: Option<Labels>,
     /// For api_key: the key that the user has from the service.
     // Not parsed here, so that no copy of a secret is left in memory.

@@ -8,6 +8,7 @@
 //! - [`integrations`]: bodies and answers about integrations
 //! - [`jobs`]: jobs of operations that run in the background
 //! - [`operator`]: keys, integrations and jobs of all tenants, and the audit
+//! - [`settings`]: the settings, the findings and the samples of the gateway that answers
 //! - [`tenants`]: tenants and their OAuth clients
 //! - [`tool_sets`]: the operations that agents get at one address
 //! - [`webhooks`]: secrets of webhooks
@@ -28,6 +29,7 @@ mod integrations;
 mod jobs;
 pub mod operator;
 mod problems;
+mod settings;
 mod system;
 mod tenants;
 mod tool_sets;
@@ -42,6 +44,7 @@ pub use self::integrations::*;
 pub use self::jobs::*;
 pub use self::operator::*;
 pub use self::problems::*;
+pub use self::settings::*;
 pub use self::system::*;
 pub use self::tenants::*;
 pub use self::tool_sets::*;

@@ -56,8 +56,8 @@ pub struct NewKey {
     /// The effects of operations that the key may call. Without it, the key may call all.
     #[schemars(with = "Option<EffectList>")]
     pub effects: Option<Vec<EffectName>>,
-    /// `true`: agents that use the key must confirm each call of a destructive operation. The default
-    /// is `false`.
+    /// `true`: agents that use the key must confirm each call of a destructive operation. The
+    /// default is `false`.
     pub confirm: Option<bool>,
     /// The time from which the gateway refuses the key. Without it, the key never expires.
     #[schemars(extend("format" = "date-time"))]
@@ -91,7 +91,8 @@ pub(super) struct EffectList(Vec<EffectName>);
 pub struct KeyRecord {
     pub id: String,
     pub name: String,
-    /// The first characters of the key, so that people recognise it. Empty if a person chose the key.
+    /// The first characters of the key, so that people recognise it. Empty if a person chose the
+    /// key.
     pub prefix: String,
     pub tenant: String,
     /// The user that the key acts for; null if it acts for the tenant.
@@ -317,8 +318,9 @@ pub struct AnyWebhookPageRecord {
 pub struct AuditEntryRecord {
     pub id: String,
     pub at: Timestamp,
-    /// The id of an API key; or `token:TENANT/SUBJECT`, `person:USER@MACHINE`, `user:TENANT/SUBJECT`,
-    /// `file:FOLDER` or `gateway`.
+    /// The id of an API key; or `token:TENANT/SUBJECT`, `person:USER@MACHINE`,
+    /// `user:TENANT/SUBJECT`, `file:FOLDER` or `gateway`. A person who signed in at an OpenID
+    /// provider is `person:SUBJECT@HOST`.
     pub actor: String,
     #[schemars(extend("enum" = AUDIT_ACTIONS))]
     pub action: String,
@@ -328,7 +330,7 @@ pub struct AuditEntryRecord {
     pub tenant: Option<String>,
     /// Null if no request made the change.
     pub request_id: Option<String>,
-    /// More about it, for people.
+    /// More about it, for people, with the reason if one was given.
     pub detail: String,
 }
 

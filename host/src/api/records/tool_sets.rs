@@ -21,14 +21,14 @@ pub struct NewToolSetBody {
     /// The effects of operations of the set. Without it, all.
     #[schemars(with = "Option<EffectList>")]
     pub effects: Option<Vec<EffectName>>,
-    /// `direct`: each operation is a tool. `search`: tools search for operations and call them. `auto`,
-    /// which is the default: `direct` up to `mcp.direct_tools` operations.
+    /// `direct`: each operation is a tool. `search`: tools search for operations and call them.
+    /// `auto`, which is the default: `direct` up to `mcp.direct_tools` operations.
     pub mode: Option<SetMode>,
     /// Operations of the set that are tools in every mode.
     #[schemars(with = "Option<PinnedList>")]
     pub pinned: Option<Vec<String>>,
-    /// `true`: the tools of operations that answer JSON have an `outputSchema`, and their results have
-    /// `structuredContent`. The default is `false`.
+    /// `true`: the tools of operations that answer JSON have an `outputSchema`, and their results
+    /// have `structuredContent`. The default is `false`.
     pub structured: Option<bool>,
     /// `true`: each call of a destructive operation must be confirmed. The default is `false`.
     pub confirm: Option<bool>,

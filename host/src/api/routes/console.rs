@@ -60,6 +60,43 @@ pub(super) static ROUTES: &[Route] = &[
         ],
     },
     Route {
+        path: "/console/sign-in",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            query: Query::None,
+            handler: Handler::Public(|call| Box::pin(console::get_ways(call))),
+            description: Some(Description {
+                id: "console.ways",
+                summary: "The ways to sign in to the console.",
+                members: described::describe_ways,
+            }),
+        }],
+    },
+    Route {
+        path: "/console/oidc",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: false,
+            query: Query::None,
+            handler: Handler::Public(|call| Box::pin(console::begin_oidc(call))),
+            description: None,
+        }],
+    },
+    Route {
+        path: "/console/oidc/callback",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: false,
+            query: Query::Any,
+            handler: Handler::Public(|call| Box::pin(console::finish_oidc(call))),
+            description: None,
+        }],
+    },
+    Route {
         path: "/console/{file}",
         family: Family::Admin,
         methods: &[Endpoint {

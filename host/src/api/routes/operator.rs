@@ -10,6 +10,51 @@ use crate::auth::Scope::Admin;
 
 pub(super) static ROUTES: &[Route] = &[
     Route {
+        path: "/admin/settings",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            query: Query::None,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_settings(call))),
+            description: Some(Description {
+                id: "settings",
+                summary: "The configuration of the gateway that answers, without secrets.",
+                members: operator::describe_settings,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/doctor",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            query: Query::None,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_findings(call))),
+            description: Some(Description {
+                id: "doctor",
+                summary: "What is wrong with the gateway that answers, and what to do.",
+                members: operator::describe_findings,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/samples",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            query: Query::None,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_samples(call))),
+            description: Some(Description {
+                id: "samples",
+                summary: "Requests, errors, latency and saturation of the gateway that answers, over the last hour.",
+                members: operator::describe_samples,
+            }),
+        }],
+    },
+    Route {
         path: "/admin/audit",
         family: Family::Admin,
         methods: &[Endpoint {

@@ -25,7 +25,8 @@ const MAX_NAME_CHARACTERS: usize = 255;
 /// Longest accepted token. Tokens in use have some kilobytes.
 const MAX_TOKEN_BYTES: usize = 16 << 10;
 
-type Claims = Map<String, Value>;
+/// The claims of a token that is verified.
+pub type Claims = Map<String, Value>;
 
 /// The issuers whose JWTs are accepted.
 pub struct JwtIssuers {
@@ -66,19 +67,11 @@ impl JwtIssuers {
     /// # Errors
     /// If the token is not accepted.
     pub(in crate::auth) async fn verify(&self, token: &str) -> Result<Caller, JwtError> {
-        if token.len() > MAX_TOKEN_BYTES {
-            return Err(JwtError::Unreadable);
-        }
-        let header = decode_header(token).map_err(|_| JwtError::Unreadable)?;
-        if header.crit.is_some() {
-            return Err(JwtError::Critical);
-        }
-        if !matches!(header.alg, Algorithm::RS256 | Algorithm::PS256 | Algorithm::ES256 | Algorithm::EdDSA) {
-            return Err(JwtError::Unreadable);
-        }
+        let header = header_of(token)?;
         // Unverified claims, only to find the issuer. The issuer verifies them below.
         let claims: Claims = insecure_decode_claims(token).map_err(|_| JwtError::Unreadable)?;
-        self.issuer_of(&claims)?.verify(token, &header).await
+        let issuer = self.issuer_of(&claims)?;
+        issuer.caller(&issuer.verify(token, &header).await?)
     }
 
     /// Keeps the keys of all issuers up to date. Runs until it is dropped.
@@ -95,17 +88,32 @@ impl JwtIssuers {
     }
 }
 
+/// The header of a token, if its algorithm is one that this gateway supports.
+pub(super) fn header_of(token: &str) -> Result<Header, JwtError> {
+    if token.len() > MAX_TOKEN_BYTES {
+        return Err(JwtError::Unreadable);
+    }
+    let header = decode_header(token).map_err(|_| JwtError::Unreadable)?;
+    if header.crit.is_some() {
+        return Err(JwtError::Critical);
+    }
+    if !matches!(header.alg, Algorithm::RS256 | Algorithm::PS256 | Algorithm::ES256 | Algorithm::EdDSA) {
+        return Err(JwtError::Unreadable);
+    }
+    Ok(header)
+}
+
 impl Issuer {
-    async fn verify(&self, token: &str, header: &Header) -> Result<Caller, JwtError> {
+    /// Verifies a token, and fetches newer keys if none of the known ones fits.
+    pub(super) async fn verify(&self, token: &str, header: &Header) -> Result<Claims, JwtError> {
         let keys = self.keys.current();
-        let claims = match self.check(keys.as_deref(), token, header) {
+        match self.check(keys.as_deref(), token, header) {
             Err(JwtError::UnknownKey | JwtError::KeysUnavailable) => {
                 let newer = self.keys.newer_than(keys.as_ref()).await;
-                self.check(newer.as_deref(), token, header)?
+                self.check(newer.as_deref(), token, header)
             }
-            result => result?,
-        };
-        self.caller(&claims)
+            result => result,
+        }
     }
 
     /// Checks signature, times, issuer and audience with the key that the token names. A token that
@@ -151,6 +159,7 @@ impl Issuer {
             scopes: self.settings.scopes,
             limits: None,
             confirms: false,
+            person: None,
         })
     }
 }
@@ -166,7 +175,7 @@ fn names(audience: &Value, wanted: &str) -> bool {
 
 /// The subject or tenant in a claim. An empty string is refused: as a subject it would mean the
 /// tenant itself.
-fn name_in(value: &Value) -> Option<&str> {
+pub(super) fn name_in(value: &Value) -> Option<&str> {
     let name = value.as_str()?;
     let is_name = (1..=MAX_NAME_CHARACTERS).contains(&name.chars().count()) && !name.chars().any(char::is_control);
     is_name.then_some(name)

@@ -7,12 +7,14 @@
 //!
 //! - [`settings`]: the operator's settings for an issuer
 //! - [`issuers`]: the verification of a token
+//! - [`id_tokens`]: the verification of an ID token, for signing in to the console
 //! - [`key_source`]: fetches an issuer's keys
 //! - [`key_set`]: the keys that can be used, and their algorithms
 //! - [`signature`]: the cryptography
 //! - [`error`]: why a token is not accepted
 
 mod error;
+mod id_tokens;
 mod issuers;
 mod key_set;
 mod key_source;
@@ -20,7 +22,8 @@ mod settings;
 mod signature;
 
 pub use self::error::JwtError;
-pub use self::issuers::JwtIssuers;
+pub use self::id_tokens::IdTokens;
+pub use self::issuers::{Claims, JwtIssuers};
 pub use self::settings::{JwtIssuer, TenantOf};
 
 #[cfg(test)]

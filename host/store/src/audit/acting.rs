@@ -17,6 +17,8 @@ pub struct Acting {
     request_id: String,
     /// `true` if the actor has requested a refresh of tokens.
     renews: bool,
+    /// The reason that the actor has given. Empty if there is none.
+    reason: String,
 }
 
 impl Acting {
@@ -29,6 +31,12 @@ impl Acting {
     /// tenant itself.
     pub fn token(tenant: &str, subject: &str, request_id: &str) -> Self {
         Self::new(format!("token:{tenant}/{subject}"), request_id)
+    }
+
+    /// A person who has signed in to the console at an OpenID provider. `name` is the subject and
+    /// the host of the provider: `SUBJECT@HOST`.
+    pub fn operator(name: &str, request_id: &str) -> Self {
+        Self::new(format!("person:{name}"), request_id)
     }
 
     /// A person at the command line of a machine.
@@ -68,6 +76,12 @@ impl Acting {
         Self { renews: true, ..self }
     }
 
+    /// The same actor, who gives a reason. It is in the detail of each entry.
+    #[must_use]
+    pub fn because(self, reason: &str) -> Self {
+        Self { reason: reason.to_owned(), ..self }
+    }
+
     /// The name of the actor in the audit.
     pub fn actor(&self) -> &str {
         &self.actor
@@ -77,12 +91,21 @@ impl Acting {
         &self.request_id
     }
 
+    /// What happened, with the reason of the actor.
+    pub(super) fn detailed(&self, detail: &str) -> String {
+        match (detail, self.reason.as_str()) {
+            (detail, "") => detail.to_owned(),
+            ("", reason) => format!("reason: {reason}"),
+            (detail, reason) => format!("{detail}; reason: {reason}"),
+        }
+    }
+
     pub(crate) fn renews(&self) -> bool {
         self.renews
     }
 
     fn new(actor: String, request_id: &str) -> Self {
-        Self { actor, request_id: request_id.to_owned(), renews: false }
+        Self { actor, request_id: request_id.to_owned(), renews: false, reason: String::new() }
     }
 }
 

@@ -71,10 +71,11 @@ pub(crate) fn note(
     tenant: &str,
     detail: &str,
 ) -> Result<(), StoreError> {
+    let detail = by.detailed(detail);
     connection.execute(
         "INSERT INTO audit (at, actor, action, target, tenant, request_id, detail)
          VALUES (now_ms(), $1, $2, $3, $4, $5, $6)",
-        values![by.actor(), action.name(), target, tenant, by.request_id(), detail],
+        values![by.actor(), action.name(), target, tenant, by.request_id(), &detail],
     )?;
     Ok(())
 }

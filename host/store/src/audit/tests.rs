@@ -8,6 +8,7 @@ use crate::{KeyId, NewApiKey};
 
 on_every_database!(
     a_change_and_its_entry_are_one_transaction,
+    a_reason_is_in_the_detail_of_each_change,
     entries_are_listed_by_page_and_filter,
     entries_are_neither_changed_nor_deleted_before_their_time,
 );
@@ -45,6 +46,20 @@ async fn a_change_and_its_entry_are_one_transaction(site: Site) {
     let of_one = store.audit(AuditFilter { target: Some(id), ..filter() }).await.unwrap();
     let seen: Vec<_> = of_one.iter().map(|entry| (&*entry.actor, &*entry.action)).collect();
     assert_eq!(seen, [("gateway", "integration.selected"), ("gateway", "integration.connected")]);
+}
+
+async fn a_reason_is_in_the_detail_of_each_change(site: Site) {
+    let store = &site.store;
+    let by = Acting::operator("ann@id.example", "req_1").because("ticket 7");
+    acting(by, async {
+        store.note_audit(AuditAction::MasterKeyRotated, "a", "", "").await.unwrap();
+        store.note_audit(AuditAction::MasterKeyRotated, "b", "", "two keys").await.unwrap();
+    })
+    .await;
+    let entries = store.audit(filter()).await.unwrap();
+    let seen: Vec<_> = entries.iter().map(|entry| (&*entry.actor, &*entry.detail)).collect();
+    let actor = "person:ann@id.example";
+    assert_eq!(seen, [(actor, "two keys; reason: ticket 7"), (actor, "reason: ticket 7")]);
 }
 
 async fn entries_are_listed_by_page_and_filter(site: Site) {

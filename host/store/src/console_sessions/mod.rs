@@ -1,5 +1,6 @@
 //! Sessions of operators at the console. A session stands for the key that the operator signed in
-//! with, at every gateway that shares the database.
+//! with, or for a person who signed in at an OpenID provider, at every gateway that shares the
+//! database.
 
 use std::time::{Duration, SystemTime};
 
@@ -19,17 +20,58 @@ const NOTE_USE: Duration = Duration::from_secs(60);
 /// A session that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsoleSession {
-    /// The key that the operator signed in with.
-    pub key_id: KeyId,
-    /// The hash of the key.
-    pub key_hash: KeyHash,
+    /// Who has signed in.
+    pub holder: SessionHolder,
     /// The session ends then, even if it is used.
     pub expires_at: SystemTime,
 }
 
+/// Who has signed in to the console.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionHolder {
+    /// The holder of a key that is not revoked.
+    Key {
+        /// The key.
+        id: KeyId,
+        /// The hash of the key.
+        hash: KeyHash,
+    },
+    /// A person who has signed in at an OpenID provider.
+    Person(SessionPerson),
+}
+
+/// A person who has signed in at an OpenID provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionPerson {
+    /// The provider's name for itself.
+    pub issuer: String,
+    /// The provider's id of the person.
+    pub subject: String,
+    /// A name for people. May be empty.
+    pub name: String,
+}
+
+impl SessionHolder {
+    /// The target of entries in the audit about the session.
+    fn target(&self) -> &str {
+        match self {
+            Self::Key { id, .. } => &id.0,
+            Self::Person(person) => &person.subject,
+        }
+    }
+}
+
 impl FromRow for ConsoleSession {
     fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self { key_id: KeyId(row.read()?), key_hash: row.read()?, expires_at: row.read()? })
+        let (key_id, hash) = (row.read()?, row.read()?);
+        // Each of them is null for the session of a key.
+        let mut text = || row.read::<Option<String>>().map(Option::unwrap_or_default);
+        let person = SessionPerson { issuer: text()?, subject: text()?, name: text()? };
+        let holder = match hash {
+            Some(hash) => SessionHolder::Key { id: KeyId(key_id), hash },
+            None => SessionHolder::Person(person),
+        };
+        Ok(Self { holder, expires_at: row.read()? })
     }
 }
 
@@ -64,8 +106,33 @@ impl Store {
         .await
     }
 
-    /// Returns the session of a cookie, and notes its use. `None` if there is no such session, if it
-    /// has expired or was not used for the time `idle`, or if its key was revoked.
+    /// Adds a session of a person, and returns it. Deletes those that have expired.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn add_session_of_person(
+        &self,
+        hash: &SessionHash,
+        person: &SessionPerson,
+        lifetime: Duration,
+    ) -> Result<(), StoreError> {
+        let (hash, person) = (*hash, person.clone());
+        let by = Acting::current();
+        self.write(Durability::ProcessKill, move |connection| {
+            connection.execute("DELETE FROM console_sessions WHERE expires_at <= now_ms()", &[])?;
+            let SessionPerson { issuer, subject, name } = &person;
+            connection.execute(
+                "INSERT INTO console_sessions (hash, key_id, issuer, subject, person, expires_at, seen_at)
+                 VALUES ($1, '', $2, $3, $4, now_ms() + $5, now_ms())",
+                values![&hash, issuer, subject, name, millis(lifetime)],
+            )?;
+            audit::note(connection, &by, AuditAction::ConsoleSignedIn, subject, "", name)
+        })
+        .await
+    }
+
+    /// Returns the session of a cookie, and notes its use. `None` if there is no such session, if
+    /// it has expired or was not used for the time `idle`, or if its key was revoked.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -107,9 +174,13 @@ impl Store {
             let session: Option<ConsoleSession> = connection.optional(FIND, values![&hash])?;
             let Some(session) = session else { return Ok(false) };
             connection.execute("DELETE FROM console_sessions WHERE hash = $1", values![&hash])?;
-            let key = session.key_id.0;
-            let tenant: String = connection.one("SELECT tenant FROM api_keys WHERE id = $1", values![&key])?;
-            audit::note(connection, &by, AuditAction::ConsoleSignedOut, &key, &tenant, "")?;
+            let tenant = match &session.holder {
+                SessionHolder::Key { id, .. } => {
+                    connection.one("SELECT tenant FROM api_keys WHERE id = $1", values![&id.0])?
+                }
+                SessionHolder::Person(_) => String::new(),
+            };
+            audit::note(connection, &by, AuditAction::ConsoleSignedOut, session.holder.target(), &tenant, "")?;
             Ok(true)
         })
         .await
@@ -117,8 +188,9 @@ impl Store {
 }
 
 /// The session with the hash `$1`, if it has not expired and its key is not revoked.
-const FIND: &str = "SELECT s.key_id, k.hash, s.expires_at FROM console_sessions s JOIN api_keys k ON k.id = s.key_id
-     WHERE s.hash = $1 AND s.expires_at > now_ms() AND k.revoked_at IS NULL";
+const FIND: &str = "SELECT s.key_id, k.hash, s.issuer, s.subject, s.person, s.expires_at FROM console_sessions s
+     LEFT JOIN api_keys k ON k.id = s.key_id AND k.revoked_at IS NULL
+     WHERE s.hash = $1 AND s.expires_at > now_ms() AND (k.hash IS NOT NULL OR s.subject IS NOT NULL)";
 
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ on_every_database!(
     a_session_is_known_at_every_gateway_until_it_ends,
     a_session_ends_by_time_and_without_use,
     a_session_ends_with_its_key,
+    a_person_has_a_session_without_a_key,
 );
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -25,7 +26,7 @@ async fn signed_in(site: &Site) -> KeyId {
     };
     site.store.create_key(key).await.unwrap();
     let session = site.store.add_console_session(&[1; 32], &id, HOUR).await.unwrap().unwrap();
-    assert_eq!((&session.key_id, session.key_hash), (&id, [7; 32]));
+    assert_eq!(session.holder, SessionHolder::Key { id: id.clone(), hash: [7; 32] });
     id
 }
 
@@ -33,7 +34,7 @@ async fn a_session_is_known_at_every_gateway_until_it_ends(site: Site) {
     signed_in(&site).await;
     let other = site.open_again().await;
     let found = other.console_session(&[1; 32], IDLE).await.unwrap();
-    assert_eq!(found.unwrap().key_hash, [7; 32]);
+    assert!(matches!(found.unwrap().holder, SessionHolder::Key { hash, .. } if hash == [7; 32]));
     assert_eq!(other.console_session(&[2; 32], IDLE).await.unwrap(), None);
     assert!(other.end_console_session(&[1; 32]).await.unwrap());
     assert!(!site.store.end_console_session(&[1; 32]).await.unwrap(), "it ends once");
@@ -64,4 +65,19 @@ async fn a_session_ends_with_its_key(site: Site) {
     site.store.revoke_key(&id).await.unwrap();
     assert_eq!(site.store.console_session(&[1; 32], IDLE).await.unwrap(), None);
     assert_eq!(site.store.add_console_session(&[2; 32], &id, HOUR).await.unwrap(), None);
+}
+
+async fn a_person_has_a_session_without_a_key(site: Site) {
+    let person =
+        SessionPerson { issuer: "https://id.example".into(), subject: "ann".into(), name: "ann@example.com".into() };
+    let by = Acting::operator("ann@id.example", "req_1");
+    crate::acting(by.clone(), site.store.add_session_of_person(&[4; 32], &person, HOUR)).await.unwrap();
+    let found = site.open_again().await.console_session(&[4; 32], IDLE).await.unwrap().unwrap();
+    assert_eq!(found.holder, SessionHolder::Person(person));
+    assert!(crate::acting(by, site.store.end_console_session(&[4; 32])).await.unwrap());
+    assert_eq!(site.store.console_session(&[4; 32], IDLE).await.unwrap(), None);
+    let entries = site.store.audit(AuditFilter { limit: 2, ..AuditFilter::default() }).await.unwrap();
+    let seen: Vec<_> = entries.iter().map(|entry| (&*entry.actor, &*entry.action, &*entry.detail)).collect();
+    let actor = "person:ann@id.example";
+    assert_eq!(seen, [(actor, "console.signed_out", ""), (actor, "console.signed_in", "ann@example.com")]);
 }

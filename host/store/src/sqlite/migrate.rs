@@ -34,6 +34,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0019_budgets.sql"),
     include_str!("../migrations/sqlite/0020_tool_sets.sql"),
     include_str!("../migrations/sqlite/0021_console_sessions.sql"),
+    include_str!("../migrations/sqlite/0022_console_people.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

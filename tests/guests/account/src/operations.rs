@@ -79,6 +79,7 @@ pub(crate) fn input_schema(row: &Row) -> String {
         properties.insert("waiting".to_owned(), json!({"type": ["boolean", "null"]}));
         properties.insert("callback_urls".to_owned(), json!({"type": ["array", "null"], "items": {"type": "string"}}));
     }
+    properties.insert("file".to_owned(), json!({"type": "string", "contentEncoding": "base64"}));
     json!({"type": "object", "additionalProperties": false, "properties": properties}).to_string()
 }
 
@@ -230,13 +231,14 @@ fn seen(response: &Response) -> Value {
 /// the credential.
 fn request(input: &Value) -> Request {
     let json = input["body"].as_str().map(|json| Body::Json(json.to_owned()));
+    let file = input["file"].as_str().map(|file| Body::Json(json!({"file": file}).to_string()));
     let form = input["form"].as_array().map(|_| Body::Form(crate::scheme::pairs(&input["form"])));
     Request {
         method: method(text(input, "method")),
         upstream: upstream(input).to_owned(),
         target: Target::Path(text(input, "path").to_owned()),
         headers: Vec::new(),
-        body: json.or(form),
+        body: json.or(form).or(file),
         omit_credential: text(input, "credential") == "omitted",
     }
 }

@@ -14,10 +14,18 @@ export class Refusal extends Error {
   }
 }
 
-/** Sends a request, and returns the answer, also one that is no success. */
-export async function send(method, path, { body, headers = {}, signal } = {}) {
+/** A text as the value of a header, in UTF-8. Browsers send each character of a value as a byte. */
+export const headerText = (text) => String.fromCharCode(...new TextEncoder().encode(text));
+
+/** Sends a request, and returns the answer, also one that is no success. The audit has the `reason` of a change. */
+export async function send(method, path, { body, headers = {}, reason, signal } = {}) {
   const isJson = body !== undefined && !(body instanceof Blob);
-  const all = { ...(isJson && { "content-type": "application/json" }), ...(method !== "GET" && { "x-console": "1" }), ...headers };
+  const all = {
+    ...(isJson && { "content-type": "application/json" }),
+    ...(method !== "GET" && { "x-console": "1" }),
+    ...(reason?.trim() && { "x-reason": headerText(reason.trim()) }),
+    ...headers,
+  };
   let answer;
   try {
     const sent = isJson ? JSON.stringify(body) : body;
@@ -76,5 +84,5 @@ export function useLoad(load, keys) {
   return { ...state, reload: useCallback(() => setTurn((turn) => turn + 1), []) };
 }
 
-/** Loads the document of a path. */
-export const useDocument = (path) => useLoad((signal) => call("GET", path, { signal }), [path]);
+/** Loads the document of a path, and again when `turn` changes. */
+export const useDocument = (path, turn = 0) => useLoad((signal) => call("GET", path, { signal }), [path, turn]);

@@ -2,7 +2,7 @@
 
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { call } from "./api.js";
+import { call, root, useDocument } from "./api.js";
 import { Audit } from "./audit.js";
 import { Call, Calls } from "./calls.js";
 import { Connector } from "./connector.js";
@@ -12,8 +12,9 @@ import { Integration, Integrations } from "./integrations.js";
 import { Job, Jobs } from "./jobs.js";
 import { Key, Keys } from "./keys.js";
 import { Overview } from "./overview.js";
-import { announce, html, Live, Problem, Text, Title } from "./parts.js";
+import { announce, html, Live, Problem, Text, text, Title } from "./parts.js";
 import { go, to, usePlace } from "./route.js";
+import { Settings } from "./settings.js";
 import { Tenant, Tenants } from "./tenants.js";
 import { ToolSets } from "./tool_sets.js";
 import { Try } from "./try.js";
@@ -32,6 +33,7 @@ const MENU = [
   ["keys", words.keys.title],
   ["gateways", words.gateways.title],
   ["audit", words.audit.title],
+  ["settings", words.settings.title],
 ];
 
 /** The screens by the first part of the place: the list, and one thing. */
@@ -48,6 +50,7 @@ const SCREENS = {
   "tool-sets": [ToolSets],
   gateways: [Gateways],
   audit: [Audit],
+  settings: [Settings],
 };
 
 /** The screens of things whose ids have a prefix. The id of a request may be any text. */
@@ -84,7 +87,9 @@ function Menu({ place, session, onSignOut }) {
       <button type="submit">${words.open}</button>
     </form>
     <p class="session">
-      <${Text} of=${session.gateway} /> ${session.version} · <a href=${to(["keys", session.key_id])}><${Text} of=${session.key_id} /></a>
+      <${Text} of=${session.gateway} /> ${session.version} · ${session.key_id
+        ? html`<a href=${to(["keys", session.key_id])}><${Text} of=${session.key_id} /></a>`
+        : html`<${Text} of=${session.person} />`}
       ${" "}<button type="button" class="small" onClick=${onSignOut}>${words.signOut}</button>
     </p>
   </header>`;
@@ -92,6 +97,7 @@ function Menu({ place, session, onSignOut }) {
 
 function SignIn({ ended, onDone }) {
   const [state, setState] = useState({});
+  const { data: ways } = useDocument("/console/sign-in");
   const signIn = async (event) => {
     event.preventDefault();
     const key = new FormData(event.currentTarget).get("key").trim();
@@ -113,6 +119,7 @@ function SignIn({ ended, onDone }) {
       <${Problem} of=${state.problem} />
       <p class="buttons"><button type="submit" class="first" disabled=${state.isBusy}>${words.signIn}</button></p>
     </form>
+    ${ways?.oidc && html`<p><a href=${new URL("console/oidc", root).href}>${words.signInAt(text(ways.oidc))}</a></p>`}
   </main>`;
 }
 

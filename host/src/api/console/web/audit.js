@@ -11,7 +11,9 @@ const SCREENS = { key: "keys", integration: "integrations", job: "jobs", connect
 
 function Target({ entry }) {
   const kind = SCREENS[entry.action.split(".")[0]];
-  return kind ? html`<${IdLink} kind=${kind} id=${entry.target} />` : html`<${Text} of=${entry.target} />`;
+  // A person who signed in at an OpenID provider is no key.
+  const isKey = kind !== "keys" || entry.target.startsWith("key_");
+  return kind && isKey ? html`<${IdLink} kind=${kind} id=${entry.target} />` : html`<${Text} of=${entry.target} />`;
 }
 
 const columns = [

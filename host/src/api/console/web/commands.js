@@ -29,26 +29,37 @@ export function toolCall(connector, operation, body, account) {
   return JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, null, 2);
 }
 
-/** The program that calls the operation, in JavaScript. */
+const isPlain = (text) => /^[\x20-\x7e]*$/.test(text);
+
+/**
+ * The program that calls the operation, in JavaScript. `body` is JSON, which the program sends as it is: numbers keep their digits.
+ * Node.js sends each character of a header as a byte, so that other texts are encoded first.
+ */
 export function javascript(session, connector, operation, body, headers = {}) {
-  const options = { method: "POST", headers: { Authorization: "KEY", "Content-Type": "application/json", ...headers } };
-  const shown = JSON.stringify(options, null, 2).replace('"KEY"', "`Bearer ${process.env.GATEWAY_KEY}`").replace(/\n}$/, "");
-  return `const answer = await fetch(${JSON.stringify(`${callerRoot(session)}/connectors/${connector}/${operation}`)}, ${shown},
-  "body": JSON.stringify(${JSON.stringify(body)})
+  const value = (text) => (isPlain(text) ? JSON.stringify(text) : `Buffer.from(${JSON.stringify(text)}).toString("latin1")`);
+  const all = Object.entries({ "Content-Type": "application/json", ...headers }).map(([name, text]) => `${JSON.stringify(name)}: ${value(text)}`);
+  return `const answer = await fetch(${JSON.stringify(`${callerRoot(session)}/connectors/${connector}/${operation}`)}, {
+  method: "POST",
+  headers: { Authorization: \`Bearer \${process.env.GATEWAY_KEY}\`, ${all.join(", ")} },
+  body: ${JSON.stringify(body)},
 });
-console.log(answer.status, await answer.json());`;
+console.log(answer.status, await answer.text());`;
 }
 
-/** The program that calls the operation, in Python without further packages. */
+/** The program that calls the operation, in Python without further packages. It sends the text of the body as it is, too. */
 export function python(session, connector, operation, body, headers = {}) {
-  const all = Object.entries({ "Content-Type": "application/json", ...headers });
-  return `import json, os, urllib.request
+  const value = (text) => (isPlain(text) ? JSON.stringify(text) : `${JSON.stringify(text)}.encode().decode("latin-1")`);
+  const all = Object.entries({ "Content-Type": "application/json", ...headers }).map(([name, text]) => `${JSON.stringify(name)}: ${value(text)}`);
+  return `import os, urllib.error, urllib.request
 
 request = urllib.request.Request(
     ${JSON.stringify(`${callerRoot(session)}/connectors/${connector}/${operation}`)},
-    data=json.dumps(json.loads(${JSON.stringify(JSON.stringify(body))})).encode(),
-    headers={"Authorization": "Bearer " + os.environ["GATEWAY_KEY"], ${all.map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`).join(", ")}},
+    data=${JSON.stringify(body)}.encode(),
+    headers={"Authorization": "Bearer " + os.environ["GATEWAY_KEY"], ${all.join(", ")}},
 )
-with urllib.request.urlopen(request) as answer:
-    print(answer.status, answer.read().decode())`;
+try:
+    answer = urllib.request.urlopen(request)
+except urllib.error.HTTPError as refusal:
+    answer = refusal
+print(answer.status, answer.read().decode())`;
 }

@@ -47,8 +47,8 @@ export function Connector({ id }) {
 }
 
 function Remove({ id }) {
-  const remove = async () => {
-    await call("DELETE", `/admin/connectors/${encodeURIComponent(id)}`);
+  const remove = async (options) => {
+    await call("DELETE", `/admin/connectors/${encodeURIComponent(id)}`, options);
     return say.removed(id);
   };
   return html`<${ChangeButton} label=${say.remove} danger=${true} what=${html`<p>${say.removeWhat(id)}</p>`} change=${remove}
@@ -93,10 +93,10 @@ function Standing({ gateways, names, live }) {
 }
 
 function Versions({ id, versions, generation, reload }) {
-  const back = (version) => async () => {
+  const back = (version) => async (options) => {
     const headers = generation === undefined ? {} : { "if-match": `"${generation}"` };
     const path = `/admin/connectors/${encodeURIComponent(id)}/rollback?to=${encodeURIComponent(version.sha256)}&wait=10`;
-    const live = await call("POST", path, { headers });
+    const live = await call("POST", path, { headers, ...options });
     return say.rolledBack(text(live.version));
   };
   const button = (version) => version.live
@@ -117,8 +117,8 @@ function Versions({ id, versions, generation, reload }) {
 
 function Hosts({ id, grants, reload }) {
   const path = (host) => `/admin/connectors/${encodeURIComponent(id)}/grants?host=${encodeURIComponent(host)}`;
-  const change = (method, host, message) => async () => {
-    await call(method, path(host));
+  const change = (method, host, message) => async (options) => {
+    await call(method, path(host), options);
     return message(text(host));
   };
   const button = ({ host, state }) => {

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { call, useDocument, withQuery } from "./api.js";
+import { ReasonField } from "./dialog.js";
 import { List } from "./list.js";
 import { Actor, announce, ExactTime, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { words } from "./words.js";
@@ -71,7 +72,7 @@ export function Install({ generation, onDone }) {
       };
       const path = withQuery("/admin/connectors", { wait: 10, ...(accept && { accept: "true" }) });
       const query = hosts.map((host) => `&grant=${encodeURIComponent(host)}`).join("");
-      const installed = await call("POST", path + query, { body: given.get("module"), headers });
+      const installed = await call("POST", path + query, { body: given.get("module"), headers, reason: given.get("reason") });
       setState({ installed });
       announce(say.installed(text(installed.connector), text(installed.version)));
       onDone?.();
@@ -84,11 +85,12 @@ export function Install({ generation, onDone }) {
     send(event.currentTarget, false);
   };
   const asks = state.problem?.asks_for;
-  return html`<form class="stacked" onSubmit=${submit} onChange=${() => setState({})}>
+  return html`<form class="stacked" onSubmit=${submit} onChange=${(event) => event.target.name !== "reason" && setState({})}>
     <p>${say.installLead}</p>
     <label>${say.module} <input type="file" name="module" accept=".wasm" required /></label>
     <label>${say.signature} <input type="file" name="signature" accept=".minisig" /></label>
     <label>${say.hosts} <input name="hosts" autocomplete="off" spellcheck=${false} /></label>
+    <${ReasonField} />
     <${Problem} of=${asks ? null : state.problem} />
     ${asks && html`<div class="problem" role="alert">
       <p><strong>${say.asksForMore}</strong></p>

@@ -16,15 +16,22 @@ export function Dialog({ title, onClose, children }) {
   </dialog>`;
 }
 
-/** A button that asks before it changes something. `change` returns what to tell the operator. */
-export function ChangeButton({ label, title, what, confirm, danger, change, onDone }) {
+/** The field for the reason of a change, which the audit keeps. */
+export const ReasonField = () => html`<label class="reason-field">${words.reason} <input name="reason" maxlength="500" autocomplete="off" /></label>`;
+
+/**
+ * A button that asks before it changes something. `change` gets the reason in the form in which `call` takes it, and returns what to
+ * tell the operator. `isAudited` is `false` if the audit does not have the change.
+ */
+export function ChangeButton({ label, title, what, confirm, danger, change, onDone, isAudited = true }) {
   const [isOpen, setOpen] = useState(false);
   const [state, setState] = useState({});
   const begin = async (event) => {
     const dialog = event.currentTarget.closest("dialog");
+    const reason = dialog.querySelector("[name=reason]")?.value;
     setState({ isBusy: true });
     try {
-      const message = await change();
+      const message = await change({ reason });
       setState({});
       dialog.close();
       announce(message ?? words.done);
@@ -41,6 +48,7 @@ export function ChangeButton({ label, title, what, confirm, danger, change, onDo
     <button type="button" class=${danger ? "danger" : ""} onClick=${open}>${label}</button>
     ${isOpen && html`<${Dialog} title=${title ?? label} onClose=${() => setOpen(false)}>
       ${what}
+      ${isAudited && html`<${ReasonField} />`}
       <${Problem} of=${state.problem} />
       <p class="buttons">
         <button type="button" onClick=${(event) => event.currentTarget.closest("dialog").close()}>${words.cancel}</button>

@@ -53,12 +53,12 @@ export function Integration({ id }) {
 }
 
 function Changes({ one, path, reload }) {
-  const renew = async () => {
-    await call("POST", `${path}/renew`);
+  const renew = async (options) => {
+    await call("POST", `${path}/renew`, options);
     return say.renewed;
   };
-  const remove = async () => {
-    const { revoked } = await call("DELETE", path);
+  const remove = async (options) => {
+    const { revoked } = await call("DELETE", path, options);
     return revoked ? say.removedAndRevoked : say.removed;
   };
   return html`

@@ -38,8 +38,8 @@ export const Jobs = ({ query }) => html`
 export function Job({ id }) {
   const path = `/admin/jobs/${encodeURIComponent(id)}`;
   const { data: job, problem, reload } = useDocument(path);
-  const cancel = async () => {
-    const { cancelled } = await call("DELETE", path);
+  const cancel = async (options) => {
+    const { cancelled } = await call("DELETE", path, options);
     return cancelled ? say.cancelled : say.hadEnded;
   };
   const canCancel = job && ["pending", "running"].includes(job.status);

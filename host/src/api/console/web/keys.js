@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { call, useDocument } from "./api.js";
-import { ChangeButton } from "./dialog.js";
+import { ChangeButton, ReasonField } from "./dialog.js";
 import { List } from "./list.js";
 import { Actor, announce, Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
@@ -43,8 +43,8 @@ export function Keys({ query }) {
 export function Key({ id }) {
   const path = `/admin/keys/${encodeURIComponent(id)}`;
   const { data: key, problem, reload } = useDocument(path);
-  const revoke = async () => {
-    await call("DELETE", path);
+  const revoke = async (options) => {
+    await call("DELETE", path, options);
     return say.revoked;
   };
   return html`
@@ -95,7 +95,7 @@ function NewKey({ onDone }) {
         effects: effects.length ? effects : undefined, confirm: given.has("confirm"),
         expires_at: days && new Date(Date.now() + Number(days) * 86_400_000).toISOString(),
       };
-      setState({ made: await call("POST", "/admin/keys", { body }) });
+      setState({ made: await call("POST", "/admin/keys", { body, reason: given.get("reason") }) });
       announce(say.made);
       form.reset();
       onDone();
@@ -113,6 +113,7 @@ function NewKey({ onDone }) {
     <fieldset><legend>${say.effectsHint}</legend>${boxes("effects", EFFECTS)}</fieldset>
     <label class="box"><input type="checkbox" name="confirm" /> ${say.confirm}</label>
     <label>${say.days} <input name="days" type="number" min="1" max="3650" /></label>
+    <${ReasonField} />
     <${Problem} of=${state.problem} />
     <p class="buttons"><button type="submit" class="first" disabled=${state.isBusy}>${say.make}</button></p>
     ${state.made && html`<div class="success"><p>${say.once}</p><${Code} label=${say.key}>${state.made.key}<//></div>`}

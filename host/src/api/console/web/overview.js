@@ -1,6 +1,8 @@
 // Is it well? Each answer leads to its list.
 
+import { useState } from "preact/hooks";
 import { all, call, Refusal, send, useLoad, withQuery } from "./api.js";
+import { LastHour } from "./charts.js";
 import { quantile, series, sum } from "./metrics.js";
 import { html, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
@@ -55,14 +57,17 @@ const toneOf = (list) => (list.length ? "bad" : "good");
 
 /** The screen. */
 export function Overview() {
-  const { data, loading, problem, reload } = useLoad(load, []);
+  const [turn, setTurn] = useState(0);
+  const { data, loading, problem } = useLoad(load, [turn]);
   return html`
     <${Title}>${say.title}<//>
     <p>${say.lead}</p>
-    <p class="buttons"><button type="button" onClick=${reload} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button></p>
+    <p class="buttons"><button type="button" onClick=${() => setTurn(turn + 1)} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button></p>
     <${Problem} of=${problem ?? data?.problem} />
     ${!data && loading && html`<p>${words.loading}</p>`}
-    ${data && html`<ul class="cards"><${Cards} data=${data} /></ul><${Reasons} data=${data} />`}
+    ${data && html`<ul class="cards"><${Cards} data=${data} /></ul>`}
+    <${LastHour} turn=${turn} />
+    ${data && html`<${Reasons} data=${data} />`}
   `;
 }
 

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { all, call, useLoad } from "./api.js";
-import { ChangeButton } from "./dialog.js";
+import { ChangeButton, ReasonField } from "./dialog.js";
 import { List } from "./list.js";
 import { announce, ExactTime, Facts, html, IdLink, Problem, Section, Table, Text, text, Title } from "./parts.js";
 import { to } from "./route.js";
@@ -32,8 +32,8 @@ export const Tenants = ({ query }) => html`
 export function Tenant({ id }) {
   const path = `/admin/tenants/${encodeURIComponent(id)}/oauth_clients`;
   const { data, problem, reload } = useLoad(() => all(path, "oauth_clients"), [path]);
-  const remove = (client) => async () => {
-    await call("DELETE", `${path}/${encodeURIComponent(client.name)}`);
+  const remove = (client) => async (options) => {
+    await call("DELETE", `${path}/${encodeURIComponent(client.name)}`, options);
     return say.deleted;
   };
   return html`
@@ -70,9 +70,9 @@ function NewClient({ path, onDone }) {
     const form = event.currentTarget;
     const given = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim() || undefined]));
     try {
-      const { name, scopes, ...rest } = given;
+      const { name, scopes, reason, ...rest } = given;
       const body = { ...rest, scopes: scopes?.split(/\s+/) };
-      await call("PUT", `${path}/${encodeURIComponent(name)}`, { body });
+      await call("PUT", `${path}/${encodeURIComponent(name)}`, { body, reason });
       setState({});
       announce(say.saved);
       form.reset();
@@ -87,6 +87,7 @@ function NewClient({ path, onDone }) {
     <label>${say.clientSecret} <input name="client_secret" type="password" autocomplete="off" /></label>
     <label>${say.scopesHint} <input name="scopes" autocomplete="off" spellcheck=${false} /></label>
     <label>${say.redirect} <input name="redirect_url" type="url" autocomplete="off" /></label>
+    <${ReasonField} />
     <${Problem} of=${state.problem} />
     <p class="buttons"><button type="submit" class="first">${words.save}</button></p>
   </form></details>`;

@@ -13,8 +13,8 @@ const say = words.toolSets;
 /** The list. */
 export function ToolSets({ query, session }) {
   const [turn, setTurn] = useState(0);
-  const remove = (set) => async () => {
-    await call("DELETE", `/mcp-sets/${encodeURIComponent(set.name)}`);
+  const remove = (set) => async (options) => {
+    await call("DELETE", `/mcp-sets/${encodeURIComponent(set.name)}`, options);
     return say.deleted;
   };
   const columns = [

@@ -1,7 +1,7 @@
 // Tries an operation: a form from its schema, a warning by its effect, the answer, and the same call for programs and agents.
 
 import { useState } from "preact/hooks";
-import { call, send, useDocument, useLoad } from "./api.js";
+import { call, headerText, send, useDocument, useLoad } from "./api.js";
 import { curl, javascript, python, toolCall } from "./commands.js";
 import { ChangeButton } from "./dialog.js";
 import { Fields, resolved } from "./form.js";
@@ -48,14 +48,14 @@ async function load(connector, operation) {
 }
 
 function Operation({ connector, operation, session }) {
-  const { data, problem } = useLoad(() => load(connector, operation), [connector.connector, operation]);
+  const { data, problem, reload } = useLoad(() => load(connector, operation), [connector.connector, operation]);
   if (problem) return html`<${Problem} of=${problem} />`;
   if (!data) return html`<p>${words.loading}</p>`;
   if (!data.entry) return html`<p>${say.unknown}</p>`;
-  return html`<${Call} ...${{ connector, operation, session, ...data }} />`;
+  return html`<${Call} ...${{ connector, operation, session, reload, ...data }} />`;
 }
 
-function Call({ connector, operation, session, document, accounts, entry }) {
+function Call({ connector, operation, session, reload, document, accounts, entry }) {
   const media = entry.requestBody?.content["application/json"] ?? {};
   const [value, setValue] = useState(media.example ?? {});
   const [raw, setRaw] = useState(null);
@@ -82,7 +82,7 @@ function Call({ connector, operation, session, document, accounts, entry }) {
   return html`
     <p><${Text} of=${connector.operations.find((one) => one.path === operation)?.summary} /></p>
     <p><${State} of=${effect} /> ${say.effects[effect]}</p>
-    ${connector.auth_type !== "none" && html`<${Accounts} ...${{ id, accounts, account, setAccount }} />`}
+    ${connector.auth_type !== "none" && html`<${Accounts} ...${{ id, accounts, account, setAccount, reload }} />`}
     <form class="stacked" onSubmit=${submit}>
       ${raw === null
         ? html`<${Fields} schema=${resolved(media.schema ?? {}, document)} root=${document} value=${value} change=${setValue} />`
@@ -92,7 +92,7 @@ function Call({ connector, operation, session, document, accounts, entry }) {
         ${effect === "read"
           ? html`<button type="submit" class="first" disabled=${isBusy}>${isBusy ? say.sending : say.send}</button>`
           : html`<${ChangeButton} label=${say.send} title=${say.sendTitle} danger=${effect === "destructive"}
-              what=${html`<p>${say.effects[effect]}</p><p>${say.really}</p>`} change=${run} />`}
+              what=${html`<p>${say.effects[effect]}</p><p>${say.really}</p>`} change=${run} isAudited=${false} />`}
       </p>
     </form>
     <${Answer} of=${answer} />
@@ -111,12 +111,15 @@ function toggleRaw(raw, value, setRaw, setValue) {
   }
 }
 
+/** Headers as browsers take them. */
+const asSent = (headers) => Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, headerText(value)]));
+
 /** Sends the call. The text is sent as it is, so that long numbers keep their digits. */
 async function answerOf(connector, operation, body, headers) {
   const began = performance.now();
   const path = `/connectors/${encodeURIComponent(connector)}/${encodeURIComponent(operation)}`;
   const sent = new Blob([body], { type: "application/json" });
-  const answer = await send("POST", path, { body: sent, headers: { "content-type": "application/json", ...headers } });
+  const answer = await send("POST", path, { body: sent, headers: { "content-type": "application/json", ...asSent(headers) } });
   const ms = performance.now() - began;
   const blob = await answer.blob();
   const type = answer.headers.get("content-type") ?? "";
@@ -124,7 +127,7 @@ async function answerOf(connector, operation, body, headers) {
   return { status: answer.status, ms, type, headers: [...answer.headers], blob, shown: isText ? await blob.text() : null };
 }
 
-function Accounts({ id, accounts, account, setAccount }) {
+function Accounts({ id, accounts, account, setAccount, reload }) {
   const [link, setLink] = useState(null);
   const connect = async () => {
     try {
@@ -142,7 +145,7 @@ function Accounts({ id, accounts, account, setAccount }) {
     </select></label>
     <button type="button" onClick=${connect}>${say.connect}</button>
     <${Problem} of=${link?.problem} />
-    ${link?.url && html`<p role="status"><a href=${link.url} target="_blank" rel="noopener">${say.openConnect}</a></p>`}
+    ${link?.url && html`<p role="status"><a href=${link.url} target="_blank" rel="noopener">${say.openConnect}</a> <button type="button" onClick=${reload}>${say.reloadAccounts}</button></p>`}
   </div>`;
 }
 
@@ -192,8 +195,8 @@ function Same({ session, id, operation, body, headers, account }) {
     <p>${say.sameLead} <a href=${to(["keys"])}>${words.keys.title}</a></p>
     <${Code} label="curl">${curl(session, id, operation, body, headers)}<//>
     <details><summary>${say.programs}</summary>
-      <${Code} label="Python">${python(session, id, operation, parsed, headers)}<//>
-      <${Code} label="JavaScript">${javascript(session, id, operation, parsed, headers)}<//>
+      <${Code} label="Python">${python(session, id, operation, body, headers)}<//>
+      <${Code} label="JavaScript">${javascript(session, id, operation, body, headers)}<//>
       ${tool && html`<${Code} label=${say.tool}>${tool}<//>`}
     </details>
   <//>`;

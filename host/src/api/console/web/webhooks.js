@@ -25,8 +25,8 @@ const filters = [
 /** The list. */
 export function Webhooks({ query }) {
   const [turn, setTurn] = useState(0);
-  const resend = (one) => async () => {
-    await call("POST", `/admin/webhooks/${encodeURIComponent(one.id)}/resend`);
+  const resend = (one) => async (options) => {
+    await call("POST", `/admin/webhooks/${encodeURIComponent(one.id)}/resend`, options);
     return say.resent;
   };
   const columns = [

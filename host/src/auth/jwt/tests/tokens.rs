@@ -16,6 +16,7 @@ async fn a_token_identifies_its_subject_with_the_tenant_and_scopes_of_the_settin
         scopes: [Scope::Operate, Scope::Integrate].into_iter().collect(),
         limits: None,
         confirms: false,
+        person: None,
     };
     assert_eq!(caller, expected);
     assert!(caller.require(Scope::Admin).is_err());

@@ -2,14 +2,16 @@
 
 use std::time::{Duration, SystemTime};
 
-use connector_gateway::{Config, Exposure};
 use humantime::{format_duration, format_rfc3339_seconds};
-use store::vault::{Vault, VaultError};
-use store::{ApiKey, DatabaseState, Store};
 
 use super::machine::exposed_mode;
 use super::report::Report;
 use super::{SOON, capitalized};
+use crate::clock;
+use crate::config::Config;
+use crate::exposure::Exposure;
+use store::vault::{Vault, VaultError};
+use store::{ApiKey, DatabaseState, Store, StoreError};
 
 /// Largest difference of the clocks of this machine and of the database. A larger one makes tokens
 /// look expired, or valid for too long.
@@ -19,18 +21,19 @@ const MAX_DIFFERENCE: Duration = Duration::from_secs(5);
 const SOLVE: &str = "Solve this, and run `connector-gateway doctor` again for the other checks";
 
 /// The state of the database, which the examination of the connectors needs.
-pub(super) enum Examined {
+pub enum Examined {
     /// The gateway has served from this database.
     Used(Store),
     /// The gateway has not served yet, so it has neither grants nor accounts.
     New,
 }
 
-/// Examines the database. `None` if the connectors cannot be examined, because the database or the
-/// master key is not good.
-pub(super) async fn examine(config: &Config, report: &mut Report) -> Option<Examined> {
+/// Examines the database. `open` is the connection of a gateway that serves; without it, a new one
+/// is made. `None` if the connectors cannot be examined, because the database or the master key is
+/// not good.
+pub async fn examine(config: &Config, open: Option<&Store>, report: &mut Report) -> Option<Examined> {
     const CHECK: &str = "database";
-    let before = SystemTime::now();
+    let before = clock::now();
     let state = match Store::inspect(&config.store()).await {
         Ok(Some(state)) => state,
         Ok(None) => {
@@ -43,7 +46,7 @@ pub(super) async fn examine(config: &Config, report: &mut Report) -> Option<Exam
             return None;
         }
     };
-    clock(state, before, report);
+    clocks(state, before, report);
     let DatabaseState { version, known, is_usable, .. } = state;
     if !is_usable {
         report.problem(
@@ -61,7 +64,11 @@ pub(super) async fn examine(config: &Config, report: &mut Report) -> Option<Exam
         );
         return None;
     }
-    let store = match Store::connect(&config.store()).await {
+    let connected = match open {
+        Some(store) => Ok(store.clone()),
+        None => Store::connect(&config.store()).await,
+    };
+    let store = match connected {
         Ok(store) => store,
         Err(error) => {
             report.problem(CHECK, error.to_string(), SOLVE);
@@ -79,9 +86,29 @@ pub(super) async fn examine(config: &Config, report: &mut Report) -> Option<Exam
     master_key(config, &store, report).await.map(|is_used| if is_used { Examined::Used(store) } else { Examined::New })
 }
 
-fn clock(state: DatabaseState, before: SystemTime, report: &mut Report) {
+/// Examines the other gateways that share the database.
+///
+/// # Errors
+/// If the database does not answer.
+pub async fn examine_gateways(store: &Store, report: &mut Report) -> Result<(), StoreError> {
+    const CHECK: &str = "gateways";
+    let gateways = store.gateways().await?;
+    for away in gateways.iter().filter(|gateway| gateway.is_away) {
+        report.problem(
+            CHECK,
+            format!("the gateway {} is away since {}", away.name, format_rfc3339_seconds(away.seen_at)),
+            "Start it again. If it was removed, wait: it is forgotten a day later",
+        );
+    }
+    if gateways.len() > 1 && !gateways.iter().any(|gateway| gateway.is_away) {
+        report.ok(CHECK, format!("{} gateways share the database, and none is away", gateways.len()));
+    }
+    Ok(())
+}
+
+fn clocks(state: DatabaseState, before: SystemTime, report: &mut Report) {
     const CHECK: &str = "clock";
-    let after = SystemTime::now();
+    let after = clock::now();
     let Some(server) = state.server_time else {
         report.ok(CHECK, "the database has the clock of this machine");
         return;
@@ -152,7 +179,7 @@ fn exposures(config: &Config, keys: &[ApiKey], report: &mut Report) {
 
 fn api_keys(config: &Config, keys: &[ApiKey], report: &mut Report) {
     const CHECK: &str = "keys";
-    let now = SystemTime::now();
+    let now = clock::now();
     let valid: Vec<&ApiKey> = keys
         .iter()
         .filter(|key| key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| expires_at > now))

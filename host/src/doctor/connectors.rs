@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use connector_gateway::{Config, Connector, GRANT_COMMAND, Registry, ServeError, open_registry, open_scratch_registry};
-use egress::{Egress, Settings};
 use futures_util::stream::{self, StreamExt};
-use store::{AnyIntegrationFilter, Status, Store, StoreError};
-use tempfile::TempDir;
 use url::Url;
 
-use super::database::Examined;
 use super::report::Report;
+use crate::config::Config;
+use crate::registry::{Connector, GRANT_COMMAND, Registry};
+use egress::Egress;
+use store::{AnyIntegrationFilter, Status, Store, StoreError};
 
 const CHECK: &str = "connectors";
 
@@ -21,51 +20,30 @@ const PARALLEL: usize = 16;
 /// Accounts of one connector that are read.
 const ACCOUNTS: u32 = 200;
 
-/// Examines the connectors in the folders of the configuration.
-pub(super) async fn examine(config: &Arc<Config>, examined: Examined, report: &mut Report) {
-    let opened = match &examined {
-        Examined::Used(store) => open_registry(config, store.clone()).await.map(|registry| (registry, None)),
-        Examined::New => open_scratch(config).await,
-    };
-    // The temporary folder lives as long as the registry.
-    let (registry, _folder) = match opened {
-        Ok(opened) => opened,
-        Err(error) => {
-            report.problem(CHECK, error.to_string(), "Solve this, and run `connector-gateway doctor` again");
-            return;
-        }
-    };
-    if let Err(error) = registry.load_folders().await {
-        report.problem(
-            CHECK,
-            format!("the folders of modules cannot be read: {error}"),
-            "Give this user access to them",
-        );
-        return;
-    }
-    modules(&registry, report);
+/// Examines the connectors of a registry that has read its folders. `store` has the accounts of
+/// users, if there can be any. Connects to the hosts with `egress`, and sends no request.
+pub async fn examine(
+    config: &Config,
+    registry: &Registry,
+    store: Option<&Store>,
+    egress: &Egress,
+    report: &mut Report,
+) {
+    modules(registry, report);
     let live = registry.live();
     let mut connectors: Vec<&Arc<Connector>> = live.values().collect();
     connectors.sort_by_key(|connector| Arc::clone(connector.name()));
     for connector in &connectors {
         grants(connector, report);
         if let Some(section) = connector.lacking_oauth_client(config) {
-            let used = match &examined {
-                Examined::Used(store) => has_accounts(store, connector.name()).await,
-                Examined::New => Ok(false),
+            let used = match store {
+                Some(store) => has_accounts(store, connector.name()).await,
+                None => Ok(false),
             };
             oauth_client(connector, &section, used, report);
         }
     }
-    hosts(config, &connectors, report).await;
-}
-
-/// The registry of a gateway that has not served yet. Nothing that it stores is kept.
-async fn open_scratch(config: &Config) -> Result<(Arc<Registry>, Option<TempDir>), ServeError> {
-    let folder = TempDir::new()?;
-    let store = Store::open(folder.path()).await?;
-    let config = Arc::new(Config { data_dir: folder.path().to_owned(), ..config.clone() });
-    Ok((open_scratch_registry(&config, store)?, Some(folder)))
+    hosts(config, &connectors, egress, report).await;
 }
 
 fn modules(registry: &Registry, report: &mut Report) {
@@ -136,15 +114,8 @@ fn oauth_client(connector: &Connector, section: &str, used: Result<bool, StoreEr
 }
 
 /// Connects to each host, and sends no request.
-async fn hosts(config: &Config, connectors: &[&Arc<Connector>], report: &mut Report) {
+async fn hosts(config: &Config, connectors: &[&Arc<Connector>], egress: &Egress, report: &mut Report) {
     const CHECK: &str = "hosts";
-    let egress = match Egress::new(&Settings::default()) {
-        Ok(egress) => egress,
-        Err(error) => {
-            report.problem(CHECK, error.to_string(), "Run `connector-gateway doctor` again");
-            return;
-        }
-    };
     let mut users: BTreeMap<(String, bool), (Url, Vec<String>)> = BTreeMap::new();
     for connector in connectors {
         for endpoint in connector.endpoints(config) {

@@ -4,12 +4,13 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use connector_gateway::{Config, Exposure, open_data_folder};
-use memory::MemoryBudget;
 use rustix::fs::{Access, access};
 use rustix::process::{Resource, getrlimit};
 
 use super::report::Report;
+use crate::config::Config;
+use crate::exposure::{Exposure, open_data_folder};
+use memory::MemoryBudget;
 
 /// With fewer descriptors, a few hundred callers use them up.
 const ENOUGH_DESCRIPTORS: u64 = 4096;
@@ -21,8 +22,8 @@ const LEFT: u64 = 4;
 /// The permission of other users to write.
 const OTHERS_WRITE: u32 = 0o002;
 
-/// Examines the machine.
-pub(super) fn examine(config: &Config, report: &mut Report) {
+/// Examines the machine. Reads the metadata of files.
+pub fn examine(config: &Config, report: &mut Report) {
     descriptors(config, report);
     memory(config, report);
     data_folder(config, report);

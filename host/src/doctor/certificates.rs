@@ -1,20 +1,20 @@
 //! The certificates that the gateway presents to callers and operators.
 
-use std::time::SystemTime;
-
-use connector_gateway::{Config, TlsPair};
 use humantime::format_rfc3339_seconds;
 
 use super::report::Report;
 use super::{SOON, capitalized};
+use crate::clock;
+use crate::config::Config;
+use crate::tls::Pair;
 
 const CHECK: &str = "certificates";
 
 /// Examines the files of `[tls]` and `[admin_tls]`.
-pub(super) fn examine(config: &Config, report: &mut Report) {
+pub fn examine(config: &Config, report: &mut Report) {
     for files in [&config.tls, &config.admin_tls].into_iter().flatten() {
         let section = files.section;
-        let pair = match TlsPair::read(files) {
+        let pair = match Pair::read(files) {
             Ok(pair) => pair,
             Err(error) => {
                 let text = error.to_string();
@@ -23,7 +23,7 @@ pub(super) fn examine(config: &Config, report: &mut Report) {
                 continue;
             }
         };
-        let now = SystemTime::now();
+        let now = clock::now();
         let expires_at = format_rfc3339_seconds(pair.expires_at());
         let action = "Renew it. A running gateway notices the changed files within a few seconds";
         if pair.has_expired(now) {

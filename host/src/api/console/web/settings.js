@@ -1,0 +1,59 @@
+// The gateway that answers: the results of its checks, and its configuration without secrets.
+
+import { useState } from "preact/hooks";
+import { useDocument } from "./api.js";
+import { html, Problem, Section, State, Table, Text, text, Title } from "./parts.js";
+import { words } from "./words.js";
+
+const say = words.settings;
+const ORDER = ["problem", "note", "ok"];
+const TONES = { problem: "bad", note: "wait", ok: "good" };
+
+/** The screen. */
+export const Settings = () => html`
+  <${Title}>${say.title}<//>
+  <p>${say.lead}</p>
+  <${Section} title=${say.doctor}><${Checks} /><//>
+  <${Section} title=${say.configuration}><${Configuration} /><//>
+`;
+
+function Checks() {
+  const { data, problem, loading, reload } = useDocument("/admin/doctor");
+  const rows = [...(data?.findings ?? [])].sort((one, other) => ORDER.indexOf(one.level) - ORDER.indexOf(other.level));
+  return html`
+    <p class="buttons"><button type="button" onClick=${reload} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button></p>
+    <${Problem} of=${problem} />
+    <p role="status">${loading ? say.checking : data && say.wrong(data.problems)}</p>
+    ${rows.length > 0 && html`<${Table} caption=${say.findings} rows=${rows} busy=${loading} columns=${[
+      [say.level, (one) => html`<${State} of=${one.level} tone=${TONES[one.level]} />`],
+      [say.check, (one) => text(one.check)],
+      [say.finding, (one) => html`<${Text} of=${one.finding} />`],
+      [say.action, (one) => html`<${Text} of=${one.action} />`],
+    ]} />`}
+  `;
+}
+
+function Configuration() {
+  const { data, problem } = useDocument("/admin/settings");
+  const [onlyChanged, setOnlyChanged] = useState(false);
+  const shown = (data?.sections ?? [])
+    .map(({ section, settings }) => ({ section, settings: settings.filter((one) => one.changed || !onlyChanged) }))
+    .filter(({ settings }) => settings.length > 0);
+  return html`
+    <p>${say.configurationLead}</p>
+    <${Problem} of=${problem} />
+    <p><label class="box"><input type="checkbox" checked=${onlyChanged} onChange=${(event) => setOnlyChanged(event.currentTarget.checked)} /> ${say.onlyChanged}</label></p>
+    ${data && shown.length === 0 && html`<p>${words.empty}</p>`}
+    ${shown.map(({ section, settings }) => html`<${Table} key=${section} caption=${say.caption(section || say.general)} rows=${settings} columns=${[
+      [say.key, (one) => html`<code><${Text} of=${one.key} /></code>`],
+      [say.value, value],
+      [say.origin, (one) => (one.changed ? html`<${State} of=${say.changed} />` : say.isDefault)],
+    ]} />`)}
+  `;
+}
+
+/** The value as in the file. A value that is not set is shown as nothing. */
+function value({ value, secret }) {
+  if (secret) return secret === "set" ? say.isSet : say.isNotSet;
+  return html`<${Text} of=${Array.isArray(value) ? value.join(", ") : value} />`;
+}

@@ -1,0 +1,136 @@
+// Tries operations and makes changes in the console, by keyboard where a person would, and signs out.
+//
+// The arguments are the browser, the gateway's address, a key of the scope `admin`, a hostile text, a key of a user at a service, the ids
+// of things to change as JSON, and a file. The program prints what it saw as JSON.
+
+import { chromium } from "playwright-core";
+import { check, confirm, nothingSeen, openScreen, OPTIONS, person, settled, signIn, tabTo } from "./console_person.mjs";
+
+const [executablePath, address, key, hostile, userKey, idsText, file] = process.argv.slice(2);
+const ids = JSON.parse(idsText);
+const seen = nothingSeen();
+const browser = await chromium.launch({ executablePath, args: OPTIONS });
+const page = await person(browser, address, seen);
+const look = (name) => check(page, name, seen);
+const shown = (name) => page.getByRole("region", { name, exact: true }).innerText();
+
+async function open(place, text) {
+  await page.goto(`${address}/console#/${place}`);
+  await page.locator("main", { hasText: text }).waitFor();
+  await settled(page);
+}
+
+await page.goto(`${address}/console`);
+await signIn(page, key, seen);
+
+// The second page of a list, and back.
+await page.getByText("50 entries on this page.").waitFor();
+await tabTo(page, page.getByRole("link", { name: "Next page" }), seen);
+await page.keyboard.press("Enter");
+await page.getByRole("link", { name: "First page" }).waitFor();
+await settled(page);
+await look("second page");
+await tabTo(page, page.getByRole("link", { name: "First page" }), seen);
+await page.keyboard.press("Enter");
+await page.getByText("50 entries on this page.").waitFor();
+
+// An account is connected from Try, on the page for users, and used.
+await open("try/keyed/whoami", "The same call");
+await tabTo(page, page.getByRole("button", { name: "Connect an account" }), seen);
+await page.keyboard.press("Enter");
+const link = page.getByRole("link", { name: "Open the page that connects an account" });
+await link.waitFor();
+const users = await page.context().newPage();
+await users.goto(await link.getAttribute("href"));
+await users.getByLabel("API key").fill(userKey);
+await users.getByRole("button", { name: /^Connect/ }).click();
+await users.getByText("Connected as").waitFor();
+await users.close();
+await tabTo(page, page.getByRole("button", { name: "Then show the new account here" }), seen);
+await page.keyboard.press("Enter");
+await page.locator("option", { hasText: "ann@keyed.example" }).waitFor({ state: "attached" });
+await look("connected");
+await page.getByLabel("Account").selectOption("ann@keyed.example");
+await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
+await page.keyboard.press("Enter");
+await page.getByRole("region", { name: "Body" }).getByText("ann@keyed.example").waitFor();
+
+// The same call as programs. The name of the account, the text and the number need care.
+await open("try/keyed/forward", "The same call");
+await page.getByLabel("Account").selectOption(ids.account);
+await tabTo(page, page.getByRole("button", { name: "Show as JSON" }), seen);
+await page.keyboard.press("Enter");
+await page.getByLabel("Body as JSON").fill(ids.body);
+await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
+await page.keyboard.press("Enter");
+await page.getByRole("heading", { name: "Answer" }).waitFor();
+await page.getByText("For programs and agents").click();
+await look("programs");
+seen.answer = await shown("Body");
+seen.programs = { curl: await shown("curl"), python: await shown("Python"), javascript: await shown("JavaScript") };
+
+// An operation that deletes asks first.
+await open("try/free/erase", "The same call");
+await page.getByText("further fields").click();
+await page.getByLabel("path", { exact: true }).fill("/erase");
+await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
+await page.keyboard.press("Enter");
+await page.getByRole("dialog").waitFor();
+seen.warning = await page.getByRole("dialog").innerText();
+await page.keyboard.press("Escape");
+await page.getByRole("dialog").waitFor({ state: "hidden" });
+await confirm(page, page.getByRole("button", { name: "Send" }), seen);
+await page.getByRole("heading", { name: "Answer" }).waitFor();
+await look("erased");
+
+// A file.
+await open("try/free/forward", "The same call");
+await page.getByText("further fields").click();
+await page.getByLabel("path", { exact: true }).fill("/upload");
+await page.getByLabel("method", { exact: true }).fill("POST");
+await page.getByLabel("file", { exact: true }).setInputFiles(file);
+await look("file");
+await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
+await page.keyboard.press("Enter");
+await page.getByRole("heading", { name: "Answer" }).waitFor();
+
+// What is deleted asks first, says what will happen, and takes a reason.
+const remove = async (name, place, text, button, reason) => {
+  await open(place, text);
+  await tabTo(page, page.getByRole("button", { name: button, exact: true }), seen);
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog");
+  seen.pages[`asked: ${name}`] = await dialog.innerText();
+  await tabTo(page, dialog.getByRole("button", { name: "Cancel" }), seen);
+  await page.keyboard.press("Enter");
+  await dialog.waitFor({ state: "hidden" });
+  await confirm(page, page.getByRole("button", { name: button, exact: true }), seen, reason);
+  await dialog.waitFor({ state: "hidden" });
+  await settled(page);
+  await look(`done: ${name}`);
+};
+await remove("account", `integrations/${ids.integration}`, "At the service", "Delete", hostile);
+await remove("key", `keys/${ids.key}`, "Begins with", "Revoke", "Prüfung");
+await remove("client", "tenants/acme", "OAuth clients", "Delete", "ticket 7");
+await remove("tool set", "tool-sets", "agents", "Delete", "ticket 8");
+await remove("job", `jobs/${ids.job}`, "Progress", "Cancel the job", "ticket 9");
+await remove("connector", "connectors/liar", "Operations", "Remove", "ticket 10");
+await openScreen(page, "Audit", seen);
+await page.getByText("ticket 10").waitFor();
+await look("audit");
+if ((await page.title()).includes("taken")) seen.elements.push("a text of others has run");
+
+// Signing out ends the session, and not only its page.
+const [cookie] = (await page.context().cookies()).filter(({ name }) => name === "__Host-console");
+await tabTo(page, page.getByRole("button", { name: "Sign out" }), seen, "Shift+Tab");
+await page.keyboard.press("Enter");
+await page.getByLabel("API key").waitFor();
+await look("signed out");
+seen.cookies = (await page.context().cookies()).map(({ name }) => name);
+await page.context().addCookies([cookie]);
+await page.reload();
+await page.getByLabel("API key").waitFor();
+seen.ended = await page.evaluate(async () => (await fetch("console/session")).status);
+
+await browser.close();
+console.log(JSON.stringify(seen));
