@@ -10,12 +10,13 @@ from typing import Any
 
 import wit_world
 from componentize_py_types import Err, Ok
-from wit_world.imports import clock, config, http, json, log, outcome, progress, random, storage
+from wit_world.imports import clock, config, http, json, log, multipart, outcome, progress, random, storage
 
 from . import clocks, missing, randomness
 from .contract import case_of, manifest_of
 from .host import set_host
 from .http import Document, HttpError, Request, Response
+from .multipart import BrokenPart, Part
 from .outcome import Fault, File
 from .reader import written
 from .table import Connector
@@ -88,6 +89,16 @@ def _request(request: Request) -> http.Request:
     return http.Request(_METHODS[request.method], request.upstream, target, request.headers, body, request.omit_credential)
 
 
+def _part(part: Part) -> multipart.Part:
+    if "content_base64" in part:
+        content: Any = multipart.Content_Base64(part["content_base64"])
+    elif "bytes" in part:
+        content = multipart.Content_Bytes(part["bytes"])
+    else:
+        content = multipart.Content_Text(part["text"])
+    return multipart.Part(part["name"], part.get("file_name"), part.get("content_type"), content)
+
+
 def _outcome(value: Any) -> Any:
     """What a function returned. A value that is not a type of the SDK becomes JSON."""
     if isinstance(value, Request):
@@ -156,6 +167,12 @@ class _Host:
     def send_all(self, requests: list[Request]) -> list[Any]:
         results = http.send_all([_request(request) for request in requests])
         return [result.value if isinstance(result, Ok) else _http_error(result.value) for result in results]
+
+    def multipart(self, parts: list[Part]) -> str:
+        try:
+            return multipart.build([_part(part) for part in parts])
+        except Err as error:
+            raise BrokenPart(error.value.index, error.value.detail) from None
 
     def parse(self, text: str) -> Any:
         try:
