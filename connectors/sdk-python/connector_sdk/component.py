@@ -43,20 +43,24 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
         def invoke(self, operation: str, input: str) -> Any:
             clocks.start(clock.now)
             randomness.start(random.bytes)
-            missing.start()
+            missing.start(lambda level, line: log.write(_LEVELS[level], line))
             try:
                 return _outcome(connector.run(operation, input))
             except Fault as fault:
                 raise Err(_fault(fault)) from None
             except HttpError as error:
                 raise Err(outcome.Fault_Http(_contract_error(error))) from None
-            except Exception as error:
+            # `sys.exit()` raises an exception that is no `Exception`, and would end the call without a
+            # reason.
+            except BaseException as error:
                 raise Err(outcome.Fault_Failed(_defect(error, place_of))) from None
+            finally:
+                missing.end()
 
     return WitWorld
 
 
-def _defect(error: Exception, place_of: Callable[[str], str | None]) -> str:
+def _defect(error: BaseException, place_of: Callable[[str], str | None]) -> str:
     """The text of a defect: its first line is for callers, the other for admins.
 
     The log gets the stack trace, because a trap would lose it.

@@ -12,8 +12,8 @@ use super::guest::Guest;
 /// Random bytes of a boundary. It separates parts safely because no content can have it by chance.
 const BOUNDARY_BYTES: usize = 16;
 
-/// The bytes that a body takes beside its content and its names: its entry in the table of bodies.
-const BESIDE_BODY: usize = 256;
+/// The bytes that a body takes in addition to its content and its names: its entry in the table.
+const ENTRY_BYTES: usize = 256;
 
 impl Guest {
     /// The body that the guest built and that this body stands for.
@@ -30,10 +30,11 @@ impl Host for Guest {
         }
         let boundary = boundary()?;
         let parts: Vec<egress::Part<'_>> = parts.iter().map(to_send).collect();
-        // The estimate has each name three times: twice for the names that are kept beside the body.
+        // The estimate has each name three times: twice for the names that are kept in addition to
+        // the body.
         let bytes = Multipart::most_bytes(&parts, &boundary)
             .saturating_add(parts.len().saturating_mul(size_of::<SentPart>()))
-            .saturating_add(BESIDE_BODY);
+            .saturating_add(ENTRY_BYTES);
         let build = |guest: &mut Self| {
             let held = guest.host_memory.hold(bytes)?;
             Ok(match Multipart::build(&parts, &boundary, |body| held.tie(body)) {

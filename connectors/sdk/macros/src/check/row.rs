@@ -145,6 +145,9 @@ fn check_sent_names(row: &Row, errors: &mut Errors) {
                 if let Some((_, name)) = twice {
                     errors.at(field.kind_span, format!("the entry `{name}` is there twice"));
                 }
+                if location == Location::Header {
+                    names.iter().for_each(|name| errors.rule(field.kind_span, header::name(name)));
+                }
             }
             _ if row.is_whole_body(field) => {}
             _ => check_sent_name(location, field, others, errors),
