@@ -49,6 +49,13 @@ export function list<T>(item: Field<T>, modifiers?: Modifiers & Bounds & Lists &
 export function string_or_list(modifiers?: Modifiers & Bounds & Text & Lists): Field<string[]>;
 export function object(fields?: undefined, modifiers?: Modifiers & { without?: string[]; max_bytes?: number }): Field<{ [name: string]: any }>;
 export function object<const F extends Fields>(fields: F, modifiers?: Modifiers & { max_bytes?: number }): Field<Input<F>>;
+/** A file of a caller. */
+export interface GivenFile {
+  file_name: string;
+  content_type?: string | null;
+  content_base64: string;
+}
+export function file(modifiers?: Modifiers): Field<GivenFile>;
 export function entries(
   names: readonly (string | Record<string, readonly string[]>)[],
   modifiers?: Modifiers & Lists,
@@ -82,6 +89,8 @@ interface RequestClauses<F extends Fields> extends Clauses<F> {
   effect?: Effect;
   /** The body is sent as a form (`application/x-www-form-urlencoded`), and not as JSON. */
   form?: boolean;
+  /** The body is sent as a form with files (`multipart/form-data`). */
+  multipart?: boolean;
   check?: (input: Input<F>) => void;
   via?: (request: Request) => Outcome;
   fixed_body?: { [name: string]: Json };
@@ -177,6 +186,12 @@ export interface Table {
 }
 export function connector(statements: Statements): Table;
 
+/** A part of a form with files: a field, a file, or a file of a caller. */
+export type Part =
+  | { name: string; content_type?: string | null; text: string }
+  | { name: string; file_name: string; content_type?: string | null; bytes: Uint8Array }
+  | ({ name: string } & GivenFile);
+
 /** An address that an upstream gave in a response. */
 export interface Link {
   readonly __link: never;
@@ -194,6 +209,8 @@ export class Request {
   header(name: string, value: string): this;
   json(value: unknown): this;
   form(fields: Record<string, unknown> | readonly (readonly [string, unknown])[]): this;
+  /** A file of a caller is a part once it has a name: `{ name: "photo", ...photo }`. */
+  multipart(parts: readonly Part[]): this;
   bytes(contentType: string, bytes: Uint8Array): this;
   withoutCredential(): this;
 }
@@ -228,6 +245,23 @@ export class HttpError extends Error {
 }
 export function send(request: Request): Response;
 export function sendAll(requests: Request[]): (Response | HttpError)[];
+
+/**
+ * The items of a list that has pages: at most `limit`, from the JSON Pointer `items` of each page.
+ * With `progress`, each page reports a message such as `120 users`.
+ */
+export function pages(
+  request: Request,
+  words: { items: string; limit: number; progress?: string } & (
+    | { cursor: string; parameter: string }
+    | { link: string }
+    | { page_number: number; parameter: string }
+    | { offset: true; parameter: string }
+  ),
+): Iterable<Document> & {
+  /** `true` if the service has more items than were given. */
+  readonly hasMore: boolean;
+};
 
 export class Fault extends Error {
   static invalidInput(pointer: string, detail: string): Fault;

@@ -1,4 +1,4 @@
-import type { Table } from "./index.js";
+import type { Part, Table } from "./index.js";
 
 export interface Answer {
   status: number;
@@ -24,6 +24,8 @@ export class Gateway {
   failure(error: { tag: string; val?: string | number }): this;
   setting(name: string, value: unknown): this;
   now(milliseconds: number): this;
+  /** The parts of a request whose body is a form with files. Empty for any other body. */
+  parts(request: object): Part[];
   invoke(table: Table, operation: string, input?: object | string): any;
   refused(table: Table, operation: string, input: object | string): { pointer: string; detail: string }[];
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
+use support::multipart::Part;
 use support::{Gateway, Reply, Setup, Upstream, module, wait_at_most};
 
 /// It may take minutes to compile the engine of a language on a busy machine.
@@ -24,6 +25,10 @@ fn service() -> Upstream {
     upstream.on("/items/1", |seen| match seen.method.as_str() {
         "POST" => Reply::typed("application/json", seen.body.clone()),
         _ => Reply::json(json!({"id": 1})).status(203),
+    });
+    upstream.on("/form", |seen| {
+        let part = |part: Part| json!([part.name, part.file_name, part.content_type, part.content.to_vec()]);
+        Reply::json(seen.multipart().into_iter().map(part).collect())
     });
     upstream.reply("/file", Reply::typed("text/plain", "ü"));
     upstream
@@ -58,6 +63,12 @@ fn has_everything(component: &[u8], version: &str) {
         for member in ["slept", "random", "too_long"] {
             expected[member] = true.into();
         }
+        expected["broken_part"] = true.into();
+        expected["parts"] = json!([
+            ["text", null, null, [0xc3, 0xbc]],
+            ["file", "a.txt", "application/octet-stream", [72, 105]],
+            ["bytes", "b.bin", "application/octet-stream", [255]],
+        ]);
     }
     assert_eq!(answer, expected);
     gateway.wait_for_log("the connector's line", |line| {

@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::accounts::{connect, email, registered};
+use support::multipart::Part;
 use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, module, wait_at_most};
 
 /// The engine of a language is much code. On a busy machine it may take minutes to compile it.
 const COMPILE_TIME: Duration = Duration::from_secs(300);
 
-/// The errors of the timers of JavaScript.
-const NO_TIMERS: &[&str] = &["Error: setTimeout() never fires", "Error: setInterval() never fires"];
+/// The errors of what programs in JavaScript expect and a connector does not have.
+const NOT_IN_JAVASCRIPT: &[&str] =
+    &["Error: setTimeout() never fires", "Error: setInterval() never fires", "Error: a connector has no fetch()"];
 
 /// A gateway with one connector, and an account that ada has connected.
 struct World {
@@ -38,6 +40,10 @@ impl World {
         let gateway = registered(gateway, &provider);
         provider.on_api(|seen, account| match seen.path.rsplit_once('/') {
             Some((_, "me")) => Reply::json(json!({"id": account.id, "email": account.email})),
+            Some((_, "list")) => match seen.parameter("page").as_deref() {
+                None => Reply::json(json!({"notes": [1, 2], "next": "second"})),
+                _ => Reply::json(json!({"notes": [3], "next": ""})),
+            },
             Some((_, "missing")) => Reply::json(json!({"error": "no such note"})).status(404),
             Some((_, id)) => Reply::json(json!({"title": id, "size": 3})),
             None => Reply::empty(404),
@@ -58,6 +64,9 @@ impl World {
         self.composed();
         self.storage();
         self.file();
+        self.forms();
+        self.pages();
+        self.printed();
         self.faults();
         self.exceptions(place);
         self.random_values();
@@ -102,6 +111,45 @@ impl World {
             "file_name": "note.txt", "content_type": "text/plain", "size": 2, "content_base64": "w7w=", "lines": 1,
         });
         assert_eq!(self.call("saved", json!({})).ok(), expected);
+    }
+
+    /// Forms with files: of a row, and of a function.
+    fn forms(&self) {
+        let photo = json!({"file_name": "a.png", "content_type": "image/png", "content_base64": "iVBORw=="});
+        let plain = json!({"file_name": "\u{fc}.txt", "content_base64": "SGk="});
+        self.call("upload", json!({"title": "\u{fc}\"", "photo": photo, "more": [plain, plain]})).ok();
+        let sent = || self.provider.api_calls().pop().unwrap().multipart();
+        let image = Part::file("photo", "a.png", "image/png", b"\x89PNG");
+        let other = Part::file("more[]", "\u{fc}.txt", "application/octet-stream", b"Hi");
+        assert_eq!(sent(), [Part::text("title", "\u{fc}\""), image.clone(), other.clone(), other]);
+        self.call("report", json!({"photo": photo})).ok();
+        assert_eq!(
+            sent(),
+            [Part::text("title", "Report"), Part::file("report", "report.csv", "text/csv", b"a,b"), image]
+        );
+        let wrong = json!({"file_name": "../a", "content_base64": "SGk="});
+        assert_eq!(self.call("upload", json!({"title": "x", "photo": wrong})).violations()[0].0, "/photo");
+        let wrong = json!({"file_name": "a", "content_base64": "?"});
+        let refused = self.call("upload", json!({"title": "x", "photo": photo, "more": [plain, wrong]})).violations();
+        assert_eq!(refused[0].0, "/more/1");
+        // A long file takes neither long nor much memory.
+        let content = "A".repeat(4 << 20);
+        let long = json!({"file_name": "long", "content_base64": content});
+        self.call("upload", json!({"title": "x", "photo": long})).ok();
+        assert_eq!(sent()[1].content.len(), content.len() / 4 * 3);
+    }
+
+    fn pages(&self) {
+        assert_eq!(self.call("walk", json!({"limit": 9})).ok(), json!({"notes": [1, 2, 3], "more": false}));
+        assert_eq!(self.call("walk", json!({"limit": 2})).ok(), json!({"notes": [1, 2], "more": true}));
+    }
+
+    /// The sandbox has no terminal. What is printed goes to the operator's log.
+    fn printed(&self) {
+        assert_eq!(self.call("prints", json!({})).ok(), json!({"printed": true}));
+        for (level, text) in [("INFO", "a printed line"), ("ERROR", "an error")] {
+            self.gateway.wait_for_log("the printed line", |line| line["message"] == text && line["level"] == level);
+        }
     }
 
     fn faults(&self) {
@@ -169,18 +217,31 @@ fn place(file: &str, text: &str) -> String {
 #[test]
 fn a_connector_in_javascript_has_every_feature() {
     let broken = place("tests/languages/javascript/connector.js", "return notes.title");
-    World::start("javascript", "javascript.wasm").has_every_feature(&broken, NO_TIMERS);
+    World::start("javascript", "javascript.wasm").has_every_feature(&broken, NOT_IN_JAVASCRIPT);
 }
 
 #[test]
 fn a_connector_in_javascript_for_the_small_engine_has_every_feature() {
     let broken = "tests/languages/javascript/connector.js:";
-    World::start("javascript", "javascript-quickjs.wasm").has_every_feature(broken, NO_TIMERS);
+    World::start("javascript", "javascript-quickjs.wasm").has_every_feature(broken, NOT_IN_JAVASCRIPT);
 }
 
 #[test]
 fn a_connector_in_python_has_every_feature() {
     let broken = place("tests/languages/python/connector.py", "return notes.title");
-    let unavailable = ["OSError: ", "OSError: ", "ModuleNotFoundError: "];
-    World::start("python", "python.wasm").has_every_feature(&broken, &unavailable);
+    let no_sockets = "OSError: [Errno 52] a connector has no sockets";
+    let unavailable = [
+        "OSError: ",
+        "OSError: ",
+        "ModuleNotFoundError: ",
+        "OSError: [Errno 52] a connector has no standard input",
+        no_sockets,
+        no_sockets,
+    ];
+    let world = World::start("python", "python.wasm");
+    world.has_every_feature(&broken, &unavailable);
+    let problem = world.call("exits", json!({})).problem(500, "connector-failed");
+    let line =
+        world.gateway.wait_for_log("the exception", |line| line["operation"] == "exits" && line["level"] == "ERROR");
+    assert!(line["message"].as_str().unwrap().starts_with("SystemExit: the end\n"), "{line} {problem}");
 }

@@ -44,6 +44,7 @@ mod languages;
 mod mcp;
 mod memory_budget;
 mod metrics;
+mod multipart;
 mod openapi;
 mod operations;
 mod operator;

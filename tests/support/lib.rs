@@ -14,6 +14,7 @@
 //! - `usage`: memory, CPU time, descriptors and threads of a process
 //! - `upstream`: a stand-in for a service, on loopback
 //! - `reply`: its answers
+//! - `multipart`: forms with files, as it reads them
 //! - `arxiv`, `dexscreener`: two such services
 //! - `oauth`: a stand-in for an OAuth provider, and people who consent
 //! - `jwt`: JWTs, and the keys that issuers publish
@@ -59,6 +60,7 @@ pub mod hostile;
 pub mod jwt;
 pub mod load;
 pub mod module;
+pub mod multipart;
 pub mod oauth;
 pub mod process;
 pub mod proxy;

@@ -5,10 +5,12 @@ import * as config from "gateway:connector/config@1.1.0";
 import * as http from "gateway:connector/http@1.1.0";
 import { Document } from "gateway:connector/json@1.1.0";
 import * as log from "gateway:connector/log@1.1.0";
+import * as multipart from "gateway:connector/multipart@1.1.0";
 import * as progress from "gateway:connector/progress@1.1.0";
 import { bytes } from "gateway:connector/random@1.1.0";
 import * as storage from "gateway:connector/storage@1.1.0";
 
+import { refuseFetch, replaceConsole } from "./console.js";
 import { setHost } from "./host.js";
 import { faultOf, outcome } from "./outcome.js";
 import { placesIn } from "./places.js";
@@ -16,9 +18,10 @@ import { replaceRandomValues } from "./random.js";
 import { Table } from "./table.js";
 import { refuseTimers, replaceTime } from "./time.js";
 
-const replaced = [replaceRandomValues(bytes), replaceTime(clock.now)];
+const replaced = [replaceRandomValues(bytes), replaceTime(clock.now), replaceConsole(log.write)];
 refuseTimers();
-setHost({ http, Document, storage, config, log, clock, progress });
+refuseFetch();
+setHost({ http, Document, storage, config, log, clock, multipart, progress });
 
 export function component(table, lines) {
   if (!(table instanceof Table)) throw new TypeError("the module of a connector exports its table: `export default connector({ … })`");

@@ -43,6 +43,12 @@ export function object(fields, modifiers = {}) {
   return new Field(members ? "members" : "object", modifiers, ["without", "max_bytes"], { members });
 }
 
+/** A file: `{ file_name, content_type?, content_base64 }`. */
+export const file = (modifiers = {}) => new Field("file", modifiers, []);
+
+/** Returns `true` for a file and for a list of files. */
+export const isFile = (field) => (field.item?.kind ?? field.kind) === "file";
+
 /**
  * An object with these names only, whose values are scalars or lists of scalars:
  * `entries(["page", { sort: ["asc", "desc"] }])`.
@@ -69,6 +75,7 @@ export function named(fields) {
       throw new Mistake(`the name of a field is 1 to 64 of \`a-z\`, \`A-Z\`, \`0-9\` and \`_\`, not \`${name}\``);
     }
     if (field.default !== undefined && !optional) throw new Mistake(`a field with a default is optional: \`${name}?\``);
+    if (field.members?.some(isFile) || field.item?.members?.some(isFile)) throw new Mistake(`\`${name}\`: a \`file\` is a field of a row, and not inside of an object`);
     return Object.assign(Object.create(Field.prototype), field, { name, optional });
   });
 }
@@ -113,6 +120,8 @@ function typed(field) {
       return { type: types("object"), ...entrySchemas(field) };
     case "members":
       return { type: types("object"), ...properties(field.members) };
+    case "file":
+      return { type: types("object"), ...FILE };
     case "object":
       if (!field.without?.length) return { type: types("object") };
       return {
@@ -125,7 +134,19 @@ function typed(field) {
   }
 }
 
+/** The members of a file, which are those of the files in answers. */
+const FILE = {
+  properties: {
+    file_name: { type: "string", minLength: 1, maxLength: 255 },
+    content_type: { type: ["string", "null"], maxLength: 255 },
+    content_base64: { type: "string", contentEncoding: "base64" },
+  },
+  required: ["file_name", "content_base64"],
+  additionalProperties: false,
+};
+
 function itemSchema({ item, ...field }) {
+  if (item.kind === "file") return { type: "object", ...FILE };
   if (item.kind === "members") return { type: "object", ...properties(item.members) };
   return { type: item.kind, ...(item.kind === "string" ? keywords(field, false) : {}) };
 }

@@ -4,7 +4,7 @@
 let functions;
 
 /**
- * Sets the functions: `{ http, Document, storage, config, log, clock, progress }`. Returns those
+ * Sets the functions: `{ http, Document, storage, config, log, clock, multipart, progress }`. Returns those
  * that were set before.
  */
 export function setHost(given) {

@@ -2,6 +2,7 @@
 
 import { encode, encodeName, hasDotSegment } from "./encoding.js";
 import { host, payload } from "./host.js";
+import { multipartBody } from "./multipart.js";
 import { Fault } from "./outcome.js";
 
 export const DOT_SEGMENT =
@@ -98,6 +99,16 @@ export class Request {
   form(fields) {
     const pairs = Array.isArray(fields) ? fields : Object.entries(fields);
     this.body = { tag: "form", val: pairs.map(([name, value]) => [name, String(value)]) };
+    return this;
+  }
+
+  /**
+   * Sets the body to a form with files (`multipart/form-data`). A part is `{ name, text }` or
+   * `{ name, file_name, bytes }`, with `content_type` if need be. The file of a caller is a part
+   * once it has a name: `{ name: "photo", ...photo }`.
+   */
+  multipart(parts) {
+    this.body = multipartBody(parts);
     return this;
   }
 

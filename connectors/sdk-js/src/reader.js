@@ -5,7 +5,8 @@
 // what they need to find the end of a value.
 
 const BLANKS = /[ \t\n\r]*/y;
-const STRING = /"(?:[^"\\]|\\.)*"/sy;
+// The characters of a file in base64 are one step of this expression, so that they need no stack.
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/sy;
 const PLAIN = /[^,}\] \t\n\r]+/y;
 const NESTING = /["{}[\]]/g;
 
@@ -79,7 +80,7 @@ export function integer(text) {
  * UTF-8.
  */
 export function compact(text) {
-  return text.replace(/("(?:[^"\\]|\\.)*")|[ \t\n\r]+/gs, (_, string) => (string ? JSON.stringify(unquoted(string)) : ""));
+  return text.replace(/("[^"\\]*(?:\\.[^"\\]*)*")|[ \t\n\r]+/gs, (_, string) => (string ? JSON.stringify(unquoted(string)) : ""));
 }
 
 /** The number of bytes of a text in UTF-8. */

@@ -35,9 +35,9 @@ export class Recording {
     this.#fails = parts.problem !== undefined;
   }
 
-  /** The answer to a request of the contract. */
-  take(asked) {
-    const index = this.#left.findIndex(({ request }) => isFor(request, asked));
+  /** The answer to a request of the contract. `parts` are those of a form with files. */
+  take(asked, parts = []) {
+    const index = this.#left.findIndex(({ request }) => isFor(request, asked, parts));
     if (index < 0) {
       const difference = `the recording has no request ${shown(asked)}`;
       this.#differences.push(difference);
@@ -46,11 +46,14 @@ export class Recording {
     return this.#left.splice(index, 1)[0].answer;
   }
 
-  /** Runs the operation. Throws an error if it differs from the recording. */
-  compare(run) {
+  /**
+   * Runs the operation. Throws an error if it differs from the recording. `parts` gives the parts of
+   * a request.
+   */
+  compare(run, parts) {
     let failure, answered;
     try {
-      answered = this.#answered(run());
+      answered = this.#answered(run(), parts);
     } catch (error) {
       if (!(error instanceof Fault || error instanceof HttpError)) throw error;
       failure = error;
@@ -68,11 +71,11 @@ export class Recording {
   }
 
   /** The answer as JSON text; `undefined` for a file. */
-  #answered(outcome) {
+  #answered(outcome, parts) {
     if (outcome instanceof File) return undefined;
     if (outcome instanceof Document) return outcome.text();
     if (!(outcome instanceof Request)) return JSON.stringify(outcome);
-    const { status, body } = this.take(outcome.toContract());
+    const { status, body } = this.take(outcome.toContract(), parts(outcome));
     if (status < 200 || status >= 300) throw Fault.upstream(status, `The service answered with status ${status}.`);
     const text = Buffer.from(body).toString().trim() || "{}";
     try {
@@ -104,14 +107,15 @@ function bytesOf({ json, text, base64 }) {
   return text !== undefined ? Buffer.from(JSON.parse(text)) : Buffer.from(JSON.parse(base64), "base64");
 }
 
-function isFor(recorded, { method, upstream, target, body }) {
+function isFor(recorded, { method, upstream, target, body }, parts) {
   const isTarget = target.tag === "path" ? recorded.path === target.val : recorded.link === target.val;
   if (recorded.method !== method.toUpperCase() || recorded.upstream !== upstream || !isTarget) return false;
   if (!body || !recorded.body) return !body && !recorded.body;
-  return isBody(recorded.body, body);
+  return isBody(recorded.body, body, parts);
 }
 
-function isBody(recorded, { tag, val }) {
+function isBody(recorded, { tag, val }, parts) {
+  if (parts.length > 0) return same(recorded.multipart, parts.map(recordedPart));
   if (tag === "form") return same(recorded.form, val);
   const sent = tag === "json" ? Buffer.from(val) : Buffer.from(val.bytes);
   if ("json" in recorded) {
@@ -122,6 +126,13 @@ function isBody(recorded, { tag, val }) {
     }
   }
   return "text" in recorded ? recorded.text === sent.toString() : recorded.base64 === sent.toString("base64");
+}
+
+/** A part as the gateway records it: a field as text, and a file in base64. */
+function recordedPart({ name, file_name, content_type, text, bytes, content_base64 }) {
+  if (file_name === undefined) return { name, ...(content_type && { content_type }), text };
+  const base64 = content_base64 ?? Buffer.from(bytes ?? text).toString("base64");
+  return { name, file_name, content_type: content_type ?? "application/octet-stream", base64 };
 }
 
 function nameOf({ method, upstream, path, link }) {

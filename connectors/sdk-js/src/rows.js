@@ -1,8 +1,10 @@
 // The rows of a table: an operation that is one request, or a function.
 
+import { checkExample } from "./accept.js";
 import { encode, encodeName } from "./encoding.js";
-import { fieldSchema, named, schemaOf, string } from "./fields.js";
-import { Mistake, only } from "./mistake.js";
+import { fieldSchema, isFile, named, schemaOf, string } from "./fields.js";
+import { checkHeader } from "./header.js";
+import { Mistake, checkFunction, only, within } from "./mistake.js";
 import { integer as plainInteger, members as jsonMembers, items as jsonItems, scalar } from "./reader.js";
 import { checkSentNames } from "./sent_names.js";
 import { Setting } from "./thin.js";
@@ -10,13 +12,13 @@ import { Setting } from "./thin.js";
 const CLAUSES = [
   "doc", "fields", "example", "effect", "rate_limit", "pages", "answers", "answer_schema", "no_envelope", "background",
 ];
-const OF_REQUESTS = ["check", "via", "form", "fixed_body", "default_query", "default_query_unless"];
+const OF_REQUESTS = ["check", "via", "form", "multipart", "fixed_body", "default_query", "default_query_unless"];
 const EFFECTS = ["read", "write", "destructive"];
 
 /** An operation before the table is known. */
 class Row {
   constructor(action, clauses, known) {
-    Object.assign(this, { action, clauses, known });
+    Object.assign(this, { action, clauses, known, declared: new Error() });
   }
 }
 
@@ -47,13 +49,31 @@ export function operation(table, name, row) {
   if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name)) throw new Mistake("the path of an operation is 1 to 64 of `a-z`, `A-Z`, `0-9`, `_` and `-`");
   if (!clauses.doc) throw new Mistake("say in `doc` what the operation does; the first paragraph is the summary");
   if (action.run !== undefined && typeof action.run !== "function") throw new Mistake("`read`, `write` and `destructive` take a function");
+  checkFunction("the function", action.run);
+  checkFunction("`check`", clauses.check);
+  checkFunction("`via`", clauses.via);
   const effect = clauses.effect ?? action.effect;
   if (!EFFECTS.includes(effect)) throw new Mistake("an effect is `read`, `write` or `destructive`");
   if (clauses.rate_limit !== undefined && !(clauses.rate_limit in table.rateLimits)) throw new Mistake(`there is no rate limit \`${clauses.rate_limit}\``);
   const declared = named(clauses.fields ?? {});
   checkBackground(clauses, declared);
   const { fields, wire } = action.method ? requestOf(table, action, clauses, declared) : { fields: declared };
-  return { name, ...clauses, effect, fields, run: action.run, request: wire, via: clauses.via ?? table.via, schema: schemaOf(fields) };
+  if (clauses.example !== undefined) checkExample(fields, clauses.example);
+  if (clauses.pages?.into !== undefined) checkInput(name, fields, clauses.pages.into);
+  return { name, ...clauses, declared: row.declared, effect, fields, run: action.run, request: wire, via: clauses.via ?? table.via, schema: schemaOf(fields) };
+}
+
+/** The pointer of `pages` leads to a field, which takes the next page. */
+function checkInput(owner, fields, pointer) {
+  const [first, ...rest] = pointer.split("/").slice(1).map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+  if (first === undefined) throw new Mistake(`say in \`into\` which field takes the next page, as in \`/page\``);
+  const field = fields.find((known) => known.name === first);
+  if (field === undefined) throw new Mistake(`\`into\`: \`${owner}\` has no field \`${first}\``);
+  if (field.kind === "members") return checkInput(first, field.members, ["", ...rest].join("/"));
+  if (field.kind === "entries" && !field.entries.some((entry) => rest.length === 1 && entry.name === rest[0])) {
+    throw new Mistake(rest.length === 1 ? `\`into\`: \`${first}\` has no entry \`${rest[0]}\`` : `say in \`into\` which entry takes the next page: \`/${first}/…\``);
+  }
+  if (rest.length > 0 && !["entries", "object"].includes(field.kind)) throw new Mistake(`\`into\`: \`${first}\` is not an object`);
 }
 
 /** The gateway reads the field by which callers wait. */
@@ -68,7 +88,8 @@ function requestOf(table, { method, upstream, path }, clauses, declared) {
   if (/[{}]/.test(fixedQuery)) throw new Mistake("the query in a path is fixed; declare the other parameters as fields");
   const names = [...template.matchAll(/\{([^{}]*)\}/g)].map((found) => found[1]).filter((name) => !name.startsWith("settings."));
   const implied = names.filter((name, index) => names.indexOf(name) === index && !declared.some((field) => field.name === name));
-  const fields = [...implied.flatMap((name) => named({ [name]: string() })), ...declared].map((field) => withLocation(field, method, names));
+  const all = [...implied.flatMap((name) => named({ [name]: string() })), ...declared];
+  const fields = all.map((field) => withLocation(field, method, names, clauses.multipart === true));
   if (!/^(\/(?!\/)|\{settings\.|$)/.test(template)) throw new Mistake("a path begins with one `/`");
   const wire = {
     method,
@@ -81,16 +102,24 @@ function requestOf(table, { method, upstream, path }, clauses, declared) {
   };
   checkSentNames(wire.fields);
   wire.body = body(wire.fields, fields, clauses.fixed_body ?? {});
-  wire.form = clauses.form === true;
-  if (wire.form && wire.body === undefined) throw new Mistake("a row with `form` has a field in its body, which is sent as a form");
+  wire.encoding = encodingOf(clauses);
+  if (wire.encoding !== "json" && wire.body === undefined && !fields.some(isFile)) {
+    throw new Mistake(`a row with \`${wire.encoding}\` has a field in its body, which is sent as a form`);
+  }
   return { fields, wire };
+}
+
+/** How the body is written. */
+function encodingOf({ form, multipart }) {
+  if (form && multipart) throw new Mistake("a body is sent as a `form` or as `multipart`, which is a form with files; leave one out");
+  return form ? "form" : multipart ? "multipart" : "json";
 }
 
 /**
  * A field with its part of the request: the declared part, else the part that follows from the
  * path, the type and the method.
  */
-function withLocation(field, method, names) {
+function withLocation(field, method, names, isMultipart) {
   const inTemplate = names.includes(field.name);
   const isEntries = field.kind === "entries";
   const byMethod = ["get", "head", "delete"].includes(method) ? "query" : "body";
@@ -106,6 +135,11 @@ function withLocation(field, method, names) {
   const isObject = ["object", "members"].includes(field.item?.kind ?? field.kind);
   if (isObject && location !== "body") refuse("an object cannot be a part of a path, a parameter or a header");
   if (isEntries && !["query", "header"].includes(location)) refuse("entries become query parameters or headers");
+  if (isFile(field) && (location !== "body" || !isMultipart)) refuse("a `file` is in the body of a row with `multipart`; a function can take one too");
+  if (location === "header") {
+    const names = isEntries ? field.entries.map((entry) => entry.name) : [field.as ?? field.name];
+    for (const name of names) within(`header \`${name}\``, () => checkHeader(name));
+  }
   const isWhole = field.name === "body" && ["object", "members"].includes(field.kind) && field.as === undefined && location === "body";
   if (field.nullable && (location !== "body" || !field.optional || isWhole)) refuse("`nullable` is for an optional member of the body of a request");
   return Object.assign(field, { location, isWhole, in_path: location === "path", text: isEntries && location === "header" });
@@ -119,7 +153,7 @@ function wireField(table, field) {
   const declared = field.repeated ? { repeated: true } : field.joined !== undefined ? { joined: field.joined } : undefined;
   return {
     name,
-    location: kind === "entries" ? `${location}-entries` : location,
+    location: isFile(field) ? "file" : kind === "entries" ? `${location}-entries` : location,
     upstreamName,
     // A dotted name is a path inside the body. Annotations such as
     // `@microsoft.graph.conflictBehavior` are names as they are.
@@ -145,7 +179,8 @@ function defaultQuery({ default_query = {}, default_query_unless = [] }) {
 
 function body(wire, fields, fixedBody) {
   const whole = fields.findIndex((field) => field.isWhole);
-  const members = fields.flatMap((field, index) => (field.location === "body" && index !== whole ? [[index, wire[index].bodyPath]] : []));
+  const isMember = (field, index) => field.location === "body" && index !== whole && !isFile(field);
+  const members = fields.flatMap((field, index) => (isMember(field, index) ? [[index, wire[index].bodyPath]] : []));
   const fixed = Object.entries(fixedBody).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   if (whole >= 0) {
     if (members.length > 0 || fixed.length > 0) throw new Mistake("`body` is the whole request body, so there are no other members");

@@ -1,8 +1,9 @@
 // `connector({…})`: a table becomes the manifest of a connector, and runs its operations.
 
 import { documentation } from "./fields.js";
+import { checkHeader } from "./header.js";
 import { Request } from "./http.js";
-import { Mistake, only, within } from "./mistake.js";
+import { Mistake, checkFunction, only, within } from "./mistake.js";
 import { Fault } from "./outcome.js";
 import { operation, pieces, readInput, settingsOf } from "./rows.js";
 import { headerPair, rowRequest } from "./thin.js";
@@ -40,6 +41,7 @@ export class Table {
     this.#headers = Object.entries(statements.headers ?? {}).map(([name, header]) =>
       within(`header \`${name}\``, () => headerOf(name, header, settings)),
     );
+    checkFunction("`via`", statements.via);
     const table = {
       upstreams: Object.keys(upstreams),
       rateLimits: rate_limits,
@@ -49,7 +51,7 @@ export class Table {
       via: statements.via,
     };
     for (const [name, row] of Object.entries(statements.operations ?? {})) {
-      this.#operations.set(name, within(`operation \`${name}\``, () => operation(table, name, row)));
+      this.#operations.set(name, within(`operation \`${name}\``, () => operation(table, name, row), row?.declared));
     }
     const answers = statements.answer_examples ?? {};
     for (const name of Object.keys(answers)) {
@@ -70,7 +72,9 @@ export class Table {
       ),
       rateLimits: Object.entries(rate_limits).map(([name, rate]) => rateLimitOf(name, rate)),
       settings: settingsManifest,
-      operations: [...this.#operations.values()].map((found) => within(`operation \`${found.name}\``, () => operationOf(found, answers[found.name]))),
+      operations: [...this.#operations.values()].map((found) =>
+        within(`operation \`${found.name}\``, () => operationOf(found, answers[found.name]), found.declared),
+      ),
     };
   }
 
@@ -106,6 +110,7 @@ export class Table {
 }
 
 function headerOf(name, header, settings) {
+  checkHeader(name);
   const { value, when = [] } = typeof header === "string" ? { value: header } : header;
   const field = (name) => {
     throw new Mistake(`\`{${name}}\` is not a setting; a header may have \`{settings.name}\` only`);

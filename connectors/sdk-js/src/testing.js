@@ -28,7 +28,10 @@ export function replay(table, file) {
       throw new Error(`${identifier} has no operation ${recording.operation}; delete the recording, or name another operation in it`);
     }
     const gateway = new Gateway(recording);
-    recording.compare(() => gateway.invoke(table, recording.operation, recording.input));
+    recording.compare(
+      () => gateway.invoke(table, recording.operation, recording.input),
+      (request) => gateway.parts(request),
+    );
   } catch (error) {
     throw new Error(`${file}: ${error.message}`, { cause: error });
   }
@@ -47,6 +50,7 @@ export class Gateway {
   #answers = [];
   #settings = new Map();
   #now = 0;
+  #multiparts = new Map();
   #recording;
 
   /** A recording, which replaces the prepared responses. */
@@ -69,6 +73,7 @@ export class Gateway {
           this.#now += milliseconds;
         },
       },
+      multipart: { build: (parts) => this.#build(parts) },
       progress: { report: (fraction, message) => this.reported.push([fraction, message]) },
     });
   }
@@ -115,6 +120,29 @@ export class Gateway {
     throw new Error(`${operation} does not refuse ${JSON.stringify(input)}`);
   }
 
+  /**
+   * The parts of a request whose body is a form with files, as `multipart` takes them. Empty for any
+   * other body.
+   */
+  parts(request) {
+    return (this.#multiparts.get(request.body?.val?.contentType) ?? []).map(({ name, fileName, contentType, content }) => {
+      const kind = { text: "text", bytes: "bytes", base64: "content_base64" }[content.tag];
+      const part = { name, file_name: fileName, content_type: contentType, [kind]: content.val };
+      return Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined));
+    });
+  }
+
+  /** Checks the parts as the gateway does, and keeps them for the test. */
+  #build(parts) {
+    parts.forEach((part, index) => {
+      const detail = wrongPart(part);
+      if (detail !== undefined) throw { payload: { index, detail } };
+    });
+    const contentType = `multipart/form-data; boundary=parts-${this.#multiparts.size + 1}`;
+    this.#multiparts.set(contentType, parts);
+    return contentType;
+  }
+
   #send(request) {
     this.requests.push(request);
     if (this.#recording) return new StandInResponse(this.#recorded(request));
@@ -125,7 +153,7 @@ export class Gateway {
 
   #recorded(request) {
     try {
-      return this.#recording.take(request);
+      return this.#recording.take(request, this.parts(request));
     } catch (error) {
       if (error instanceof HttpError) throw { payload: error.error };
       throw error;
@@ -139,6 +167,21 @@ export class Gateway {
       return { tag: "err", val: payload };
     }
   }
+}
+
+/** What is wrong with a part, in the words of the gateway. */
+function wrongPart({ fileName, contentType, content }) {
+  if (fileName !== undefined) {
+    const length = new TextEncoder().encode(fileName).length;
+    if (length < 1 || length > 255) return "Give a file name of 1 to 255 bytes.";
+    if (/[/\\\p{Cc}]/u.test(fileName)) return "Give a file name without folders, slashes, backslashes and control characters.";
+    if (fileName === "." || fileName === "..") return "Give the name of a file, and not of a folder.";
+  }
+  if (contentType !== undefined && !/^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+ *(;[ -~]*)?$/.test(contentType)) {
+    return "Give a media type such as `image/png`.";
+  }
+  const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+  return content.tag === "base64" && !isBase64.test(content.val) ? "Give the content in base64 (RFC 4648, section 4)." : undefined;
 }
 
 class StandInResponse {

@@ -5,6 +5,7 @@ import { encode, encodeName, hasDotSegment } from "./encoding.js";
 import { pairs } from "./form.js";
 import { host } from "./host.js";
 import { DOT_SEGMENT, EMPTY_SEGMENT, Request } from "./http.js";
+import { rowBody } from "./multipart.js";
 import { Fault } from "./outcome.js";
 import * as reader from "./reader.js";
 
@@ -17,8 +18,7 @@ export function rowRequest(row, input) {
   values.query(query);
   request.path = query.path;
   request.headers = values.headers(query);
-  const body = values.body();
-  if (body !== undefined) request.body = row.form ? { tag: "form", val: pairs(body) } : { tag: "json", val: body };
+  request.body = values.encoded(values.body());
   return request;
 }
 
@@ -123,6 +123,13 @@ class Values {
     return members ? this.members(fixed, members) : undefined;
   }
 
+  /** The body in the form of the contract, from its JSON text. */
+  encoded(json) {
+    if (this.row.encoding === "multipart") return rowBody(this.row, (field) => this.get(field), json ?? "{}");
+    if (json === undefined) return undefined;
+    return this.row.encoding === "form" ? { tag: "form", val: pairs(json) } : { tag: "json", val: json };
+  }
+
   /** An object of the given fields. Fields of one inner object follow one another. */
   members(fixed, indices) {
     let json = `{${fixed}`;
@@ -147,7 +154,7 @@ class Values {
       name(field.bodyPath.at(-1));
       const joins = field.lists.joined !== undefined && value.startsWith("[");
       // The caller may write an integer as `1.0`, which is a text of its own in a form.
-      const isPlain = this.row.form && field.integer && !value.startsWith("[") && value !== "null";
+      const isPlain = this.row.encoding !== "json" && field.integer && !value.startsWith("[") && value !== "null";
       if (joins) json += JSON.stringify(reader.items(value).map((item) => text(field, item)).join(field.lists.joined));
       else json += isPlain ? text(field, value) : asSent(field, value);
     }

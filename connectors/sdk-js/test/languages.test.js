@@ -33,8 +33,10 @@ test("the requests are equal to the ones of the same table in Rust", () => {
 
 function answerOf(gateway, operation, input) {
   try {
-    const { method, upstream, path, headers, body } = gateway.invoke(table, operation, input);
-    return { request: { method, upstream, path, headers, body: body?.val ?? null } };
+    const request = gateway.invoke(table, operation, input);
+    const { method, upstream, path, headers, body } = request;
+    const sent = body?.tag === "bytes" ? gateway.parts(request) : (body?.val ?? null);
+    return { request: { method, upstream, path, headers, body: sent } };
   } catch (error) {
     if (error instanceof Fault && error.tag === "invalid-input") return { invalid: error.val };
     throw error;

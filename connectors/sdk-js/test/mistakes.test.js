@@ -1,9 +1,13 @@
 // Mistakes in a table stop the build, with a message that says what to write.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { api_key, boolean, connector, entries, get, none, oauth2, object, post, read, string } from "../src/index.js";
+import { RESERVED, RESERVED_PREFIXES } from "../src/header.js";
+import {
+  api_key, boolean, connector, entries, file, get, integer, list, none, number, oauth2, object, post, read, string, string_or_list,
+} from "../src/index.js";
 
 const table = (operations, more = {}) =>
   connector({ identifier: "a", version: "1.0.0", title: "A", auth: none, upstreams: { api: "https://a.example" }, operations, ...more });
@@ -35,8 +39,24 @@ const MISTAKES = [
   [() => row("/x/{a}", { fields: { a: string({ in: "query" }) } }), /the path has this name/],
   [() => row("/x", { fields: { a: string({ in: "path" }) } }), /the path has no such name/],
   [() => row("/x", { fields: { "a?": boolean({ nullable: true }) } }), /`nullable` is for/],
-  [() => row("/x", { pages: { items: "/a", into: "/b" } }), /how the next page is found/],
+  [() => row("/x", { fields: { b: string() }, pages: { items: "/a", into: "/b" } }), /how the next page is found/],
+  [() => row("/x", { fields: { b: string() }, pages: { items: "/a", into: "/c", offset: true } }), /`one` has no field `c`/],
+  [() => row("/x", { fields: { q: entries(["a"]) }, pages: { items: "", into: "/q/b", offset: true } }), /`q` has no entry `b`/],
+  [() => row("/x", { fields: { q: entries(["a"]) }, pages: { items: "", into: "/q", offset: true } }), /which entry/],
+  [() => row("/x", { fields: { q: string() }, pages: { items: "", into: "/q/b", offset: true } }), /`q` is not an object/],
+  [() => row("/x", { fields: { a: string({ in: "header", as: "Authorization" }) } }), /the gateway sets this header itself; leave it out/],
+  [() => row("/x", { fields: { headers: entries(["x_forwarded_for"]) } }), /the gateway sets this header itself/],
+  [() => row("/x", { via: async () => {} }), /`via` is an `async` function/],
+  [() => row("/x", { check: async () => {} }), /`check` is an `async` function/],
+  [() => table({ one: read(async () => 1, { doc: "One" }) }), /operation `one`: the function is an `async` function/],
+  [() => table({ one: read(function* () {}, { doc: "One" }) }), /a generator function/],
+  [() => row("/x", { example: { a: 1 } }), /does not fit at `\/a`: there is no field `a`/],
+  [() => row("/x/{id}", { example: {} }), /does not fit: the field `id` is required/],
   [() => row("/x", { form: true }), /has a field in its body/],
+  [() => row("/x", { multipart: true }), /a row with `multipart` has a field in its body/],
+  [() => row("/x", { form: true, multipart: true }), /leave one out/],
+  [() => body({ a: file() }), /`a`: a `file` is in the body of a row with `multipart`/],
+  [() => body({ a: object({ b: file() }) }), /a `file` is a field of a row/],
   [() => body({ a: entries(["x"], { in: "body" }) }), /entries become/],
   [() => body({ body: object(), a: string() }), /the whole request body/],
   [() => body({ a: string(), "a?": string() }), /`a` is declared twice/],
@@ -51,6 +71,7 @@ const MISTAKES = [
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { rate_limits: { r: "3 a day" } }), /300 per minute/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { upstreams: { api: "https://a.example/" } }), /no `\/` at its end/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { headers: { A: "{b}" } }), /`\{b\}` is not a setting/],
+  [() => table({ one: get("api", "/x", { doc: "One" }) }, { headers: { Authorization: "Bearer x" } }), /header `Authorization`: .*leave it out/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { settings: { s: string() } }), /what the operator sets/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { answer_examples: { two: {} } }), /no operation of the table/],
   [() => oauth2({ scopes: [] }), /has `provider`/],
@@ -60,4 +81,51 @@ const MISTAKES = [
 
 test("every mistake has a message that says what to write", () => {
   for (const [make, message] of MISTAKES) assert.throws(make, { name: "Mistake", message });
+});
+
+test("an example fits the fields as in Rust", () => {
+  const fields = {
+    id: string(), "tags?": list(string({ one_of: ["a", "b"] }), { max: 2 }), "page?": integer({ min: 1 }), "share?": number({ max: 1 }),
+    "query?": entries(["q", { order: ["asc"] }]), "address?": object({ street: string() }), "open?": object(undefined, { without: ["hidden"] }),
+    "photo?": file(), "many?": string_or_list(), "flag?": boolean(), "name?": string({ min: 2, max: 3 }),
+  };
+  const wrong = (example) => {
+    try {
+      table({ one: read(() => 1, { doc: "One", fields, example: { id: "1", ...example } }) });
+    } catch (error) {
+      return error.message.replace("operation `one`: the example does not fit at ", "");
+    }
+    return undefined;
+  };
+  const fits = {
+    tags: ["a"], page: 2.0, share: 0.5, query: { q: [1, true], order: "asc" }, address: { street: "x" }, open: { a: 1 },
+    photo: { file_name: "a", content_base64: "" }, many: ["x"], flag: null, name: "äöü",
+  };
+  assert.equal(wrong(fits), undefined);
+  for (const [example, message] of [
+    [{ id: 1 }, "`/id`: expected a string"],
+    [{ tags: ["a", "c"] }, "`/tags/1`: expected one of a, b"],
+    [{ tags: ["a", "a", "a"] }, "`/tags`: expected at most 2 items"],
+    [{ tags: "a" }, "`/tags`: expected a list"],
+    [{ page: 0 }, "`/page`: expected a number that is at least 1"],
+    [{ page: 1.5 }, "`/page`: expected a whole number"],
+    [{ share: 2 }, "`/share`: expected a number that is at most 1"],
+    [{ query: { x: 1 } }, "`/query/x`: there is no entry `x`"],
+    [{ query: { order: "up" } }, "`/query/order`: the entry `order` does not accept this value"],
+    [{ address: {} }, "`/address`: the field `street` is required"],
+    [{ open: { hidden: 1 } }, "`/open/hidden`: the member `hidden` is forbidden"],
+    [{ photo: { file_name: "a" } }, "`/photo`: the field `content_base64` is required"],
+    [{ many: 1 }, "`/many`: expected a string or a list of strings"],
+    [{ flag: 1 }, "`/flag`: expected a boolean"],
+    [{ name: "ä" }, "`/name`: expected at least 2 characters"],
+  ]) {
+    assert.equal(wrong(example), message);
+  }
+});
+
+test("the headers of the gateway are those of the contract", () => {
+  const source = readFileSync(new URL("../../../wit/rules/src/header.rs", import.meta.url), "utf8");
+  const listed = (name) => source.split(new RegExp(`const ${name}: .*? = \\[`))[1].split("]")[0].match(/"[^"]+"/g).map((text) => JSON.parse(text));
+  assert.deepEqual(RESERVED, listed("RESERVED"));
+  assert.deepEqual(RESERVED_PREFIXES, listed("RESERVED_PREFIXES"));
 });

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 
 import {
-  Fault, boolean, connector, del, entries, get, integer, list, number, oauth2, object, patch, post, send, string,
+  Fault, boolean, connector, del, entries, file, get, integer, list, number, oauth2, object, patch, post, send, string,
   string_or_list, write,
 } from "../src/index.js";
 
@@ -117,6 +117,23 @@ export default connector({
       fixed_body: { source: "api", flags: { test: true } },
     }),
     send_form: post("api", "/forms", { doc: "Send a form as it is", fields: { body: object() }, form: true }),
+    upload_photos: post("api", "/albums/{album}/photos", {
+      doc: "Upload photos",
+      fields: {
+        photo: file({ as: "photo[file]" }),
+        "more?": list(file()),
+        title: string(),
+        "size?": integer(),
+        "tags?": list(string()),
+        "about?": object({ author: string(), "year?": integer() }),
+        "places?": list(object(), { as: "details.places" }),
+        "note?": string({ nullable: true }),
+        "notify?": boolean({ in: "query" }),
+      },
+      multipart: true,
+      fixed_body: { source: "api" },
+      example: { album: "a", title: "Sea", photo: { file_name: "sea.png", content_base64: "iVBORw==" } },
+    }),
     list_items: get("api", "/items", {
       doc: "Items, by the header `Link`",
       fields: { "page?": integer() },

@@ -1,6 +1,6 @@
 // The type errors that an author's editor shows. A line after `@ts-expect-error` must be refused.
 
-import { Document, connector, entries, get, integer, list, none, object, post, read, send, Request, string, string_or_list } from "../index.js";
+import { Document, connector, entries, file, get, integer, list, none, object, pages, post, read, send, Request, string, string_or_list } from "../index.js";
 import { Gateway, answer } from "../testing.js";
 
 const table = connector({
@@ -28,6 +28,26 @@ const table = connector({
       doc: "Inner",
       fields: { address: object({ street: string() }), "filters?": entries(["state"]), many: string_or_list() },
     }),
+    upload: post("api", "/x", {
+      doc: "Upload",
+      fields: { photo: file(), "more?": list(file()) },
+      multipart: true,
+      example: { photo: { file_name: "a", content_base64: "" } },
+      check({ photo, more }) {
+        const name: string = photo.file_name;
+        // @ts-expect-error: the media type may be absent
+        photo.content_type.length;
+        return void [name, more?.[0].content_base64];
+      },
+    }),
+    walked: read(({ photo }) => {
+      const request = Request.post("api", "/x").multipart([{ name: "a", text: "b" }, { name: "photo", ...photo }]);
+      const found = pages(request, { items: "/a", cursor: "/next", parameter: "page", limit: 10 });
+      // @ts-expect-error: a walk has a limit
+      pages(request, { items: "/a", link: "Link" });
+      const titles: (string | undefined)[] = [...found].map((item) => item.string("/title"));
+      return { titles, more: found.hasMore };
+    }, { doc: "Walked", fields: { photo: file() } }),
     // @ts-expect-error: a modifier is misspelt
     misspelt: get("api", "/x", { doc: "Misspelt", fields: { a: string({ maximum: 1 }) } }),
     // @ts-expect-error: it has no documentation

@@ -4,16 +4,17 @@
 """
 
 from .auth import NONE, USERINFO, api_key, oauth2
-from .fields import boolean, entries, integer, list_of, number, object_of, string, string_or_list
+from .fields import boolean, entries, file, integer, list_of, number, object_of, string, string_or_list
 from .http import Document, HttpError, Request, Response, send, send_all
 from .mistake import Mistake
 from .outcome import Fault, File, userinfo
+from .paging import pages
 from .rows import delete, get, head, patch, post, put
 from .services import clock, log, progress, storage
 from .table import Connector
 
 __all__ = [
     "NONE", "USERINFO", "Connector", "Document", "Fault", "File", "HttpError", "Mistake", "Request", "Response", "api_key", "boolean",
-    "clock", "delete", "entries", "get", "head", "integer", "list_of", "log", "number", "oauth2", "object_of", "patch", "post",
+    "clock", "delete", "entries", "file", "get", "head", "integer", "list_of", "log", "number", "oauth2", "object_of", "pages", "patch", "post",
     "progress", "put", "send", "send_all", "storage", "string", "string_or_list", "userinfo",
 ]

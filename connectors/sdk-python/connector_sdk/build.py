@@ -27,19 +27,40 @@ replace_clocks()
 replace_random_values()
 refuse_missing()
 
-import {module} as author
+import importlib.util
+
 from connector_sdk.component import component
+from connector_sdk.mistake import Mistake
 
 SOURCES = {sources!r}
-FOLDER = author.__file__.rpartition("/")[0] + "/"
+FOLDER = importlib.util.find_spec({module!r}).origin.rpartition("/")[0] + "/"
 
 
 def place_of(file):
     return SOURCES + file.removeprefix(FOLDER) if file.startswith(FOLDER) else None
 
 
-WitWorld = component(author.connector, place_of)
+# File and line where the author wrote it: known, or the innermost call in the author's files.
+def place_of_mistake(mistake):
+    places = [mistake.place] if mistake.place else []
+    entry = mistake.__traceback__
+    while entry is not None:
+        places.insert(1 if mistake.place else 0, (entry.tb_frame.f_code.co_filename, entry.tb_lineno))
+        entry = entry.tb_next
+    found = [f"{{place_of(file)}}:{{line}}: " for file, line in places if place_of(file)]
+    return found[0] if found else ""
+
+
+try:
+    import {module} as author
+
+    WitWorld = component(author.connector, place_of)
+except Mistake as mistake:
+    raise SystemExit(f"{mark}{{place_of_mistake(mistake)}}{{mistake}}")
 """
+
+#: Begins the line of a mistake in what componentize-py prints.
+MARK = "mistake of the table: "
 
 
 def refuse_duplicates(source: Path) -> None:
@@ -78,7 +99,7 @@ def build(source: Path, output: Path) -> None:
         # The folder of the SDK may hold other packages, and must not be the folder of the author's
         # sources.
         shutil.copytree(Path(__file__).parent, Path(folder, "connector_sdk"), ignore=shutil.ignore_patterns("__pycache__"))
-        entry = ENTRY.format(module=source.stem, sources="" if parent == "." else f"{parent}/")
+        entry = ENTRY.format(module=source.stem, mark=MARK, sources="" if parent == "." else f"{parent}/")
         Path(folder, "connector_entry.py").write_text(entry)
         command = [
             *(sys.executable, "-c", "from componentize_py import script; script()"),
@@ -87,7 +108,9 @@ def build(source: Path, output: Path) -> None:
         ]
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        raise SystemExit(f"connector-build: {done.stderr or done.stdout}")
+        said = done.stderr or done.stdout
+        _, is_mistake, rest = said.partition(MARK)
+        raise SystemExit(f"connector-build: {rest.splitlines()[0] if is_mistake else said}")
     print(f"{output}: {output.stat().st_size / 1e6:.1f} MB")
 
 

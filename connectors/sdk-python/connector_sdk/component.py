@@ -10,12 +10,13 @@ from typing import Any
 
 import wit_world
 from componentize_py_types import Err, Ok
-from wit_world.imports import clock, config, http, json, log, outcome, progress, random, storage
+from wit_world.imports import clock, config, http, json, log, multipart, outcome, progress, random, storage
 
 from . import clocks, missing, randomness
 from .contract import case_of, manifest_of
 from .host import set_host
 from .http import Document, HttpError, Request, Response
+from .multipart import BrokenPart, Part
 from .outcome import Fault, File
 from .reader import written
 from .table import Connector
@@ -42,20 +43,24 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
         def invoke(self, operation: str, input: str) -> Any:
             clocks.start(clock.now)
             randomness.start(random.bytes)
-            missing.start()
+            missing.start(lambda level, line: log.write(_LEVELS[level], line))
             try:
                 return _outcome(connector.run(operation, input))
             except Fault as fault:
                 raise Err(_fault(fault)) from None
             except HttpError as error:
                 raise Err(outcome.Fault_Http(_contract_error(error))) from None
-            except Exception as error:
+            # `sys.exit()` raises an exception that is no `Exception`, and would end the call without a
+            # reason.
+            except BaseException as error:
                 raise Err(outcome.Fault_Failed(_defect(error, place_of))) from None
+            finally:
+                missing.end()
 
     return WitWorld
 
 
-def _defect(error: Exception, place_of: Callable[[str], str | None]) -> str:
+def _defect(error: BaseException, place_of: Callable[[str], str | None]) -> str:
     """The text of a defect: its first line is for callers, the other for admins.
 
     The log gets the stack trace, because a trap would lose it.
@@ -86,6 +91,16 @@ def _request(request: Request) -> http.Request:
         case ("bytes", (content_type, content)):
             body = http.Body_Bytes(http.TypedBytes(content_type, content))
     return http.Request(_METHODS[request.method], request.upstream, target, request.headers, body, request.omit_credential)
+
+
+def _part(part: Part) -> multipart.Part:
+    if "content_base64" in part:
+        content: Any = multipart.Content_Base64(part["content_base64"])
+    elif "bytes" in part:
+        content = multipart.Content_Bytes(part["bytes"])
+    else:
+        content = multipart.Content_Text(part["text"])
+    return multipart.Part(part["name"], part.get("file_name"), part.get("content_type"), content)
 
 
 def _outcome(value: Any) -> Any:
@@ -156,6 +171,12 @@ class _Host:
     def send_all(self, requests: list[Request]) -> list[Any]:
         results = http.send_all([_request(request) for request in requests])
         return [result.value if isinstance(result, Ok) else _http_error(result.value) for result in results]
+
+    def multipart(self, parts: list[Part]) -> str:
+        try:
+            return multipart.build([_part(part) for part in parts])
+        except Err as error:
+            raise BrokenPart(error.value.index, error.value.detail) from None
 
     def parse(self, text: str) -> Any:
         try:

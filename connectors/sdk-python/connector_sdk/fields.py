@@ -94,6 +94,11 @@ class Field:
     def is_object(self) -> bool:
         return self.kind in ("object", "members")
 
+    @property
+    def is_file(self) -> bool:
+        """`True` for a file and for a list of files."""
+        return (self.item or self).kind == "file"
+
 
 def string(**modifiers: Unpack[String]) -> Field:
     return Field("string", modifiers, String)
@@ -131,6 +136,11 @@ def object_of(fields: Mapping[str, Field] | None = None, **modifiers: Unpack[Obj
     return Field("members", modifiers, Object, members=named(fields))
 
 
+def file(**modifiers: Unpack[Modifiers]) -> Field:
+    """A file: `{file_name, content_type?, content_base64}`."""
+    return Field("file", modifiers, Modifiers)
+
+
 def entries(*names: str | Mapping[str, list[str]], **modifiers: Unpack[Lists]) -> Field:
     """An object with these names only, whose values are scalars or lists of scalars:
     `entries("page", {"sort": ["asc", "desc"]})`.
@@ -155,6 +165,8 @@ def named(fields: Mapping[str, Field]) -> list[Field]:
             raise Mistake(f"the name of a field is 1 to 64 of `a-z`, `A-Z`, `0-9` and `_`, not `{name}`")
         if any(known.name == name for known in found):
             raise Mistake(f"`{name}` is declared twice")
+        if any(member.is_file for member in (declared.item or declared).members or []):
+            raise Mistake(f"`{name}`: a `file` is a field of a row, and not inside of an object")
         field = copy(declared)
         field.name, field.optional = name, key.endswith("?")
         if "default" in field and not field.optional:
@@ -215,13 +227,29 @@ def _typed(field: Field) -> dict[str, Any]:
                 return {"type": types("object")}
             refused = {name: False for name in field["without"]}
             return {"type": types("object"), "properties": refused, "additionalProperties": True}
+        case "file":
+            return {"type": types("object"), **_FILE}
         case "string":
             return {"type": types("string"), **_keywords(field, field.optional)}
         case kind:
             return {"type": types(kind)}
 
 
+#: The members of a file, which are those of the files in answers.
+_FILE: dict[str, Any] = {
+    "properties": {
+        "file_name": {"type": "string", "minLength": 1, "maxLength": 255},
+        "content_type": {"type": ["string", "null"], "maxLength": 255},
+        "content_base64": {"type": "string", "contentEncoding": "base64"},
+    },
+    "required": ["file_name", "content_base64"],
+    "additionalProperties": False,
+}
+
+
 def _item(item: Field) -> dict[str, Any]:
+    if item.kind == "file":
+        return {"type": "object", **_FILE}
     if item.kind == "members":
         return {"type": "object", **_properties(item.members)}
     return {"type": item.kind, **(_keywords(item, False) if item.kind == "string" else {})}

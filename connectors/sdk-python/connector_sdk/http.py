@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
+from . import multipart
 from .encoding import encode, encode_name, has_dot_segment
 from .host import host
 from .outcome import Fault
@@ -97,6 +98,16 @@ class Request:
         """Sets the body to a form. The gateway encodes it."""
         pairs = fields.items() if isinstance(fields, Mapping) else fields
         self.body = ("form", [(name, str(value)) for name, value in pairs])
+        return self
+
+    def multipart(self, parts: Iterable[multipart.Part]) -> Request:
+        """Sets the body to a form with files (`multipart/form-data`).
+
+        A part is `{"name": …, "text": …}` or `{"name": …, "file_name": …, "bytes": …}`, with
+        `content_type` if need be. The file of a caller is a part once it has a name: `{"name":
+        "photo", **photo}`.
+        """
+        self.body = multipart.body(parts)
         return self
 
     def bytes(self, content_type: str, content: bytes) -> Request:

@@ -1,11 +1,26 @@
 """A mistake in a table. It stops the build, so its message says what to write."""
 
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager
+from typing import Any
+
+#: A file and a line.
+Place = tuple[str, int]
 
 
 class Mistake(Exception):
-    pass
+    #: Where the author wrote it, if this is not where the table was made.
+    place: Place | None = None
+
+
+def here() -> Place:
+    """The place at which the author has called a function of the SDK, which calls this one."""
+    frame = sys._getframe(2)
+    return frame.f_code.co_filename, frame.f_lineno
 
 
 def only(given: Mapping, known: Iterable[str], where: str) -> None:
@@ -16,9 +31,24 @@ def only(given: Mapping, known: Iterable[str], where: str) -> None:
 
 
 @contextmanager
-def within(place: str):
-    """Names the place in the message of a mistake."""
+def within(what: str, place: Place | None = None):
+    """Names the part of the table in the message of a mistake, and its place."""
     try:
         yield
     except Mistake as mistake:
-        raise Mistake(f"{place}: {mistake}") from None
+        named = Mistake(f"{what}: {mistake}")
+        named.place = mistake.place or place
+        raise named from None
+
+
+def check_function(what: str, run: Callable[..., Any]) -> None:
+    """Refuses a function whose result the gateway would not get: it has to be there when it
+    returns.
+    """
+    if inspect.iscoroutinefunction(run) or inspect.isasyncgenfunction(run):
+        raise Mistake(
+            f"{what} is an `async` function, and nothing runs after it has returned; leave out `async` and `await`: `send` returns "
+            "the response itself"
+        )
+    if inspect.isgeneratorfunction(run):
+        raise Mistake(f"{what} is a generator function, which returns no value; use `return` in place of `yield`")

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from typing import Any
 
 from . import reader
 from .http import Document, HttpError, Request
+from .multipart import Part
 from .outcome import Fault, File
 
 FORMAT = 1
@@ -36,20 +38,26 @@ class Recording:
         self.fails = "problem" in members
         self.differences: list[str] = []
 
-    def take(self, asked: Request) -> tuple[int, bytes, list[tuple[str, str]]]:
-        """Status, body and headers of the answer to a request."""
+    def take(self, asked: Request, parts: list[Part]) -> tuple[int, bytes, list[tuple[str, str]]]:
+        """Status, body and headers of the answer to a request.
+
+        `parts` are those of its body, if the body is a form with files.
+        """
         for exchange in self.left:
-            if exchange.is_for(asked):
+            if exchange.is_for(asked, parts):
                 self.left.remove(exchange)
                 return exchange.status, exchange.body, exchange.headers
         self.differences.append(f"the recording has no request {_shown(asked)}")
         raise HttpError("denied", self.differences[-1])
 
-    def compare(self, run: Any) -> None:
-        """Runs the operation. Raises an `AssertionError` if it differs from the recording."""
+    def compare(self, run: Any, parts: Callable[[Request], list[Part]]) -> None:
+        """Runs the operation. Raises an `AssertionError` if it differs from the recording.
+
+        `parts` gives the parts of a request.
+        """
         failure, answered = None, None
         try:
-            answered = _answered(run(), self)
+            answered = _answered(run(), self, parts)
         except (Fault, HttpError) as fault:
             failure = fault
         differences = self.differences + [f"the recording has a request that was not sent: {left}" for left in self.left]
@@ -74,7 +82,7 @@ class _Exchange:
         self.headers = [(name, value) for name, value in json.loads(answer.get("headers", "[]"))]
         self.body = _bytes(reader.members(answer["body"])) if "body" in answer else b""
 
-    def is_for(self, asked: Request) -> bool:
+    def is_for(self, asked: Request, parts: list[Part]) -> bool:
         recorded = self.request
         path = None if asked.link is not None else asked.path
         target = (asked.method.upper(), asked.upstream, path, asked.link)
@@ -82,6 +90,8 @@ class _Exchange:
             return False
         if asked.body is None or "body" not in recorded:
             return asked.body is None and "body" not in recorded
+        if parts:
+            return recorded["body"].get("multipart") == [_recorded_part(part) for part in parts]
         return _is_body(recorded["body"], *asked.body)
 
     def __str__(self) -> str:
@@ -111,6 +121,20 @@ def _is_body(recorded: dict[str, Any], tag: str, sent: Any) -> bool:
     return recorded.get("base64") == base64.b64encode(content).decode()
 
 
+def _recorded_part(part: Part) -> dict[str, str]:
+    """A part as the gateway records it: a field as text, and a file in base64."""
+    recorded = {"name": part["name"]}
+    if "file_name" not in part:
+        if part.get("content_type"):
+            recorded["content_type"] = part["content_type"]
+        return {**recorded, "text": part["text"]}
+    content = part.get("content_base64")
+    if content is None:
+        content = base64.b64encode(part["bytes"] if "bytes" in part else part["text"].encode()).decode()
+    content_type = part.get("content_type") or "application/octet-stream"
+    return {**recorded, "file_name": part["file_name"], "content_type": content_type, "base64": content}
+
+
 def _shown(request: Request) -> str:
     target = request.path if request.link is None else request.link
     text = f"{request.method.upper()} {request.upstream} {target}"
@@ -120,7 +144,7 @@ def _shown(request: Request) -> str:
     return f"{text} with the body {sent if tag != 'bytes' else f'of {len(sent[1])} bytes'}"
 
 
-def _answered(outcome: Any, recording: Recording) -> str | None:
+def _answered(outcome: Any, recording: Recording, parts: Callable[[Request], list[Part]]) -> str | None:
     """The answer as JSON text. `None` for a file."""
     if isinstance(outcome, File):
         return None
@@ -128,7 +152,7 @@ def _answered(outcome: Any, recording: Recording) -> str | None:
         return outcome.text()
     if not isinstance(outcome, Request):
         return reader.written(outcome)
-    status, body, _ = recording.take(outcome)
+    status, body, _ = recording.take(outcome, parts(outcome))
     if not 200 <= status < 300:
         raise Fault.upstream(status, f"The service answered with status {status}.")
     try:

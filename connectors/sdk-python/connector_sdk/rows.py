@@ -10,10 +10,12 @@ from keyword import iskeyword
 from typing import Any, Literal, TypedDict, Unpack
 
 from . import reader
+from .accept import check_example
 from .encoding import encode, encode_name
 from .fields import Field, named, string
+from .header import check_header
 from .http import Request
-from .mistake import Mistake, only
+from .mistake import Mistake, Place, check_function, here, only, within
 from .sent_names import check_sent_names
 from .thin import Header, Piece, Setting, Wire, WireField
 
@@ -48,6 +50,7 @@ class RequestClauses(Clauses, total=False):
     check: Callable[..., None]
     via: Callable[[Request], Any]
     form: bool
+    multipart: bool
     fixed_body: dict[str, Any]
     default_query: dict[str, Any]
     default_query_unless: list[str]
@@ -63,30 +66,32 @@ class Row:
     doc: str
     effect: Effect
     clauses: RequestClauses
+    #: Where the author wrote it.
+    place: Place
 
 
 def get(upstream: str, path: str, doc: str, **clauses: Unpack[RequestClauses]) -> Row:
-    return Row("get", upstream, path, doc, "read", clauses)
+    return Row("get", upstream, path, doc, "read", clauses, here())
 
 
 def head(upstream: str, path: str, doc: str, **clauses: Unpack[RequestClauses]) -> Row:
-    return Row("head", upstream, path, doc, "read", clauses)
+    return Row("head", upstream, path, doc, "read", clauses, here())
 
 
 def post(upstream: str, path: str, doc: str, **clauses: Unpack[RequestClauses]) -> Row:
-    return Row("post", upstream, path, doc, "write", clauses)
+    return Row("post", upstream, path, doc, "write", clauses, here())
 
 
 def put(upstream: str, path: str, doc: str, **clauses: Unpack[RequestClauses]) -> Row:
-    return Row("put", upstream, path, doc, "write", clauses)
+    return Row("put", upstream, path, doc, "write", clauses, here())
 
 
 def patch(upstream: str, path: str, doc: str, **clauses: Unpack[RequestClauses]) -> Row:
-    return Row("patch", upstream, path, doc, "write", clauses)
+    return Row("patch", upstream, path, doc, "write", clauses, here())
 
 
 def delete(upstream: str, path: str, doc: str, **clauses: Unpack[RequestClauses]) -> Row:
-    return Row("delete", upstream, path, doc, "destructive", clauses)
+    return Row("delete", upstream, path, doc, "destructive", clauses, here())
 
 
 @dataclass
@@ -96,6 +101,8 @@ class Operation:
     effect: Effect
     clauses: RequestClauses
     fields: list[Field]
+    #: Where the author wrote it.
+    place: Place | None = None
     #: The request of a row, or the function.
     wire: Wire | None = None
     run: Callable[..., Any] | None = None
@@ -120,7 +127,10 @@ def function(context: Context, name: str, doc: str | None, effect: Effect, run: 
     """The operation of a function."""
     only(clauses, Clauses.__annotations__, "a function of the table")
     _check(context, name, doc, clauses)
-    return Operation(name, doc or "", effect, clauses, named(clauses.get("fields", {})), run=run)
+    check_function("the function", run)
+    fields = named(clauses.get("fields", {}))
+    _check_fields(name, fields, clauses)
+    return Operation(name, doc or "", effect, clauses, fields, run=run)
 
 
 def request(context: Context, name: str, row: Row) -> Operation:
@@ -141,8 +151,13 @@ def request(context: Context, name: str, row: Row) -> Operation:
     declared = named(clauses.get("fields", {}))
     known = [field.name for field in declared]
     implied = named({found: string() for found in names if found not in known})
-    fields = [_placed(field, row.method, names) for field in [*implied, *declared]]
+    encoding = _encoding(clauses)
+    fields = [_placed(field, row.method, names, encoding == "multipart") for field in [*implied, *declared]]
     indices = {field.name: index for index, field in enumerate(fields)}
+    for word in ("check", "via"):
+        if word in clauses:
+            check_function(f"`{word}`", clauses[word])
+    _check_fields(name, fields, clauses)
     wire = Wire(
         method=row.method,
         upstream=row.upstream,
@@ -154,11 +169,12 @@ def request(context: Context, name: str, row: Row) -> Operation:
     )
     check_sent_names(wire.fields)
     _set_body(wire, fields, clauses.get("fixed_body", {}))
-    wire.form = clauses.get("form", False)
-    if wire.form and wire.whole is None and wire.fixed_body is None:
-        raise Mistake("a row with `form` has a field in its body, which is sent as a form")
+    wire.encoding = encoding
+    has_body = wire.whole is not None or wire.fixed_body is not None or any(field.is_file for field in fields)
+    if encoding != "json" and not has_body:
+        raise Mistake(f"a row with `{encoding}` has a field in its body, which is sent as a form")
     effect = clauses.get("effect", row.effect)
-    return Operation(name, row.doc, effect, clauses, fields, wire=wire, via=clauses.get("via", context.via))
+    return Operation(name, row.doc, effect, clauses, fields, place=row.place, wire=wire, via=clauses.get("via", context.via))
 
 
 def _check(context: Context, name: str, doc: str | None, clauses: Clauses) -> None:
@@ -174,6 +190,34 @@ def _check(context: Context, name: str, doc: str | None, clauses: Clauses) -> No
         _check_background(clauses.get("fields", {}))
 
 
+def _check_fields(name: str, fields: list[Field], clauses: Clauses) -> None:
+    """The parts of a row that refer to its fields."""
+    if "example" in clauses:
+        check_example(fields, clauses["example"])
+    into = clauses.get("pages", {}).get("into")
+    if into is not None:
+        _check_input(name, fields, into.split("/")[1:])
+
+
+def _check_input(owner: str, fields: list[Field], steps: list[str]) -> None:
+    """The pointer of `pages` leads to a field, which takes the next page."""
+    if not steps:
+        raise Mistake("say in `into` which field takes the next page, as in `/page`")
+    first, *rest = (step.replace("~1", "/").replace("~0", "~") for step in steps)
+    field = next((known for known in fields if known.name == first), None)
+    if field is None:
+        raise Mistake(f"`into`: `{owner}` has no field `{first}`")
+    if field.kind == "members":
+        _check_input(first, field.members or [], steps[1:])
+    elif field.kind == "entries":
+        if len(rest) != 1:
+            raise Mistake(f"say in `into` which entry takes the next page: `/{first}/…`")
+        if all(entry != rest[0] for entry, _ in field.entries):
+            raise Mistake(f"`into`: `{first}` has no entry `{rest[0]}`")
+    elif rest and field.kind != "object":
+        raise Mistake(f"`into`: `{first}` is not an object")
+
+
 def _check_background(fields: Mapping[str, Field]) -> None:
     """The gateway reads the field by which callers wait."""
     found = next((field for key, field in fields.items() if key.removesuffix("?") == "waiting"), None)
@@ -181,7 +225,15 @@ def _check_background(fields: Mapping[str, Field]) -> None:
         raise Mistake('a row with `background` has the field `"waiting?": boolean(default=False)`, by which callers wait')
 
 
-def _placed(field: Field, method: str, names: list[str]) -> Field:
+def _encoding(clauses: RequestClauses) -> str:
+    """How the body is written."""
+    form, multipart = clauses.get("form", False), clauses.get("multipart", False)
+    if form and multipart:
+        raise Mistake("a body is sent as a `form` or as `multipart`, which is a form with files; leave one out")
+    return "form" if form else "multipart" if multipart else "json"
+
+
+def _placed(field: Field, method: str, names: list[str], is_multipart: bool) -> Field:
     """A field with its part of the request: the declared part, else the part that follows from the
     path, the type and the method.
     """
@@ -210,6 +262,12 @@ def _placed(field: Field, method: str, names: list[str]) -> Field:
         refuse("an object cannot be a part of a path, a parameter or a header")
     if is_entries and location not in ("query", "header"):
         refuse("entries become query parameters or headers")
+    if field.is_file and (location != "body" or not is_multipart):
+        refuse("a `file` is in the body of a row with `multipart`; a function can take one too")
+    if location == "header":
+        for sent in [entry for entry, _ in field.entries] if is_entries else [field["as_"] or field.name]:
+            with within(f"header `{sent}`"):
+                check_header(sent)
     whole = field.name == "body" and field.is_object and "as_" not in field and location == "body"
     if field["nullable"] and (location != "body" or not field.optional or whole):
         refuse("`nullable` is for an optional member of the body of a request")
@@ -230,7 +288,7 @@ def _wire_field(context: Context, field: Field) -> WireField:
         joined = context.joined if is_entries and not field.text else ","
     return WireField(
         name=field.name,
-        location=f"{field.location}-entries" if is_entries else field.location,
+        location="file" if field.is_file else f"{field.location}-entries" if is_entries else field.location,
         upstream_name=upstream_name,
         # A dotted name is a path inside the body. Annotations such as
         # `@microsoft.graph.conflictBehavior` are names as they are.
@@ -256,7 +314,7 @@ def _default_query(clauses: RequestClauses) -> list[tuple[str, list[str]]]:
 
 
 def _set_body(wire: Wire, fields: list[Field], fixed_body: dict[str, Any]) -> None:
-    members = [index for index, field in enumerate(fields) if field.location == "body" and not field.whole]
+    members = [index for index, field in enumerate(fields) if field.location == "body" and not field.whole and not field.is_file]
     wire.whole = next((index for index, field in enumerate(fields) if field.whole), None)
     if wire.whole is not None and (members or fixed_body):
         raise Mistake("`body` is the whole request body, so there are no other members")

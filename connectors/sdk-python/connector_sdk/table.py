@@ -11,7 +11,8 @@ from typing import Any, TypedDict, Unpack
 from . import rows
 from .fields import Field, field_schema, named, schema_of
 from .http import Request
-from .mistake import Mistake, only, within
+from .header import check_header
+from .mistake import Mistake, check_function, only, within
 from .outcome import Fault
 from .reader import written
 from .rows import Clauses, Context, Effect, Operation, Pages, Row
@@ -56,6 +57,8 @@ class Connector:
         self.identifier = identifier
         self._head = {"identifier": identifier, "version": version, "title": title, "description": cleandoc(doc)}
         self._imprint = {"license": license, "homepage": homepage, "author": author, "icon": icon}
+        if via is not None:
+            check_function("`via`", via)
         self._auth = auth
         self._answers = dict(answer_examples or {})
         self._settings_manifest, known = _settings(settings or {})
@@ -73,7 +76,7 @@ class Connector:
             via=via,
         )
         for name, row in (operations or {}).items():
-            with within(f"operation `{name}`"):
+            with within(f"operation `{name}`", row.place if isinstance(row, Row) else None):
                 self._context.operations[name] = rows.request(self._context, name, row)
 
     def read(self, **clauses: Unpack[Clauses]) -> Callable:
@@ -91,7 +94,8 @@ class Connector:
     def _function(self, effect: Effect, clauses: Clauses) -> Callable:
         def add(run: Callable[..., Any]) -> Callable[..., Any]:
             name = run.__name__.removesuffix("_")
-            with within(f"operation `{name}`"):
+            place = (run.__code__.co_filename, run.__code__.co_firstlineno)
+            with within(f"operation `{name}`", place):
                 self._context.operations[name] = rows.function(self._context, name, run.__doc__, effect, run, clauses)
             return run
 
@@ -169,6 +173,7 @@ def _header(name: str, declared: str | dict[str, Any], settings: dict[str, Setti
     header = {"value": declared} if isinstance(declared, str) else declared
     with within(f"header `{name}`"):
         only(header, ("value", "when"), "a header")
+        check_header(name)
         when = [(found, None) if isinstance(found, str) else (found["name"], found.get("unless")) for found in header.get("when", [])]
         return Header(name, rows.pieces(header["value"], settings, {}), when)
 
@@ -204,7 +209,7 @@ def _operation(operation: Operation, answer_example: Any) -> dict[str, Any]:
     def text(value: Any) -> str | None:
         return None if value is None else written(value)
 
-    with within(f"operation `{operation.name}`"):
+    with within(f"operation `{operation.name}`", operation.place):
         pagination = _pagination(clauses["pages"]) if "pages" in clauses else None
     return {
         "path": operation.name,

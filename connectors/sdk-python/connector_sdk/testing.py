@@ -4,7 +4,9 @@ that the test has prepared, and records the requests.
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +16,7 @@ from . import reader
 from .host import set_host
 from .http import HttpError, Request
 from .link import next_of
+from .multipart import BrokenPart, Part
 from .outcome import Fault
 from .recording import Recording
 from .table import Connector
@@ -43,7 +46,7 @@ def replay(connector: Connector, file: str | Path) -> None:
         gateway = Gateway()
         gateway._recording = recording
         gateway._settings.update(recording.settings)
-        recording.compare(lambda: gateway.invoke(connector, recording.operation, recording.input))
+        recording.compare(lambda: gateway.invoke(connector, recording.operation, recording.input), gateway.parts)
     except AssertionError as difference:
         raise AssertionError(f"{file}: {difference}") from None
 
@@ -60,6 +63,7 @@ class Gateway:
         self._settings: dict[str, str] = {}
         self._now = 0
         self._recording: Recording | None = None
+        self._multiparts: dict[str, list[Part]] = {}
         set_host(_Host(self))
 
     def answer(self, status: int, body: Any = "", headers: dict[str, str] | None = None) -> Gateway:
@@ -91,6 +95,13 @@ class Gateway:
         """
         return connector.run(operation, given if isinstance(given, str) else json.dumps(given or {}))
 
+    def parts(self, request: Request) -> list[Part]:
+        """The parts of a request whose body is a form with files. Empty for any other body."""
+        match request.body:
+            case ("bytes", (content_type, b"")):
+                return self._multiparts.get(content_type, [])
+        return []
+
     def refused(self, connector: Connector, operation: str, given: Any = None) -> list[dict[str, str]]:
         """The violations of an input that an operation refuses."""
         try:
@@ -120,7 +131,7 @@ class _Host:
     def send(self, request: Request) -> _Response:
         self.gateway.requests.append(request)
         if self.gateway._recording is not None:
-            return _Response(Answer(*self.gateway._recording.take(request)))
+            return _Response(Answer(*self.gateway._recording.take(request, self.gateway.parts(request))))
         missing = HttpError("failed", f"the test has no answer for {request.upstream} {request.path}")
         found = self.gateway._answers.pop(0) if self.gateway._answers else missing
         if isinstance(found, HttpError):
@@ -135,6 +146,17 @@ class _Host:
             return self.send(request)
         except HttpError as error:
             return error
+
+    def multipart(self, parts: list[Part]) -> str:
+        """Checks the parts as the gateway does, and keeps them for the test."""
+        for index, part in enumerate(parts):
+            detail = _wrong_part(part)
+            if detail is not None:
+                raise BrokenPart(index, detail)
+        kept = self.gateway._multiparts
+        content_type = f"multipart/form-data; boundary=parts-{len(kept) + 1}"
+        kept[content_type] = [{name: value for name, value in part.items() if value is not None} for part in parts]
+        return content_type
 
     def storage_set(self, key: str, value: bytes, seconds: int | None) -> None:
         self.gateway.stored[key] = value
@@ -153,6 +175,26 @@ class _Host:
 
     def progress(self, fraction: float, message: str) -> None:
         self.gateway.reported.append((fraction, message))
+
+
+def _wrong_part(part: Part) -> str | None:
+    """What is wrong with a part, in the words of the gateway."""
+    name, media_type = part.get("file_name"), part.get("content_type")
+    if name is not None:
+        if not 1 <= len(name.encode()) <= 255:
+            return "Give a file name of 1 to 255 bytes."
+        if re.search(r"[/\\\x00-\x1f\x7f-\x9f]", name):
+            return "Give a file name without folders, slashes, backslashes and control characters."
+        if name in (".", ".."):
+            return "Give the name of a file, and not of a folder."
+    if media_type is not None and not re.fullmatch(r"[\w!#$%&'*+.^`|~-]+/[\w!#$%&'*+.^`|~-]+ *(;[ -~]*)?", media_type, re.ASCII):
+        return "Give a media type such as `image/png`."
+    if "content_base64" in part:
+        try:
+            base64.b64decode(part["content_base64"], validate=True)
+        except ValueError:
+            return "Give the content in base64 (RFC 4648, section 4)."
+    return None
 
 
 class _Response:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 
-from . import reader
+from . import multipart, reader
 from .encoding import encode, encode_name, has_dot_segment
 from .form import pairs
 from .host import host
@@ -92,8 +92,8 @@ class Wire:
     whole: int | None = None
     fixed_body: str | None = None
     members: list[int] = field(default_factory=list)
-    #: The body is sent as a form, and not as JSON.
-    form: bool = False
+    #: How the body is written: `json`, `form` or `multipart`.
+    encoding: str = "json"
 
 
 def row_request(row: Wire, given: str) -> Request:
@@ -105,8 +105,10 @@ def row_request(row: Wire, given: str) -> Request:
     request = Request(row.method, row.upstream, query.path)
     request.headers = values.headers(query)
     body = values.body()
-    if body is not None:
-        request.body = ("form", pairs(body)) if row.form else ("json", body)
+    if row.encoding == "multipart":
+        request.body = multipart.row_body(row.fields, values.get, body or "{}")
+    elif body is not None:
+        request.body = ("form", pairs(body)) if row.encoding == "form" else ("json", body)
     return request
 
 
@@ -260,7 +262,7 @@ class _Values:
             items = reader.items(value) if field.joined is not None else None
             if items is not None:
                 json += reader.quoted(field.joined.join(_text(field, item) for item in items))
-            elif self.row.form and field.integer and value != "null" and not value.startswith("["):
+            elif self.row.encoding != "json" and field.integer and value != "null" and not value.startswith("["):
                 # The caller may write an integer as `1.0`, which is a text of its own in a form.
                 json += _text(field, value)
             else:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from connector_sdk import (
-    Connector, Fault, boolean, delete, entries, get, integer, list_of, number, oauth2, object_of, patch, post, send, string, string_or_list,
+    Connector, Fault, boolean, delete, entries, file, get, integer, list_of, number, oauth2, object_of, patch, post, send, string, string_or_list,
 )
 
 SHARED = Path(__file__).parents[2] / "sdk" / "tests" / "shared"
@@ -145,6 +145,25 @@ connector = Connector(
             fixed_body={"source": "api", "flags": {"test": True}},
         ),
         "send_form": post("api", "/forms", "Send a form as it is", fields={"body": object_of()}, form=True),
+        "upload_photos": post(
+            "api",
+            "/albums/{album}/photos",
+            "Upload photos",
+            fields={
+                "photo": file(as_="photo[file]"),
+                "more?": list_of(file()),
+                "title": string(),
+                "size?": integer(),
+                "tags?": list_of(string()),
+                "about?": object_of({"author": string(), "year?": integer()}),
+                "places?": list_of(object_of(), as_="details.places"),
+                "note?": string(nullable=True),
+                "notify?": boolean(in_="query"),
+            },
+            multipart=True,
+            fixed_body={"source": "api"},
+            example={"album": "a", "title": "Sea", "photo": {"file_name": "sea.png", "content_base64": "iVBORw=="}},
+        ),
         "list_items": get(
             "api",
             "/items",

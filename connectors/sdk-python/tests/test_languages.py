@@ -22,10 +22,17 @@ def answer_of(gateway, operation, given):
             "upstream": request.upstream,
             "path": request.path,
             "headers": [list(pair) for pair in request.headers],
-            # The pairs of a form are lists in the file.
-            "body": request.body and json.loads(json.dumps(request.body[1])),
+            "body": body_of(gateway, request),
         }
     }
+
+
+def body_of(gateway, request):
+    if request.body is None:
+        return None
+    kind, sent = request.body
+    # The pairs of a form are lists in the file.
+    return json.loads(json.dumps(gateway.parts(request) if kind == "bytes" else sent))
 
 
 class Languages(unittest.TestCase):

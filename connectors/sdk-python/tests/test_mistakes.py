@@ -1,8 +1,14 @@
 """Mistakes in a table stop the build, with a message that says what to write."""
 
+import inspect
+import re
 import unittest
+from pathlib import Path
 
-from connector_sdk import NONE, Connector, Mistake, api_key, boolean, entries, get, integer, oauth2, object_of, post, string
+from connector_sdk import (
+    NONE, Connector, Mistake, api_key, boolean, entries, file, get, header, integer, list_of, number, oauth2, object_of, post, string,
+    string_or_list,
+)
 
 
 def table(operations=None, **more):
@@ -18,9 +24,22 @@ def body(**fields):
     return table({"one": post("api", "/x", "One", fields=fields)})
 
 
-def function(**clauses):
+def function(run=lambda: 1, **clauses):
     connector = Connector(identifier="a", version="1.0.0", title="A", auth=NONE)
-    connector.read(**clauses)(lambda: 1)
+    connector.read(**clauses)(run)
+
+
+def one(**_):
+    """One"""
+
+
+async def run_later():
+    """Returns a value later."""
+
+
+def yielding():
+    """Yields."""
+    yield 1
 
 
 def twice():
@@ -60,8 +79,25 @@ MISTAKES = [
     (lambda: row("/x/{a}", fields={"a": string(in_="query")}), "the path has this name"),
     (lambda: row("/x", fields={"a": string(in_="path")}), "the path has no such name"),
     (lambda: row("/x", fields={"a?": boolean(nullable=True)}), "`nullable` is for"),
-    (lambda: row("/x", pages={"items": "/a", "into": "/b"}), "how the next page is found"),
+    (lambda: row("/x", fields={"b": string()}, pages={"items": "/a", "into": "/b"}), "how the next page is found"),
+    (lambda: row("/x", fields={"b": string()}, pages={"items": "/a", "into": "/c", "offset": True}), "`one` has no field `c`"),
+    (lambda: row("/x", fields={"q": entries("a")}, pages={"items": "", "into": "/q/b", "offset": True}), "`q` has no entry `b`"),
+    (lambda: row("/x", fields={"q": entries("a")}, pages={"items": "", "into": "/q", "offset": True}), "which entry"),
+    (lambda: row("/x", fields={"q": string()}, pages={"items": "", "into": "/q/b", "offset": True}), "`q` is not an object"),
+    (lambda: row("/x", fields={"a": string(in_="header", as_="Authorization")}), "the gateway sets this header itself; leave it out"),
+    (lambda: row("/x", fields={"headers": entries("x_forwarded_for")}), "operation `one`: header `x_forwarded_for`: the gateway"),
+    (lambda: table(headers={"Authorization": "Bearer x"}), "header `Authorization`: the gateway sets this header itself; leave it out"),
+    (lambda: row("/x", via=run_later), "`via` is an `async` function"),
+    (lambda: row("/x", check=run_later), "`check` is an `async` function"),
+    (lambda: function(run_later), "operation `run_later`: the function is an `async` function"),
+    (lambda: function(yielding), "a generator function"),
+    (lambda: row("/x", example={"a": 1}), "does not fit at `/a`: there is no field `a`"),
+    (lambda: row("/x/{id}", example={}), "does not fit: the field `id` is required"),
     (lambda: row("/x", form=True), "has a field in its body"),
+    (lambda: row("/x", multipart=True), "a row with `multipart` has a field in its body"),
+    (lambda: row("/x", form=True, multipart=True), "leave one out"),
+    (lambda: body(a=file()), "`a`: a `file` is in the body of a row with `multipart`"),
+    (lambda: body(a=object_of({"b": file()})), "a `file` is a field of a row"),
     (lambda: body(a=entries("x", in_="body")), "entries become"),
     (lambda: body(body=object_of(), a=string()), "the whole request body"),
     (lambda: body(**{"a": string(), "a?": string()}), "`a` is declared twice"),
@@ -88,6 +124,66 @@ class Mistakes(unittest.TestCase):
         for index, (make, message) in enumerate(MISTAKES):
             with self.subTest(index=index, message=message), self.assertRaisesRegex(Mistake, message):
                 make()
+
+
+    def test_an_example_fits_the_fields_as_in_rust(self):
+        fields = {
+            "id": string(), "tags?": list_of(string(one_of=["a", "b"]), max=2), "page?": integer(min=1), "share?": number(max=1),
+            "query?": entries("q", {"order": ["asc"]}), "address?": object_of({"street": string()}), "open?": object_of(without=["hidden"]),
+            "photo?": file(), "many?": string_or_list(), "flag?": boolean(), "name?": string(min=2, max=3),
+        }
+
+        def wrong(example):
+            try:
+                function(one, fields=fields, example={"id": "1", **example})
+            except Mistake as mistake:
+                return str(mistake).replace("operation `one`: the example does not fit at ", "")
+            return None
+
+        fits = {
+            "tags": ["a"], "page": 2.0, "share": 0.5, "query": {"q": [1, True], "order": "asc"}, "address": {"street": "x"},
+            "open": {"a": 1}, "photo": {"file_name": "a", "content_base64": ""}, "many": ["x"], "flag": None, "name": "äöü",
+        }
+        self.assertIsNone(wrong(fits))
+        for example, message in (
+            ({"id": 1}, "`/id`: expected a string"),
+            ({"tags": ["a", "c"]}, "`/tags/1`: expected one of a, b"),
+            ({"tags": ["a", "a", "a"]}, "`/tags`: expected at most 2 items"),
+            ({"tags": "a"}, "`/tags`: expected a list"),
+            ({"page": 0}, "`/page`: expected a number that is at least 1"),
+            ({"page": 1.5}, "`/page`: expected a whole number"),
+            ({"page": True}, "`/page`: expected a whole number"),
+            ({"share": 2}, "`/share`: expected a number that is at most 1"),
+            ({"query": {"x": 1}}, "`/query/x`: there is no entry `x`"),
+            ({"query": {"order": "up"}}, "`/query/order`: the entry `order` does not accept this value"),
+            ({"address": {}}, "`/address`: the field `street` is required"),
+            ({"open": {"hidden": 1}}, "`/open/hidden`: the member `hidden` is forbidden"),
+            ({"photo": {"file_name": "a"}}, "`/photo`: the field `content_base64` is required"),
+            ({"many": 1}, "`/many`: expected a string or a list of strings"),
+            ({"flag": 1}, "`/flag`: expected a boolean"),
+            ({"name": "ä"}, "`/name`: expected at least 2 characters"),
+        ):
+            self.assertEqual(wrong(example), message)
+
+    def test_a_mistake_knows_the_line_of_its_row(self):
+        line = inspect.currentframe().f_lineno + 2
+        rows = {
+            "one": get("api", "/x", "One", example={"a": 1}),
+            "two": get("api", "/y", "Two"),
+        }
+        with self.assertRaises(Mistake) as found:
+            table(rows)
+        self.assertEqual(found.exception.place, (__file__, line))
+
+    def test_the_headers_of_the_gateway_are_those_of_the_contract(self):
+        source = (Path(__file__).parents[3] / "wit/rules/src/header.rs").read_text()
+
+        def listed(name):
+            [inside] = re.findall(rf"const {name}: .*? = \[(.*?)\]", source, re.DOTALL)
+            return tuple(re.findall('"([^"]+)"', inside))
+
+        self.assertEqual(header.RESERVED, listed("RESERVED"))
+        self.assertEqual(header.RESERVED_PREFIXES, listed("RESERVED_PREFIXES"))
 
 
 if __name__ == "__main__":

@@ -107,12 +107,21 @@ from connector_sdk import missing
 
 missing.refuse_missing()
 
-import os, pathlib
+import asyncio, logging, os, pathlib, sys, warnings
 from os import listdir
+from socket import socket
+from urllib.request import urlopen
+
+async def later():
+    return 1
+
+print("shown at the build")
 
 assert listdir(".") and open(os.devnull).read() == ""  # at the build
-missing.start()
-missing.start()
+logged = []
+write = lambda level, line: logged.append((level, line))
+missing.start(write)
+missing.start(write)
 for use in (lambda: open("x"), lambda: listdir("."), lambda: os.stat("."), lambda: pathlib.Path("x").read_text(), os.getcwd):
     try:
         use()
@@ -123,6 +132,22 @@ for use in (lambda: open("x"), lambda: listdir("."), lambda: os.stat("."), lambd
 assert not os.path.exists("/")
 import os.path  # what is loaded can still be imported
 import _bisect  # and so can what is built in
+print("one\\ntwo", end="")
+print(" and more", file=sys.stdout, flush=True)
+print("begun", end="")
+missing.end()
+missing.end()
+warnings.warn("careful")
+logging.getLogger("x").warning("late")
+assert logged[:3] == [("info", "one"), ("info", "two and more"), ("info", "begun")], logged
+assert any(level == "error" and "careful" in line for level, line in logged) and ("error", "late") in logged, logged
+for use in (input, sys.stdin.read, lambda: urlopen("http://a.example"), lambda: socket(), lambda: asyncio.run(later())):
+    try:
+        use()
+    except OSError as error:
+        assert "a connector has no" in str(error), error
+    else:
+        raise AssertionError(use)
 try:
     import colorsys
 except ModuleNotFoundError as error:
@@ -133,10 +158,11 @@ else:
 
 
 class Surroundings(unittest.TestCase):
-    def run_alone(self, program: str) -> None:
+    def run_alone(self, program: str) -> str:
         """Runs a program in a separate process, because it replaces functions in the whole process."""
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=Path(__file__).parents[1], check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
 
     def test_random_values_are_those_of_the_gateway_and_there_are_none_in_the_build(self):
         self.run_alone(RANDOM)
@@ -145,7 +171,7 @@ class Surroundings(unittest.TestCase):
         self.run_alone(TIME)
 
     def test_what_a_component_does_not_have_is_an_exception(self):
-        self.run_alone(FILES)
+        self.assertEqual(self.run_alone(FILES), "shown at the build\n")
 
     def test_a_function_sleeps_and_a_test_does_not_wait_for_it(self):
         Gateway().now(1000)

@@ -13,6 +13,7 @@ use std::fmt::Display;
 use contract_rules::path::has_dot_segment;
 
 use crate::bindings::gateway::connector::http as wit;
+use crate::multipart::{self, BrokenPart, Part};
 use crate::{Document, Fault, UpstreamFault, encoding, host, json};
 
 pub use wit::{Body, Error, Method, TypedBytes};
@@ -143,11 +144,33 @@ impl Request {
         self
     }
 
+    /// Sets the body to a form with files (`multipart/form-data`). The gateway builds it.
+    ///
+    /// # Errors
+    /// The first part that breaks a rule: a file name with a slash, or content that is not base64.
+    pub fn multipart(mut self, parts: Vec<Part>) -> Result<Self, BrokenPart> {
+        self.body = Some(multipart::body(&parts)?);
+        Ok(self)
+    }
+
     /// Leaves out the user's credential.
     #[must_use]
     pub fn without_credential(mut self) -> Self {
         self.omit_credential = true;
         self
+    }
+
+    /// The same request once more. A link belongs to one request, so the copy has none.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            method: self.method,
+            upstream: self.upstream.clone(),
+            path: self.path.clone(),
+            link: None,
+            headers: self.headers.clone(),
+            body: self.body.clone(),
+            omit_credential: self.omit_credential,
+        }
     }
 
     /// A link is sent unchanged, so a path or query in addition to it would be lost.

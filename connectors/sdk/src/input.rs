@@ -120,6 +120,29 @@ impl FromJson for Json {
     }
 }
 
+/// The table's type `file`, as callers give it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct File {
+    /// Its name.
+    pub file_name: String,
+    /// Its media type, if the caller names one.
+    pub content_type: Option<String>,
+    /// Its content in base64. [`Part::given`](crate::multipart::Part::given) sends it without
+    /// decoding it here.
+    pub content_base64: String,
+}
+
+impl FromJson for File {
+    fn from_json(json: &str) -> Option<Self> {
+        let fields = Fields::parse(json).ok()?;
+        Some(Self {
+            file_name: fields.required("file_name").ok()?,
+            content_type: fields.optional("content_type").ok()?,
+            content_base64: fields.required("content_base64").ok()?,
+        })
+    }
+}
+
 /// The table's type `entries[…]`: names, and values as text. A scalar becomes a list with one item.
 /// Members that are null are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -148,7 +171,7 @@ impl FromJson for Entries {
 
 #[cfg(test)]
 mod tests {
-    use super::{Entries, Fields, FromJson, OneOrMany};
+    use super::{Entries, Fields, File, FromJson, OneOrMany};
 
     #[test]
     fn a_single_string_becomes_a_list() {
@@ -169,6 +192,13 @@ mod tests {
         assert_eq!(entries.get("l"), Some(&["x".to_owned(), "2".to_owned()][..]));
         assert_eq!(entries.get("b"), Some(&["true".to_owned()][..]));
         assert_eq!(entries.get("gone"), None);
+    }
+
+    #[test]
+    fn a_file_has_a_name_and_a_content() {
+        let file = File::from_json(r#"{"content_base64":"SGk=","file_name":"a.txt"}"#).expect("a file");
+        assert_eq!((file.file_name.as_str(), file.content_type, file.content_base64.as_str()), ("a.txt", None, "SGk="));
+        assert_eq!(File::from_json(r#"{"file_name":"a.txt"}"#), None);
     }
 
     #[test]

@@ -34,6 +34,8 @@
 //! Each of these modules is an interface of the contract. A connector imports only the functions
 //! that it uses.
 //! - [`http`]: requests to the upstreams.
+//! - [`pages`]: the items of a list that has pages.
+//! - [`multipart`]: bodies of forms with files.
 //! - [`json`]: JSON documents that stay in the gateway.
 //! - [`storage`]: a small key-value store.
 //! - [`config`]: the operator's settings.
@@ -63,7 +65,9 @@ pub mod http;
 pub mod input;
 pub mod json;
 pub mod log;
+pub mod multipart;
 mod outcome;
+pub mod pages;
 pub mod progress;
 pub mod random;
 mod reader;

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use crate::Fault;
 
 /// A member of an object: its name, and its value as JSON text.
-pub(crate) struct Member<'a> {
+pub struct Member<'a> {
     pub(crate) name: Cow<'a, str>,
     pub(crate) value: &'a str,
 }

@@ -1,9 +1,11 @@
 //! The data that `connector!` makes from a table: constants, which are read in place. Nothing is
 //! built before it is needed.
 
+pub use crate::bindings::gateway::connector::http::Body as HttpBody;
 use crate::bindings::gateway::connector::http::Method;
 pub use crate::bindings::gateway::connector::manifest::{Answer as AnswerKind, CredentialUse, Effect};
 use crate::outcome::Answer;
+pub use crate::reader::Member;
 use crate::{Fault, Request};
 
 /// A connector: the service that it wraps, the hosts that it calls, and its operations.
@@ -186,8 +188,20 @@ pub struct Row {
     pub headers: &'static [Header],
     /// The request body.
     pub body: Body,
-    /// `true` if the body is sent as a form, and not as JSON.
-    pub form: bool,
+    /// How the body is written.
+    pub encoding: BodyEncoding,
+}
+
+/// How the body of a row is written.
+#[derive(Clone, Copy)]
+pub enum BodyEncoding {
+    /// As JSON.
+    Json,
+    /// As `application/x-www-form-urlencoded`.
+    Form,
+    /// As `multipart/form-data`, by this function. Only a table with such a row imports the
+    /// gateway's interface for it.
+    Multipart(fn(&'static Row, &[Member<'_>], &str) -> Result<HttpBody, Fault>),
 }
 
 /// A part of a path or of a header's value.
@@ -233,6 +247,8 @@ pub enum Location {
     Body(&'static [&'static str]),
     /// The value is the body.
     WholeBody,
+    /// A file, which is a part of this name.
+    File(&'static str),
     /// A header of this name.
     Header(&'static str),
     /// The value is an object whose members are headers.

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 
 use contract_rules::path::has_dot_segment;
 
-use crate::bindings::gateway::connector::http::{Body as HttpBody, Method};
+use crate::bindings::gateway::connector::http::Method;
 use crate::http::{DOT_SEGMENT, EMPTY_SEGMENT};
 use crate::reader::{self, Member};
-use crate::table::{Body, Encoding, Field, Lists, Location, Piece, Row, Trigger};
+use crate::table::{Body, BodyEncoding, Encoding, Field, HttpBody, Lists, Location, Piece, Row, Trigger};
 use crate::{Fault, Request, encoding, form};
 
 /// The request of a row. It has a path and never a link.
@@ -194,7 +194,16 @@ impl<'a> Values<'a> {
             }
             Body::Members { fixed, fields } => self.members(fixed, fields)?,
         };
-        Ok(Some(if self.row.form { HttpBody::Form(form::pairs(&json)?) } else { HttpBody::Json(json) }))
+        Ok(Some(match self.row.encoding {
+            BodyEncoding::Json => HttpBody::Json(json),
+            BodyEncoding::Form => HttpBody::Form(form::pairs(&json)?),
+            BodyEncoding::Multipart(body) => body(self.row, self.members, &json)?,
+        }))
+    }
+
+    /// Returns `true` if values of the body are sent as text.
+    fn is_form(&self) -> bool {
+        !matches!(self.row.encoding, BodyEncoding::Json)
     }
 
     /// An object of the given fields. Fields of one inner object follow one another.
@@ -225,7 +234,7 @@ impl<'a> Values<'a> {
                 }
                 // The caller may write an integer as `1.0`. In JSON this is the number 1, but in a form it is
                 // another text.
-                _ if self.row.form && field.integer && !value.starts_with('[') && value != "null" => {
+                _ if self.is_form() && field.integer && !value.starts_with('[') && value != "null" => {
                     json.push_str(&text(field, value)?);
                 }
                 _ => json.push_str(&as_sent(field, value)),

@@ -14,6 +14,7 @@ use std::{env, fs};
 
 use connector_sdk::bindings::gateway::connector::manifest as wit;
 use connector_sdk::http::Body;
+use connector_sdk::multipart::{Content, Part};
 use connector_sdk::testing::{Gateway, invoke};
 use connector_sdk::{Fault, Outcome, Request};
 use rows::CONNECTOR;
@@ -70,6 +71,21 @@ const INPUTS: &[(&str, &str)] = &[
     ),
     ("charge", r#"{"amount":7,"currency":"usd","note":"\u00fc \"&=","expand":[]}"#),
     ("send_form", r#"{"body":{"a":{"b":[1,2]},"c":[true,null],"d":{}}}"#),
+    (
+        "upload_photos",
+        r#"{"album":"a/b","title":"\u00fc \"=&","photo":{"file_name":"sea \"1\".png","content_type":"image/png","content_base64":"iVBORw=="},"notify":true}"#,
+    ),
+    (
+        "upload_photos",
+        r#"{"more":[{"file_name":"a","content_base64":""},{"content_base64":"SGk=","file_name":"b","content_type":null}],"album":"a","title":"t","size":2.0e1,"tags":["x","y"],"about":{"author":"Ada","year":1843},"places":[{"n":1},{"n":2}],"note":null,"photo":{"file_name":"c","content_base64":"AA=="}}"#,
+    ),
+    ("upload_photos", r#"{"album":"a","title":"t","photo":{"file_name":"../c","content_base64":"AA=="}}"#),
+    ("upload_photos", r#"{"album":"a","title":"t","photo":{"file_name":"c","content_base64":"?"}}"#),
+    (
+        "upload_photos",
+        r#"{"album":"a","title":"t","photo":{"file_name":"c","content_base64":""},"more":[{"file_name":"c","content_base64":"","content_type":"a\r\nb"}]}"#,
+    ),
+    ("upload_photos", r#"{"album":"a","title":"t"}"#),
     ("list_users", "{}"),
     ("list_users", r#"{"query":{"customer":"C1"}}"#),
     ("list_users", r#"{"query":{"domain":"d"}}"#),
@@ -105,10 +121,10 @@ fn compare(name: &str, found: &Value) {
 
 #[test]
 fn the_requests_are_those_of_the_shared_cases() {
-    let _gateway = Gateway::new();
+    let gateway = Gateway::new();
     let cases = INPUTS.iter().map(|(operation, input)| {
         let answer = match invoke(&CONNECTOR, operation, input) {
-            Ok(Outcome::Forward(request)) => json!({"request": request_json(&request)}),
+            Ok(Outcome::Forward(request)) => json!({"request": request_json(&gateway, &request)}),
             Err(Fault::InvalidInput(found)) => {
                 let found =
                     found.iter().map(|violation| json!({"pointer": violation.pointer, "detail": violation.detail}));
@@ -121,12 +137,12 @@ fn the_requests_are_those_of_the_shared_cases() {
     compare("cases.json", &cases.collect());
 }
 
-fn request_json(request: &Request) -> Value {
+fn request_json(gateway: &Gateway, request: &Request) -> Value {
     let body = match &request.body {
+        Some(Body::Bytes(_)) => gateway.parts(request).iter().map(part).collect(),
         Some(Body::Json(text)) => json!(text),
         Some(Body::Form(pairs)) => json!(pairs),
         None => Value::Null,
-        other => panic!("{other:?}"),
     };
     json!({
         "method": format!("{:?}", request.method).replace("Method::", "").to_lowercase(),
@@ -135,6 +151,22 @@ fn request_json(request: &Request) -> Value {
         "headers": request.headers,
         "body": body,
     })
+}
+
+/// A part, with the members that a file has in an input.
+fn part(part: &Part) -> Value {
+    let mut json = json!({"name": part.name});
+    for (name, value) in [("file_name", &part.file_name), ("content_type", &part.content_type)] {
+        if let Some(value) = value {
+            json[name] = json!(value);
+        }
+    }
+    match &part.content {
+        Content::Text(text) => json["text"] = json!(text),
+        Content::Base64(text) => json["content_base64"] = json!(text),
+        Content::Bytes(bytes) => panic!("a row has no {bytes:?}"),
+    }
+    json
 }
 
 #[test]

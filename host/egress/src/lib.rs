@@ -10,6 +10,7 @@
 //! - `host`: lists of hosts
 //! - `location`: the address of a request
 //! - `request`: one request
+//! - `multipart`: the body of a form with files
 //! - `streamed_body`: a body that is sent while it is read
 //! - `headers`: the headers that a request may have
 //! - `credential`: the user's secret, as requests carry it
@@ -48,6 +49,7 @@ mod host;
 mod link;
 mod location;
 mod mask;
+mod multipart;
 mod needle;
 mod pacing;
 mod pool;
@@ -76,6 +78,7 @@ pub use form_field::FormField;
 pub use headers::Headers;
 pub use link::Link;
 pub use mask::{MaskStream, Masker, SHORTEST_SECRET};
+pub use multipart::{BrokenPart, Multipart, Part, PartContent, SentPart};
 pub use pacing::{PacedQueue, Pacing, QueueGrant, QueueReport};
 pub use quota::{Budget, BudgetGrant, BudgetReport, Quota, Quotas, Refused, Remaining};
 pub use request::{Body, Request, Target};

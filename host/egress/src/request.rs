@@ -16,6 +16,7 @@ use super::error::EgressError;
 use super::form_field::FormField;
 use super::headers::Headers;
 use super::link::Link;
+use super::multipart::Multipart;
 use super::streamed_body::{OutgoingBody, StreamedBody};
 use super::tracing::Tracing;
 use super::upstream::{CredentialUse, Upstream};
@@ -85,7 +86,7 @@ impl Request {
         let fields: &[(String, String)] = match &self.body {
             Body::Empty => &[],
             Body::Form(fields) => fields,
-            Body::Json(_) | Body::Typed { .. } | Body::Streamed { .. } => {
+            Body::Json(_) | Body::Typed { .. } | Body::Multipart(_) | Body::Streamed { .. } => {
                 return Err(EgressError::invalid(format!(
                     "the credential is sent in the form field `{}`, so the body must be a form or empty",
                     field.name
@@ -132,6 +133,8 @@ pub enum Body {
         /// The content.
         bytes: Bytes,
     },
+    /// A form with files, sent as `multipart/form-data`.
+    Multipart(Multipart),
     /// A body that is sent while it is read. The request is not repeated once a part was sent.
     Streamed {
         /// The value of the header `Content-Type`.
@@ -179,6 +182,10 @@ impl Body {
             Self::Typed { content_type, bytes } => {
                 headers.insert(CONTENT_TYPE, media_type(content_type)?);
                 Ok(Some(bytes.clone()).into())
+            }
+            Self::Multipart(multipart) => {
+                headers.insert(CONTENT_TYPE, media_type(multipart.content_type())?);
+                Ok(Some(multipart.body().clone()).into())
             }
             Self::Streamed { content_type, content } => {
                 headers.insert(CONTENT_TYPE, media_type(content_type)?);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::document::text;
 use crate::name;
 use crate::schema::{self, Read, Reader, documentation, is_open, is_read_only, requires};
-use crate::table::{Field, Place};
+use crate::table::{Field, Format, Place};
 
 /// The field that is the whole body.
 const WHOLE: &str = "body";
@@ -15,8 +15,7 @@ const WHOLE: &str = "body";
 #[derive(Default)]
 pub(crate) struct Body {
     pub(crate) fields: Vec<Field>,
-    /// `true` if it is sent as a form, and not as JSON.
-    pub(crate) is_form: bool,
+    pub(crate) format: Format,
 }
 
 /// The body of an operation. The error says why a table cannot express it.
@@ -27,14 +26,22 @@ pub(crate) fn read(reader: &mut Reader<'_>, operation: &Value, taken: &[Field]) 
     let Some(content) = body.get("content").and_then(Value::as_object).filter(|content| !content.is_empty()) else {
         return Ok(Body::default());
     };
-    let of_type = |is_wanted: fn(&str) -> bool| content.iter().find(|(media_type, _)| is_wanted(media_type));
-    let found = of_type(is_json).map(|found| (found, false)).or_else(|| of_type(is_form).map(|found| (found, true)));
-    let Some(((_, content), is_form)) = found else {
+    // JSON is nearest to what callers send.
+    let formats: [(Format, fn(&str) -> bool); 3] =
+        [(Format::Json, is_json), (Format::Form, is_form), (Format::Multipart, is_multipart)];
+    let found = formats.into_iter().find_map(|(format, is_wanted)| {
+        let found = content.iter().find(|(media_type, _)| is_wanted(media_type));
+        found.map(|(_, content)| (format, content))
+    });
+    let Some((format, content)) = found else {
         let types: Vec<String> = content.keys().map(|media_type| format!("`{media_type}`")).collect();
         return Err(format!("its body is {}, and a row sends JSON or a form; write a function", types.join(" or ")));
     };
-    let fields = fields(reader, body, content, is_form, taken)?;
-    Ok(Body { is_form: is_form && !fields.is_empty(), fields })
+    reader.takes_files = format == Format::Multipart;
+    let fields = fields(reader, body, content, format, taken);
+    reader.takes_files = false;
+    let fields = fields?;
+    Ok(Body { format: if fields.is_empty() { Format::Json } else { format }, fields })
 }
 
 /// Returns `true` if an operation must have a body.
@@ -47,7 +54,7 @@ fn fields(
     reader: &mut Reader<'_>,
     body: &Value,
     content: &Value,
-    is_form: bool,
+    format: Format,
     taken: &[Field],
 ) -> Result<Vec<Field>, String> {
     let document = reader.document;
@@ -60,7 +67,7 @@ fn fields(
         flat.get("properties").and_then(Value::as_object).into_iter().flat_map(|all| all.keys()).collect();
     // A dot in the name of a member would separate the names of nested objects.
     let has_dots = names.iter().any(|name| name.contains('.') && !name.starts_with('@'));
-    if names.is_empty() && is_form && !required {
+    if names.is_empty() && format != Format::Json && !required {
         // Some documents give each operation an empty form.
         return Ok(Vec::new());
     }
@@ -86,7 +93,7 @@ fn fields(
         match reader.field(&name, property, required) {
             Ok(read) => {
                 let mut field = member(read, given, schema::example(property));
-                if is_form {
+                if format != Format::Json {
                     let encoding = content.get("encoding").and_then(|all| all.get(given.as_str()));
                     set_list(&mut field, given, encoding.unwrap_or(&Value::Null));
                 }
@@ -106,7 +113,7 @@ fn member(read: Read, given: &str, example: Option<Value>) -> Field {
     let needs_name = spec.name != given || (given == WHOLE && matches!(spec.kind, Kind::Object | Kind::Members(_)));
     if read.nullable {
         spec.optional = true;
-        spec.nullable = true;
+        spec.nullable = !matches!(spec.kind, Kind::File);
     }
     let upstream_name = needs_name.then(|| given.to_owned());
     Field { spec, place: Place::Body, upstream_name, encoding: None, example }
@@ -144,8 +151,17 @@ pub(crate) fn is_json(media_type: &str) -> bool {
 
 /// Returns `true` for a form without files.
 fn is_form(media_type: &str) -> bool {
+    is_type(media_type, "application/x-www-form-urlencoded")
+}
+
+/// Returns `true` for a form that may have files.
+fn is_multipart(media_type: &str) -> bool {
+    is_type(media_type, "multipart/form-data")
+}
+
+fn is_type(media_type: &str, wanted: &str) -> bool {
     let (name, _) = media_type.split_once(';').unwrap_or((media_type, ""));
-    name.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    name.trim().eq_ignore_ascii_case(wanted)
 }
 
 /// The media types of the first successful response that has a body.

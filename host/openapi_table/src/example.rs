@@ -62,6 +62,7 @@ fn of_kind(field: &schema::Field, kind: &Kind) -> Option<Value> {
         Kind::Boolean => json!(true),
         Kind::Members(fields) => object(fields)?,
         Kind::Object => json!({}),
+        Kind::File => json!({"file_name": "example.txt", "content_base64": "ZXhhbXBsZQ=="}),
         Kind::List(_) | Kind::Entries(_) | Kind::TextEntries(_) => return None,
     })
 }

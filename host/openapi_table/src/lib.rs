@@ -105,6 +105,9 @@ pub struct Converted {
     pub first: String,
     /// The parts of the document that the table does not have, a line each with the reason.
     pub left_out: Vec<String>,
+    /// What the document does not say and the table assumes, a line each with what to do if it is
+    /// wrong.
+    pub assumed: Vec<String>,
 }
 
 /// A call of an operation, and its request.
@@ -155,6 +158,7 @@ pub fn convert(
         chosen.truncate(OPERATIONS);
     }
     let auth = security::auth(&document, &chosen, identifier, auth, &mut left_out);
+    let assumed = auth.assumed.map(str::to_owned).into_iter().collect();
     let mut servers = Servers::new(&document, &mut left_out);
     let rows: Vec<_> = chosen
         .iter()
@@ -168,12 +172,19 @@ pub fn convert(
         identifier: identifier.to_owned(),
         title: document.title(identifier),
         documentation: document.description(),
-        auth,
+        auth: auth.statement,
         upstreams: servers.into_upstreams(),
         rows,
     };
     let call = table.rows.iter().find_map(example::call);
-    Ok(Converted { title: table.title.clone(), table: text::render(&table), call, first, left_out: left_out.lines })
+    Ok(Converted {
+        title: table.title.clone(),
+        table: text::render(&table),
+        call,
+        first,
+        left_out: left_out.lines,
+        assumed,
+    })
 }
 
 #[cfg(test)]

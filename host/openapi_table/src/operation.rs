@@ -135,7 +135,7 @@ impl Operation<'_> {
             upstream,
             path,
             fields,
-            form: body.is_form,
+            format: body.format,
             answers,
             example: None,
         };

@@ -25,6 +25,8 @@ pub(crate) struct Reader<'a> {
     /// The references that lead to the schema that is read. A schema that refers to one of them is
     /// recursive.
     open: Vec<String>,
+    /// `true` while the members of a form with files are read.
+    pub(crate) takes_files: bool,
     /// Objects around the schema that is read.
     depth: usize,
     members: usize,
@@ -38,7 +40,16 @@ pub(crate) struct Read {
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(document: &'a Document, left_out: &'a mut LeftOut, operation: String) -> Self {
-        Self { document, left_out, operation, path: Vec::new(), open: Vec::new(), depth: 0, members: 0 }
+        Self {
+            document,
+            left_out,
+            operation,
+            path: Vec::new(),
+            open: Vec::new(),
+            takes_files: false,
+            depth: 0,
+            members: 0,
+        }
     }
 
     /// Adds a line about the operation.
@@ -123,7 +134,8 @@ impl<'a> Reader<'a> {
             }
         };
         Ok(match first {
-            "string" if matches!(text(schema, "format"), "binary") => return Err("it is a file".to_owned()),
+            "string" if is_file(schema) && self.takes_files && self.depth == 0 => (Kind::File, None),
+            "string" if is_file(schema) => return Err("it is a file".to_owned()),
             "string" => (Kind::String, None),
             "integer" => (Kind::Integer, None),
             "number" => (Kind::Number, None),
@@ -208,7 +220,7 @@ pub(crate) fn types(schema: &Value) -> Vec<&str> {
                 vec!["object"]
             } else if has(&["items"]) {
                 vec!["array"]
-            } else if is_text("enum") || has(&["pattern", "maxLength", "minLength", "format"]) {
+            } else if is_text("enum") || has(&["pattern", "maxLength", "minLength", "format", "contentMediaType"]) {
                 vec!["string"]
             } else {
                 Vec::new()
@@ -223,6 +235,13 @@ pub(crate) fn types(schema: &Value) -> Vec<&str> {
 fn is_nullable(schema: &Value) -> bool {
     let null = |types: &Vec<Value>| types.iter().any(|name| name == "null");
     schema.get("nullable") == Some(&Value::Bool(true)) || schema.get("type").and_then(Value::as_array).is_some_and(null)
+}
+
+/// Returns `true` for bytes: the format of 3.0, or the media type of 3.1.
+fn is_file(schema: &Value) -> bool {
+    let is_text = |media_type: &str| media_type.is_empty() || crate::body::is_json(media_type);
+    text(schema, "format") == "binary"
+        || (!is_text(text(schema, "contentMediaType")) && schema.get("contentEncoding").is_none())
 }
 
 fn is_of_strings(reader: &mut Reader<'_>, schema: &Value) -> bool {

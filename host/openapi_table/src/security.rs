@@ -17,6 +17,14 @@ pub(crate) fn is_protected(document: &Document, operation: &Value) -> bool {
     requirements(document, operation).iter().any(|requirement| !requirement.is_empty())
 }
 
+/// How users authenticate.
+pub(crate) struct Chosen {
+    /// The statement `auth`.
+    pub(crate) statement: String,
+    /// What the document does not say.
+    pub(crate) assumed: Option<&'static str>,
+}
+
 /// The statement `auth`: the scheme that the author chose, or the scheme of the chosen operations
 /// that a table can express best.
 pub(crate) fn auth(
@@ -25,9 +33,10 @@ pub(crate) fn auth(
     identifier: &str,
     wanted: Option<Auth>,
     left_out: &mut LeftOut,
-) -> String {
+) -> Chosen {
+    let chosen = |statement| Chosen { statement, assumed: None };
     if wanted == Some(Auth::None) {
-        return NONE.to_owned();
+        return chosen(NONE.to_owned());
     }
     let used: Vec<&Map<String, Value>> =
         operations.iter().flat_map(|operation| requirements(document, operation.content)).collect();
@@ -42,26 +51,46 @@ pub(crate) fn auth(
         }
     }
     found.sort_by_key(|(rank, ..)| *rank);
-    let chosen = found.iter().position(|(_, kind, ..)| wanted.is_none_or(|wanted| wanted == *kind));
+    let best = found.iter().position(|(_, kind, ..)| wanted.is_none_or(|wanted| wanted == *kind));
     for (index, (_, _, name, _)) in found.iter().enumerate() {
-        if chosen.is_some_and(|chosen| chosen != index) {
+        if best.is_some_and(|best| best != index) {
             left_out.add(format!("the security scheme `{name}`: a connector has one scheme"));
         }
     }
-    if let Some((_, kind, name, text)) = chosen.and_then(|index| found.get(index)) {
+    if let Some((_, kind, name, text)) = best.and_then(|index| found.get(index)) {
         if *kind == Auth::Oauth2 && text.contains("scopes: &[]") {
             left_out.add(format!("the security scheme `{name}` has no scopes for these operations: fill in `scopes`"));
         }
-        return text.clone();
+        return chosen(text.clone());
     }
     match wanted {
-        Some(Auth::ApiKey) => key("KeyPlacement::Header { name: \"Authorization\", prefix: \"Bearer \" }"),
+        Some(Auth::ApiKey) => Chosen {
+            statement: key("KeyPlacement::Header { name: \"Authorization\", prefix: \"Bearer \" }"),
+            assumed: Some(
+                "the key is sent as `Authorization: Bearer …`, because the document does not say how; if the service expects \
+                 it elsewhere, change the statement `auth`",
+            ),
+        },
         Some(Auth::Oauth2) => {
             left_out.add("the document has no OAuth 2.0 provider: fill in its URLs and scopes".to_owned());
-            oauth2(&format!("{identifier}_provider"), "", "", None, &BTreeSet::new())
+            chosen(oauth2(&format!("{identifier}_provider"), "", "", None, &BTreeSet::new()))
         }
-        _ => NONE.to_owned(),
+        _ if names.is_empty() && has_schemes(document) => chosen(NONE.to_owned()),
+        _ => Chosen {
+            statement: NONE.to_owned(),
+            assumed: Some(
+                "users need no account, because the document has no security scheme that a connector can have; if they do, \
+                 which one is it? Remove the folder and create it again with `--auth api-key` or `--auth oauth2`",
+            ),
+        },
     }
+}
+
+/// Returns `true` if a document has security schemes. If no operation needs one of them, the
+/// document says that users need no account.
+fn has_schemes(document: &Document) -> bool {
+    let schemes = document.get("/components/securitySchemes").and_then(Value::as_object);
+    schemes.is_some_and(|schemes| !schemes.is_empty())
 }
 
 /// The security requirements of an operation, any of which suffices. An operation without

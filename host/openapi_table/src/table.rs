@@ -30,10 +30,20 @@ pub(crate) struct Row {
     /// The names in braces are names of fields.
     pub(crate) path: String,
     pub(crate) fields: Vec<Field>,
-    /// `true` if the body is sent as a form, and not as JSON.
-    pub(crate) form: bool,
+    pub(crate) format: Format,
     pub(crate) answers: Answers,
     pub(crate) example: Option<Value>,
+}
+
+/// How a body is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Format {
+    #[default]
+    Json,
+    /// `application/x-www-form-urlencoded`
+    Form,
+    /// `multipart/form-data`
+    Multipart,
 }
 
 /// The kind of answer.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use contract_rules::schema::{self, Kind};
 use serde_json::{Number, Value};
 
-use crate::table::{Answers, Field, Place, Row, Table};
+use crate::table::{Answers, Field, Format, Place, Row, Table};
 
 /// Longer lists are written one value a line.
 const LINE: usize = 100;
@@ -40,9 +40,11 @@ fn write_row(out: &mut String, row: &Row) {
         }
         out.push('}');
     }
-    if row.form {
-        out.push_str(" form");
-    }
+    out.push_str(match row.format {
+        Format::Json => "",
+        Format::Form => " form",
+        Format::Multipart => " multipart",
+    });
     match row.answers {
         Answers::Json => {}
         Answers::File => out.push_str(" answers file"),
@@ -153,6 +155,7 @@ fn write_kind(out: &mut String, depth: usize, kind: &Kind) {
             }
             let _ = write!(out, "{}}}", "    ".repeat(depth));
         }
+        Kind::File => out.push_str("file"),
         Kind::Object | Kind::Entries(_) | Kind::TextEntries(_) => out.push_str("object"),
     }
 }

@@ -78,7 +78,10 @@ fn upgrade(operation: &mut Map<String, Value>, parameters: Vec<Value>, consumes:
         // A list in a form is one text, unless the document says `multi`.
         let lists: Map<String, Value> =
             form.iter().map(|field| (name_of(field), json!({"explode": is_multi(field)}))).collect();
-        let content: Map<String, Value> = consumes
+        // Only one media type has files.
+        let with_files = ["multipart/form-data".to_owned()];
+        let has_file = form.iter().any(|field| field.get("type").is_some_and(|kind| kind == "file"));
+        let content: Map<String, Value> = if has_file { &with_files } else { consumes }
             .iter()
             .map(|media_type| (media_type.clone(), json!({"schema": schema, "encoding": lists})))
             .collect();

@@ -21,6 +21,7 @@ wasmtime::component::bindgen!({
         "gateway:connector/json.[method]document.as-string": async | trappable,
         "gateway:connector/storage": async | trappable,
         "gateway:connector/clock.sleep": async | trappable,
+        "gateway:connector/multipart.build": async | trappable,
         default: trappable,
     },
     exports: { default: async },

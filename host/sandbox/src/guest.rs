@@ -1,8 +1,10 @@
 //! The data of one invocation, which the host functions use.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use contract_rules::limit::{LOG_LINE_BYTES, LOG_LINES};
+use egress::Multipart;
 use wasmtime::ResourceLimiter;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
@@ -29,6 +31,8 @@ pub(crate) struct Guest {
     /// The number of responses whose bodies the guest has not read.
     pub(super) open_responses: usize,
     pub(super) host_memory: HostMemory,
+    /// Bodies of forms with files, by the media types that stand for them.
+    pub(super) multiparts: HashMap<String, Multipart>,
     memory: GuestMemory,
     log_lines: u32,
     /// For the report of a trap.
@@ -54,6 +58,7 @@ impl Guest {
             requests: 0,
             open_responses: 0,
             host_memory: HostMemory::for_limits(&limits).within(shared),
+            multiparts: HashMap::new(),
             memory: GuestMemory::new(limits.memory_bytes),
             log_lines: 0,
             last_lines: LastLines::default(),

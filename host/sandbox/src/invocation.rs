@@ -231,7 +231,7 @@ async fn take_outcome(
     mut store: Store<Guest>,
     limits: Limits,
 ) -> Result<Result<Outcome, Fault>, InvocationError> {
-    let table = &mut store.data_mut().table;
+    let guest = store.data_mut();
     let foreign = |error: wasmtime::component::ResourceTableError| trapped(&error.into(), Vec::new());
     let outcome = match outcome {
         Err(fault) => return Ok(Err(fault)),
@@ -239,7 +239,7 @@ async fn take_outcome(
     };
     Ok(Ok(match outcome {
         outcome::Outcome::Forward(request) => Outcome::Forward(
-            super::http::Request::from_guest(request, table).map_err(|error| trapped(&error, Vec::new()))?,
+            super::http::Request::from_guest(request, guest).map_err(|error| trapped(&error, Vec::new()))?,
         ),
         outcome::Outcome::Reply(text) => {
             if text.len() > limits.output_bytes {
@@ -252,13 +252,13 @@ async fn take_outcome(
             Outcome::Reply(text.into())
         }
         outcome::Outcome::ReplyDocument(document) => {
-            Outcome::Reply(table.delete(document).map_err(foreign)?.into_text())
+            Outcome::Reply(guest.table.delete(document).map_err(foreign)?.into_text())
         }
         outcome::Outcome::ReplyFile(file) => Outcome::File(File {
             content: match file.content {
                 outcome::Content::Bytes(bytes) => Content::Bytes(bytes.into()),
                 outcome::Content::Response(response) => {
-                    Content::Response(Box::new(table.delete(response).map_err(foreign)?))
+                    Content::Response(Box::new(guest.table.delete(response).map_err(foreign)?))
                 }
             },
             file_name: file.file_name,

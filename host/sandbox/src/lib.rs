@@ -9,8 +9,8 @@
 //! - [`trap`]: the report of a trap for the connector's author
 //! - [`limits`]: the limits of an invocation
 //! - [`host_memory`]: the memory of the gateway that is used for a guest
-//! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`random`], [`progress`]: the
-//!   interfaces of the contract
+//! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`random`], [`multipart`],
+//!   [`progress`]: the interfaces of the contract
 //! - [`outline`]: imports and size of a component, checked before it is compiled
 //! - [`provenance`]: source, commit and packages of a component
 //! - [`engine`]: the WebAssembly engine and its settings
@@ -38,6 +38,7 @@ pub mod json;
 pub mod limits;
 mod log;
 pub mod module;
+mod multipart;
 mod native_code;
 mod outline;
 pub mod progress;

@@ -12,6 +12,7 @@ use wasmtime::{Engine, Store};
 
 use super::bindings::gateway::connector;
 use super::bindings::gateway::connector::json::HostDocument;
+use super::bindings::gateway::connector::multipart::{Host as _, Part};
 use super::bindings::gateway::connector::outcome::{Fault, Outcome};
 use super::bindings::{Connector, ConnectorIndices};
 use super::engine;
@@ -142,6 +143,7 @@ impl Linkers {
         add_sync(&mut sync)?;
         add_sync_json(&mut sync)?;
         add_sync_clock(&mut sync)?;
+        add_sync_multipart(&mut sync)?;
         forbid(&mut sync, "http", &HTTP_FUNCTIONS)?;
         forbid(&mut sync, "storage", &["get", "set", "delete"])?;
         let mut full = Linker::new(engine);
@@ -150,6 +152,7 @@ impl Linkers {
         connector::http::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         connector::storage::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         connector::clock::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
+        connector::multipart::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         wasmtime_wasi::p2::add_to_linker_async(&mut full)?;
         Ok(Self { full, sync })
     }
@@ -169,12 +172,14 @@ fn add_sync(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
 #[error("the gateway's function must wait, and the guest does not run on a fiber")]
 pub(super) struct NeedsFiber;
 
-/// Adds `json` for a guest without a fiber. A function that must wait for its computation ends the
-/// guest with [`NeedsFiber`].
+/// The result of a function for a guest without a fiber. A function that must wait for its
+/// computation ends the guest with [`NeedsFiber`].
+fn without_waiting<T>(result: impl Future<Output = wasmtime::Result<T>>) -> wasmtime::Result<(T,)> {
+    Ok((result.now_or_never().ok_or(NeedsFiber)??,))
+}
+
+/// Adds `json` for a guest without a fiber.
 fn add_sync_json(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    fn without_waiting<T>(result: impl Future<Output = wasmtime::Result<T>>) -> wasmtime::Result<(T,)> {
-        Ok((result.now_or_never().ok_or(NeedsFiber)??,))
-    }
     type This = (Resource<Document>,);
     let mut json = linker.instance(&format!("{CONTRACT}json@{CONTRACT_VERSION}"))?;
     json.resource("document", ResourceType::host::<Document>(), |mut store, document| {
@@ -206,6 +211,12 @@ fn add_sync_clock(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     let mut clock = linker.instance(&format!("{CONTRACT}clock@{CONTRACT_VERSION}"))?;
     clock.func_wrap("now", |_, ()| Ok((super::clock::now()?,)))?;
     clock.func_wrap("sleep", |_, (_,): (u64,)| -> wasmtime::Result<()> { Err(NeedsFiber.into()) })
+}
+
+/// Adds `multipart` for a guest without a fiber.
+fn add_sync_multipart(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    let mut multipart = linker.instance(&format!("{CONTRACT}multipart@{CONTRACT_VERSION}"))?;
+    multipart.func_wrap("build", |mut store, (parts,): (Vec<Part>,)| without_waiting(store.data_mut().build(parts)))
 }
 
 /// The functions of `http`, by their names in a component.

@@ -1,7 +1,8 @@
 // The connector of the tests in JavaScript. `tests/languages/python/connector.py` is the same in Python.
 
 import {
-  Fault, File, Request, USERINFO, clock, connector, get, integer, log, oauth2, read, send, sendAll, storage, string, userinfo, write,
+  Fault, File, Request, USERINFO, clock, connector, file, get, integer, list, log, oauth2, pages, post, read, send, sendAll, storage,
+  string, userinfo, write,
 } from "@connector-gateway/sdk";
 
 export default connector({
@@ -18,6 +19,14 @@ export default connector({
       fields: { "page?": integer({ min: 1, as: "pageNumber" }) },
       example: { id: "a b", page: 2 },
     }),
+    upload: post("api", "/photos", {
+      doc: "Uploads photos.",
+      fields: { title: string(), photo: file(), "more?": list(file(), { as: "more[]" }) },
+      multipart: true,
+    }),
+    report: write(report, { doc: "Sends a form that a function makes.", fields: { photo: file() } }),
+    walk: read(walk, { doc: "Walks pages.", fields: { limit: integer() } }),
+    prints: read(prints, { doc: "Prints." }),
     both: read(both, { doc: "Two notes.", fields: { first: string(), second: string() } }),
     count: write(count, { doc: "Counts its calls." }),
     saved: read(saved, { doc: "A file.", answers: "file" }),
@@ -34,6 +43,27 @@ function both({ first, second }) {
   const requests = [first, second].map((id) => Request.get("api", "/notes").segment("id", id));
   const [left, right] = sendAll(requests).map((response) => response.successful().document());
   return { first: left.string("/title"), second: right.value(), at: Date.now() > 1_700_000_000_000 };
+}
+
+function report({ photo }) {
+  const bytes = Uint8Array.of(97, 44, 98);
+  const parts = [
+    { name: "title", text: "Report" },
+    { name: "report", file_name: "report.csv", content_type: "text/csv", bytes },
+    { name: "photo", ...photo },
+  ];
+  return send(Request.post("api", "/photos").multipart(parts)).successful().document();
+}
+
+function walk({ limit }) {
+  const found = pages(Request.get("api", "/list"), { items: "/notes", cursor: "/next", parameter: "page", limit });
+  return { notes: [...found].map((note) => note.value()), more: found.hasMore };
+}
+
+function prints() {
+  console.log("a printed", "line");
+  console.error("an error");
+  return { printed: true };
 }
 
 function count() {
@@ -73,7 +103,7 @@ function wait() {
 
 /** The errors of what would otherwise do nothing, or end the call without a reason. */
 function unavailable() {
-  return [() => setTimeout(() => {}, 1), () => setInterval(() => {}, 1)].map((attempt) => {
+  return [() => setTimeout(() => {}, 1), () => setInterval(() => {}, 1), () => fetch("https://a.example")].map((attempt) => {
     try {
       return `the value ${attempt()}`;
     } catch (error) {

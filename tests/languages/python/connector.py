@@ -1,15 +1,19 @@
 """The connector of the tests in Python. `tests/languages/javascript/connector.js` is the same in JavaScript."""
 
+import asyncio
 import importlib
 import os
 import random as numbers
 import secrets
+import socket
+import sys
 import time
 import uuid
 from datetime import datetime
 
 from connector_sdk import (
-    USERINFO, Connector, Fault, File, Request, get, integer, log, oauth2, send, send_all, storage, string, userinfo as account,
+    USERINFO, Connector, Fault, File, Request, file, get, integer, list_of, log, oauth2, pages, post, send, send_all, storage, string,
+    userinfo as account,
 )
 
 connector = Connector(
@@ -27,6 +31,13 @@ connector = Connector(
             "A note.",
             fields={"page?": integer(min=1, as_="pageNumber")},
             example={"id": "a b", "page": 2},
+        ),
+        "upload": post(
+            "api",
+            "/photos",
+            "Uploads photos.",
+            fields={"title": string(), "photo": file(), "more?": list_of(file(), as_="more[]")},
+            multipart=True,
         ),
     },
 )
@@ -89,10 +100,46 @@ def wait():
     return {"waited": time.time() - began >= 0.049, "date": datetime.now().timestamp() - began >= 0.049}
 
 
+@connector.write(fields={"photo": file()})
+def report(photo):
+    """Sends a form that a function makes."""
+    parts = [
+        {"name": "title", "text": "Report"},
+        {"name": "report", "file_name": "report.csv", "content_type": "text/csv", "bytes": b"a,b"},
+        {"name": "photo", **photo},
+    ]
+    return send(Request.post("api", "/photos").multipart(parts)).successful().document()
+
+
+@connector.read(fields={"limit": integer()})
+def walk(limit: int):
+    """Walks pages."""
+    found = pages(Request.get("api", "/list"), items="/notes", cursor="/next", parameter="page", limit=limit)
+    return {"notes": [note.value() for note in found], "more": found.has_more}
+
+
+@connector.read()
+def prints():
+    """Prints."""
+    print("a printed", "line")
+    print("an error", file=sys.stderr)
+    return {"printed": True}
+
+
+@connector.read()
+def exits():
+    """Ends Python."""
+    sys.exit("the end")
+
+
 @connector.read()
 def unavailable():
     """Tries what a connector does not have."""
-    return [tried(attempt) for attempt in (lambda: open("file"), lambda: os.listdir("/"), lambda: importlib.import_module("colorsys"))]
+    attempts = (
+        lambda: open("file"), lambda: os.listdir("/"), lambda: importlib.import_module("colorsys"), input,
+        lambda: socket.create_connection(("a.example", 80)), lambda: asyncio.run(asyncio.sleep(0)),
+    )
+    return [tried(attempt) for attempt in attempts]
 
 
 def tried(attempt):

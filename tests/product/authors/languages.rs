@@ -38,6 +38,97 @@ fn an_operation_that_is_declared_twice_in_javascript_stops_the_build() {
     assert_eq!(finished.stderr.trim_end(), format!("connector-build: {expected}"));
 }
 
+/// The message with which a build stops at a mistake in its table.
+#[track_caller]
+fn mistake_of_build(build: &mut Command) -> String {
+    let finished = process::run(build);
+    assert_eq!(finished.code, Some(1), "{}", finished.stdout);
+    finished.stderr.trim_end().to_owned()
+}
+
+#[test]
+fn a_mistake_in_a_table_in_javascript_is_named_with_file_and_line() {
+    let home = Setup::new().prepare();
+    let folder = home.config().with_file_name("words");
+    fs::create_dir(&folder).unwrap();
+    let build = module::root().canonicalize().unwrap().join("connectors/sdk-js/bin/connector-build.js");
+    for (row, line, mistake) in [
+        (r#"read(async () => 1, { doc: "A" })"#, 4, "operation `a`: the function is an `async` function"),
+        (
+            r#"get("api", "/a/{b}", { doc: "A", example: { b: 1 } })"#,
+            4,
+            "operation `a`: the example does not fit at `/b`: expected a string",
+        ),
+        (
+            r#"get("api", "/a", { doc: "A", fields: { b: string() }, pages: { items: "", offset: true, into: "/c" } })"#,
+            4,
+            "operation `a`: `into`: `a` has no field `c`",
+        ),
+        (
+            "get(\"api\", \"/a\", { doc: \"A\", fields: {\n  b: string({ minimum: 1 }) } })",
+            5,
+            "the type `string` has no `minimum`",
+        ),
+    ] {
+        let rows = format!(
+            "import {{ get, read, string }} from \"@connector-gateway/sdk\";\n\nexport const operations = {{\n  a: {row},\n}};\n"
+        );
+        fs::write(folder.join("rows.js"), rows).unwrap();
+        let table = r#"identifier: "a", version: "1.0.0", title: "A", auth: none, upstreams: { api: "https://a.example" }, operations"#;
+        let table = format!(
+            "import {{ connector, none }} from \"@connector-gateway/sdk\";\nimport {{ operations }} from \"./rows.js\";\nexport default connector({{ {table} }});\n"
+        );
+        fs::write(folder.join("connector.js"), &table).unwrap();
+        let said = mistake_of_build(Command::new("node").arg(&build).arg("connector.js").current_dir(&folder));
+        assert!(said.starts_with(&format!("connector-build: rows.js:{line}: {mistake}")), "{said}");
+    }
+    let table = r#"import { connector, get, none } from "@connector-gateway/sdk";
+export default connector({
+  identifier: "a", version: "1.0.0", title: "A", auth: none, upstreams: { api: "https://a.example" },
+  headers: { Authorization: "Bearer x" },
+  operations: { a: get("api", "/a", { doc: "A" }) },
+});
+"#;
+    fs::write(folder.join("connector.js"), table).unwrap();
+    let said = mistake_of_build(Command::new("node").arg(&build).arg("connector.js").current_dir(&folder));
+    let mistake = "header `Authorization`: the gateway sets this header itself; leave it out";
+    assert_eq!(said, format!("connector-build: connector.js:2: {mistake}"));
+}
+
+#[test]
+fn a_mistake_in_a_table_in_python_is_named_with_file_and_line() {
+    let home = Setup::new().prepare();
+    let folder = home.config().with_file_name("words");
+    fs::create_dir(&folder).unwrap();
+    let root = module::root().canonicalize().unwrap();
+    let path = format!("{}:{}", root.join("connectors/sdk-python").display(), root.join("target/sdk-python").display());
+    let head = "from connector_sdk import NONE, Connector, get, string\n\nconnector = Connector(\n    identifier=\"a\", \
+                version=\"1.0.0\", title=\"A\", auth=NONE, upstreams={\"api\": \"https://a.example\"},\n";
+    for (rest, line, mistake) in [
+        (
+            "    operations={\n        \"a\": get(\"api\", \"/a/{b}\", \"A\", example={\"b\": 1}),\n    },\n)\n",
+            6,
+            "operation `a`: the example does not fit at `/b`: expected a string",
+        ),
+        (
+            "    headers={\"Authorization\": \"Bearer x\"},\n)\n",
+            3,
+            "header `Authorization`: the gateway sets this header itself; leave it out",
+        ),
+        (
+            ")\n\n\n@connector.read()\nasync def a():\n    \"\"\"A.\"\"\"\n",
+            8,
+            "operation `a`: the function is an `async` function",
+        ),
+    ] {
+        fs::write(folder.join("connector.py"), format!("{head}{rest}")).unwrap();
+        let mut build = Command::new("python3");
+        build.args(["-m", "connector_sdk.build", "connector.py"]).env("PYTHONPATH", &path).current_dir(&folder);
+        let said = mistake_of_build(&mut build);
+        assert!(said.starts_with(&format!("connector-build: connector.py:{line}: {mistake}")), "{said}");
+    }
+}
+
 #[test]
 fn an_old_node_is_named_with_the_place_of_a_newer_one() {
     let home = Setup::new().prepare();

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use support::multipart::Part;
 use support::{Reply, Setup, Upstream, module};
 
 use super::Project;
@@ -52,6 +53,23 @@ paths:
       operationId: uploadPhoto
       parameters: [{ name: pet-id, in: path, required: true, schema: { type: string } }]
       requestBody: { content: { image/png: {} } }
+  /pets/{pet-id}/papers:
+    post:
+      operationId: uploadPapers
+      parameters: [{ name: pet-id, in: path, required: true, schema: { type: string } }]
+      requestBody:
+        required: true
+        content:
+          multipart/form-data:
+            schema:
+              type: object
+              required: [passport]
+              properties:
+                passport: { type: string, format: binary }
+                "other[]": { type: array, items: { type: string, format: binary } }
+                tags: { type: array, items: { type: string } }
+                issued: { type: object, properties: { year: { type: integer } } }
+                confirmed: { type: boolean }
   /pets/{pet-id}:
     get:
       operationId: getPet
@@ -72,7 +90,7 @@ fn a_project_from_an_openapi_document_sends_the_requests_that_it_describes() {
     project.test();
     let (module, _) = project.build();
     let service = Upstream::start();
-    for path in ["/pets", "/pets/1"] {
+    for path in ["/pets", "/pets/1", "/pets/1/papers"] {
         service.reply(path, Reply::json(json!({"done": true})));
     }
     let gateway = Setup::new().module("pets", module).upstream("pets", "api", &service.url()).start();
@@ -80,9 +98,36 @@ fn a_project_from_an_openapi_document_sends_the_requests_that_it_describes() {
     let pet = json!({"name": "Tom", "kind": "cat", "owner": {"email": "ada@example.com", "home.phone": "1"}});
     gateway.call("pets/create_pet", pet.clone()).ok();
     gateway.call("pets/get_pet", json!({"pet_id": "1", "X_Trace": "t"})).ok();
+    let papers = json!({
+        "pet_id": "1", "tags": ["a", "b"], "issued": {"year": 2026}, "confirmed": true,
+        "passport": {"file_name": "p.pdf", "content_type": "application/pdf", "content_base64": "JVBERg=="},
+        "other": [{"file_name": "x.txt", "content_base64": "eA=="}, {"file_name": "y.txt", "content_base64": "eQ=="}],
+    });
+    gateway.call("pets/upload_papers", papers).ok();
     let seen = service.seen();
     let lines: Vec<String> = seen.iter().map(|seen| format!("{} {}?{}", seen.method, seen.path, seen.query)).collect();
-    assert_eq!(lines, ["GET /pets?page-size=5&kind=cat&kind=dog", "POST /pets?", "GET /pets/1?"]);
+    assert_eq!(
+        lines,
+        ["GET /pets?page-size=5&kind=cat&kind=dog", "POST /pets?", "GET /pets/1?", "POST /pets/1/papers?"]
+    );
+    let octets = "application/octet-stream";
+    assert_eq!(
+        seen[3].multipart(),
+        [
+            Part::text("tags", "a"),
+            Part::text("tags", "b"),
+            Part { content_type: Some("application/json".to_owned()), ..Part::text("issued", r#"{"year":2026}"#) },
+            Part::text("confirmed", "true"),
+            Part::file("passport", "p.pdf", "application/pdf", b"%PDF"),
+            Part::file("other[]", "x.txt", octets, b"x"),
+            Part::file("other[]", "y.txt", octets, b"y"),
+        ]
+    );
+    let wrong = json!({"pet_id": "1", "passport": {"file_name": "a/b", "content_base64": "eA=="}});
+    assert_eq!(gateway.call("pets/upload_papers", wrong).violations()[0].0, "/passport");
+    let wrong = json!({"pet_id": "1", "passport": {"file_name": "a"}, "other": ["x"]});
+    let refused = gateway.call("pets/upload_papers", wrong).violations();
+    assert_eq!(refused.iter().map(|(pointer, _)| pointer.as_str()).collect::<Vec<_>>(), ["/passport", "/other/0"]);
     assert_eq!(serde_json::from_slice::<Value>(&seen[1].body).unwrap(), pet);
     assert_eq!(seen[2].header("x-trace"), "t");
     let refused = gateway.call("pets/list_pets", json!({"page_size": 101, "kind": ["fish"]}));

@@ -32,6 +32,7 @@ pages! {
     debugging "debugging.md",
     dev "dev.md",
     oauth2 "oauth2.md",
+    files_and_pages "files-and-pages.md",
     first_connector "first-connector.md",
     from_openapi "from-openapi.md",
     other_languages "other-languages.md",

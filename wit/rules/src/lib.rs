@@ -9,6 +9,7 @@
 //! - [`address`]: URLs and hosts.
 //! - [`path`]: the path of a request.
 //! - [`header`]: headers of a request.
+//! - [`multipart`]: parts of a form with files.
 //! - [`mod@pointer`]: JSON Pointers.
 //! - [`schema`]: JSON Schemas made from fields, the values that a field accepts, and the rules for
 //!   schemas of a manifest.
@@ -27,6 +28,7 @@ pub mod header;
 pub mod limit;
 pub mod link;
 pub mod manifest;
+pub mod multipart;
 pub mod name;
 pub mod path;
 pub mod pointer;

@@ -36,6 +36,10 @@ pub const OPEN_RESPONSES: usize = 32;
 pub const PEEK_BYTES: usize = 4096;
 /// Random bytes of one call.
 pub const RANDOM_BYTES: usize = 64 << 10;
+/// Parts of one `multipart/form-data` body.
+pub const PARTS: usize = 1024;
+/// The name of a file, and its media type.
+pub const FILE_NAME_BYTES: usize = 255;
 /// A key in the storage; it has at least one byte.
 pub const STORAGE_KEY_BYTES: usize = 256;
 /// A value in the storage.

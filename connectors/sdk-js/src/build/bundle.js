@@ -14,13 +14,22 @@ const ENTRY = "connector:entry";
 /** Names of files with JavaScript or TypeScript. */
 const SCRIPT = /\.[cm]?[jt]s$/;
 
-/** The bundle as text. The engine evaluates it once. */
+/** The component: one bundle as text. The engine evaluates it once. */
 export async function bundle(source, sdk) {
-  const entry = `
+  const { code, lines } = await bundled(sdk, `
     import { component } from ${JSON.stringify(join(sdk, "src/component.js"))};
     import table from ${JSON.stringify(resolve(source))};
     export const { describe, invoke } = component(table, () => CONNECTOR_LINES);
-  `;
+  `);
+  return `${code}\nconst CONNECTOR_LINES = ${JSON.stringify(lines)};\n`;
+}
+
+/** The module of a connector without the component, which Node.js can load, and the origin of its lines. */
+export function tableOf(source, sdk) {
+  return bundled(sdk, `export { default } from ${JSON.stringify(resolve(source))};`);
+}
+
+async function bundled(sdk, entry) {
   // The bundler would add its stack to the message.
   let mistake;
   const found = await rolldown({
@@ -66,5 +75,5 @@ export async function bundle(source, sdk) {
     const path = resolve(file);
     return path.startsWith(sdk) || file.includes(ENTRY) ? undefined : relative(process.cwd(), path);
   });
-  return `${code.replace(/\/\/# sourceMappingURL=.*\s*$/, "")}\nconst CONNECTOR_LINES = ${JSON.stringify(lines)};\n`;
+  return { code: code.replace(/\/\/# sourceMappingURL=.*\s*$/, ""), lines };
 }

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { bundle } from "./bundle.js";
+import { check } from "./check.js";
 
 const PACKAGE = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -44,9 +45,10 @@ const ENGINES = {
 export async function build(source, engine = "spidermonkey") {
   if (!existsSync(source)) throw new Error(`there is no file \`${source}\``);
   if (!Object.hasOwn(ENGINES, engine)) throw new Error(`there is no engine \`${engine}\`; the engines are ${Object.keys(ENGINES).join(" and ")}`);
-  const code = await bundle(source, PACKAGE);
   const folder = await mkdtemp(join(tmpdir(), "connector-"));
   try {
+    await check(source, PACKAGE, folder);
+    const code = await bundle(source, PACKAGE);
     const path = join(folder, "connector.js");
     await writeFile(path, code);
     return await ENGINES[engine](path, code);

@@ -25,8 +25,9 @@ pub(crate) mod http {
         let unprepared = format!("the test has no answer for {} {}", request.upstream, request.path);
         let request = Rc::new(request);
         state.requests.push(Rc::clone(&request));
+        let parts = state.parts(request.body.as_ref()).map(<[_]>::to_vec);
         if let Some(recorded) = &mut state.recorded {
-            return recorded.take(&request).map(Response);
+            return recorded.take(&request, parts.as_deref()).map(Response);
         }
         state.answers.pop_front().unwrap_or(Err(Error::Failed(unprepared))).map(Response)
     }
@@ -191,6 +192,43 @@ pub(crate) mod random {
         }
         bytes.truncate(length);
         Ok(bytes)
+    }
+}
+
+pub(crate) mod multipart {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use contract_rules::multipart::{file_name, media_type};
+    use contract_rules::{Broken, limit};
+
+    use crate::multipart::{BrokenPart, Content, Part};
+    use crate::testing::current;
+
+    /// Checks the parts as the gateway does, and keeps them for the test.
+    pub(crate) fn build(parts: &[Part]) -> Result<String, BrokenPart> {
+        for (index, part) in parts.iter().enumerate() {
+            let broken = |detail| BrokenPart { index: u32::try_from(index).unwrap_or(u32::MAX), detail };
+            check(index, part).map_err(broken)?;
+        }
+        let state = current();
+        let kept = &mut state.borrow_mut().multiparts;
+        kept.push(parts.to_vec());
+        Ok(format!("multipart/form-data; boundary=parts-{}", kept.len()))
+    }
+
+    fn check(index: usize, part: &Part) -> Result<(), String> {
+        let rule = |broken: Broken| broken.to_string();
+        if index >= limit::PARTS {
+            return Err(format!("Give at most {} parts.", limit::PARTS));
+        }
+        part.file_name.as_deref().map_or(Ok(()), file_name).map_err(rule)?;
+        part.content_type.as_deref().map_or(Ok(()), media_type).map_err(rule)?;
+        match &part.content {
+            Content::Base64(text) if STANDARD.decode(text).is_err() => {
+                Err("Give the content in base64 (RFC 4648, section 4).".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 }
 

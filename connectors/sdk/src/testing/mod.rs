@@ -35,7 +35,8 @@ pub use host::http::Response;
 pub use listing::{examples, pages};
 pub use recording::replay;
 
-use crate::http::{Error, Link, Request};
+use crate::http::{Body, Error, Link, Request, TypedBytes};
+use crate::multipart::Part;
 use crate::table::{Connector, Upstream};
 use crate::texts::{self, Texts};
 use crate::{Fault, Outcome, Violation, run};
@@ -60,6 +61,18 @@ struct State {
     now: u64,
     /// The state of the generator of random values.
     random: u64,
+    /// The parts of the forms with files, in the order in which they were built.
+    multiparts: Vec<Vec<Part>>,
+}
+
+impl State {
+    /// The parts that the body of a request stands for. `None` for any other body.
+    fn parts(&self, body: Option<&Body>) -> Option<&[Part]> {
+        let Some(Body::Bytes(TypedBytes { content_type, bytes })) = body else { return None };
+        let number = content_type.strip_prefix("multipart/form-data; boundary=parts-").filter(|_| bytes.is_empty())?;
+        let index = number.parse::<usize>().ok()?.checked_sub(1)?;
+        self.multiparts.get(index).map(Vec::as_slice)
+    }
 }
 
 fn current() -> Rc<RefCell<State>> {
@@ -110,6 +123,12 @@ impl Gateway {
     #[must_use]
     pub fn requests(&self) -> Vec<Rc<Request>> {
         self.state.borrow().requests.clone()
+    }
+
+    /// The parts of a request whose body is a form with files. Empty for any other body.
+    #[must_use]
+    pub fn parts(&self, request: &Request) -> Vec<Part> {
+        self.state.borrow().parts(request.body.as_ref()).unwrap_or_default().to_vec()
     }
 
     /// The lines logged so far.

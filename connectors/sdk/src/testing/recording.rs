@@ -6,12 +6,14 @@ use std::fs;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use contract_rules::multipart;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Answer, Gateway, host, invoke};
 use crate::http::{Body, Error, Request};
+use crate::multipart::{Content, Part};
 use crate::reader::compact;
 use crate::table::Connector;
 use crate::{Fault, Outcome};
@@ -66,8 +68,19 @@ struct RecordedAnswer {
 enum RecordedBody {
     Json(Box<RawValue>),
     Form(Vec<(String, String)>),
+    Multipart(Vec<RecordedPart>),
     Text(String),
     Base64(String),
+}
+
+/// A part of a form with files.
+#[derive(Deserialize, PartialEq, Eq)]
+struct RecordedPart {
+    name: String,
+    file_name: Option<String>,
+    content_type: Option<String>,
+    text: Option<String>,
+    base64: Option<String>,
 }
 
 /// The responses of a recording that no request has used yet.
@@ -164,8 +177,9 @@ fn answered(outcome: Outcome) -> Result<Option<Value>, Fault> {
 
 impl Responses {
     /// The answer to a request.
-    pub(super) fn take(&mut self, asked: &Request) -> Result<Answer, Error> {
-        let Some(index) = self.left.iter().position(|exchange| exchange.request.is(asked)) else {
+    /// `parts` are those of its body, if the body is a form with files.
+    pub(super) fn take(&mut self, asked: &Request, parts: Option<&[Part]>) -> Result<Answer, Error> {
+        let Some(index) = self.left.iter().position(|exchange| exchange.request.is(asked, parts)) else {
             let difference = format!("the recording has no request {}", shown(asked));
             self.differences.push(difference.clone());
             return Err(Error::Denied(difference));
@@ -183,10 +197,15 @@ impl RecordedBody {
             Self::Text(text) => Ok(text.into_bytes()),
             Self::Base64(text) => STANDARD.decode(text).map_err(|error| error.to_string()),
             Self::Form(_) => Err("an answer has no `form`".to_owned()),
+            Self::Multipart(_) => Err("an answer has no `multipart`".to_owned()),
         }
     }
 
-    fn is(&self, sent: &Body) -> bool {
+    fn is(&self, sent: &Body, parts: Option<&[Part]>) -> bool {
+        if let Some(parts) = parts {
+            let parts: Vec<RecordedPart> = parts.iter().map(RecordedPart::of).collect();
+            return matches!(self, Self::Multipart(recorded) if *recorded == parts);
+        }
         let bytes = match sent {
             Body::Form(sent) => return matches!(self, Self::Form(fields) if fields == sent),
             Body::Json(text) => text.as_bytes(),
@@ -199,17 +218,37 @@ impl RecordedBody {
             },
             Self::Text(text) => text.as_bytes() == bytes,
             Self::Base64(text) => STANDARD.encode(bytes) == *text,
-            Self::Form(_) => false,
+            Self::Form(_) | Self::Multipart(_) => false,
+        }
+    }
+}
+
+impl RecordedPart {
+    /// A part as the gateway records it: a field as text, and a file in base64.
+    fn of(part: &Part) -> Self {
+        let bytes = match &part.content {
+            Content::Text(text) => text.as_bytes().to_vec(),
+            Content::Bytes(bytes) => bytes.clone(),
+            Content::Base64(text) => STANDARD.decode(text).unwrap_or_default(),
+        };
+        let is_file = part.file_name.is_some();
+        let text = String::from_utf8(bytes.clone()).ok().filter(|_| !is_file);
+        Self {
+            name: part.name.clone(),
+            file_name: part.file_name.clone(),
+            content_type: part.content_type.clone().or_else(|| is_file.then(|| multipart::OF_FILE.to_owned())),
+            base64: text.is_none().then(|| STANDARD.encode(&bytes)),
+            text,
         }
     }
 }
 
 impl RecordedRequest {
-    fn is(&self, asked: &Request) -> bool {
+    fn is(&self, asked: &Request, parts: Option<&[Part]>) -> bool {
         let link = asked.link.as_ref().map(|link| link.address());
         let path = link.is_none().then_some(asked.path.as_str());
         let same_body = match (&self.body, &asked.body) {
-            (Some(recorded), Some(sent)) => recorded.is(sent),
+            (Some(recorded), Some(sent)) => recorded.is(sent, parts),
             (recorded, sent) => recorded.is_none() && sent.is_none(),
         };
         self.method == method(asked)

@@ -102,6 +102,22 @@ connector! {
     /// Send a form as it is
     send_form: POST api "/forms" { body: object } form;
 
+    /// Upload photos
+    upload_photos: POST api "/albums/{album}/photos" {
+        photo: file as "photo[file]",
+        more?: [file],
+        title: string,
+        size?: integer,
+        tags?: [string],
+        about?: { author: string, year?: integer },
+        places?: [object] as "details.places",
+        note?: string nullable,
+        notify?: boolean in query,
+    }
+    multipart
+    fixed_body { source: "api" }
+    example { album: "a", title: "Sea", photo: { file_name: "sea.png", content_base64: "iVBORw==" } };
+
     /// Items, by the header `Link`
     list_items: GET api "/items" { page?: integer } pages "" next link "Link" parameter "page" into "/page";
 

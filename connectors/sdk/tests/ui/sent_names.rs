@@ -19,6 +19,8 @@ connector_sdk::connector! {
     around: POST api "/a" { a: string as "x.y.z", b: string as "x.y", c: string as "@x.y" };
     /// Empty parts
     empty: POST api "/a" { a: string as "a..b", b: string as "", c: string as ".c", d: string as "d.", e: string in query as "" };
+    /// Entries that are headers
+    entries: GET api "/a" { headers?: entries[Prefer, Authorization] };
     /// Background
     nothing: read fn nothing background;
     /// Background

@@ -109,6 +109,8 @@ struct Created {
     /// The parts of the OpenAPI document that the project does not have, a line each with the
     /// reason.
     left_out: Vec<String>,
+    /// What the OpenAPI document does not say and the project assumes, a line each.
+    assumed: Vec<String>,
 }
 
 /// Runs the command. `program` begins the commands that messages name.
@@ -117,6 +119,7 @@ struct Created {
 /// See [`NewError`].
 pub(crate) fn run(arguments: &NewArguments, program: &str) -> Result<(), NewError> {
     let created = write(arguments)?;
+    created.assumed.iter().for_each(|line| remark(format_args!("assumed: {line}")));
     created.left_out.iter().for_each(|line| remark(format_args!("left out: {line}")));
     let folder = created.folder.to_string_lossy();
     remark(format_args!(
@@ -155,7 +158,7 @@ fn write(arguments: &NewArguments) -> Result<Created, NewError> {
     };
     let mut title = template::title(identifier);
     let mut files = template.files(identifier, &title, arguments.auth.unwrap_or_default(), sdk.as_deref());
-    let mut left_out = Vec::new();
+    let (mut left_out, mut assumed) = (Vec::new(), Vec::new());
     if let Some(path) = &arguments.from_openapi {
         let openapi = template.openapi.ok_or(NewError::OnlyRust)?;
         let text = fs::read_to_string(path).map_err(failed(path))?;
@@ -164,7 +167,7 @@ fn write(arguments: &NewArguments) -> Result<Created, NewError> {
         let converted = openapi_table::convert(&text, identifier, &arguments.operations, auth).map_err(failed)?;
         files = template.files_with_table(openapi, identifier, &converted);
         title = converted.title;
-        left_out = converted.left_out;
+        (left_out, assumed) = (converted.left_out, converted.assumed);
     }
     create(&folder).map_err(failed(&folder))?;
     let is_empty = fs::read_dir(&folder).map_err(failed(&folder))?.next().is_none();
@@ -180,7 +183,7 @@ fn write(arguments: &NewArguments) -> Result<Created, NewError> {
         fs::write(&path, content).map_err(failed(&path))?;
     }
     let takes_published = sdk.is_none() && !is_member;
-    Ok(Created { folder, published_sdk: takes_published.then_some(template.sdk.folder), left_out })
+    Ok(Created { folder, published_sdk: takes_published.then_some(template.sdk.folder), left_out, assumed })
 }
 
 fn create(folder: &Path) -> io::Result<()> {

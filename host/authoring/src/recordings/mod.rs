@@ -113,8 +113,40 @@ pub(crate) enum Body {
     Json(Json),
     /// The fields of a form.
     Form(Vec<(String, String)>),
+    /// The parts of a form with files. The text between them is another one in each call.
+    Multipart(Vec<Part>),
     Text(String),
     Base64(String),
+}
+
+/// A part of a form with files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Part {
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content_type: Option<String>,
+    /// The content of a field, so that a person can read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// The content of a file, as the caller gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
+}
+
+impl Part {
+    fn sent(part: &egress::SentPart) -> Self {
+        let text = std::str::from_utf8(&part.content).ok().filter(|_| part.file_name.is_none());
+        Self {
+            name: part.name.clone(),
+            file_name: part.file_name.clone(),
+            content_type: part.content_type.clone(),
+            text: text.map(str::to_owned),
+            base64: if text.is_some() { None } else { Some(STANDARD.encode(&part.content)) },
+        }
+    }
 }
 
 impl Body {
@@ -137,6 +169,7 @@ impl Body {
             egress::Body::Empty | egress::Body::Streamed { .. } => None,
             egress::Body::Json(bytes) | egress::Body::Typed { bytes, .. } => Self::from_bytes(bytes),
             egress::Body::Form(fields) => Some(Self::Form(fields.clone())),
+            egress::Body::Multipart(body) => Some(Self::Multipart(body.parts().iter().map(Part::sent).collect())),
         }
     }
 
@@ -147,6 +180,7 @@ impl Body {
             Self::Text(text) => Ok(Bytes::from(text.clone())),
             Self::Base64(text) => STANDARD.decode(text).map(Bytes::from).map_err(|error| unreadable(error.to_string())),
             Self::Form(_) => Err(unreadable("a response has no `form`".to_owned())),
+            Self::Multipart(_) => Err(unreadable("a response has no `multipart`".to_owned())),
         }
     }
 
@@ -154,6 +188,7 @@ impl Body {
         match (self, other) {
             (Self::Json(one), Self::Json(other)) => one.means(other),
             (Self::Form(one), Self::Form(other)) => one == other,
+            (Self::Multipart(one), Self::Multipart(other)) => one == other,
             (Self::Text(one), Self::Text(other)) | (Self::Base64(one), Self::Base64(other)) => one == other,
             _ => false,
         }

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use percent_encoding::percent_decode_str;
 
 use super::json::member;
-use super::{Body, Json, Recording, Request};
+use super::{Body, Json, Part, Recording, Request};
 
 /// Ends of names whose values are a person's data. Case, `_`, `-` and a plural `s` of a name are
 /// ignored.
@@ -132,6 +132,7 @@ impl Redaction {
                 match body {
                     Body::Json(json) => self.replace(json),
                     Body::Form(fields) => fields.iter_mut().for_each(|(_, value)| *value = self.value(value)),
+                    Body::Multipart(parts) => parts.iter_mut().for_each(|part| self.replace_part(part)),
                     Body::Text(text) => *text = self.text(text),
                     Body::Base64(_) => {}
                 }
@@ -210,7 +211,21 @@ impl Redaction {
                     }
                 }
             }
+            Some(Body::Multipart(parts)) => {
+                for part in parts {
+                    if let Some(text) = part.text.as_ref().filter(|_| self.names(&part.name)) {
+                        self.collect_value(text);
+                    }
+                }
+            }
             Some(Body::Text(_) | Body::Base64(_)) | None => {}
+        }
+    }
+
+    /// A file stays as it is, like other content in base64.
+    fn replace_part(&mut self, part: &mut Part) {
+        for text in part.file_name.iter_mut().chain(&mut part.text) {
+            *text = self.value(text);
         }
     }
 

@@ -59,6 +59,22 @@ fn members_that_say_a_persons_data_are_taken_out_and_others_stay() {
 }
 
 #[test]
+fn fields_of_a_form_with_files_are_taken_out_and_files_stay() {
+    let text = redacted(
+        r#"{"format": 1, "operation": "o", "input": {"login": "ada", "photo": {"file_name": "ada", "content_base64": "YWRh"}}, "exchanges": [
+            {"request": {"method": "POST", "upstream": "api", "path": "/photos", "body": {"multipart": [
+                {"name": "login", "text": "ada"},
+                {"name": "photo", "file_name": "ada", "content_type": "image/png", "base64": "YWRh"}
+             ]}},
+             "answer": {"status": 204}}
+        ], "answer": {}}"#,
+        &[],
+    );
+    assert!(!text.contains("\"ada\""), "{text}");
+    assert_eq!((text.matches("redacted-1").count(), text.matches("YWRh").count()), (4, 2), "{text}");
+}
+
+#[test]
 fn the_author_names_further_members() {
     let text = redacted(&everywhere("Engine No. 1"), &["found"]);
     assert!(text.contains("/a/redacted-1?q=redacted-1&x=1"), "{text}");

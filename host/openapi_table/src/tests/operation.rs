@@ -8,7 +8,7 @@ use crate::convert;
 #[test]
 fn an_operation_whose_body_is_not_an_object_of_json_is_left_out() {
     for (content, reason) in [
-        (json!({"multipart/form-data": {"schema": {"type": "object"}}}), "`multipart/form-data`"),
+        (json!({"image/png": {"schema": {"type": "string"}}}), "`image/png`"),
         (json!({"application/json": {"schema": {"type": "array", "items": {"type": "string"}}}}), "not an object"),
     ] {
         let paths = json!({"/x": {"post": {"requestBody": {"content": content}}, "get": {}}});
@@ -48,6 +48,36 @@ fn a_form_is_a_row_with_the_clause_form() {
     // JSON is nearer to what callers send.
     let both = json!({"application/x-www-form-urlencoded": {"schema": schema}, "application/json": {"schema": schema}});
     assert!(!self::row(json!({"requestBody": {"content": both}})).0.contains(" form"));
+}
+
+#[test]
+fn a_form_with_files_is_a_row_with_the_clause_multipart() {
+    let binary = json!({"type": "string", "format": "binary"});
+    let schema = json!({"type": "object", "required": ["photo", "title"], "properties": {
+        "photo": {"type": "string", "format": "binary", "description": "The photo."},
+        "title": {"type": "string"}, "more": {"type": "array", "items": binary}, "sound": {"contentMediaType": "audio/ogg"},
+        "cover": {"type": "string", "format": "binary", "nullable": true},
+        "about": {"type": "object", "properties": {"author": {"type": "string"}, "portrait": binary}},
+    }});
+    let (row, left_out) = row(json!({"requestBody": {"content": {"multipart/form-data": {"schema": schema}}}}));
+    for words in [
+        "    /// The photo.\n    photo: file,\n",
+        "    title: string,\n",
+        "    more?: [file],\n",
+        "    sound?: file,\n",
+        "    cover?: file,\n",
+        "    about?: {\n        author?: string,\n    },\n",
+        "} multipart\n    example { photo: { file_name: \"example.txt\", content_base64: \"ZXhhbXBsZQ==\" }, title: \"example\" };",
+    ] {
+        assert!(row.contains(words), "{words} in\n{row}");
+    }
+    assert_eq!(left_out, ["POST /x: `about`: without `portrait`: it is a file"]);
+    let json = json!({"application/json": {"schema": schema}});
+    let (_, left_out) =
+        convert(&document(&json!({"/x": {"post": {"requestBody": {"content": json}}, "get": {}}})), "pets", &[], None)
+            .map(|converted| (converted.table, converted.left_out))
+            .unwrap();
+    assert_eq!(left_out[0], "POST /x: the operation: `photo` of its body: it is a file");
 }
 
 #[test]

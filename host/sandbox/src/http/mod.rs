@@ -155,7 +155,7 @@ impl Guest {
 
 impl Host for Guest {
     async fn send(&mut self, request: wit::Request) -> wasmtime::Result<Result<Resource<Response>, Error>> {
-        let request = Request::from_guest(request, &mut self.table)?;
+        let request = Request::from_guest(request, self)?;
         if !self.admit_request() {
             return Ok(Err(Error::TooManyRequests));
         }
@@ -176,7 +176,7 @@ impl Host for Guest {
     ) -> wasmtime::Result<Vec<Result<Resource<Response>, Error>>> {
         let requests = requests
             .into_iter()
-            .map(|request| Request::from_guest(request, &mut self.table))
+            .map(|request| Request::from_guest(request, self))
             .collect::<wasmtime::Result<Vec<Request>>>()?;
         if requests.len() > PARALLEL_REQUESTS {
             let detail = format!("at most {PARALLEL_REQUESTS} requests in one send-all");

@@ -8,10 +8,10 @@ use hyper::StatusCode;
 use memory::MemoryBudget;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
-use wasmtime::component::ResourceTable;
 
 use super::Link;
 use crate::bindings::gateway::connector::http as wit;
+use crate::guest::Guest;
 use egress::{CallRecord, Credential, Egress, EgressError, Headers, Tracing, Upstream, whole_seconds};
 
 /// Sends the requests of one invocation to its upstreams.
@@ -61,7 +61,7 @@ pub struct Request {
     method: wit::Method,
     target: egress::Target,
     headers: Vec<(String, String)>,
-    body: Option<wit::Body>,
+    body: egress::Body,
     omit_credential: bool,
 }
 
@@ -78,20 +78,20 @@ pub struct CallerRequest {
 }
 
 impl Request {
-    /// Converts a request of the guest. Removes the link that it owns from `table`.
+    /// Converts a request of the guest. Removes the link that it owns from the table of the guest.
     ///
     /// # Errors
     /// If the link is not in the table.
-    pub(crate) fn from_guest(request: wit::Request, table: &mut ResourceTable) -> wasmtime::Result<Self> {
+    pub(crate) fn from_guest(request: wit::Request, guest: &mut Guest) -> wasmtime::Result<Self> {
         Ok(Self {
             target: match request.target {
                 wit::Target::Path(path) => egress::Target::Path(path),
-                wit::Target::Link(link) => egress::Target::Link(table.delete::<Link>(link)?.into_address()),
+                wit::Target::Link(link) => egress::Target::Link(guest.table.delete::<Link>(link)?.into_address()),
             },
             upstream: request.upstream,
             method: request.method,
             headers: request.headers,
-            body: request.body,
+            body: body(request.body, guest),
             omit_credential: request.omit_credential,
         })
     }
@@ -113,10 +113,10 @@ impl Request {
         let pairs =
             |pairs: &[(String, String)]| pairs.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
         let body = match &self.body {
-            None => 0,
-            Some(wit::Body::Json(text)) => text.len(),
-            Some(wit::Body::Form(fields)) => 4 * pairs(fields),
-            Some(wit::Body::Bytes(typed)) => typed.bytes.len(),
+            egress::Body::Json(bytes) | egress::Body::Typed { bytes, .. } => bytes.len(),
+            egress::Body::Form(fields) => 4 * pairs(fields),
+            // A form with files is counted when it is built.
+            egress::Body::Empty | egress::Body::Multipart(_) | egress::Body::Streamed { .. } => 0,
         };
         let target = match &self.target {
             egress::Target::Path(path) => path.len(),
@@ -256,7 +256,7 @@ impl Outbound {
     fn request(&self, route: &Route, request: Request, limit: u64) -> Result<egress::Request, EgressError> {
         Ok(egress::Request {
             headers: Headers::untrusted(request.headers.iter().map(|(name, value)| (name, value)))?,
-            body: body(request.body),
+            body: request.body,
             omit_credential: request.omit_credential,
             ..self.blank(route, method(request.method), request.target, limit)
         })
@@ -304,14 +304,16 @@ impl Outbound {
     }
 }
 
-fn body(body: Option<wit::Body>) -> egress::Body {
+/// The body of a request of the guest.
+fn body(body: Option<wit::Body>, guest: &Guest) -> egress::Body {
     match body {
         None => egress::Body::Empty,
         Some(wit::Body::Json(text)) => egress::Body::Json(text.into()),
         Some(wit::Body::Form(fields)) => egress::Body::Form(fields),
-        Some(wit::Body::Bytes(typed)) => {
-            egress::Body::Typed { content_type: typed.content_type, bytes: typed.bytes.into() }
-        }
+        Some(wit::Body::Bytes(typed)) => match guest.built_multipart(&typed) {
+            Some(multipart) => egress::Body::Multipart(multipart),
+            None => egress::Body::Typed { content_type: typed.content_type, bytes: typed.bytes.into() },
+        },
     }
 }
 

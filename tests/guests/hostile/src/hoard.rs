@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::bindings::gateway::connector::http::{self, Response};
 use crate::bindings::gateway::connector::json::Document;
+use crate::bindings::gateway::connector::multipart::{self, Content, Part};
 use crate::bindings::gateway::connector::outcome::Fault;
 use crate::network::request;
 use crate::{Answer, reply, text};
@@ -53,6 +54,19 @@ fn read(response: &Response, form: &str) -> Result<Option<Document>, http::Error
         "text" => response.text().map(|_| None)?,
         _ => response.bytes().map(|_| None)?,
     })
+}
+
+/// Builds `count` forms with a file of the size `bytes`.
+pub(crate) fn forms(input: &Value) -> Answer {
+    let file = Part {
+        name: "file".to_owned(),
+        file_name: Some("file".to_owned()),
+        content_type: None,
+        content: Content::Bytes(vec![0; size(input, "bytes")]),
+    };
+    let parts = [file];
+    let built: Vec<_> = (0..size(input, "count")).map_while(|_| multipart::build(&parts).ok()).collect();
+    reply(&json!({"forms": built.len()}))
 }
 
 /// Parses one text again and again. The gateway computes, and the guest hardly does.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::bindings::gateway::connector::http::{self, Body, Error, Method, Request, Response, Target, TypedBytes};
+use crate::bindings::gateway::connector::multipart::{self, Content, Part};
 use crate::bindings::gateway::connector::outcome::{Fault, Outcome, UpstreamFault};
 use crate::{Answer, reply, text};
 
@@ -59,6 +60,30 @@ fn result(input: &Value, result: Result<Response, Error>) -> Answer {
 /// Forwards the request that the input describes.
 pub(crate) fn forward(input: &Value) -> Answer {
     Ok(Outcome::Forward(request(input)))
+}
+
+/// Builds a form of the list `parts`, and forwards it to `path`. Replies with a part that is
+/// refused. A part is `[name, file name, media type, base64]`, in which all but the name may be
+/// null; without base64 its content is `text`.
+pub(crate) fn form(input: &Value) -> Answer {
+    let optional = |value: &Value| value.as_str().map(str::to_owned);
+    let part = |part: &Value| Part {
+        name: optional(&part[0]).unwrap_or_default(),
+        file_name: optional(&part[1]),
+        content_type: optional(&part[2]),
+        content: match optional(&part[3]) {
+            Some(base64) => Content::Base64(base64),
+            None => Content::Text(text(input, "text").to_owned()),
+        },
+    };
+    let parts: Vec<Part> = input["parts"].as_array().into_iter().flatten().map(part).collect();
+    match multipart::build(&parts) {
+        Ok(content_type) => {
+            let body = Some(Body::Bytes(TypedBytes { content_type, bytes: Vec::new() }));
+            Ok(Outcome::Forward(Request { method: Method::Post, body, ..request(input) }))
+        }
+        Err(broken) => reply(&json!({"index": broken.index, "detail": broken.detail})),
+    }
 }
 
 /// Sends the requests that the list `items` describes, one after the other. Passes on the first

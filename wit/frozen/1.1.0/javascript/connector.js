@@ -5,6 +5,7 @@ import { get as setting } from "gateway:connector/config@1.1.0";
 import { send, sendAll } from "gateway:connector/http@1.1.0";
 import { Document } from "gateway:connector/json@1.1.0";
 import { write } from "gateway:connector/log@1.1.0";
+import { build } from "gateway:connector/multipart@1.1.0";
 import { report } from "gateway:connector/progress@1.1.0";
 import { bytes as random } from "gateway:connector/random@1.1.0";
 import * as storage from "gateway:connector/storage@1.1.0";
@@ -116,6 +117,16 @@ const OPERATIONS = {
     const results = sendAll([get("/items/1"), get("no-slash")]);
     const both = results.map(({ tag, val }) => (tag === "ok" ? val.status() : payload(val).tag === "invalid-request" ? -1 : -2));
 
+    const part = (name, fileName, content) => ({ name, fileName, contentType: undefined, content });
+    const contentType = build([
+      part("text", undefined, { tag: "text", val: "ü" }),
+      part("file", "a.txt", { tag: "base64", val: "SGk=" }),
+      part("bytes", "b.bin", { tag: "bytes", val: Uint8Array.of(255) }),
+    ]);
+    const form = { tag: "bytes", val: { contentType, bytes: new Uint8Array() } };
+    const parts = JSON.parse(send(request("post", { tag: "path", val: "/form" }, form)).text());
+    const brokenPart = failure(() => build([part("a", "a/b", { tag: "text", val: "" })]));
+
     const items = document.pointer("/items");
     const answer = {
       stored,
@@ -139,6 +150,8 @@ const OPERATIONS = {
       slept,
       random: values[0].split(",").length === 16 && values[0] !== values[1],
       too_long: failure(() => random(65537)) !== undefined,
+      parts,
+      broken_part: brokenPart?.index === 0,
     };
     return { tag: "reply", val: JSON.stringify(answer) };
   },

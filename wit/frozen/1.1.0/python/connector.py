@@ -4,7 +4,7 @@ import json as standard_json
 
 import wit_world
 from componentize_py_types import Err, Ok
-from wit_world.imports import clock, config, http, json, log, manifest, outcome, progress, random, storage
+from wit_world.imports import clock, config, http, json, log, manifest, multipart, outcome, progress, random, storage
 
 SCHEMA = '{"type": "object", "properties": {"id": {"type": "string"}, "kind": {"type": "string"}}, "additionalProperties": false}'
 
@@ -101,6 +101,15 @@ def everything(_):
         else:
             both.append(-1 if isinstance(result.value, http.Error_InvalidRequest) else -2)
 
+    content_type = multipart.build([
+        multipart.Part("text", None, None, multipart.Content_Text("ü")),
+        multipart.Part("file", "a.txt", None, multipart.Content_Base64("SGk=")),
+        multipart.Part("bytes", "b.bin", None, multipart.Content_Bytes(bytes([255]))),
+    ])
+    form = http.Body_Bytes(http.TypedBytes(content_type, b""))
+    sent = http.send(request(http.Method.POST, http.Target_Path("/form"), form)).text()
+    broken_part = failure(multipart.build, [multipart.Part("a", "a/b", None, multipart.Content_Text(""))])
+
     items = document.pointer("/items")
     answer = {
         "stored": stored,
@@ -124,6 +133,8 @@ def everything(_):
         "slept": slept,
         "random": len(values[0]) == 16 and values[0] != values[1],
         "too_long": failure(random.bytes, 65_537) is not None,
+        "parts": standard_json.loads(sent),
+        "broken_part": broken_part is not None and broken_part.index == 0,
     }
     return outcome.Outcome_Reply(standard_json.dumps(answer))
 

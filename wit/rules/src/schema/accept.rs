@@ -56,6 +56,7 @@ impl Field {
         }
         match (&self.kind, value) {
             (Kind::Members(fields), value) => accept_object(fields, value),
+            (Kind::File, value) => accept_object(&file(), value),
             (Kind::Entries(entries), Value::Object(members)) => accept_entries(entries, members, is_scalar_or_list),
             (Kind::TextEntries(entries), Value::Object(members)) => accept_entries(entries, members, Value::is_string),
             (Kind::Object, Value::Object(members)) => {
@@ -119,6 +120,12 @@ impl Field {
     }
 }
 
+/// The members of a file.
+fn file() -> [Field; 3] {
+    let content_type = Field { optional: true, ..Field::new("content_type", Kind::String) };
+    [Field::new("file_name", Kind::String), content_type, Field::new("content_base64", Kind::String)]
+}
+
 fn accept_entries(entries: &[Entry], members: &Map<String, Value>, fits: fn(&Value) -> bool) -> Result<(), Mismatch> {
     for (name, value) in members {
         let Some(entry) = entries.iter().find(|entry| entry.name == *name) else {
@@ -150,7 +157,7 @@ fn expected(kind: &Kind) -> &'static str {
         Kind::Boolean => "a boolean",
         Kind::List(_) => "a list",
         Kind::StringOrList => "a string or a list of strings",
-        Kind::Object | Kind::Members(_) | Kind::Entries(_) | Kind::TextEntries(_) => "an object",
+        Kind::Object | Kind::Members(_) | Kind::Entries(_) | Kind::TextEntries(_) | Kind::File => "an object",
     }
 }
 
@@ -174,6 +181,7 @@ mod tests {
             optional("query", Kind::Entries(vec![entry("q", None), entry("order", Some(&["asc"]))])),
             optional("address", Kind::Members(vec![Field::new("street", Kind::String)])),
             Field { without: vec!["hidden".to_owned()], ..optional("body", Kind::Object) },
+            optional("photo", Kind::File),
         ];
         match accept_object(&fields, &value) {
             Ok(()) => (String::new(), String::new()),
@@ -185,6 +193,7 @@ mod tests {
     fn a_value_that_fits_is_accepted() {
         let value = json!({
             "id": "1", "tags": ["a"], "page": 2.0, "query": {"q": [1, true], "order": "asc"}, "address": {"street": "x"}, "body": null,
+            "photo": {"file_name": "a", "content_base64": ""},
         });
         assert_eq!(refusal(value), (String::new(), String::new()));
     }
@@ -206,6 +215,7 @@ mod tests {
                 "the entry `order` does not accept this value",
             ),
             (json!({"id": "1", "address": {}}), "address", "the field `street` is required"),
+            (json!({"id": "1", "photo": {"file_name": "a"}}), "photo", "the field `content_base64` is required"),
             (json!({"id": "1", "body": {"hidden": 1}}), "body/hidden", "the member `hidden` is forbidden"),
         ] {
             assert_eq!(refusal(value), (steps.to_owned(), reason.to_owned()));

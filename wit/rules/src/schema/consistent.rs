@@ -35,7 +35,7 @@ impl Field {
         if let Kind::List(item) = &self.kind
             && matches!(**item, Kind::List(_) | Kind::StringOrList | Kind::Entries(_) | Kind::TextEntries(_))
         {
-            found.push((Part::Kind, "a list holds strings, numbers, booleans or objects".into()));
+            found.push((Part::Kind, "a list holds strings, numbers, booleans, objects or files".into()));
         }
         if let Err(broken) = self.check_bounds() {
             found.push((Part::Bounds, broken));

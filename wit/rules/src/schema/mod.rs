@@ -12,6 +12,8 @@ mod text;
 
 use serde_json::{Map, Number, Value, json};
 
+use crate::limit::FILE_NAME_BYTES;
+
 pub use accept::{Mismatch, accept_object};
 pub use consistent::Part;
 pub use text::{closed, example, input, names, size};
@@ -78,6 +80,8 @@ pub enum Kind {
     Entries(Vec<Entry>),
     /// An object with these names only, whose values are strings.
     TextEntries(Vec<Entry>),
+    /// A file: its name, its media type, and its content in base64.
+    File,
 }
 
 /// A name in [`Kind::Entries`].
@@ -146,6 +150,10 @@ impl Field {
                 schema.insert("type".to_owned(), self.types(&["object"]));
                 insert_fields(&mut schema, fields);
             }
+            Kind::File => {
+                schema.insert("type".to_owned(), self.types(&["object"]));
+                insert_file(&mut schema);
+            }
             Kind::Object => {
                 schema.insert("type".to_owned(), self.types(&["object"]));
                 if !self.without.is_empty() {
@@ -192,6 +200,7 @@ impl Field {
         match kind {
             Kind::String => self.string_keywords(&mut schema, false),
             Kind::Members(fields) => insert_fields(&mut schema, fields),
+            Kind::File => insert_file(&mut schema),
             _ => {}
         }
         Value::Object(schema)
@@ -254,6 +263,18 @@ fn insert_fields(schema: &mut Map<String, Value>, fields: &[Field]) {
     schema.insert("additionalProperties".to_owned(), Value::Bool(false));
 }
 
+/// The members of a file, which are those of the files in answers.
+fn insert_file(schema: &mut Map<String, Value>) {
+    let properties = json!({
+        "file_name": {"type": "string", "minLength": 1, "maxLength": FILE_NAME_BYTES},
+        "content_type": {"type": ["string", "null"], "maxLength": FILE_NAME_BYTES},
+        "content_base64": {"type": "string", "contentEncoding": "base64"},
+    });
+    schema.insert("properties".to_owned(), properties);
+    schema.insert("required".to_owned(), json!(["file_name", "content_base64"]));
+    schema.insert("additionalProperties".to_owned(), Value::Bool(false));
+}
+
 fn insert_members<'a>(schema: &mut Map<String, Value>, members: impl Iterator<Item = (&'a String, Value)>) {
     let properties = members.map(|(name, schema)| (name.clone(), schema));
     schema.insert("properties".to_owned(), Value::Object(properties.collect()));
@@ -281,7 +302,7 @@ fn type_name(kind: &Kind) -> &'static str {
         Kind::Integer => "integer",
         Kind::Number => "number",
         Kind::Boolean => "boolean",
-        Kind::Object | Kind::Members(_) | Kind::Entries(_) | Kind::TextEntries(_) => "object",
+        Kind::Object | Kind::Members(_) | Kind::Entries(_) | Kind::TextEntries(_) | Kind::File => "object",
         Kind::List(_) | Kind::StringOrList => "array",
     }
 }
@@ -317,6 +338,23 @@ mod tests {
         let field = Field { values: Some(vec!["a".to_owned()]), ..optional("x", Kind::StringOrList) };
         let text = json!({"type": "string", "enum": ["a"]});
         assert_eq!(field.schema(), json!({"anyOf": [text, {"type": "array", "items": text}, {"type": "null"}]}),);
+    }
+
+    #[test]
+    fn a_file_has_a_name_and_a_content() {
+        let file = json!({
+            "type": "object",
+            "properties": {
+                "file_name": {"type": "string", "minLength": 1, "maxLength": 255},
+                "content_type": {"type": ["string", "null"], "maxLength": 255},
+                "content_base64": {"type": "string", "contentEncoding": "base64"},
+            },
+            "required": ["file_name", "content_base64"],
+            "additionalProperties": false,
+        });
+        assert_eq!(Field::new("x", Kind::File).schema(), file);
+        let list = optional("x", Kind::List(Box::new(Kind::File)));
+        assert_eq!(list.schema(), json!({"type": ["array", "null"], "items": file}));
     }
 
     #[test]

@@ -53,6 +53,9 @@ pub(super) fn check_type(field: &Field, errors: &mut Errors) {
         };
         errors.at(field.span(Part::Pattern), format!("the pattern is not a regular expression: {reason}"));
     }
+    if field.members.iter().any(Field::is_file) {
+        errors.at(field.kind_span, "a `file` is a field of a row, and not inside of an object");
+    }
     for (index, member) in field.members.iter().enumerate() {
         if field.members.iter().take(index).any(|known| known.spec.name == member.spec.name) {
             errors.at(member.name_span, format!("`{}` is declared twice", member.spec.name));
@@ -85,6 +88,13 @@ fn check_location(row: &Row, field: &Field, errors: &mut Errors) {
     let entries = matches!(field.spec.kind, Kind::Entries(_) | Kind::TextEntries(_));
     let is_object = |kind: &Kind| matches!(kind, Kind::Object | Kind::Members(_));
     let objects = is_object(&field.spec.kind) || matches!(&field.spec.kind, Kind::List(item) if is_object(item));
+    if field.is_file() {
+        if location != Location::Body || !row.is_multipart() {
+            errors
+                .at(field.kind_span, "a `file` is in the body of a row with `multipart`; a function can take one too");
+        }
+        return;
+    }
     match location {
         Location::Path if objects || entries => errors.at(field.kind_span, "an object cannot be a part of a path"),
         Location::Query | Location::Header if objects => errors.at(

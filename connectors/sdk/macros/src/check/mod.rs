@@ -113,5 +113,8 @@ fn check_setting(setting: &Field, earlier: &[Field], errors: &mut Errors) {
             "`entries` are for fields of a row; a setting takes an object such as `{ name: string }`",
         );
     }
+    if setting.is_file() {
+        errors.at(setting.kind_span, "a `file` is for fields of a row");
+    }
     field::check_type(setting, errors);
 }

@@ -11,7 +11,7 @@ use crate::errors::Errors;
 use crate::parse::clause::{NextPage, Pages};
 use crate::parse::field::{Field, Location};
 use crate::parse::json::Json;
-use crate::parse::row::{Action, Row};
+use crate::parse::row::{Action, BodyFormat, Row};
 use crate::parse::table::{Table, known};
 
 pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
@@ -75,14 +75,14 @@ fn check_action(table: &Table, row: &Row, errors: &mut Errors) {
             let of_request = [
                 row.check.is_some(),
                 row.via.is_some(),
-                row.form.is_some(),
+                row.body_format.is_some(),
                 !row.fixed_body.is_empty(),
                 !row.default_query.is_empty(),
             ];
             if of_request.contains(&true) {
                 errors.at(
                     row.name.span,
-                    "`check`, `via`, `form`, `fixed_body` and `default_query` are for rows with a request",
+                    "`check`, `via`, `form`, `multipart`, `fixed_body` and `default_query` are for rows with a request",
                 );
             }
         }
@@ -105,11 +105,12 @@ fn check_path(table: &Table, row: &Row, literal: &LitStr, errors: &mut Errors) {
 
 fn check_body(row: &Row, errors: &mut Errors) {
     let in_body = |field: &&Field| row.location(field) == Location::Body;
-    if let Some(span) = row.form
+    if let Some((format, span)) = row.body_format
         && row.fixed_body.is_empty()
         && !row.fields.iter().any(|field| in_body(&field))
     {
-        errors.at(span, "a row with `form` has a field in its body, which is sent as a form");
+        let word = if format == BodyFormat::Form { "form" } else { "multipart" };
+        errors.at(span, format!("a row with `{word}` has a field in its body, which is sent as a form"));
     }
     let Some(whole) = row.fields.iter().find(|field| row.is_whole_body(field)) else { return };
     for member in row.fields.iter().filter(in_body).filter(|field| !row.is_whole_body(field)) {
@@ -143,6 +144,9 @@ fn check_sent_names(row: &Row, errors: &mut Errors) {
                     names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|known| known == *name));
                 if let Some((_, name)) = twice {
                     errors.at(field.kind_span, format!("the entry `{name}` is there twice"));
+                }
+                if location == Location::Header {
+                    names.iter().for_each(|name| errors.rule(field.kind_span, header::name(name)));
                 }
             }
             _ if row.is_whole_body(field) => {}

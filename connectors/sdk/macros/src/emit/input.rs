@@ -131,6 +131,7 @@ pub(super) fn rust_type(kind: &Kind) -> TokenStream {
         Kind::Number => quote!(f64),
         Kind::Boolean => quote!(bool),
         Kind::Object | Kind::Members(_) => quote!(::connector_sdk::input::Json),
+        Kind::File => quote!(::connector_sdk::input::File),
         Kind::StringOrList => quote!(::connector_sdk::input::OneOrMany),
         Kind::Entries(_) | Kind::TextEntries(_) => quote!(::connector_sdk::input::Entries),
         Kind::List(item) => {

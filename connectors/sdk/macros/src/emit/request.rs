@@ -9,7 +9,7 @@ use syn::{Ident, LitStr};
 
 use super::{optional, optional_text};
 use crate::parse::field::{Encoding, Field, Lists, Location};
-use crate::parse::row::{self, Piece, Row, SETTINGS};
+use crate::parse::row::{self, BodyFormat, Piece, Row, SETTINGS};
 use crate::parse::statement::Header;
 use crate::parse::table::Table;
 
@@ -35,7 +35,11 @@ pub(super) fn request(table: &Table, row: &Row, method: &Ident, upstream: &Ident
     let default_query = default_query(row);
     let headers = table.headers.iter().map(|header| self::header(table, Some(row), header));
     let body = body(row);
-    let form = row.form.is_some();
+    let encoding = match row.body_format {
+        None => quote!(Json),
+        Some((BodyFormat::Form, _)) => quote!(Form),
+        Some((BodyFormat::Multipart, _)) => quote!(Multipart(::connector_sdk::multipart::row_body)),
+    };
     quote! {
         ::connector_sdk::table::Row {
             method: ::connector_sdk::http::Method::#method,
@@ -46,7 +50,7 @@ pub(super) fn request(table: &Table, row: &Row, method: &Ident, upstream: &Ident
             default_query: &[#(#default_query),*],
             headers: &[#(#headers),*],
             body: #body,
-            form: #form,
+            encoding: ::connector_sdk::table::BodyEncoding::#encoding,
         }
     }
 }
@@ -155,6 +159,7 @@ fn location(row: &Row, field: &Field) -> TokenStream {
         Location::Header if entries => quote!(HeaderEntries),
         Location::Header => quote!(Header(#upstream_name)),
         Location::Body if row.is_whole_body(field) => quote!(WholeBody),
+        Location::Body if field.is_file() => quote!(File(#upstream_name)),
         Location::Body => {
             let names = field.body_path().into_iter().map(|name| Value::String(name).to_string());
             quote!(Body(&[#(#names),*]))
@@ -166,9 +171,10 @@ fn body(row: &Row) -> TokenStream {
     if let Some(index) = row.fields.iter().position(|field| row.is_whole_body(field)) {
         return quote!(::connector_sdk::table::Body::Whole(#index));
     }
-    let fields = row.fields.iter().enumerate().filter(|(_, field)| row.location(field) == Location::Body);
+    let in_body = |field: &Field| row.location(field) == Location::Body && !field.is_file();
+    let fields = row.fields.iter().enumerate().filter(|(_, field)| in_body(field));
     let mut members: Vec<_> = fields.map(|(index, field)| (index, field.body_path())).collect();
-    if members.is_empty() && row.fixed_body.is_empty() {
+    if members.is_empty() && row.fixed_body.is_empty() && !row.is_multipart() {
         return quote!(::connector_sdk::table::Body::None);
     }
     group(&mut members, 0);

@@ -138,6 +138,14 @@ impl Field {
         self.upstream_name.as_ref().map_or(self.name_span, LitStr::span)
     }
 
+    /// Returns `true` for a file and for a list of files.
+    pub(crate) fn is_file(&self) -> bool {
+        match &self.spec.kind {
+            Kind::List(item) => matches!(**item, Kind::File),
+            kind => matches!(kind, Kind::File),
+        }
+    }
+
     /// A dotted name is a path inside the body. Annotations such as
     /// `@microsoft.graph.conflictBehavior` are names as they are.
     pub(crate) fn body_path(&self) -> Vec<String> {
@@ -294,13 +302,14 @@ fn kind(input: ParseStream<'_>, members: &mut Vec<Field>, errors: &mut Errors) -
         "number" => Kind::Number,
         "boolean" => Kind::Boolean,
         "object" => Kind::Object,
+        "file" => Kind::File,
         "entries" => Kind::Entries(list(input, entry)?),
         other => {
             return Err(Error::new(
                 span,
                 format!(
-                    "unknown type `{other}`; the types are `string`, `integer`, `number`, `boolean`, `object`, `{{ name: type }}`, \
-                     lists such as `[string]`, `string | [string]` and `entries[name, …]`"
+                    "unknown type `{other}`; the types are `string`, `integer`, `number`, `boolean`, `object`, `file`, \
+                     `{{ name: type }}`, lists such as `[string]`, `string | [string]` and `entries[name, …]`"
                 ),
             ));
         }

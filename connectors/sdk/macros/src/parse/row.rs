@@ -33,8 +33,8 @@ pub(crate) struct Row {
     /// `check …`: a function that refuses inputs before the request is made.
     pub(crate) check: Option<Path>,
     pub(crate) via: Option<Path>,
-    /// The span of the word `form`, if the row has it: its body is sent as a form.
-    pub(crate) form: Option<Span>,
+    /// The word `form` or `multipart`, if the row has one: its body is not sent as JSON.
+    pub(crate) body_format: Option<(BodyFormat, Span)>,
     pub(crate) fixed_body: Vec<(Name, Json)>,
     pub(crate) default_query: Vec<(Name, Json)>,
     pub(crate) default_query_unless: Vec<Name>,
@@ -46,6 +46,13 @@ pub(crate) struct Row {
     pub(crate) pages: Option<Pages>,
     /// `true` if the row has a mistake. Its operation is then not emitted.
     pub(crate) broken: bool,
+}
+
+/// How a body is sent, if it is not JSON.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum BodyFormat {
+    Form,
+    Multipart,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -95,7 +102,7 @@ impl Row {
             background: None,
             check: None,
             via: None,
-            form: None,
+            body_format: None,
             fixed_body: Vec::new(),
             default_query: Vec::new(),
             default_query_unless: Vec::new(),
@@ -139,7 +146,8 @@ impl Row {
             "background" => self.background = Some(span),
             "check" => self.check = Some(function(input)?),
             "via" => self.via = Some(function(input)?),
-            "form" => self.form = Some(span),
+            "form" => self.body_format = Some((BodyFormat::Form, span)),
+            "multipart" => self.body_format = Some((BodyFormat::Multipart, span)),
             "fixed_body" => self.fixed_body = members(input)?,
             "default_query" => {
                 self.default_query = members(input)?;
@@ -163,12 +171,17 @@ impl Row {
                     span,
                     format!(
                         "unknown clause `{other}`; the clauses are `rate_limit`, `no_envelope`, `background`, `check`, `via`, \
-                         `form`, `fixed_body`, `default_query`, `answers`, `answer_schema`, `pages` and `example`, and a row ends with `;`"
+                         `form`, `multipart`, `fixed_body`, `default_query`, `answers`, `answer_schema`, `pages` and `example`, and a row ends with `;`"
                     ),
                 ));
             }
         }
         Ok(())
+    }
+
+    /// Returns `true` if the body is a form with files.
+    pub(crate) fn is_multipart(&self) -> bool {
+        matches!(self.body_format, Some((BodyFormat::Multipart, _)))
     }
 
     pub(crate) fn is_request(&self) -> bool {

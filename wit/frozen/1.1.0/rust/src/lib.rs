@@ -1,11 +1,12 @@
 //! A connector that calls every function of the contract once. It has no SDK, so that only the contract is between it and the gateway.
 
-use self::bindings::gateway::connector::http::{self, Body, Error, Method, Request, Target};
+use self::bindings::gateway::connector::http::{self, Body, Error, Method, Request, Target, TypedBytes};
 use self::bindings::gateway::connector::json::{Document, Kind};
 use self::bindings::gateway::connector::manifest::{
     Answer, AuthScheme, CredentialUse, Effect, Imprint, NextLink, NextPage, Operation, Pacing, Pagination, RateLimit,
     Setting, Upstream,
 };
+use self::bindings::gateway::connector::multipart::{self, Content as PartContent, Part};
 use self::bindings::gateway::connector::outcome::{
     Content, Explanation, Fault, File, Outcome, UpstreamFault, Violation,
 };
@@ -137,13 +138,30 @@ fn everything() -> Result<Outcome, Fault> {
         Err(_) => "-2".to_owned(),
     });
 
+    let part = |name: &str, file_name: Option<&str>, content| Part {
+        name: name.to_owned(),
+        file_name: file_name.map(str::to_owned),
+        content_type: None,
+        content,
+    };
+    let parts = [
+        part("text", None, PartContent::Text("ü".to_owned())),
+        part("file", Some("a.txt"), PartContent::Base64("SGk=".to_owned())),
+        part("bytes", Some("b.bin"), PartContent::Bytes(vec![255])),
+    ];
+    let content_type = multipart::build(&parts).map_err(|broken| Fault::Failed(broken.detail))?;
+    let form = Body::Bytes(TypedBytes { content_type, bytes: Vec::new() });
+    let sent = send(request(Method::Post, Target::Path("/form".to_owned()), Some(form)))?.document()?;
+    let broken_part = multipart::build(&[part("a", Some("a/b"), PartContent::Text(String::new()))]).err();
+
     let items = member(&document, "/items")?;
     let kinds = (0..items.length()).filter_map(|index| items.item(index)).map(|item| kind(item.kind()).to_owned());
     let word = items.item(1).and_then(|item| item.as_string()).unwrap_or_default();
     Ok(Outcome::Reply(format!(
         r#"{{"stored": {:?}, "deleted": {is_deleted}, "refused": {is_refused}, "setting": {}, "unset": {}, "later": {}, "status": {},
         "type": {:?}, "place": {}, "next": {}, "first": {first:?}, "same_size": {}, "both": [{}], "keys": {:?}, "kinds": {:?}, "word": {word:?},
-        "text": {}, "broken": {}, "slept": {has_slept}, "random": {has_random}, "too_long": {}}}"#,
+        "text": {}, "broken": {}, "slept": {has_slept}, "random": {has_random}, "too_long": {}, "parts": {},
+        "broken_part": {}}}"#,
         String::from_utf8_lossy(&value),
         config::get("greeting").unwrap_or_default(),
         config::get("unknown").is_none(),
@@ -159,6 +177,8 @@ fn everything() -> Result<Outcome, Fault> {
         items.text(),
         Document::parse("{").is_err(),
         random::bytes(65_537).is_err(),
+        sent.text(),
+        broken_part.is_some_and(|broken| broken.index == 0),
     )))
 }
 
