@@ -13,6 +13,7 @@ use url::{Origin, Url};
 
 use super::connector::{Connector, Limits, Oauth, Pacing};
 use super::settings::{Callbacks, Calls, Config, Jobs, KeptCalls, LogFormat, Mcp, OauthClient, Telemetry};
+use super::tls::Tls;
 use super::trust::Publisher;
 use crate::auth::{JwtIssuer, OidcSettings, Scope, TenantOf};
 use contract::ClientAuthentication;
@@ -101,6 +102,7 @@ impl List {
             allowed_callback_origins,
             allowed_origins,
             admin_hosts,
+            trusted_proxies,
             max_connections,
             caller_timeout,
             memory_bytes,
@@ -109,6 +111,8 @@ impl List {
             log_format,
             drain,
             bootstrap_key,
+            tls,
+            admin_tls,
             compile,
             sandbox,
             fleet_name,
@@ -135,6 +139,8 @@ impl List {
         self.add("allowed_callback_origins", origins(allowed_callback_origins));
         self.add("allowed_origins", origins(allowed_origins));
         self.add("admin_hosts", json!(admin_hosts));
+        let networks: Vec<String> = trusted_proxies.iter().map(ToString::to_string).collect();
+        self.add("trusted_proxies", networks);
         self.add("max_connections", json!(max_connections));
         self.add("caller_timeout_s", seconds(*caller_timeout));
         self.add("memory_mb", memory_bytes >> 20);
@@ -148,6 +154,7 @@ impl List {
         self.add("log_format", log_format);
         self.add("drain_s", seconds(*drain));
         self.secret("GATEWAY_BOOTSTRAP_KEY", bootstrap_key.as_ref());
+        self.certificates(tls.as_ref(), admin_tls.as_ref());
         self.processes(compile, sandbox);
         self.begin("fleet");
         self.add("name", json!(fleet_name));
@@ -163,6 +170,17 @@ impl List {
         self.records(calls, callbacks, telemetry);
         for (name, connector) in connectors {
             self.connector(name, connector);
+        }
+    }
+
+    fn certificates(&mut self, tls: Option<&Tls>, admin_tls: Option<&Tls>) {
+        for (section, files) in [("tls", tls), ("admin_tls", admin_tls)] {
+            self.begin(section);
+            self.add("certificate", files.map(|files| path(&files.certificate)));
+            self.add("key", files.map(|files| path(&files.key)));
+            if section == "admin_tls" {
+                self.add("client_ca", files.and_then(|files| files.client_ca.as_deref()).map(path));
+            }
         }
     }
 
