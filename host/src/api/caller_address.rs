@@ -64,9 +64,10 @@ mod tests {
     /// The address of a caller whose connection came from `peer` with these headers.
     fn of(peer: &str, headers: &[(HeaderName, &str)]) -> String {
         let trusted = ["10.0.0.0/8", "fd00::/8"].map(|network| network.parse().unwrap());
-        let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap()));
         let mut map = HeaderMap::new();
-        headers.for_each(|(name, value)| drop(map.append(name, value)));
+        for (name, value) in headers {
+            map.append(name, HeaderValue::from_str(value).unwrap());
+        }
         super::of(&trusted, peer.parse().unwrap(), &map).to_string()
     }
 

@@ -3,8 +3,11 @@
 mod operators;
 mod renewal;
 
+use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +16,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConnection, StreamOwned};
 use serde_json::json;
-use support::{Authority, Client, Gateway, Setup, module};
+use support::{Authority, Client, Gateway, Home, Setup, module};
 
 /// A gateway with a connector, which speaks TLS with a certificate of this authority.
 fn setup(authority: &Authority) -> Setup {
@@ -167,19 +170,22 @@ fn the_metrics_show_when_the_certificate_expires() {
     assert_eq!(gateway.metric("gateway_certificate_expiry_timestamp_seconds{section=\"tls\"}"), 2_208_988_800.0);
 }
 
+/// Changes the files of a gateway before its start.
+type Change<'a> = &'a dyn Fn(&Home);
+
 #[test]
 fn a_start_with_files_that_cannot_be_used_says_what_to_do() {
     let (authority, other) = (Authority::new(), Authority::new());
-    let refused = |change: &dyn Fn(&support::Home)| {
+    let refused = |change: Change<'_>| {
         let home = setup(&authority).prepare();
         change(&home);
         let finished = home.run(&["serve"]);
         assert_eq!(finished.code, Some(1), "{}{}", finished.stdout, finished.stderr);
         finished.stderr
     };
-    let write = |path: &std::path::Path, text: &str| std::fs::write(path, text).unwrap();
-    let cases: [(&dyn Fn(&support::Home), [&str; 2]); 7] = [
-        (&|home| std::fs::remove_file(home.pair().0).unwrap(), ["`tls.certificate`", "cannot be read"]),
+    let write = |path: &Path, text: &str| fs::write(path, text).unwrap();
+    let cases: [(Change<'_>, [&str; 2]); 7] = [
+        (&|home| fs::remove_file(home.pair().0).unwrap(), ["`tls.certificate`", "cannot be read"]),
         (&|home| write(&home.pair().0, "no certificate"), ["`tls.certificate`", "no certificate in PEM"]),
         (
             &|home| write(&home.pair().0, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
@@ -187,11 +193,10 @@ fn a_start_with_files_that_cannot_be_used_says_what_to_do() {
         ),
         (&|home| write(&home.pair().1, "no key"), ["`tls.key`", "without a passphrase"]),
         (&|home| write(&home.pair().1, &other.issue().key), ["`tls.key`", "not the key of the certificate"]),
-        (&|home| std::fs::remove_file(home.pair().1).unwrap(), ["`tls.key`", "name a file"]),
+        (&|home| fs::remove_file(home.pair().1).unwrap(), ["`tls.key`", "name a file"]),
         (
             &|home| {
-                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-                std::fs::set_permissions(home.pair().1, mode).unwrap();
+                fs::set_permissions(home.pair().1, Permissions::from_mode(0o644)).unwrap();
             },
             ["`tls.key`", "(mode 644); set its mode to 600"],
         ),
