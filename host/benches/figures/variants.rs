@@ -1,6 +1,6 @@
 //! Variants of the thin operation, each compared with the plain one: with the user's credential,
-//! shaped, over HTTP/2, and with TLS to the upstream; and an operation that sends two requests. Calls
-//! with HTTP/2 to the upstream are compared with those over TLS alone.
+//! shaped, over HTTP/2, and with TLS to the upstream; and an operation that sends two requests.
+//! Calls with HTTP/2 to the upstream are compared with those over TLS alone.
 
 use serde_json::json;
 use support::oauth::browser;
