@@ -1,8 +1,7 @@
 //! A PostgreSQL server for one test, which archives its log, so that it can be recovered as of a
 //! moment in the past.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -10,7 +9,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::database::{Store, run};
+use crate::database::{Store, append, run};
 use crate::oauth::unique;
 use crate::process::Process;
 use crate::upstream::free_port;
@@ -106,12 +105,6 @@ impl ArchivingServer {
         self.port = free_port();
         self.process = serve(&base, self.owner, self.port);
     }
-}
-
-/// Adds lines to a file. The last one of a setting counts.
-fn append(path: &Path, lines: &str) {
-    let file = OpenOptions::new().append(true).open(path);
-    file.and_then(|mut file| file.write_all(lines.as_bytes())).expect("the file can be written");
 }
 
 /// Starts a server on a data directory, and waits until it is not in recovery.

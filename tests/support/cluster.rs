@@ -1,11 +1,7 @@
 //! The server of `tests/postgres.sh` with a synchronous standby: each of the two can take over from
 //! the other.
 
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::path::Path;
-
-use crate::database::{self, Database, Server};
+use crate::database::{self, Database, Server, append};
 use crate::{upstream, wait_for};
 
 /// Two servers, of which one is the primary. The primary answers to a commit when the standby has
@@ -45,7 +41,8 @@ impl Cluster {
 
     /// The line of `gateway.toml` that selects a database of the primary, whichever server it is.
     pub fn config(&self, database: &Database) -> String {
-        format!("database_url = \"{}\"", self.url(database.name()))
+        let (_, name) = database.url().rsplit_once('/').expect("the URL names a database");
+        format!("database_url = \"{}\"", self.url(name))
     }
 
     /// Stops the primary: it ends every connection, and accepts none. The standby does not take
@@ -80,9 +77,9 @@ impl Cluster {
     fn add_standby(&self) {
         let (standby, port) = (&self.servers[1 - self.primary], self.ports[1 - self.primary]);
         standby.copy(&format!("{}:{}/postgres", self.host, self.ports[self.primary]));
-        append(&standby.data().join("postgresql.conf"), &format!("port = {port}"));
+        append(&standby.data().join("postgresql.conf"), &format!("port = {port}\n"));
         // As a primary without a standby, it would wait for one at each commit.
-        append(&standby.data().join("postgresql.auto.conf"), "synchronous_standby_names = ''");
+        append(&standby.data().join("postgresql.auto.conf"), "synchronous_standby_names = ''\n");
         standby.start();
         let streaming = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
         wait_for("the standby", || (database::query(&self.url("postgres"), streaming) == "1").then_some(()));
@@ -118,10 +115,4 @@ impl Drop for Cluster {
         self.sql("SELECT pg_reload_conf()");
         self.servers[1 - OF_SCRIPT].kill();
     }
-}
-
-/// Adds a line to a file.
-fn append(file: &Path, line: &str) {
-    let mut file = OpenOptions::new().append(true).open(file).expect("the server has its settings");
-    writeln!(file, "{line}").expect("the settings can be written");
 }

@@ -1,7 +1,7 @@
 //! The store of a gateway: its SQLite file, or a database on the PostgreSQL server that
 //! `tests/postgres.sh` starts.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -83,11 +83,6 @@ impl Database {
     /// Its URL, with user and password.
     pub fn url(&self) -> &str {
         &self.url
-    }
-
-    /// Its name on the server.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
     }
 
     /// A proxy to the server, and the line of `gateway.toml` that selects this database through it.
@@ -249,6 +244,12 @@ fn psql(url: &str, statement: &str) -> Command {
     let mut command = Command::new("psql");
     command.args(["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--command", statement]).arg(url);
     command
+}
+
+/// Adds lines to a server's file of settings. The last one of a setting counts.
+pub(crate) fn append(path: &Path, lines: &str) {
+    let file = OpenOptions::new().append(true).open(path);
+    file.and_then(|mut file| file.write_all(lines.as_bytes())).expect("the file can be written");
 }
 
 /// Runs a PostgreSQL program and returns its standard output.
