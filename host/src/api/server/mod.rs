@@ -258,8 +258,8 @@ impl Serving {
     }
 }
 
-/// The handshake of a connection. A slow signature is made on another thread than the one that
-/// serves.
+/// The handshake of a connection. While a slow signature is made, another thread serves the other
+/// connections of the core.
 async fn shake_hands(pair: &Pair, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
     compute::drive(pair.handshake_bytes(), TlsAcceptor::from(pair.config()).accept(stream)).await
 }
