@@ -5,8 +5,6 @@
 // what they need to find the end of a value.
 
 const BLANKS = /[ \t\n\r]*/y;
-// The characters of a file in base64 are one step of this expression, so that they need no stack.
-const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/sy;
 const PLAIN = /[^,}\] \t\n\r]+/y;
 const NESTING = /["{}[\]]/g;
 
@@ -21,7 +19,7 @@ export function members(text) {
   if (reader.next() === "}") return found;
   for (;;) {
     reader.blanks();
-    const name = unquoted(reader.match(STRING));
+    const name = unquoted(reader.string());
     reader.next();
     reader.blanks();
     found.push({ name, value: reader.value() });
@@ -100,6 +98,13 @@ export function unquoted(text) {
   return text.includes("\\u") ? value.replace(/[\uD800-\uDFFF]/gu, "\uFFFD") : value;
 }
 
+/** Returns `true` if the character at a place has an odd number of backslashes before it. */
+function isEscaped(text, at) {
+  let first = at;
+  while (text[first - 1] === "\\") first -= 1;
+  return (at - first) % 2 === 1;
+}
+
 class Reader {
   constructor(text) {
     this.text = text;
@@ -120,6 +125,20 @@ class Reader {
     return character;
   }
 
+  /**
+   * The text of a string with its quotes. A file in base64 is long, and the small engine keeps a
+   * state for each character that a regular expression repeats.
+   */
+  string() {
+    const start = this.at;
+    let end = start;
+    do {
+      end = this.text.indexOf('"', end + 1);
+    } while (end >= 0 && isEscaped(this.text, end));
+    this.at = end < 0 ? this.text.length : end + 1;
+    return this.text.slice(start, this.at);
+  }
+
   match(pattern) {
     pattern.lastIndex = this.at;
     const found = pattern.exec(this.text)?.[0] ?? "";
@@ -130,7 +149,7 @@ class Reader {
   value() {
     switch (this.text[this.at]) {
       case '"':
-        return this.match(STRING);
+        return this.string();
       case "{":
       case "[":
         return this.nested();
@@ -149,7 +168,7 @@ class Reader {
       if (character === undefined) break;
       if (character === '"') {
         this.at -= 1;
-        this.match(STRING);
+        this.string();
       } else {
         depth += character === "{" || character === "[" ? 1 : -1;
       }

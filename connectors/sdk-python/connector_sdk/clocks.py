@@ -11,6 +11,7 @@ import datetime
 import math
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 _now: Callable[[], int] | None = None
@@ -24,10 +25,21 @@ def start(now: Callable[[], int]) -> None:
 
 def replace_clocks() -> None:
     """Replaces the clocks in `time` and `datetime`. This runs before the module of the connector."""
-    for name in ("time", "monotonic", "perf_counter"):
+    for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):
+        if not hasattr(time, name):
+            continue
         setattr(time, name, _clock(getattr(time, name), lambda milliseconds: milliseconds / 1000))
         nanoseconds = f"{name}_ns"
         setattr(time, nanoseconds, _clock(getattr(time, nanoseconds), lambda milliseconds: milliseconds * 1_000_000))
+    for name, value_of in (("clock_gettime", lambda milliseconds: milliseconds / 1000), ("clock_gettime_ns", lambda ms: ms * 1_000_000)):
+        if hasattr(time, name):
+            setattr(time, name, _of_clock(getattr(time, name), value_of))
+    if hasattr(time, "clock_getres"):
+        time.clock_getres = _of_known_clock(time.clock_getres, 0.001)
+    # `asyncio` asks for the resolution.
+    time.get_clock_info = _of_known_clock(
+        time.get_clock_info, SimpleNamespace(implementation="gateway", monotonic=False, adjustable=True, resolution=0.001)
+    )
     for name in ("gmtime", "localtime", "ctime"):
         setattr(time, name, _of_seconds(getattr(time, name)))
     for name, position in (("asctime", 0), ("strftime", 1)):
@@ -52,6 +64,16 @@ def replace_sleep(sleep: Callable[[int], None]) -> None:
 
 def _clock(own: Callable[[], Any], value_of: Callable[[int], Any]) -> Callable[[], Any]:
     return lambda: own() if _now is None else value_of(_now())
+
+
+def _of_clock(own: Callable[[int], Any], value_of: Callable[[int], Any]) -> Callable[[int], Any]:
+    """A function of the number of a clock. There is one clock."""
+    return lambda clock, /: own(clock) if _now is None else value_of(_now())
+
+
+def _of_known_clock(own: Callable[..., Any], value: Any) -> Callable[..., Any]:
+    """A property of the clocks."""
+    return lambda clock, /: own(clock) if _now is None else value
 
 
 def _of_seconds(own: Callable[..., Any]) -> Callable[..., Any]:

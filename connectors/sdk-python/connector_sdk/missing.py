@@ -11,6 +11,7 @@ import errno
 import io
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.machinery import PathFinder
@@ -38,6 +39,8 @@ def refuse_missing() -> None:
     for name in _OF_FILES:
         if hasattr(os, name):
             setattr(os, name, _refusing(getattr(os, name)))
+    if hasattr(os, "times"):
+        os.times = _refusing(os.times)
     sys.stdin = _NoInput()
     # What is printed at the build is shown there.
     sys.stdout, sys.stderr = _Lines(sys.stdout, "info"), _Lines(sys.stderr, "error")
@@ -52,6 +55,7 @@ def start(write: Callable[[str, str], None]) -> None:
         _is_started = True
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not PathFinder] + [_NotInComponent]
         _refuse_sockets()
+        _refuse_waiting()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, _Lines):
             stream.write_line = write
@@ -80,16 +84,37 @@ def _refuse_sockets() -> None:
     # The class of `socket` may be bound under other names, so it is changed itself.
     with suppress(KeyError, AttributeError):
         sys.modules["socket"].socket.__init__ = refuse
+    for name in ("select", "poll"):
+        if hasattr(sys.modules.get("select"), name):
+            setattr(sys.modules["select"], name, refuse)
+    for name in ("PollSelector", "SelectSelector"):
+        if hasattr(sys.modules.get("selectors"), name):
+            getattr(sys.modules["selectors"], name).__init__ = refuse
 
 
 def _refusing(own: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any, **named: Any) -> Any:
         if _is_started:
-            raise OSError(errno.ENOSYS, f"a connector has no files, so it cannot call {own.__name__}()")
+            raise OSError(errno.ENOSYS, f"a connector has no files and no processes, so it cannot call {own.__name__}()")
         return own(*arguments, **named)
 
     call.__name__, call.__doc__ = own.__name__, own.__doc__
     return call
+
+
+def _refuse_waiting() -> None:
+    """No other thread ends the waiting for a condition, which events and queues use."""
+    threading = sys.modules.get("threading")
+    if threading is None:
+        return
+
+    def wait(self: Any, timeout: float | None = None) -> bool:
+        if timeout is None:
+            raise RuntimeError("a connector has no threads, so nothing ends this waiting; give a timeout")
+        time.sleep(max(timeout, 0))
+        return False
+
+    threading.Condition.wait = wait
 
 
 class _Lines(io.TextIOBase):

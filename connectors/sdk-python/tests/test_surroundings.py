@@ -70,6 +70,9 @@ assert time.time() > 1_700_000_000 and datetime.now().year > 2024  # the build's
 clocks.start(lambda: 1_700_000_000_123)
 assert time.time() == 1_700_000_000.123 and time.time_ns() == 1_700_000_000_123_000_000
 assert time.monotonic() == time.perf_counter() == 1_700_000_000.123
+assert time.process_time() == time.thread_time() == time.clock_gettime(time.CLOCK_MONOTONIC) == 1_700_000_000.123
+assert time.clock_gettime_ns(time.CLOCK_REALTIME) == 1_700_000_000_123_000_000
+assert time.get_clock_info("monotonic").resolution == time.clock_getres(time.CLOCK_MONOTONIC) == 0.001
 assert time.monotonic_ns() == time.perf_counter_ns() == 1_700_000_000_123_000_000
 assert datetime.now(timezone.utc).isoformat() == "2023-11-14T22:13:20.123000+00:00", datetime.now(timezone.utc)
 assert datetime.utcnow().isoformat() == "2023-11-14T22:13:20.123000"
@@ -107,7 +110,7 @@ from connector_sdk import missing
 
 missing.refuse_missing()
 
-import asyncio, logging, os, pathlib, sys, warnings
+import asyncio, logging, os, pathlib, sys, threading, time, warnings
 from os import listdir
 from socket import socket
 from urllib.request import urlopen
@@ -122,11 +125,11 @@ logged = []
 write = lambda level, line: logged.append((level, line))
 missing.start(write)
 missing.start(write)
-for use in (lambda: open("x"), lambda: listdir("."), lambda: os.stat("."), lambda: pathlib.Path("x").read_text(), os.getcwd):
+for use in (lambda: open("x"), lambda: listdir("."), lambda: os.stat("."), lambda: pathlib.Path("x").read_text(), os.getcwd, os.times):
     try:
         use()
     except OSError as error:
-        assert "a connector has no files" in str(error), error
+        assert "a connector has no files and no processes" in str(error), error
     else:
         raise AssertionError(use)
 assert not os.path.exists("/")
@@ -141,6 +144,15 @@ warnings.warn("careful")
 logging.getLogger("x").warning("late")
 assert logged[:3] == [("info", "one"), ("info", "two and more"), ("info", "begun")], logged
 assert any(level == "error" and "careful" in line for level, line in logged) and ("error", "late") in logged, logged
+slept = []
+time.sleep = slept.append
+assert not threading.Event().wait(0.5) and slept == [0.5], slept
+try:
+    threading.Event().wait()
+except RuntimeError as error:
+    assert "no threads" in str(error), error
+else:
+    raise AssertionError("waited")
 for use in (input, sys.stdin.read, lambda: urlopen("http://a.example"), lambda: socket(), lambda: asyncio.run(later())):
     try:
         use()

@@ -5,7 +5,7 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use contract_rules::multipart::{self as rules, quoted};
+use contract_rules::multipart::{self as rules, quoted_file_name, quoted_name};
 
 /// Base64 takes four characters for three bytes.
 const BASE64_GROUP: usize = 4;
@@ -86,10 +86,10 @@ impl Part<'_> {
 
     /// Appends the part. Returns its content's place in the body.
     fn write(&self, boundary: &str, body: &mut Vec<u8>) -> Result<std::ops::Range<usize>, String> {
-        let mut head = format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"", quoted(self.name));
+        let mut head = format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"", quoted_name(self.name));
         if let Some(file_name) = self.file_name {
             rules::file_name(file_name).map_err(|broken| broken.to_string())?;
-            head.push_str(&format!("; filename=\"{}\"", quoted(file_name)));
+            head.push_str(&format!("; filename=\"{}\"", quoted_file_name(file_name)));
         }
         if let Some(content_type) = self.sent_type() {
             rules::media_type(content_type).map_err(|broken| broken.to_string())?;
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn no_name_begins_another_header_or_parameter() {
         let body = built(&[text("a\"; filename=\"b\r\nX-Y: z\r\n\r\n", ""), file("say \"hi\".txt", "")]);
-        assert!(body.contains("name=\"a%22; filename=%22b%0D%0AX-Y: z%0D%0A%0D%0A\"\r\n"), "{body}");
+        assert!(body.contains("name=\"a%22; filename%3D%22b%0D%0AX-Y: z%0D%0A%0D%0A\"\r\n"), "{body}");
         assert!(body.contains("; filename=\"say %22hi%22.txt\"\r\n"), "{body}");
         for (index, part) in [
             (0, file("../a", "")),

@@ -8,12 +8,25 @@ use crate::{Broken, ensure};
 /// The media type of a file whose caller names none.
 pub const OF_FILE: &str = "application/octet-stream";
 
-/// The name of a part or a file between quotes. Characters that could end the name are
-/// percent-encoded, as browsers do.
+/// The name of a part between quotes. Characters that could end the name are percent-encoded, as
+/// browsers do. So is the equals sign, because some services look for `filename=` in the whole header.
 #[must_use]
-pub fn quoted(name: &str) -> Cow<'_, str> {
-    let ends = |character: char| matches!(character, '"' | '\\') || character.is_ascii_control();
-    if !name.contains(ends) {
+pub fn quoted_name(name: &str) -> Cow<'_, str> {
+    encoded(name, |character| is_end(character) || character == '=')
+}
+
+/// The name of a file between quotes, which follows the name of its part.
+#[must_use]
+pub fn quoted_file_name(name: &str) -> Cow<'_, str> {
+    encoded(name, is_end)
+}
+
+fn is_end(character: char) -> bool {
+    matches!(character, '"' | '\\') || character.is_ascii_control()
+}
+
+fn encoded(name: &str, ends: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !name.contains(&ends) {
         return Cow::Borrowed(name);
     }
     let mut out = String::with_capacity(name.len() + 8);
@@ -62,12 +75,13 @@ pub fn media_type(text: &str) -> Result<(), Broken> {
 
 #[cfg(test)]
 mod tests {
-    use super::{file_name, media_type, quoted};
+    use super::{file_name, media_type, quoted_file_name, quoted_name};
 
     #[test]
     fn a_name_between_quotes_cannot_end_them() {
-        assert_eq!(quoted("card[number] ü"), "card[number] ü");
-        assert_eq!(quoted("a\"; filename=\"x\r\nX: y\\"), "a%22; filename=%22x%0D%0AX: y%5C");
+        assert_eq!(quoted_name("card[number] ü"), "card[number] ü");
+        assert_eq!(quoted_name("a\"; filename=\"x\r\nX: y\\"), "a%22; filename%3D%22x%0D%0AX: y%5C");
+        assert_eq!(quoted_file_name("a=\"b\".txt"), "a=%22b%22.txt");
     }
 
     #[test]
