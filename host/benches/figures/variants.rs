@@ -139,7 +139,8 @@ impl Scene {
             r#"{"item_id":"17","view":"full","response_fields":["kind","field_3.id","field_17.label"]}"#.to_owned();
         let shaped = Target::new("with response_fields", address, "/connectors/bench/get_item", shaped);
         let composed = r#"{"first":"17","second":"18"}"#.to_owned();
-        let composed = Target::new("composed of two requests at once", address, "/connectors/bench_composed/kinds", composed);
+        let composed =
+            Target::new("composed of two requests at once", address, "/connectors/bench_composed/kinds", composed);
         let calls = [
             plain.clone().called("plain"),
             credential,
