@@ -19,6 +19,7 @@ impl Beginning {
 
     /// Adds a piece.
     pub fn push(&mut self, mut piece: &[u8]) {
+        self.kept.reserve(piece.len().min(self.limit.saturating_sub(self.kept.len())));
         while self.is_json && !piece.is_empty() {
             let (run, rest) = piece.split_at(self.run_of(piece));
             self.keep(run);

@@ -109,6 +109,12 @@ impl<'a> Params<'a> {
         serde_json::from_str(self.raw(name)?.get()).ok()
     }
 
+    /// A member, parsed, if its text has this name somewhere. Else null.
+    pub fn value_with(&self, name: &str, part: &str) -> Value {
+        let may_have = |raw: &&RawValue| raw.get().contains(part) || raw.get().contains('\\');
+        self.raw(name).filter(may_have).map(|_| self.value(name)).unwrap_or_default()
+    }
+
     /// A member, parsed. Null if it is missing, or nested too deeply.
     pub fn value(&self, name: &str) -> Value {
         self.raw(name).and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()

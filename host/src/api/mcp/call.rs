@@ -81,11 +81,11 @@ impl ToolCall<'_> {
             }
             self.call_headers.user_identifier = Some(fixed.into());
         }
-        let token = &params.value("_meta")["progressToken"];
+        let token = &params.value_with("_meta", PROGRESS_TOKEN)[PROGRESS_TOKEN];
         if (token.is_string() || token.is_i64() || token.is_u64()) && headers::takes_events(self.exchange.headers) {
             self.progress_token = Some(token.to_string());
         }
-        let pending = match connect::read_state(&self, &name, params).await? {
+        let pending = match Box::pin(connect::read_state(&self, &name, params)).await? {
             Ok(pending) => pending,
             Err(error) => return Ok(Err(error)),
         };
@@ -98,7 +98,7 @@ impl ToolCall<'_> {
         let catalogue = self.exchange.catalogue().await;
         let step = connect::Step { tool: &name, arguments, pending: &pending };
         if let Some(own) = catalogue.own(&name) {
-            return own_tools::run(self, &catalogue, own, &step).await;
+            return Box::pin(own_tools::run(self, &catalogue, own, &step)).await;
         }
         match catalogue.find(&name).filter(|tool| tool.name == name) {
             Some(tool) if tool.is_direct => self.call_operation(tool, arguments, &step).await,
@@ -200,7 +200,7 @@ impl ToolCall<'_> {
         };
         match answered {
             Ok(result) => Ok(Ok(result)),
-            Err(problem) => connect::after(&self, tool, step, problem).await,
+            Err(problem) => Box::pin(connect::after(&self, tool, step, problem)).await,
         }
     }
 
@@ -279,6 +279,9 @@ impl ToolCall<'_> {
         Ok(json_text::object(kept).into())
     }
 }
+
+/// The member of `_meta` with which a client asks for progress.
+const PROGRESS_TOKEN: &str = "progressToken";
 
 /// Returns `true` if an answer is a file that a model cannot read, or an image that is too large.
 fn is_for_a_link(response: &Response<Body>) -> bool {

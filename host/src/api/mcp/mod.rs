@@ -168,6 +168,7 @@ impl From<RpcError> for Failed {
     }
 }
 
+// What a call of an operation does not need is in boxes, so that the futures of calls stay small.
 impl Exchange<'_> {
     async fn answer(&self) -> Result<Response<Body>, Problem> {
         let refused = |error: &RpcError| Ok(rpc_response(StatusCode::BAD_REQUEST, message::failure(None, error)));
@@ -181,7 +182,7 @@ impl Exchange<'_> {
             Err(reason) => return refused(&RpcError::new(PARSE_ERROR, format!("The body is not JSON: {reason}."))),
         };
         if text.starts_with('[') {
-            return self.answer_batch(text).await;
+            return Box::pin(self.answer_batch(text)).await;
         }
         let request = match message::read(text) {
             Ok(Incoming::Request(request)) => request,
@@ -195,7 +196,7 @@ impl Exchange<'_> {
         };
         // With a revision in `_meta`, the client is of a revision that has no `initialize`.
         if request.method == "initialize" && !lifecycle::names_revision(&request) {
-            return self.initialize(&request).await;
+            return Box::pin(self.initialize(&request)).await;
         }
         let id = request.id;
         let client = match lifecycle::client_of(self, &request).await {
@@ -281,9 +282,9 @@ impl Exchange<'_> {
         match request.method.as_str() {
             "server/discover" if client.revision.is_stateless() => Ok(Done::Text(lifecycle::discovered())),
             "ping" if !client.revision.is_stateless() => Ok(Done::Text("{}".to_owned())),
-            "tools/list" => self.list_tools(client, request).await.map(Done::Text),
+            "tools/list" => Box::pin(self.list_tools(client, request)).await.map(Done::Text),
             method if client.revision.is_stateless() && tasks::is_about_tasks(method) => {
-                tasks::answer(self, client, request).await.map(Done::Text)
+                Box::pin(tasks::answer(self, client, request)).await.map(Done::Text)
             }
             "tools/call" => {
                 let call_headers = CallHeaders::parse(self.headers)?;

@@ -38,9 +38,18 @@ pub(super) fn complete(revision: Revision, content: &Value, is_error: bool) -> S
     result.to_string()
 }
 
-/// A result of text.
+/// A result of text. It is the usual result, so it is written without a document in between.
 pub(super) fn text(revision: Revision, text: &str) -> String {
-    complete(revision, &json!({"type": "text", "text": text}), false)
+    const BEGIN: &str = r#"{"content":[{"type":"text","text":"#;
+    let mut result = Vec::with_capacity(BEGIN.len() + text.len() + text.len() / 4 + 64);
+    result.extend_from_slice(BEGIN.as_bytes());
+    // Writing a text into memory does not fail.
+    let _ = serde_json::to_writer(&mut result, text);
+    result.extend_from_slice(match revision.is_stateless() {
+        true => br#"}],"resultType":"complete"}"#,
+        false => b"}]}",
+    });
+    String::from_utf8(result).unwrap_or_default()
 }
 
 /// A result that says why there is none.
