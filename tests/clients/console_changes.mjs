@@ -79,7 +79,7 @@ await page.keyboard.press("Enter");
 await page.getByRole("dialog").waitFor();
 seen.warning = await page.getByRole("dialog").innerText();
 await page.keyboard.press("Escape");
-await page.getByRole("dialog").waitFor({ state: "detached" });
+await page.locator("dialog").waitFor({ state: "detached" });
 await confirm(page, page.getByRole("button", { name: "Send" }), seen);
 await page.getByRole("heading", { name: "Answer" }).waitFor();
 await look("erased");
@@ -100,7 +100,7 @@ const remove = async (name, place, text, button, reason, after) => {
   await open(place, text);
   await tabTo(page, page.getByRole("button", { name: button, exact: true }), seen);
   await page.keyboard.press("Enter");
-  const dialog = page.getByRole("dialog");
+  const dialog = page.locator("dialog");
   seen.pages[`asked: ${name}`] = await dialog.innerText();
   await tabTo(page, dialog.getByRole("button", { name: "Cancel", exact: true }), seen);
   await page.keyboard.press("Enter");
