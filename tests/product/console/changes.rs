@@ -1,5 +1,5 @@
-//! Operations that an operator tries, and changes that an operator makes, in Chromium. What the page
-//! shows as programs is run as well.
+//! Operations that an operator tries, and changes that an operator makes, in Chromium. The programs
+//! that the page shows are run as well.
 
 use std::fs;
 use std::process::Command;
