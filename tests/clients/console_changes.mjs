@@ -89,6 +89,7 @@ await open("try/free/forward", "The same call");
 await page.getByText("further fields").click();
 await page.getByLabel("path", { exact: true }).fill("/upload");
 await page.getByLabel("method", { exact: true }).fill("POST");
+await page.keyboard.press("Tab");
 await page.getByLabel("file", { exact: true }).setInputFiles(file);
 await look("file");
 await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
