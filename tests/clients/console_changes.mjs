@@ -24,7 +24,7 @@ await page.goto(`${address}/console`);
 await signIn(page, key, seen);
 
 // The second page of a list, and back.
-await page.getByText("50 entries on this page.").waitFor();
+await page.locator("#main").getByText("50 entries on this page.").waitFor();
 await tabTo(page, page.getByRole("link", { name: "Next page" }), seen);
 await page.keyboard.press("Enter");
 await page.getByRole("link", { name: "First page" }).waitFor();
@@ -32,7 +32,7 @@ await settled(page);
 await look("second page");
 await tabTo(page, page.getByRole("link", { name: "First page" }), seen);
 await page.keyboard.press("Enter");
-await page.getByText("50 entries on this page.").waitFor();
+await page.locator("#main").getByText("50 entries on this page.").waitFor();
 
 // An account is connected from Try, on the page for users, and used.
 await open("try/keyed/whoami", "The same call");
@@ -46,11 +46,12 @@ await users.getByLabel("API key").fill(userKey);
 await users.getByRole("button", { name: /^Connect/ }).click();
 await users.getByText("Connected as").waitFor();
 await users.close();
+await page.bringToFront();
 await tabTo(page, page.getByRole("button", { name: "Then show the new account here" }), seen);
 await page.keyboard.press("Enter");
-await page.locator("option", { hasText: "ann@keyed.example" }).waitFor({ state: "attached" });
+await page.locator("option", { hasText: "default (active)" }).waitFor({ state: "attached" });
 await look("connected");
-await page.getByLabel("Account").selectOption("ann@keyed.example");
+await page.getByLabel("Account").selectOption("default");
 await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
 await page.keyboard.press("Enter");
 await page.getByRole("region", { name: "Body" }).getByText("ann@keyed.example").waitFor();
@@ -78,7 +79,7 @@ await page.keyboard.press("Enter");
 await page.getByRole("dialog").waitFor();
 seen.warning = await page.getByRole("dialog").innerText();
 await page.keyboard.press("Escape");
-await page.getByRole("dialog").waitFor({ state: "hidden" });
+await page.locator("dialog").waitFor({ state: "detached" });
 await confirm(page, page.getByRole("button", { name: "Send" }), seen);
 await page.getByRole("heading", { name: "Answer" }).waitFor();
 await look("erased");
@@ -88,6 +89,7 @@ await open("try/free/forward", "The same call");
 await page.getByText("further fields").click();
 await page.getByLabel("path", { exact: true }).fill("/upload");
 await page.getByLabel("method", { exact: true }).fill("POST");
+await page.keyboard.press("Tab");
 await page.getByLabel("file", { exact: true }).setInputFiles(file);
 await look("file");
 await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
@@ -95,26 +97,27 @@ await page.keyboard.press("Enter");
 await page.getByRole("heading", { name: "Answer" }).waitFor();
 
 // What is deleted asks first, says what will happen, and takes a reason.
-const remove = async (name, place, text, button, reason) => {
+const remove = async (name, place, text, button, reason, after) => {
   await open(place, text);
   await tabTo(page, page.getByRole("button", { name: button, exact: true }), seen);
   await page.keyboard.press("Enter");
-  const dialog = page.getByRole("dialog");
+  const dialog = page.locator("dialog");
   seen.pages[`asked: ${name}`] = await dialog.innerText();
-  await tabTo(page, dialog.getByRole("button", { name: "Cancel" }), seen);
+  await tabTo(page, dialog.getByRole("button", { name: "Cancel", exact: true }), seen);
   await page.keyboard.press("Enter");
-  await dialog.waitFor({ state: "hidden" });
+  await dialog.waitFor({ state: "detached" });
   await confirm(page, page.getByRole("button", { name: button, exact: true }), seen, reason);
-  await dialog.waitFor({ state: "hidden" });
+  await dialog.waitFor({ state: "detached" });
+  await page.locator("main", { hasText: after }).waitFor();
   await settled(page);
   await look(`done: ${name}`);
 };
-await remove("account", `integrations/${ids.integration}`, "At the service", "Delete", hostile);
-await remove("key", `keys/${ids.key}`, "Begins with", "Revoke", "Prüfung");
-await remove("client", "tenants/acme", "OAuth clients", "Delete", "ticket 7");
-await remove("tool set", "tool-sets", "agents", "Delete", "ticket 8");
-await remove("job", `jobs/${ids.job}`, "Progress", "Cancel the job", "ticket 9");
-await remove("connector", "connectors/liar", "Operations", "Remove", "ticket 10");
+await remove("account", `integrations/${ids.integration}`, "At the service", "Delete", hostile, "of all tenants, the newest first");
+await remove("key", `keys/${ids.key}`, "Begins with", "Revoke", "Prüfung", "Statusrevoked");
+await remove("client", "tenants/acme", "OAuth clients", "Delete", "ticket 7", "The tenant uses the OAuth clients of the configuration.");
+await remove("tool set", "tool-sets", "agents", "Delete", "ticket 8", "Nothing is here.");
+await remove("job", `jobs/${ids.job}`, "Progress", "Cancel the job", "ticket 9", "Statusfailed");
+await remove("connector", "connectors/liar", "Operations", "Remove", "ticket 10", "what each gateway serves of them");
 await openScreen(page, "Audit", seen);
 await page.getByText("ticket 10").waitFor();
 await look("audit");
@@ -126,7 +129,7 @@ await tabTo(page, page.getByRole("button", { name: "Sign out" }), seen, "Shift+T
 await page.keyboard.press("Enter");
 await page.getByLabel("API key").waitFor();
 await look("signed out");
-seen.cookies = (await page.context().cookies()).map(({ name }) => name);
+seen.cookies = (await page.context().cookies()).map(({ name }) => name).filter((name) => name.startsWith("__Host-"));
 await page.context().addCookies([cookie]);
 await page.reload();
 await page.getByLabel("API key").waitFor();

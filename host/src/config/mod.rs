@@ -15,7 +15,7 @@
 //! - [`client_secret`]: the secret of an OAuth client
 //! - [`mod@console`]: the keys of `console.oidc`
 //! - [`trust`]: the keys of `trust`
-//! - [`effective`]: the values that hold, without secrets, for operators
+//! - [`mod@effective`]: the values that hold, without secrets, for operators
 //! - [`tls`]: the keys of `tls` and `admin_tls`
 //! - [`error`]: what is wrong with a configuration, with the locations
 

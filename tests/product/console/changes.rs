@@ -1,5 +1,5 @@
-//! Operations that an operator tries, and changes that an operator makes, in Chromium. What the page
-//! shows as programs is run as well.
+//! Operations that an operator tries, and changes that an operator makes, in Chromium. The programs
+//! that the page shows are run as well.
 
 use std::fs;
 use std::process::Command;
@@ -109,7 +109,7 @@ fn an_operator_tries_operations_and_makes_changes_by_keyboard() {
     let pages = &seen["pages"];
     for (page, text) in [
         ("second page", "5 entries on this page."),
-        ("connected", "ann@keyed.example"),
+        ("connected", "default (active)"),
         ("erased", "200"),
         ("asked: account", "deletes the account ada of mail in any case"),
         ("asked: client", "1 account was connected with it"),

@@ -98,8 +98,8 @@ impl World {
 
 /// The cookie of a session, if an answer sets one.
 fn session(answer: &Answer) -> Option<String> {
-    let cookies = answer.headers.get_all("set-cookie").iter().map(|cookie| cookie.to_str().unwrap());
-    cookies.filter(|cookie| cookie.starts_with("__Host-console=")).map(str::to_owned).next()
+    let mut cookies = answer.headers.get_all("set-cookie").iter().map(|cookie| cookie.to_str().unwrap());
+    cookies.find(|cookie| cookie.starts_with("__Host-console=")).map(str::to_owned)
 }
 
 #[track_caller]

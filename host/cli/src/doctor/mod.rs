@@ -6,7 +6,7 @@
 //! - here: the command
 //! - [`configured`]: the gateway of the configuration
 //! - [`running`]: a running gateway
-//! - [`print`]: the output
+//! - [`mod@print`]: the output
 
 mod configured;
 mod print;

@@ -34,7 +34,7 @@ const TIME: Duration = Duration::from_secs(600);
 const ROOT: &str = "../../";
 const CONSOLE: &str = "../../console";
 
-const START_AGAIN: &str = "Nobody has signed in. Open the console, and sign in again.";
+const START_AGAIN: &str = "No one has signed in. Open the console, and sign in again.";
 
 /// GET /console/sign-in: the ways to sign in.
 pub(in crate::api) async fn get_ways(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
@@ -157,7 +157,7 @@ fn parse(query: &str) -> Option<Returned> {
 
 /// The page about a sign-in that failed. It says who can do what.
 fn failure(error: &OidcError, root: &str) -> Response<Body> {
-    tracing::warn!(%error, "nobody has signed in to the console at its OpenID provider");
+    tracing::warn!(%error, "no one has signed in to the console at its OpenID provider");
     let (status, title, advice) = match error {
         OidcError::Unavailable(_) => {
             (StatusCode::BAD_GATEWAY, "The OpenID provider cannot be asked", "Try again, or sign in with an API key.")
@@ -178,7 +178,7 @@ fn failure(error: &OidcError, root: &str) -> Response<Body> {
             "Try again. If it happens again, check `[console.oidc]` in the configuration.",
         ),
     };
-    let text = format!("Nobody has signed in: {error}. {advice}");
+    let text = format!("No one has signed in: {error}. {advice}");
     message_page(status, title, &text, root)
 }
 

@@ -37,8 +37,7 @@ pub struct SettingRecord {
     pub key: String,
     /// The value as in the file. Null if the key is not set, or if its value is secret.
     pub value: Value,
-    /// Says if a secret is set. Null if the value is no secret.
-    #[schemars(extend("enum" = ["set", "not set", null]))]
+    /// `set` or `not set`. Null if the value is no secret.
     pub secret: Option<&'static str>,
     /// `true` if the value is another one than the default.
     pub changed: bool,

@@ -1,10 +1,10 @@
-//! Why nobody has signed in.
+//! Why no one has signed in.
 
 use thiserror::Error;
 
 use crate::auth::jwt::JwtError;
 
-/// Why nobody has signed in. The messages repeat no code, no token and no secret.
+/// Why no one has signed in. The messages repeat no code, no token and no secret.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OidcError {
     /// The provider cannot be reached, or cannot answer now.

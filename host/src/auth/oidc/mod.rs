@@ -9,7 +9,7 @@
 //! - [`settings`]: the operator's settings
 //! - [`secret`]: the secret of one sign-in
 //! - [`provider`]: the provider, as it describes itself, and requests to it
-//! - [`error`]: why nobody has signed in
+//! - [`error`]: why no one has signed in
 
 mod error;
 mod provider;

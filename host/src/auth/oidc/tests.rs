@@ -36,8 +36,8 @@ fn nothing_that_the_provider_sees_shows_the_secret_or_the_verifier() {
     assert_ne!(SignInSecret::new("another-secret").state(), secret.state());
 }
 
-#[test]
-fn the_claim_is_the_value_or_a_list_with_it() {
+#[tokio::test]
+async fn the_claim_is_the_value_or_a_list_with_it() {
     let oidc = oidc("groups");
     for admitted in [json!("operators"), json!(["users", "operators"])] {
         assert!(oidc.admits(&claims(json!({"groups": admitted}))), "{admitted}");

@@ -24,7 +24,9 @@ export const ReasonField = () => html`<label class="reason-field">${words.reason
  * tell the operator. `isAudited` is `false` if the audit does not have the change.
  */
 export function ChangeButton({ label, title, what, confirm, danger, change, onDone, isAudited = true }) {
-  const [isOpen, setOpen] = useState(false);
+  // The number of the dialog that is open, 0 if none is. A browser tells late that a dialog is closed, perhaps after the next one was opened.
+  const [opened, setOpened] = useState(0);
+  const count = useRef(0);
   const [state, setState] = useState({});
   const begin = async (event) => {
     const dialog = event.currentTarget.closest("dialog");
@@ -42,11 +44,11 @@ export function ChangeButton({ label, title, what, confirm, danger, change, onDo
   };
   const open = () => {
     setState({});
-    setOpen(true);
+    setOpened((count.current += 1));
   };
   return html`
     <button type="button" class=${danger ? "danger" : ""} onClick=${open}>${label}</button>
-    ${isOpen && html`<${Dialog} title=${title ?? label} onClose=${() => setOpen(false)}>
+    ${opened > 0 && html`<${Dialog} key=${opened} title=${title ?? label} onClose=${() => setOpened((now) => (now === opened ? 0 : now))}>
       ${what}
       ${isAudited && html`<${ReasonField} />`}
       <${Problem} of=${state.problem} />

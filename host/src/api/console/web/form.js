@@ -37,7 +37,10 @@ function kindOf(schema) {
   return "json";
 }
 
-/** The fields of a schema. `change` gets the value, which is `undefined` for what is left out. */
+/**
+ * The fields of a schema. `change` gets the value, which is `undefined` for what is left out, or a function that makes it of the value
+ * before.
+ */
 export function Fields({ schema, root, value, change, path = "", label, isRequired }) {
   const found = resolved(schema, root);
   const kind = path.split("/").length > 7 ? "json" : kindOf(found);
@@ -101,14 +104,17 @@ async function base64Of(file) {
   return btoa(binary);
 }
 
+/** The value after a change, which is a value or a function of the value before. A file is read for some time, in which others change. */
+const changed = (change, before) => (typeof change === "function" ? change(before) : change);
+
 /** The members of an object: those that are required, and the others in a part to open. */
 function ObjectFields({ found, root, value, change, path, label }) {
   const required = new Set(found.required ?? []);
-  const set = (name) => (member) => {
-    const next = { ...value, [name]: member };
-    if (member === undefined) delete next[name];
-    change(path === "" || Object.keys(next).length ? next : undefined);
-  };
+  const set = (name) => (member) => change((before) => {
+    const next = { ...before, [name]: changed(member, before?.[name]) };
+    if (next[name] === undefined) delete next[name];
+    return path === "" || Object.keys(next).length ? next : undefined;
+  });
   const field = ([name, schema]) => html`<${Fields} key=${name} schema=${schema} root=${root} value=${value?.[name]} change=${set(name)}
     path=${`${path}/${name}`} label=${name} isRequired=${path === "" && required.has(name)} />`;
   const members = Object.entries(found.properties);
@@ -123,11 +129,11 @@ function ObjectFields({ found, root, value, change, path, label }) {
 
 function ListFields({ found, root, value, change, path, label }) {
   const items = value ?? [];
-  const set = (number) => (item) => change(items.map((before, at) => (at === number ? item : before)));
-  const remove = (number) => {
-    const left = items.filter((_, at) => at !== number);
-    change(left.length ? left : undefined);
-  };
+  const set = (number) => (item) => change((before) => (before ?? []).map((one, at) => (at === number ? changed(item, one ?? undefined) : one)));
+  const remove = (number) => change((before) => {
+    const left = (before ?? []).filter((_, at) => at !== number);
+    return left.length ? left : undefined;
+  });
   return html`<fieldset>
     <legend><${Text} of=${label} /></legend>
     ${items.map((item, number) => html`<div class="item">
@@ -135,6 +141,6 @@ function ListFields({ found, root, value, change, path, label }) {
         label=${say.item(number + 1)} />
       <button type="button" class="small" onClick=${() => remove(number)}>${say.removeItem(number + 1)}</button>
     </div>`)}
-    <button type="button" class="small" onClick=${() => change([...items, null])}>${say.addItem(text(label))}</button>
+    <button type="button" class="small" onClick=${() => change((before) => [...(before ?? []), null])}>${say.addItem(text(label))}</button>
   </fieldset>`;
 }

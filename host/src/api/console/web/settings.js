@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { useDocument } from "./api.js";
-import { html, Problem, Section, State, Table, Text, text, Title } from "./parts.js";
+import { html, Problem, Section, State, Table, Text, Title } from "./parts.js";
 import { words } from "./words.js";
 
 const say = words.settings;
@@ -26,7 +26,7 @@ function Checks() {
     <p role="status">${loading ? say.checking : data && say.wrong(data.problems)}</p>
     ${rows.length > 0 && html`<${Table} caption=${say.findings} rows=${rows} busy=${loading} columns=${[
       [say.level, (one) => html`<${State} of=${one.level} tone=${TONES[one.level]} />`],
-      [say.check, (one) => text(one.check)],
+      [say.check, (one) => html`<${State} of=${one.check} tone="plain" />`],
       [say.finding, (one) => html`<${Text} of=${one.finding} />`],
       [say.action, (one) => html`<${Text} of=${one.action} />`],
     ]} />`}

@@ -1,7 +1,7 @@
 // Tries an operation: a form from its schema, a warning by its effect, the answer, and the same call for programs and agents.
 
 import { useState } from "preact/hooks";
-import { call, headerText, send, useDocument, useLoad } from "./api.js";
+import { call, headerText, send, useDocument, useLoad, withQuery } from "./api.js";
 import { curl, javascript, python, toolCall } from "./commands.js";
 import { ChangeButton } from "./dialog.js";
 import { Fields, resolved } from "./form.js";
@@ -42,7 +42,7 @@ async function load(connector, operation) {
     call("GET", `/openapi.json?connector=${encodeURIComponent(connector.connector)}`),
     connector.auth_type === "none"
       ? { integrations: [] }
-      : call("GET", `/connectors/${encodeURIComponent(connector.connector)}/integrations`).catch(() => ({ integrations: [] })),
+      : call("GET", withQuery("/integrations", { connector: connector.connector, limit: 200 })).catch(() => ({ integrations: [] })),
   ]);
   return { document, accounts: accounts.integrations, entry: document.paths[`/connectors/${connector.connector}/${operation}`]?.post };
 }
