@@ -243,5 +243,5 @@ fn a_connector_in_python_has_every_feature() {
     let problem = world.call("exits", json!({})).problem(500, "connector-failed");
     let line =
         world.gateway.wait_for_log("the exception", |line| line["operation"] == "exits" && line["level"] == "ERROR");
-    assert!(line["message"].as_str().unwrap().starts_with("SystemExit: the end\n"), "{line} {problem}");
+    assert!(line["message"].as_str().unwrap().starts_with("SystemExit: the end"), "{line} {problem}");
 }

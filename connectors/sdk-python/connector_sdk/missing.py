@@ -17,10 +17,10 @@ from contextlib import suppress
 from importlib.machinery import PathFinder
 from typing import Any, NoReturn
 
-#: The functions of `os` that need a file system.
+#: The functions of `os` that need a file system or a process.
 _OF_FILES = (
-    "access", "chdir", "close", "dup", "fdopen", "fstat", "fsync", "ftruncate", "getcwd", "isatty", "link", "listdir", "lseek", "lstat",
-    "mkdir", "open", "pipe", "pread", "pwrite", "read", "readlink", "readv", "remove", "rename", "replace", "rmdir", "scandir", "stat",
+    "_exit", "abort", "access", "chdir", "close", "dup", "fdopen", "fstat", "fsync", "ftruncate", "getcwd", "isatty", "link", "listdir",
+    "lseek", "lstat", "mkdir", "open", "pipe", "pread", "pwrite", "read", "readlink", "readv", "remove", "rename", "replace", "rmdir", "scandir", "stat",
     "symlink", "truncate", "unlink", "utime", "write", "writev",
 )
 

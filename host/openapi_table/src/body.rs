@@ -26,13 +26,14 @@ pub(crate) fn read(reader: &mut Reader<'_>, operation: &Value, taken: &[Field]) 
     let Some(content) = body.get("content").and_then(Value::as_object).filter(|content| !content.is_empty()) else {
         return Ok(Body::default());
     };
-    // JSON is nearest to what callers send.
-    let formats: [(Format, fn(&str) -> bool); 3] =
-        [(Format::Json, is_json), (Format::Form, is_form), (Format::Multipart, is_multipart)];
-    let found = formats.into_iter().find_map(|(format, is_wanted)| {
+    let of_type = |format: Format, is_wanted: fn(&str) -> bool| {
         let found = content.iter().find(|(media_type, _)| is_wanted(media_type));
         found.map(|(_, content)| (format, content))
-    });
+    };
+    // JSON is nearest to what callers send.
+    let found = of_type(Format::Json, is_json)
+        .or_else(|| of_type(Format::Form, is_form))
+        .or_else(|| of_type(Format::Multipart, is_multipart));
     let Some((format, content)) = found else {
         let types: Vec<String> = content.keys().map(|media_type| format!("`{media_type}`")).collect();
         return Err(format!("its body is {}, and a row sends JSON or a form; write a function", types.join(" or ")));

@@ -127,7 +127,10 @@ fn a_project_from_an_openapi_document_sends_the_requests_that_it_describes() {
     assert_eq!(gateway.call("pets/upload_papers", wrong).violations()[0].0, "/passport");
     let wrong = json!({"pet_id": "1", "passport": {"file_name": "a"}, "other": ["x"]});
     let refused = gateway.call("pets/upload_papers", wrong).violations();
-    assert_eq!(refused.iter().map(|(pointer, _)| pointer.as_str()).collect::<Vec<_>>(), ["/passport", "/other/0"]);
+    assert_eq!(
+        refused.iter().map(|(pointer, _)| pointer.as_str()).collect::<Vec<_>>(),
+        ["/passport/content_base64", "/other/0"]
+    );
     assert_eq!(serde_json::from_slice::<Value>(&seen[1].body).unwrap(), pet);
     assert_eq!(seen[2].header("x-trace"), "t");
     let refused = gateway.call("pets/list_pets", json!({"page_size": 101, "kind": ["fish"]}));

@@ -2,6 +2,7 @@
 // each line.
 
 import { join, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 
 import { rolldown } from "rolldown";
 import { parseAst } from "rolldown/parseAst";
@@ -24,9 +25,12 @@ export async function bundle(source, sdk) {
   return `${code}\nconst CONNECTOR_LINES = ${JSON.stringify(lines)};\n`;
 }
 
-/** The module of a connector without the component, which Node.js can load, and the origin of its lines. */
-export function tableOf(source, sdk) {
-  return bundled(sdk, `export { default } from ${JSON.stringify(resolve(source))};`);
+/** The module of a connector without the component, which Node.js can load, with its source map. */
+export async function tableOf(source, sdk) {
+  const { code, map } = await bundled(sdk, `export { default } from ${JSON.stringify(resolve(source))};`);
+  const sources = map.sources.map((file) => pathToFileURL(resolve(file)).href);
+  const text = JSON.stringify({ version: 3, names: [], sources, mappings: map.mappings });
+  return `${code}\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(text).toString("base64")}\n`;
 }
 
 async function bundled(sdk, entry) {
@@ -75,5 +79,5 @@ async function bundled(sdk, entry) {
     const path = resolve(file);
     return path.startsWith(sdk) || file.includes(ENTRY) ? undefined : relative(process.cwd(), path);
   });
-  return { code: code.replace(/\/\/# sourceMappingURL=.*\s*$/, ""), lines };
+  return { code: code.replace(/\/\/# sourceMappingURL=.*\s*$/, ""), map, lines };
 }

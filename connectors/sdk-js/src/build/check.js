@@ -2,29 +2,34 @@
 // what is wrong.
 
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { join, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
-import { placesIn } from "../places.js";
 import { tableOf } from "./bundle.js";
 
 /** Throws the first mistake in the table of a connector. The module is loaded in Node.js for this. */
 export async function check(source, sdk, folder) {
-  const { code, lines } = await tableOf(source, sdk);
   const file = join(folder, "table.mjs");
-  await writeFile(file, code);
-  const url = pathToFileURL(file).href;
+  await writeFile(file, await tableOf(source, sdk));
+  // Stacks then name the files of the author and of the SDK.
+  process.setSourceMapsEnabled(true);
   try {
-    await import(url);
+    await import(pathToFileURL(file).href);
   } catch (error) {
     // What else fails here may work in the engine, which reports it otherwise.
     if (error?.name !== "Mistake") return;
-    const [place] = placesIn(ofModule(error.declared ?? error.stack, url), lines);
+    const place = placeIn(error.declared ?? error.stack, sdk);
     throw new Error(`${place === undefined ? "" : `${place}: `}${error.message}`);
+  } finally {
+    process.setSourceMapsEnabled(false);
   }
 }
 
-/** The lines of a stack that are in this module. */
-function ofModule(stack, url) {
-  return stack.split("\n").filter((line) => line.includes(url)).join("\n");
+/** The innermost place of a stack in a file of the author, as `file:line`. */
+function placeIn(stack, sdk) {
+  // Some versions of Node.js write a URL, and others a path.
+  const path = (text) => (text.startsWith("file:") ? fileURLToPath(text) : text);
+  const places = [...stack.matchAll(/[ (]((?:file:\/\/)?\/.+?):(\d+):\d+\)?$/gm)].map(([, place, line]) => [path(place), line]);
+  const [file, line] = places.find(([found]) => !found.startsWith(sdk)) ?? [];
+  return file && `${relative(process.cwd(), file)}:${line}`;
 }
