@@ -112,9 +112,9 @@ const remove = async (name, place, text, button, reason, after) => {
   await settled(page);
   await look(`done: ${name}`);
 };
+await remove("client", "tenants/acme", "OAuth clients", "Delete", "ticket 7", "The tenant uses the OAuth clients of the configuration.");
 await remove("account", `integrations/${ids.integration}`, "At the service", "Delete", hostile, "of all tenants, the newest first");
 await remove("key", `keys/${ids.key}`, "Begins with", "Revoke", "Prüfung", "Statusrevoked");
-await remove("client", "tenants/acme", "OAuth clients", "Delete", "ticket 7", "The tenant uses the OAuth clients of the configuration.");
 await remove("tool set", "tool-sets", "agents", "Delete", "ticket 8", "Nothing is here.");
 await remove("job", `jobs/${ids.job}`, "Progress", "Cancel the job", "ticket 9", "Statusfailed");
 await remove("connector", "connectors/liar", "Operations", "Remove", "ticket 10", "what each gateway serves of them");

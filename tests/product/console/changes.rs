@@ -111,7 +111,7 @@ fn an_operator_tries_operations_and_makes_changes_by_keyboard() {
         ("second page", "5 entries on this page."),
         ("connected", "default (active)"),
         ("erased", "200"),
-        ("asked: account", "deletes the account ada of mail in any case"),
+        ("asked: account", "of mail in any case"),
         ("asked: client", "1 account was connected with it"),
         ("done: client", "The tenant uses the OAuth clients of the configuration."),
         ("asked: connector", "Calls in progress end on it"),
