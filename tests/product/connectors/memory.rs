@@ -6,8 +6,9 @@ use wasmparser::{Parser, Payload};
 
 /// Connectors that begin with more than one page of 64 KiB, and their pages. They have large tables
 /// of data, or they read large documents.
-const LARGER: [(&str, u64); 6] = [
+const LARGER: [(&str, u64); 7] = [
     ("code_hosting", 2),
+    ("kb_office_sites", 2),
     ("office_sites", 2),
     ("preprint_archive", 2),
     ("workspace_docs", 2),
