@@ -48,8 +48,8 @@ pub(super) async fn run(world: &Arc<World>, count: usize, random: &mut Random) {
 async fn run_in(world: &Arc<World>, count: usize, random: &mut Random) {
     let period = if random.permille(500) { random.ms(10_000..20_000) } else { random.ms(1_000..10_000) };
     let largest = if random.permille(300) { 10 } else { 120 };
-    // More than twenty calls a second take long to run, and find nothing else.
-    let requests = random.within(1..largest).min(period.as_millis() as u64 / 50) as u32;
+    // More than ten calls a second take long to run, and find nothing else.
+    let requests = random.within(1..largest).min(period.as_millis() as u64 / 100) as u32;
     let quota = Quota { name: QUOTA.to_owned(), requests, period };
     world.log(format_args!("{requests} calls in {period:?}"));
     let site = Arc::new(Site {

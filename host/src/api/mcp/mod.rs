@@ -113,7 +113,7 @@ async fn post(call: HttpCall<'_>, caller: AuthorizedCaller, is_readonly: bool) -
         trace,
         request_id,
     };
-    Box::pin(exchange.answer()).await
+    exchange.answer().await
 }
 
 /// One POST.
@@ -289,7 +289,7 @@ impl Exchange<'_> {
             "tools/call" => {
                 let call_headers = CallHeaders::parse(self.headers)?;
                 let call = call::ToolCall::new(self, client, call_headers, idempotency_key, request_id);
-                Ok(Box::pin(call.run(&request.params)).await??)
+                Ok(call.run(&request.params).await??)
             }
             method => {
                 let method = contract::words::shortened(method);
