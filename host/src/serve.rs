@@ -1,5 +1,10 @@
 //! `connector-gateway serve`: opens everything that a gateway needs and runs it until a signal
 //! stops it.
+//!
+//! - here: the start and the stop
+//! - `upkeep`: what a gateway does for its store and its rate limits until it stops
+
+mod upkeep;
 
 use std::io;
 use std::sync::Arc;
@@ -10,13 +15,14 @@ use secrecy::SecretString;
 use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use self::upkeep::{catch_up, checkpoint, share_budgets, sweep_storage};
 use crate::api::server::{self, Cores, Listeners};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers, Oidc};
 use crate::backlog;
-use crate::budgets::{Budgets, Ledger, LiveBudget};
+use crate::budgets::{Budgets, Ledger};
 use crate::calls::CallLog;
 use crate::config::{Config, ConfigError};
 use crate::exposure;
@@ -27,7 +33,7 @@ use crate::integrations::{IntegrationError, Integrations};
 use crate::jobs::{self, Jobs};
 use crate::mcp::streams::Streams;
 use crate::metrics::Metrics;
-use crate::registry::{self, Connector, Registry};
+use crate::registry::{self, Registry};
 use crate::samples;
 use crate::signals;
 use crate::telemetry::Telemetry;
@@ -39,20 +45,11 @@ use sandbox::{Sandbox, StartError};
 use store::vault::{Vault, VaultError};
 use store::{Store, StoreError};
 
-/// How often the store is searched for records that have expired.
-const STORAGE_SWEEP: Duration = Duration::from_secs(3600);
-
 /// Longest time for storing the last records of calls when the gateway stops.
 const LAST_RECORDS: Duration = Duration::from_secs(2);
 
 /// Longest time for leaving the rate limits to the other gateways when the gateway stops.
 const LAST_EXCHANGE: Duration = Duration::from_secs(5);
-
-/// Time between two attempts to reach a database that was away at the start.
-const CATCH_UP: Duration = Duration::from_secs(1);
-
-/// Time between two checkpoints of the SQLite write-ahead log.
-const CHECKPOINT: Duration = Duration::from_secs(5);
 
 /// Why the gateway did not start, in one line for the operator.
 #[derive(Debug, Error)]
@@ -355,67 +352,6 @@ async fn connect(config: &Config) -> Result<(Store, bool), StoreError> {
     }
 }
 
-/// Does what a start without the database has left out, once the database answers.
-async fn catch_up(config: Arc<Config>, store: Store, vault: Vault, integrations: Arc<Integrations>) {
-    let mut told = String::new();
-    loop {
-        let caught_up = async {
-            store.check().await?;
-            vault.reach().await?;
-            auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
-            integrations.store_journaled_tokens().await?;
-            Ok::<_, ServeError>(())
-        };
-        match caught_up.await {
-            Ok(()) => {
-                tracing::info!("the database answers for the first time since the start");
-                return;
-            }
-            // `/readyz` reports that the database does not answer.
-            Err(ServeError::Store(error)) => tracing::debug!(%error, "the database does not answer yet"),
-            // The operator must act: the master key is another one, or the chosen key was revoked.
-            Err(error) if error.to_string() != told => {
-                told = error.to_string();
-                tracing::error!(%error, "the gateway cannot work with its database");
-            }
-            Err(_) => {}
-        }
-        sleep(CATCH_UP).await;
-    }
-}
-
-/// Keeps the file of a SQLite database complete while the gateway serves, so that a copy of the
-/// file alone lacks only the last seconds. Runs until the task is aborted.
-async fn checkpoint(store: Store) {
-    loop {
-        sleep(CHECKPOINT).await;
-        if let Err(error) = store.checkpoint().await {
-            tracing::debug!(%error, "the SQLite write-ahead log could not be checkpointed; the gateway tries again");
-        }
-    }
-}
-
-/// Shares the rate limits and the pacing of live connectors with the other gateways until `stop`,
-/// and leaves them to the others then.
-async fn share_budgets(budgets: Budgets, mut ledger: Ledger, registry: Arc<Registry>, stop: CancellationToken) {
-    if budgets.exchange().is_none() {
-        return;
-    }
-    let of_live = || {
-        let live = registry.live();
-        let of_connector = |connector: &Arc<Connector>| {
-            let queues = connector.paced_queues();
-            let queues = queues.into_iter().map(|(name, queue)| LiveBudget::of_queue(connector.name(), name, queue));
-            LiveBudget::of(connector.name(), connector.quotas()).chain(queues).collect::<Vec<_>>()
-        };
-        live.values().flat_map(of_connector).collect()
-    };
-    let _ = stop.run_until_cancelled(budgets.share(&mut ledger, of_live)).await;
-    if let Err(error) = ledger.leave().await {
-        tracing::warn!(%error, "the rate limits could not be left to other gateways; they get them later");
-    }
-}
-
 /// Waits until the modules of the folders are loaded.
 ///
 /// # Errors
@@ -425,39 +361,4 @@ async fn connectors_loaded(registry: &Arc<Registry>) -> Result<(), ServeError> {
     registry.check_settings()?;
     registry.warn_of_unused_settings();
     Ok(())
-}
-
-/// Removes what has expired: values of connectors' storage, idempotency keys, the records of
-/// old webhooks, and old entries of the audit. Seals the values of connectors' storage that a
-/// previous gateway left unsealed. Runs until the task is aborted.
-async fn sweep_storage(store: Store, vault: Vault, config: Arc<Config>) {
-    let mut ticks = tokio::time::interval(STORAGE_SWEEP);
-    loop {
-        ticks.tick().await;
-        match store.seal_plain_values(&vault).await {
-            Ok(0) => {}
-            Ok(values) => {
-                tracing::info!(values, "values of connectors' storage from a previous version are sealed now")
-            }
-            Err(error) => tracing::warn!(%error, "values of connectors' storage could not be sealed"),
-        }
-        if let Err(error) = store.storage_sweep().await {
-            tracing::warn!(%error, "expired values of connectors' storage could not be removed");
-        }
-        if let Err(error) = store.sweep_idempotency().await {
-            tracing::warn!(%error, "expired idempotency keys could not be removed");
-        }
-        if let Err(error) = store.sweep_webhooks().await {
-            tracing::warn!(%error, "the records of old webhooks could not be removed");
-        }
-        if let Err(error) = store.sweep_oauth_clients().await {
-            tracing::warn!(%error, "replaced OAuth clients could not be removed");
-        }
-        if let Err(error) = store.delete_old_audit(config.audit_keep).await {
-            tracing::warn!(%error, "old entries of the audit could not be removed");
-        }
-        if let Err(error) = store.delete_old_calls(config.calls.keep_for).await {
-            tracing::warn!(%error, "old records of calls could not be removed");
-        }
-    }
 }

@@ -105,8 +105,8 @@ pub struct Converted {
     pub first: String,
     /// The parts of the document that the table does not have, a line each with the reason.
     pub left_out: Vec<String>,
-    /// What the document does not say and the table assumes, a line each with what to do if it is
-    /// wrong.
+    /// The assumptions of the table where the document says nothing, a line each. Each line says
+    /// what to do if the assumption is wrong.
     pub assumed: Vec<String>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn is_protected(document: &Document, operation: &Value) -> bool {
 pub(crate) struct Chosen {
     /// The statement `auth`.
     pub(crate) statement: String,
-    /// What the document does not say.
+    /// The assumption that was made because the document says nothing.
     pub(crate) assumed: Option<&'static str>,
 }
 

@@ -177,7 +177,7 @@ fn answered(outcome: Outcome) -> Result<Option<Value>, Fault> {
 
 impl Responses {
     /// The answer to a request.
-    /// `parts` are those of its body, if the body is a form with files.
+    /// If the body is a form with files, `parts` are the fields and files of the form.
     pub(super) fn take(&mut self, asked: &Request, parts: Option<&[Part]>) -> Result<Answer, Error> {
         let Some(index) = self.left.iter().position(|exchange| exchange.request.is(asked, parts)) else {
             let difference = format!("the recording has no request {}", shown(asked));

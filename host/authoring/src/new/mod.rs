@@ -109,7 +109,7 @@ struct Created {
     /// The parts of the OpenAPI document that the project does not have, a line each with the
     /// reason.
     left_out: Vec<String>,
-    /// What the OpenAPI document does not say and the project assumes, a line each.
+    /// The assumptions of the project where the OpenAPI document says nothing, a line each.
     assumed: Vec<String>,
 }
 

@@ -168,7 +168,7 @@ impl From<RpcError> for Failed {
     }
 }
 
-// What a call of an operation does not need is in boxes, so that the futures of calls stay small.
+// The futures of rare requests are in boxes, so that the futures of calls stay small.
 impl Exchange<'_> {
     async fn answer(&self) -> Result<Response<Body>, Problem> {
         let refused = |error: &RpcError| Ok(rpc_response(StatusCode::BAD_REQUEST, message::failure(None, error)));
