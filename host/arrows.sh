@@ -23,7 +23,7 @@ jobs          auth budgets calls clock config integrations logging metrics pipel
 problem       body integrations pipeline registry schema webhooks
 mcp           auth registry
 pipeline      body budgets calls integrations media_type metrics registry schema telemetry
-calls         clock config metrics registry
+calls         clock config metrics
 integrations  caller_url clock config metrics oauth registry timestamp webhooks
 registry      clock config metrics oauth schema webhooks
 webhooks      caller_url clock config metrics timestamp

@@ -21,10 +21,10 @@ const MAX_ATTEMPTS: usize = 64;
 pub struct SentAttempt {
     /// The method.
     pub method: Method,
-    /// The host that was called.
-    pub host: String,
-    /// The path. The query may be secret, and is not kept.
-    pub(super) path: String,
+    /// The host that was called, and the path. The query may be secret, and is not kept.
+    pub(super) address: String,
+    /// The length of the host.
+    pub(super) host: usize,
     /// The length of the part of the path that every request to the upstream has.
     pub(super) base: usize,
     /// `None` if there was no response.
@@ -38,10 +38,20 @@ pub struct SentAttempt {
 }
 
 impl SentAttempt {
+    /// The host that was called.
+    pub fn host(&self) -> &str {
+        self.parts().0
+    }
+
     /// The path in two parts: the beginning that every request to the upstream
     /// has, and the rest.
     pub fn path(&self) -> (&str, &str) {
-        self.path.split_at_checked(self.base).unwrap_or(("", &self.path))
+        let path = self.parts().1;
+        path.split_at_checked(self.base).unwrap_or(("", path))
+    }
+
+    fn parts(&self) -> (&str, &str) {
+        self.address.split_at_checked(self.host).unwrap_or((&self.address, ""))
     }
 }
 
@@ -66,7 +76,8 @@ pub struct CallRecord {
 impl CallRecord {
     /// A record that keeps attempts too.
     pub fn keeping_attempts() -> Self {
-        Self { attempts: Some(Mutex::default()), ..Self::default() }
+        // Most calls make one attempt.
+        Self { attempts: Some(Mutex::new(VecDeque::with_capacity(1))), ..Self::default() }
     }
 
     /// The last attempts, the oldest first.

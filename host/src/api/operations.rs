@@ -38,7 +38,7 @@ pub(super) async fn invoke_operation(call: HttpCall<'_>, caller: AuthorizedCalle
     let HttpCall { gateway, head, body, arguments, arrived, trace, recording, .. } = call;
     // The call keeps this version until it ends, also if another version is swapped in.
     let connector = connectors::live_connector(gateway, arguments.connector)?;
-    recording.runs(&connector);
+    recording.runs(&connector.manifest().version);
     let operation = find_operation(&connector, arguments.operation)?;
     caller.require_operation(connector.name(), operation)?;
     trace.calls(connector.name(), &operation.manifest.path);
@@ -124,7 +124,7 @@ pub(super) async fn call_for_tool(call: OperationOfTool<'_>) -> Result<Response<
         recording,
         ..
     } = call;
-    recording.runs(connector);
+    recording.runs(&connector.manifest().version);
     let operation = find_operation(connector, call.operation)?;
     caller.require_operation(connector.name(), operation)?;
     trace.calls(connector.name(), &operation.manifest.path);

@@ -50,7 +50,7 @@ const PREFIX: &str = "x-proxy-header-";
 pub(super) async fn send_request(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, body, arguments, arrived, trace, recording, .. } = call;
     let connector = connectors::live_connector(gateway, arguments.connector)?;
-    recording.runs(&connector);
+    recording.runs(&connector.manifest().version);
     let effect = effect_of(&head.method);
     caller.require_proxy(connector.name(), effect)?;
     trace.calls(connector.name(), proxy::PROXY);

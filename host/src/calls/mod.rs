@@ -16,6 +16,7 @@ mod recording;
 mod writer;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -110,13 +111,13 @@ impl CallLog {
 
     /// Records a call that has ended, if calls of its kind are kept.
     pub fn end(&self, recording: &Recording, call: &EndedCall<'_>) {
-        let Some(log) = &self.0 else { return };
+        let (Some(log), Some(notes)) = (&self.0, recording.notes()) else { return };
         if !log.keeps_all && !call.has_failed() {
             return;
         }
         // A record that would be dropped is not made.
         match log.queue.try_reserve() {
-            Ok(place) => place.send(log.record(recording.take(), call)),
+            Ok(place) => place.send(log.record(notes, call)),
             Err(_) => {
                 log.dropped.inc();
             }
@@ -132,11 +133,11 @@ impl CallLog {
 }
 
 impl Log {
-    fn record(&self, notes: Notes, call: &EndedCall<'_>) -> RecordedCall {
+    fn record(&self, notes: &Notes, call: &EndedCall<'_>) -> RecordedCall {
         let took = call.began.elapsed();
         let at = clock::now().checked_sub(took).unwrap_or(SystemTime::UNIX_EPOCH);
-        let attempts = notes.requests.as_deref().map(egress::CallRecord::attempts).unwrap_or_default();
-        let idempotency = notes.has_key.then_some(match call.is_replayed {
+        let attempts = notes.requests.get().map(|requests| requests.attempts()).unwrap_or_default();
+        let idempotency = notes.has_key.load(Relaxed).then_some(match call.is_replayed {
             true => CallIdempotency::Replayed,
             false => CallIdempotency::First,
         });
@@ -150,15 +151,15 @@ impl Log {
             key_id: call.key_id.map(str::to_owned),
             connector: call.connector.to_owned(),
             operation: call.operation.to_owned(),
-            version: notes.connector.as_ref().map(|connector| connector.manifest().version.clone()),
+            version: notes.version.get().cloned(),
             status: call.status,
             problem: call.problem.map(|(name, _)| name.to_owned()),
             owner: call.problem.map(|(_, owner)| owner.name().to_owned()),
             duration_us: i64::try_from(took.as_micros()).unwrap_or(i64::MAX),
-            stages: record::stages_json(&notes.stages),
-            upstream: upstream_json(&attempts, notes.body.as_ref().map(Bytes::as_ref)),
+            stages: record::stages_json(notes.stages()),
+            upstream: upstream_json(&attempts, notes.body.get().map(Bytes::as_ref)),
             idempotency: idempotency.map(|used| used.name().to_owned()),
-            job_id: notes.job_id,
+            job_id: notes.job_id.get().cloned(),
         }
     }
 }

@@ -47,8 +47,8 @@ pub struct UpstreamCallRecord {
 }
 
 /// The stages of a call as a JSON object.
-pub(super) fn stages_json(stages: &[(&'static str, Duration)]) -> String {
-    let members = stages.iter().map(|(name, time)| format!("\"{name}\":{}", millis(*time)));
+pub(super) fn stages_json(stages: impl Iterator<Item = (&'static str, Duration)>) -> String {
+    let members = stages.map(|(name, time)| format!("\"{name}\":{}", millis(time)));
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
@@ -63,7 +63,7 @@ pub(super) fn upstream_json(attempts: &[SentAttempt], body: Option<&[u8]>) -> St
         let (base, rest) = attempt.path();
         UpstreamCallRecord {
             method: attempt.method.to_string(),
-            host: attempt.host.clone(),
+            host: attempt.host().to_owned(),
             path: values.mask(base, rest),
             status: attempt.status,
             attempt: attempt.attempt,

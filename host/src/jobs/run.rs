@@ -209,7 +209,7 @@ impl Jobs {
         let gone = || Failure::Gone { operation: job.operation.clone() };
         let connector = registry.get(&job.connector).ok_or_else(gone)?;
         let body = Bytes::from(body);
-        recording.runs(&connector);
+        recording.runs(&connector.manifest().version);
         recording.takes(&body);
         let operation = connector.operation(&job.operation).ok_or_else(gone)?;
         if let Some(id) = &job.key_id {

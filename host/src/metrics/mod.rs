@@ -54,7 +54,7 @@ pub struct OperationLabels {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct StageLabels {
     connector: String,
-    /// The name of a [`Stage`].
+    /// The name of a [`StageKind`].
     stage: &'static str,
 }
 
@@ -257,9 +257,9 @@ impl Metrics {
     /// The metrics of one operation. They are looked up once, when the connector becomes live, and
     /// not for each call.
     pub fn operation(&self, connector: &str, operation: &str) -> OperationMetrics {
-        let stage = |name| {
-            let labels = StageLabels { connector: connector.to_owned(), stage: name };
-            Stage { name, seconds: self.stages.get_or_create_owned(&labels) }
+        let stage = |kind: StageKind| {
+            let labels = StageLabels { connector: connector.to_owned(), stage: kind.name() };
+            Stage { kind, seconds: self.stages.get_or_create_owned(&labels) }
         };
         OperationMetrics {
             succeeded: self.requests.get_or_create_owned(&RequestLabels {
@@ -271,13 +271,13 @@ impl Metrics {
                 connector: connector.to_owned(),
                 operation: operation.to_owned(),
             }),
-            validate: stage("validate"),
-            account: stage("account"),
-            admit: stage("admit"),
-            credential: stage("credential"),
-            invoke: stage("invoke"),
-            forward: stage("forward"),
-            shape: stage("shape"),
+            validate: stage(StageKind::Validate),
+            account: stage(StageKind::Account),
+            admit: stage(StageKind::Admit),
+            credential: stage(StageKind::Credential),
+            invoke: stage(StageKind::Invoke),
+            forward: stage(StageKind::Forward),
+            shape: stage(StageKind::Shape),
             in_flight: self.in_flight.clone(),
         }
     }
@@ -330,8 +330,46 @@ pub struct OperationMetrics {
 
 /// A stage of an operation.
 pub struct Stage {
-    /// The label of the metric, and the name of the span.
-    pub name: &'static str,
+    /// Which of the stages it is.
+    pub kind: StageKind,
     /// Seconds in the stage.
     pub seconds: Histogram,
+}
+
+/// The stages of a call, in their order. [`OperationMetrics`] says what each is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageKind {
+    /// [`OperationMetrics::validate`]
+    Validate,
+    /// [`OperationMetrics::account`]
+    Account,
+    /// [`OperationMetrics::admit`]
+    Admit,
+    /// [`OperationMetrics::credential`]
+    Credential,
+    /// [`OperationMetrics::invoke`]
+    Invoke,
+    /// [`OperationMetrics::forward`]
+    Forward,
+    /// [`OperationMetrics::shape`]
+    Shape,
+}
+
+impl StageKind {
+    /// All of them, in their order.
+    pub const ALL: [Self; 7] =
+        [Self::Validate, Self::Account, Self::Admit, Self::Credential, Self::Invoke, Self::Forward, Self::Shape];
+
+    /// The label of the metric, and the name of the span.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Validate => "validate",
+            Self::Account => "account",
+            Self::Admit => "admit",
+            Self::Credential => "credential",
+            Self::Invoke => "invoke",
+            Self::Forward => "forward",
+            Self::Shape => "shape",
+        }
+    }
 }

@@ -45,7 +45,7 @@ use crate::registry::{Connector, Operation, Permit, Registry};
 use crate::schema::{self, Input};
 use crate::telemetry::Trace;
 use contract::Effect;
-use egress::{Credential, Egress, Remaining};
+use egress::{CallRecord, Credential, Egress, Remaining};
 use sandbox::http::{Outbound, Request};
 use sandbox::progress::ProgressSender;
 use sandbox::{CpuBudget, Fault, InvocationError, Limits, Outcome, storage};
@@ -261,8 +261,10 @@ async fn complete<'s>(
     stages.end(true);
 
     let upstreams = Arc::clone(connector.upstreams());
-    let outbound = Outbound::new(services.egress.clone(), upstreams, call.deadline, account.credentials.clone());
-    let mut outbound = recorded(outbound, &call.recording);
+    let credentials = account.credentials.clone();
+    let record = call_record(&call.recording);
+    let mut outbound = Outbound::new(services.egress.clone(), upstreams, call.deadline, credentials, record);
+    call.recording.sends(outbound.record());
     if operation.manifest.background {
         outbound = outbound.waiting_for_rate_limits();
     }
@@ -274,14 +276,9 @@ async fn complete<'s>(
     Ok(answer)
 }
 
-/// Lets the record of the call have the requests that the call sends.
-fn recorded(outbound: Outbound, recording: &Recording) -> Outbound {
-    if !recording.is_on() {
-        return outbound;
-    }
-    let outbound = outbound.keeping_attempts();
-    recording.sends(outbound.record());
-    outbound
+/// The notes on the requests of a call, with their attempts if the call is recorded.
+fn call_record(recording: &Recording) -> CallRecord {
+    if recording.is_on() { CallRecord::keeping_attempts() } else { CallRecord::default() }
 }
 
 /// Invokes the connector and answers with its outcome.

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::refusal::upstream_error;
 use super::stages::Stages;
-use super::{Answer, Error, RunAs, Services, account, rate, recorded};
+use super::{Answer, Error, RunAs, Services, account, call_record, rate};
 use crate::body::streamed;
 use crate::calls::Recording;
 use crate::metrics::OperationMetrics;
@@ -78,8 +78,10 @@ pub async fn send(services: Services<'_>, call: &ProxyCall<'_>, request: CallerR
     stages.next(&metrics.credential);
     let account = chosen.prepare_credential(services, connector, *deadline).await?;
     let upstreams = Arc::clone(connector.upstreams());
-    let outbound = Outbound::new(services.egress.clone(), upstreams, *deadline, account.credentials.clone());
-    let mut outbound = recorded(outbound, recording);
+    let credentials = account.credentials.clone();
+    let record = call_record(recording);
+    let mut outbound = Outbound::new(services.egress.clone(), upstreams, *deadline, credentials, record);
+    recording.sends(outbound.record());
     let answer = forward(call, request, &mut outbound, permit, &mut stages, &metrics).await;
     let answer = answer.map_err(|error| account.explain_refusal(services, error));
     let mut answer = answer.map_err(|error| error.after(&outbound, call.effect))?;

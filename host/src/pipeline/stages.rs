@@ -32,7 +32,7 @@ impl<'a> Stages<'a> {
     /// the next one.
     pub(super) fn next(&mut self, stage: &'a Stage) -> &Trace {
         self.end(true);
-        &self.current.insert((stage, self.trace.child(stage.name))).1
+        &self.current.insert((stage, self.trace.child(stage.kind.name()))).1
     }
 
     /// The stage ends, with success or without.
@@ -41,7 +41,7 @@ impl<'a> Stages<'a> {
             let now = Instant::now();
             let time = now - self.ended;
             stage.seconds.observe(time.as_secs_f64());
-            self.recording.stage(stage.name, time);
+            self.recording.stage(stage.kind, time);
             span.end(is_success);
             self.ended = now;
         }
@@ -53,7 +53,7 @@ impl<'a> Stages<'a> {
 impl Drop for Stages<'_> {
     fn drop(&mut self) {
         if let Some((stage, span)) = &self.current {
-            self.recording.stage(stage.name, self.ended.elapsed());
+            self.recording.stage(stage.kind, self.ended.elapsed());
             span.end(false);
         }
     }

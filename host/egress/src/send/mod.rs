@@ -204,11 +204,11 @@ impl<'a> Watch<'a> {
         paused_at: Option<Instant>,
     ) -> Self {
         let record = request.record.as_deref().filter(|record| record.keeps_attempts()).map(|record| {
-            let began = Instant::now();
+            let (began, host) = (Instant::now(), hop.location.host());
             let attempt = SentAttempt {
                 method: hop.method.clone(),
-                host: hop.location.host().to_owned(),
-                path: path.to_owned(),
+                address: [host, path].concat(),
+                host: host.len(),
                 base: hop.location.base(),
                 status: None,
                 attempt: retry + 1,

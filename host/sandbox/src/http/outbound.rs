@@ -129,15 +129,17 @@ impl Request {
 
 impl Outbound {
     /// Sends requests to the upstreams of one connector until `deadline`. `credentials` is `None`
-    /// if the users of the connector need no account.
+    /// if the users of the connector need no account. What happens to the requests is noted in
+    /// `record`.
     pub fn new(
         egress: Egress,
         upstreams: Arc<HashMap<String, Upstream>>,
         deadline: Instant,
         credentials: Option<Arc<dyn CredentialSource>>,
+        record: CallRecord,
     ) -> Self {
-        let route = Route { egress, upstreams, deadline, credentials };
-        Self { route: Some(Arc::new(route)), ..Self::deny_all() }
+        let route = Arc::new(Route { egress, upstreams, deadline, credentials });
+        Self { route: Some(route), record: Arc::new(record), waits_for_rate_limits: false, trace: None }
     }
 
     /// Requests wait for rate limits of upstreams. For operations whose callers do not wait for the
@@ -145,13 +147,6 @@ impl Outbound {
     #[must_use]
     pub fn waiting_for_rate_limits(mut self) -> Self {
         self.waits_for_rate_limits = true;
-        self
-    }
-
-    /// The record keeps the attempts of all requests.
-    #[must_use]
-    pub fn keeping_attempts(mut self) -> Self {
-        self.record = Arc::new(CallRecord::keeping_attempts());
         self
     }
 
@@ -356,7 +351,7 @@ mod tests {
     fn clones_change_no_count_that_other_calls_change() {
         let upstreams = Arc::default();
         let egress = Egress::new(&egress::Settings::default()).unwrap();
-        let outbound = Outbound::new(egress, Arc::clone(&upstreams), Instant::now(), None);
+        let outbound = Outbound::new(egress, Arc::clone(&upstreams), Instant::now(), None, CallRecord::default());
         let traced = outbound.clone();
         assert_eq!(Arc::strong_count(&upstreams), 2);
         drop((outbound, traced));
