@@ -39,5 +39,6 @@ fuzz_target!(|input: &[u8]| {
             assert!(!is_object, "refused an object");
         }
         Err(InputError::TooCostly(_)) => {}
+        Err(InputError::NotCompiled(reason)) => panic!("{reason}"),
     }
 });

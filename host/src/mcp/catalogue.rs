@@ -248,7 +248,7 @@ pub fn tool_document(tool: &Tool, connector: &Connector, operation: &Operation, 
         "annotations": annotations(manifest.effect),
     });
     if tool.is_structured {
-        document["outputSchema"] = output_schema(operation.answer_schema.as_ref());
+        document["outputSchema"] = output_schema(operation.answer_schema().as_ref());
     }
     document
 }

@@ -59,9 +59,9 @@ impl InputSchema {
     /// The schema for an operation.
     pub fn of(operation: &Operation, extra: Extra) -> Self {
         let is_background = operation.manifest.background;
-        let mut schema = Self::of_document(operation.schema.document(), is_background);
+        let mut schema = Self::of_document(&operation.input_schema(), is_background);
         let Some(properties) = schema.document["properties"].as_object_mut() else { return schema };
-        if operation.schema.envelope() && !properties.contains_key(RESPONSE_FIELDS) {
+        if operation.manifest.envelope && !properties.contains_key(RESPONSE_FIELDS) {
             let description = "Keeps only these fields of the answer, as dotted paths.";
             let fields = json!({"type": "array", "items": {"type": "string"}, "description": description});
             properties.insert(RESPONSE_FIELDS.to_owned(), fields);

@@ -32,6 +32,9 @@ pub enum Error {
     /// The operation's schema needs too many steps to validate the body.
     #[error("the schema of the operation takes too long to validate this body")]
     SchemaTooCostly,
+    /// The operation's schema cannot be compiled, although its trial has succeeded.
+    #[error("the schema of the operation {0}")]
+    SchemaNotCompiled(String),
     /// There is no account to run on, or no good credential for it.
     #[error(transparent)]
     Access(#[from] AccessError),
@@ -233,6 +236,7 @@ impl From<InputError> for Error {
             InputError::NotJson(detail) => Self::NotJson(detail),
             InputError::Invalid(violations) => Self::Invalid(violations),
             InputError::TooCostly(_) => Self::SchemaTooCostly,
+            InputError::NotCompiled(reason) => Self::SchemaNotCompiled(reason),
         }
     }
 }

@@ -228,7 +228,7 @@ async fn validate<'a>(services: Services<'_>, call: &Call<'a>) -> Result<Input<'
     let read = || -> Result<Input<'a>, Error> {
         let mut parsed = services.egress.memory().part_before_admission();
         parsed.grow_to(schema::parsed_bytes(call.body))?;
-        Ok(call.operation.schema.parse(call.body)?)
+        Ok(call.operation.read_body(call.body)?)
     };
     run_computation(call.body.len(), call.deadline, read).await?
 }

@@ -4,7 +4,7 @@ use hyper::StatusCode;
 use serde_json::json;
 
 use super::access::access_problem;
-use super::violations::{schema_too_costly, violations_problem};
+use super::violations::{schema_not_compiled, schema_too_costly, violations_problem};
 use super::{
     ANSWER_TOO_LARGE, BAD_REQUEST, BUSY, CONNECTOR_FAILED, EGRESS_DENIED, INTERNAL, NOT_JSON, Problem, RATE_LIMITED,
     RESOURCE_CONFLICT, RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, TOKEN_REFRESHED, UNKNOWN_OPERATION, UPSTREAM_FAILED,
@@ -26,6 +26,7 @@ pub fn pipeline_problem(error: Error, connector: &str) -> Problem {
         Error::NotJson(detail) => NOT_JSON.with_detail(sentence(&detail)),
         Error::Invalid(violations) => violations_problem(violations),
         Error::SchemaTooCostly => schema_too_costly().with("connector", connector),
+        Error::SchemaNotCompiled(reason) => schema_not_compiled(&reason),
         Error::Access(error) => access_problem(error, connector),
         Error::RateLimited { quota, retry_after } => {
             let remaining = Remaining { quota: &quota, calls: 0, until_more: retry_after };

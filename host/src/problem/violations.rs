@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CONNECTOR_FAILED, NOT_JSON, Problem, VALIDATION};
+use super::{CONNECTOR_FAILED, INTERNAL, NOT_JSON, Problem, VALIDATION};
 use crate::schema::{InputError, MORE_VIOLATIONS, Violation};
 use contract::words::{nearest, sentence, shortened};
 use contract_rules::pointer;
@@ -16,6 +16,7 @@ pub fn input_problem(error: InputError) -> Problem {
         InputError::NotJson(detail) => NOT_JSON.with_detail(sentence(&detail)),
         InputError::Invalid(violations) => violations_problem(violations),
         InputError::TooCostly(_) => schema_too_costly(),
+        InputError::NotCompiled(reason) => schema_not_compiled(&reason),
     }
 }
 
@@ -26,6 +27,13 @@ pub(super) fn schema_too_costly() -> Problem {
             "The connector's schema for this operation takes too long to validate this body; send a smaller body.",
         )
         .with("limit", "schema")
+}
+
+/// The problem of an operation whose schema cannot be compiled.
+pub(super) fn schema_not_compiled(reason: &str) -> Problem {
+    INTERNAL.with_detail(format!(
+        "The schema of this operation {reason}, although it could be compiled when the connector was loaded; please report this."
+    ))
 }
 
 /// The problem of a request with these violations.

@@ -2,7 +2,7 @@
 //! configuration.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
@@ -18,7 +18,7 @@ use crate::clock;
 use crate::config::{self, Config};
 use crate::metrics::{Metrics, OperationMetrics};
 use crate::oauth::Recipients;
-use crate::schema::{Schema, UrlCheck, ValueSchema};
+use crate::schema::{Input, InputError, Schema, UrlCheck};
 use crate::webhooks::url_check;
 use contract::{AuthScheme, Manifest};
 use egress::{PacedQueue, Quota, Quotas, Upstream};
@@ -70,37 +70,58 @@ pub struct Connector {
 pub struct Operation {
     /// The description in the manifest.
     pub manifest: contract::Operation,
-    /// The schema of the request body.
-    pub schema: Schema,
-    /// The schema of the answer, for the documentation.
-    pub answer_schema: Option<Value>,
     /// The metrics.
     pub metrics: OperationMetrics,
+    /// Checks the callback URLs of an operation that runs in the background.
+    check_url: UrlCheck,
+    /// The schema of the request body. The first call compiles it, because a compiled schema takes
+    /// much memory, and most operations of a gateway with many connectors are never called.
+    schema: OnceLock<Result<Box<Schema>, String>>,
 }
 
 impl Operation {
-    fn new(operation: contract::Operation, metrics: OperationMetrics, check_url: UrlCheck) -> Result<Self, String> {
-        let wrong = |what: &str, reason: &str| format!("operation `{}`: {what} {reason}", operation.path);
-        let schema = Schema::compile(&operation.input_schema, operation.envelope)
-            .map_err(|reason| wrong("its input-schema", &reason))?;
-        if let Some(example) = &operation.example
-            && let Err(reason) = schema.parse(example.as_bytes())
-        {
-            return Err(wrong("its example", &format!("is refused by its input-schema: {reason}")));
+    /// An operation whose schemas have passed their trial.
+    fn new(manifest: contract::Operation, metrics: OperationMetrics, check_url: UrlCheck) -> Self {
+        Self { manifest, metrics, check_url, schema: OnceLock::new() }
+    }
+
+    /// Validates a request body. White space alone and `null` count as `{}`.
+    ///
+    /// # Errors
+    /// If the body is not JSON, or breaks the schema or the rules of the envelope.
+    pub fn read_body<'a>(&self, body: &'a [u8]) -> Result<Input<'a>, InputError> {
+        let compiled = self.schema.get_or_init(|| {
+            let schema = Schema::compile(&self.manifest.input_schema, self.manifest.envelope)?;
+            Ok(Box::new(if self.manifest.background { schema.in_background(self.check_url) } else { schema }))
+        });
+        match compiled {
+            Ok(schema) => schema.parse(body),
+            Err(reason) => Err(InputError::NotCompiled(reason.clone())),
         }
-        let schema = if operation.background { schema.in_background(check_url) } else { schema };
-        let answer_schema = operation.answer_schema.as_deref().map(ValueSchema::compile).transpose();
-        let answer_schema = answer_schema.map_err(|reason| wrong("its answer-schema", &reason))?;
-        let answer_schema = answer_schema.map(|schema| schema.document().clone());
-        Ok(Self { schema, answer_schema, manifest: operation, metrics })
+    }
+
+    /// The schema of the request body as the connector wrote it, for the documentation.
+    pub fn input_schema(&self) -> Value {
+        parsed(&self.manifest.input_schema)
+    }
+
+    /// The schema of the answer, for the documentation.
+    pub fn answer_schema(&self) -> Option<Value> {
+        self.manifest.answer_schema.as_deref().map(parsed)
     }
 }
 
+/// The document of a schema. Its trial has parsed the same text.
+fn parsed(schema: &str) -> Value {
+    serde_json::from_str(schema).unwrap_or_default()
+}
+
 impl Connector {
-    /// Makes a connector of a module whose manifest has passed the rules.
+    /// Makes a connector of a module whose manifest has passed the rules, and whose schemas have passed
+    /// their trial.
     ///
     /// # Errors
-    /// If a schema does not compile, a URL of the auth scheme is at a foreign site, or the
+    /// If a URL of the auth scheme is at a foreign site, or the
     /// operator's settings are wrong.
     pub(super) fn build(described: Described<'_>) -> Result<Self, Refusal> {
         let Described { mut manifest, module, digest, origin, signed, granted, config, metrics, previous, exchange } =
@@ -111,7 +132,7 @@ impl Connector {
         let mut operations = HashMap::with_capacity(manifest.operations.len());
         for operation in std::mem::take(&mut manifest.operations) {
             let metrics = metrics.operation(&manifest.identifier, &operation.path);
-            operations.insert(operation.path.clone(), Operation::new(operation, metrics, check_url)?);
+            operations.insert(operation.path.clone(), Operation::new(operation, metrics, check_url));
         }
         let settings = settings::values(&manifest, config)?;
         let recipients = if shipped { Recipients::OfManifest } else { Recipients::vouched_for(&granted, config) };

@@ -216,8 +216,7 @@ impl Registry {
             previous: previous.as_deref(),
             exchange: self.exchange.as_ref(),
         };
-        // The schemas of a large module take a while to compile.
-        let connector = tokio::task::block_in_place(|| Connector::build(described))?;
+        let connector = Connector::build(described)?;
         if let Err(error) = self.sandbox.keep(&digest, record) {
             tracing::warn!(sha256 = digest, %error, "the compiled module could not be stored; the next start compiles it again");
         }

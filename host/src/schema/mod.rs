@@ -105,6 +105,8 @@ pub enum InputError {
     Invalid(Vec<Violation>),
     /// The schema needs too many steps to validate the body. This is the connector's fault.
     TooCostly(TooManySteps),
+    /// The schema cannot be compiled, although its trial has succeeded. This is the gateway's fault.
+    NotCompiled(String),
 }
 
 /// The reason in words, after "is refused by its schema: ".
@@ -113,6 +115,7 @@ impl fmt::Display for InputError {
         match self {
             Self::NotJson(reason) => out.write_str(reason),
             Self::TooCostly(_) => out.write_str("it would take too many steps to validate"),
+            Self::NotCompiled(reason) => write!(out, "the schema {reason}"),
             Self::Invalid(violations) => {
                 for (number, Violation { pointer, detail }) in violations.iter().enumerate() {
                     let separator = if number == 0 { "" } else { "; " };
@@ -147,16 +150,6 @@ impl Schema {
     #[must_use]
     pub fn in_background(self, check_url: UrlCheck) -> Self {
         Self { background: Some(check_url), ..self }
-    }
-
-    /// The schema as the connector wrote it.
-    pub fn document(&self) -> &Value {
-        self.schema.document()
-    }
-
-    /// Returns `true` if callers may shape the answer.
-    pub fn envelope(&self) -> bool {
-        self.envelope
     }
 
     /// Validates a request body. White space alone and `null` count as `{}`.

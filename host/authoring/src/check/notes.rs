@@ -37,7 +37,7 @@ pub(super) fn notes(connector: &Connector) -> Vec<String> {
 }
 
 fn operation_notes(operation: &Operation) -> Vec<String> {
-    let (manifest, schema) = (&operation.manifest, operation.schema.document());
+    let (manifest, schema) = (&operation.manifest, &operation.input_schema());
     let mut notes = Vec::new();
     if manifest.summary.is_empty() {
         notes.push("no summary".to_owned());

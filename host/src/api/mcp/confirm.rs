@@ -51,7 +51,7 @@ pub(super) async fn require(
     }
     let revision = call.client.revision;
     // No one should confirm a call that cannot run.
-    if let Some(refused) = compute::run(body.len(), || operation.schema.parse(body).err()).await {
+    if let Some(refused) = compute::run(body.len(), || operation.read_body(body).err()).await {
         let words = result::of_problem(&input_problem(refused), call.request_id);
         return done(result::error(revision, &words)).map(Some);
     }

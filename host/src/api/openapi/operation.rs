@@ -18,12 +18,8 @@ pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &
     let has_accounts = !matches!(connector.manifest().auth, AuthScheme::None);
     let mut media = Map::new();
     media.insert("schema".to_owned(), request_schema(identifier, operation, schemas));
-    let required = operation
-        .schema
-        .document()
-        .get("required")
-        .and_then(Value::as_array)
-        .is_some_and(|required| !required.is_empty());
+    let input_schema = operation.input_schema();
+    let required = input_schema["required"].as_array().is_some_and(|required| !required.is_empty());
     let example = manifest.example.as_deref().and_then(|text| serde_json::from_str(text).ok());
     if let Some(example) = example.or_else(|| (!required).then(|| json!({}))) {
         media.insert("example".to_owned(), example);
@@ -49,7 +45,7 @@ pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &
         "operationId": format!("{identifier}.{}", manifest.path),
         "tags": [identifier],
         "summary": manifest.summary,
-        "description": notes::description(manifest, operation.schema.document()),
+        "description": notes::description(manifest, &input_schema),
         "x-effect": manifest.effect.name(),
         "parameters": parameters(manifest, has_accounts),
         "requestBody": {"required": required, "content": {"application/json": media}},
@@ -90,9 +86,9 @@ fn parameters(manifest: &contract::Operation, has_accounts: bool) -> Value {
 fn answer_content(connector: &str, operation: &Operation, schemas: &mut Schemas) -> Value {
     let manifest = &operation.manifest;
     let mut json_media = Map::new();
-    let schema = operation.answer_schema.as_ref().map_or_else(
+    let schema = operation.answer_schema().map_or_else(
         || reference("Answer"),
-        |schema| reference(&schemas.add(&format!("{connector}.{}.answer", manifest.path), schema)),
+        |schema| reference(&schemas.add(&format!("{connector}.{}.answer", manifest.path), &schema)),
     );
     let schema = match manifest.answer {
         Answer::File => reference("File"),
@@ -165,8 +161,8 @@ fn headers(manifest: &contract::Operation) -> Value {
 
 /// The schema of the request body, with the members of the envelope.
 fn request_schema(connector: &str, operation: &Operation, schemas: &mut Schemas) -> Value {
-    let name = schemas.add(&format!("{connector}.{}.request", operation.manifest.path), operation.schema.document());
-    if operation.schema.envelope() {
+    let name = schemas.add(&format!("{connector}.{}.request", operation.manifest.path), &operation.input_schema());
+    if operation.manifest.envelope {
         schemas.add_member(&name, "response_fields", reference("ResponseFields"));
         schemas.add_member(&name, "response_filters", reference("ResponseFilters"));
     }
