@@ -69,6 +69,16 @@ fn a_mistake_in_a_table_in_javascript_is_named_with_file_and_line() {
             5,
             "the type `string` has no `minimum`",
         ),
+        (
+            "read(() => later(), { doc: \"A\" }) };\nasync function later() {}\nexport const other = { a: 1",
+            5,
+            "this is an `async` function, and nothing runs after an operation has returned; leave out `async` and `await`",
+        ),
+        (
+            "read(() => setTimeout(() => {}, 1), { doc: \"A\" })",
+            4,
+            "`setTimeout` never fires, because nothing runs after an operation has returned; `clock.sleep(milliseconds)`",
+        ),
     ] {
         let rows = format!(
             "import {{ get, read, string }} from \"@connector-gateway/sdk\";\n\nexport const operations = {{\n  a: {row},\n}};\n"
@@ -119,6 +129,11 @@ fn a_mistake_in_a_table_in_python_is_named_with_file_and_line() {
             ")\n\n\n@connector.read()\nasync def a():\n    \"\"\"A.\"\"\"\n",
             8,
             "operation `a`: the function is an `async` function",
+        ),
+        (
+            ")\n\n\n@connector.read()\ndef a():\n    \"\"\"A.\"\"\"\n    return later()\n\n\nasync def later():\n    return 1\n",
+            14,
+            "this is an `async` function, and nothing runs after an operation has returned; leave out `async` and `await`",
         ),
     ] {
         fs::write(folder.join("connector.py"), format!("{head}{rest}")).unwrap();
