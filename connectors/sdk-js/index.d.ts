@@ -304,4 +304,8 @@ export const clock: {
  * previous one. A service that asks for more than `longest` is not asked again.
  */
 export function retry<T>(run: () => T, backoff?: { attempts?: number; first?: number; longest?: number }): T;
+/** Text as bytes in UTF-8. The small engine has no `TextEncoder`. */
+export const utf8: { encode(text: string): Uint8Array; decode(bytes: Uint8Array): string };
+/** Base64 of RFC 4648, section 4. Text is written as UTF-8. */
+export const base64: { encode(content: string | Uint8Array): string; decode(text: string): Uint8Array };
 export const progress: { report(fraction: number, message: string): void };

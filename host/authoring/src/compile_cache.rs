@@ -1,11 +1,11 @@
-//! The compiled modules of the user who runs the commands. All commands share them, so that a module
-//! is compiled once.
+//! The compiled modules of the user who runs the commands. All commands share them, so that a
+//! module is compiled once.
 //!
 //! A compiled module runs as native code, outside of the sandbox. So the files have message
-//! authentication codes of a key, and the key is in a folder that only this user can use. A folder or
-//! a key that another user could have read or written is not used. A gateway that serves takes
-//! nothing from here. The exceptions are the gateway of `connectors dev`, which its author runs, and
-//! `connectors add` without `--url`: the user of that command owns the gateway's key too.
+//! authentication codes of a key, and the key is in a folder that only this user can use. A folder
+//! or a key that another user could have read or written is not used. A gateway that serves takes
+//! nothing from here. The exceptions are the gateway of `connectors dev`, which its author runs,
+//! and `connectors add` without `--url`: the user of that command owns the gateway's key too.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
@@ -81,8 +81,8 @@ fn folder() -> Result<PathBuf, CacheError> {
     Ok(caches.ok_or(CacheError::NoFolder)?.join(FOLDER))
 }
 
-/// Makes the folder and the key, if they are missing. If two commands do this at the same time, both
-/// use the first key.
+/// Makes the folder and the key, if they are missing. If two commands do this at the same time,
+/// both use the first key.
 fn make(folder: &Path) -> Result<(), CacheError> {
     let failed = |source| CacheError::Io { path: folder.to_owned(), source };
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;

@@ -20,7 +20,8 @@ const SCRIPT: &str = include_str!("../../../connectors/build.sh");
 /// The option of `cargo metadata` for the dependencies of a module.
 pub(crate) const PLATFORM: &str = "--filter-platform=wasm32-unknown-unknown";
 
-/// The crate that other crates take random numbers from. The SDK provides them, if the build sets it.
+/// The crate that other crates take random numbers from. The SDK provides them, if the build
+/// requests it.
 const GETRANDOM: &str = "getrandom";
 
 /// Why a project was not built or tested. The tools have written their messages to standard error.
@@ -182,8 +183,8 @@ fn cargo_metadata(folder: &Path, more: &[&str]) -> Result<Value, ProjectError> {
     Ok(serde_json::from_slice(&run("cargo", arguments, folder, Stdio::piped())?)?)
 }
 
-/// The folder that Cargo builds into: the variable `CARGO_TARGET_DIR`, the key `build.target-dir` of
-/// Cargo's configuration, or `target` in the workspace.
+/// The folder that Cargo builds into: the variable `CARGO_TARGET_DIR`, the key `build.target-dir`
+/// of Cargo's configuration, or `target` in the workspace.
 fn target_folder(metadata: &Value) -> Option<&str> {
     metadata.get("target_directory").and_then(Value::as_str)
 }

@@ -18,8 +18,8 @@ pub struct Setup {
     pub data_dir: PathBuf,
 }
 
-/// A folder of compiled modules that the same user owns, with the key of their message authentication
-/// codes.
+/// A folder of compiled modules that the same user owns, with the key of their message
+/// authentication codes.
 #[derive(Debug)]
 pub struct CompiledModules {
     /// The folder in which the folder of compiled modules is.

@@ -1,5 +1,5 @@
-//! Turns of loads of the same module. A module that is sent twice at the same time is compiled once:
-//! the second load waits, and finds the compiled form in the cache.
+//! Turns of loads of the same module. A module that is sent twice at the same time is compiled
+//! once: the second load waits, and finds the compiled form in the cache.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};

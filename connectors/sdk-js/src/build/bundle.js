@@ -44,7 +44,8 @@ async function bundled(sdk, refuse, entry) {
     input: ENTRY,
     external: /^gateway:connector\//,
     platform: "neutral",
-    resolve: { alias: { "@connector-gateway/sdk": join(sdk, "src/index.js") } },
+    // Many packages name their module in `main` alone.
+    resolve: { alias: { "@connector-gateway/sdk": join(sdk, "src/index.js") }, mainFields: ["module", "main"] },
     plugins: [
       {
         name: "entry",

@@ -75,8 +75,8 @@ pub const SIGNATURE: &str = "X-Module-Signature";
 
 /// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too,
 /// `?accept=true` lets it request more than the previous version, `?grant_asked=true` with it also
-/// grants the hosts that it asks for, and `?replace_shipped=true` lets it take the place of a shipped
-/// connector.
+/// grants the hosts that it asks for, and `?replace_shipped=true` lets it take the place of a
+/// shipped connector.
 pub(super) async fn install_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, body, .. } = call;
     let replaces = fleet::generation_in_headers(&head.headers)?;
