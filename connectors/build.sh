@@ -4,9 +4,12 @@
 # libraries.
 #
 #   connectors/build.sh [-p PACKAGE]... [--only]      --only: only the packages named by -p
-#   connectors/build.sh --root FOLDER -p PACKAGE      a package of the Cargo workspace in another folder
+#   connectors/build.sh --root FOLDER [--target-dir FOLDER] [--random] -p PACKAGE
+#                                                     a package of the Cargo workspace in another folder;
+#                                                     --random: the SDK gives the crate getrandom its numbers
 #
-# The script writes target/wasm/wasm32-unknown-unknown/connector/<package>.wasm;
+# The script writes wasm/wasm32-unknown-unknown/connector/<package>.wasm in the target folder, which is
+# `target` unless --target-dir names another one;
 # `connector-gateway connectors pack` turns such a module into a component.
 # `connector-gateway connectors build` does both for one connector: the binary contains this script.
 #
@@ -16,7 +19,9 @@
 set -eu
 
 root=
+target_dir=
 all=yes
+random=no
 packages=
 while [ $# -gt 0 ]; do
     case $1 in
@@ -24,14 +29,17 @@ while [ $# -gt 0 ]; do
             packages="$packages -p $2"; shift 2 ;;
         --root) [ $# -ge 2 ] || { echo "build.sh: --root needs a folder" >&2; exit 2; }
             root=$2; all=no; shift 2 ;;
+        --target-dir) [ $# -ge 2 ] || { echo "build.sh: --target-dir needs a folder" >&2; exit 2; }
+            target_dir=$2; shift 2 ;;
+        --random) random=yes; shift ;;
         --only) all=no; shift ;;
-        *) echo "usage: connectors/build.sh [--root FOLDER] [-p PACKAGE]... [--only]" >&2; exit 2 ;;
+        *) echo "usage: connectors/build.sh [--root FOLDER] [--target-dir FOLDER] [--random] [-p PACKAGE]... [--only]" >&2; exit 2 ;;
     esac
 done
 [ -n "$root" ] || root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 target=wasm32-unknown-unknown
-export CARGO_TARGET_DIR="$root/target/wasm"
+export CARGO_TARGET_DIR="${target_dir:-$root/target}/wasm"
 
 # With this stack, a connector of thin operations fits in one page of memory, which the gateway
 # resets after each invocation. The stack is placed before all data, so that an overflow traps and
@@ -41,6 +49,7 @@ export CARGO_TARGET_DIR="$root/target/wasm"
 separator=$(printf '\037')
 flags="-Clink-arg=-zstack-size=24576${separator}-Clink-arg=--stack-first"
 flags="$flags${separator}--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo${separator}--remap-path-prefix=$root=gateway"
+[ $random = no ] || flags="$flags${separator}--cfg=getrandom_backend=\"custom\""
 export CARGO_ENCODED_RUSTFLAGS="$flags"
 
 if [ $all = yes ]; then

@@ -298,4 +298,14 @@ export const clock: {
   /** Waits. The time counts to the deadline of the call, and not to the connector's CPU time. */
   sleep(milliseconds: number): void;
 };
+/**
+ * Runs a function until it succeeds, fails for good, or has had all attempts. It is tried again after a `Fault.upstream` with
+ * the status 429, 502, 503 or 504, at least after the time that the service asks for. Delays are milliseconds; each is twice the
+ * previous one. A service that asks for more than `longest` is not asked again.
+ */
+export function retry<T>(run: () => T, backoff?: { attempts?: number; first?: number; longest?: number }): T;
+/** Text as bytes in UTF-8. The small engine has no `TextEncoder`. */
+export const utf8: { encode(text: string): Uint8Array; decode(bytes: Uint8Array): string };
+/** Base64 of RFC 4648, section 4. Text is written as UTF-8. */
+export const base64: { encode(content: string | Uint8Array): string; decode(text: string): Uint8Array };
 export const progress: { report(fraction: number, message: string): void };

@@ -110,8 +110,8 @@ pub use config::{Config, ConfigError, LogFormat, Oauth, OauthClient, environment
 
 // Its connectors, and how they change.
 pub use registry::{
-    Actor, AuthorSettings, ChangeError, Connector, Endpoint, GRANT_COMMAND, Installation, Operation, Refusal, Registry,
-    key_id_of_signature, present_module, signature_file, signature_fits, signature_of, try_schemas,
+    Actor, AuthorSettings, ChangeError, Connector, Endpoint, GRANT_COMMAND, Installation, Installed, Operation,
+    Refusal, Registry, key_id_of_signature, present_module, signature_file, signature_fits, signature_of, try_schemas,
 };
 
 // What the admin routes send, which commands print.

@@ -25,35 +25,54 @@ use crate::telemetry::Trace;
 use crate::webhooks::Events;
 use egress::{Credential, Egress, Transport};
 use memory::MemoryBudget;
-use sandbox::Sandbox;
 use sandbox::progress::ProgressSender;
+use sandbox::{CacheKey, CompiledModules, Sandbox, Setup};
 use store::Store;
 use store::vault::Vault;
 
 /// The instance that problem documents of [`LocalCalls`] name, in place of a request's id.
 const INSTANCE: &str = "call";
 
-/// Opens the registry of the gateway with this configuration and store. It loads no module yet.
+/// Opens the registry of the gateway with this configuration and store. It loads no module yet. It
+/// also takes compiled modules of `shared`, which the user of this process owns.
 ///
 /// # Errors
 /// If the master key is wrong, the sandbox does not start, or a folder of modules is missing.
-pub async fn open_registry(config: &Arc<Config>, store: Store) -> Result<Arc<Registry>, ServeError> {
+pub async fn open_registry(
+    config: &Arc<Config>,
+    store: Store,
+    shared: Option<&CompiledModules>,
+) -> Result<Arc<Registry>, ServeError> {
     let vault = Vault::open(&config.master_key_path(), &store).await?;
-    start_registry(config, store, &vault, &Arc::new(Metrics::default()), Events::default(), &Budgets::default())
+    let (metrics, budgets) = (Arc::new(Metrics::default()), Budgets::default());
+    start_registry(config, store, &vault, shared, &metrics, Events::default(), &budgets)
 }
 
-/// Opens a registry that compiles modules under a random key. No later process can use what it
-/// compiles.
+/// Opens a registry that compiles modules into a folder of this user. Without such a folder it
+/// compiles them into the folder of data, under a random key: no later process can use what it
+/// compiles then.
 ///
 /// # Errors
 /// If the sandbox does not start, or a folder of modules is missing.
-pub fn open_scratch_registry(config: &Arc<Config>, store: Store) -> Result<Arc<Registry>, ServeError> {
+pub fn open_scratch_registry(
+    config: &Arc<Config>,
+    store: Store,
+    modules: Option<&CompiledModules>,
+) -> Result<Arc<Registry>, ServeError> {
+    let setup = config.sandbox_setup();
+    let sandbox = match modules {
+        Some(modules) => Sandbox::start(Setup { data_dir: modules.data_dir.clone(), ..setup }, &modules.key)?,
+        None => Sandbox::start(setup, &random_key()?)?,
+    };
+    let metrics = Arc::new(Metrics::default());
+    Ok(Arc::new(Registry::new(Arc::clone(config), sandbox, store, metrics, Events::default())?))
+}
+
+fn random_key() -> io::Result<CacheKey> {
     let mut key = Box::new([0; 32]);
     let random = SystemRandom::new().fill(&mut *key);
     random.map_err(|_| io::Error::other("the operating system gives no random numbers"))?;
-    let sandbox = Sandbox::start(config.sandbox_setup(), &SecretBox::new(key))?;
-    let metrics = Arc::new(Metrics::default());
-    Ok(Arc::new(Registry::new(Arc::clone(config), sandbox, store, metrics, Events::default())?))
+    Ok(SecretBox::new(key))
 }
 
 /// Runs operations for the author of a connector, with the pipeline and the egress of the gateway

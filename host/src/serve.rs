@@ -41,7 +41,7 @@ use crate::tls::{Certificates, TlsError};
 use crate::webhooks::{Events, Webhooks};
 use egress::{Egress, EgressError, Transport};
 use memory::MemoryBudget;
-use sandbox::{Sandbox, StartError};
+use sandbox::{CompiledModules, Sandbox, StartError};
 use store::vault::{Vault, VaultError};
 use store::{Store, StoreError};
 
@@ -83,7 +83,7 @@ pub enum ServeError {
     Bootstrap(#[from] BootstrapError),
 }
 
-/// Opens a registry with a sandbox.
+/// Opens a registry with a sandbox. It shares compiled modules with `shared`, if that is given.
 ///
 /// # Errors
 /// If the sandbox does not start, or a folder of modules is missing.
@@ -91,11 +91,16 @@ pub fn start_registry(
     config: &Arc<Config>,
     store: Store,
     vault: &Vault,
+    shared: Option<&CompiledModules>,
     metrics: &Arc<Metrics>,
     events: Events,
     budgets: &Budgets,
 ) -> Result<Arc<Registry>, ServeError> {
     let sandbox = Sandbox::start(config.sandbox_setup(), &vault.derive("compiled modules")?)?;
+    let sandbox = match shared {
+        Some(shared) => sandbox.sharing(shared)?,
+        None => sandbox,
+    };
     let registry = Registry::new(Arc::clone(config), sandbox, store, Arc::clone(metrics), events)?;
     Ok(Arc::new(match budgets.exchange() {
         Some(exchange) => registry.sharing_budgets(exchange),
@@ -109,6 +114,9 @@ pub struct Extras {
     pub transport: Option<Arc<dyn Transport>>,
     /// `true` if an empty database next to a master key is new, and not a lost one.
     pub new_database: bool,
+    /// Compiled modules of the user of this process, which the gateway takes. `None` unless the user
+    /// runs this gateway to develop a connector.
+    pub compiled: Option<CompiledModules>,
     /// Runs once the gateway serves, with the first key if one was made.
     pub ready: Ready,
 }
@@ -121,7 +129,7 @@ pub type Ready = Box<dyn FnOnce(&Config, &Registry, Option<&SecretString>) + Sen
 /// # Errors
 /// See [`ServeError`]. While the gateway serves, no error ends it.
 pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError> {
-    let Extras { transport, new_database, ready } = extras;
+    let Extras { transport, new_database, compiled, ready } = extras;
     let started = Instant::now();
     // Without a handler, a write over the limit of file sizes that the operator has set
     // (`ulimit -f`) ends the process. With a handler, the write fails.
@@ -161,7 +169,8 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     let webhooks =
         Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
     let budgets = Budgets::new(&store);
-    let registry = start_registry(&config, store.clone(), &vault, &metrics, webhooks.events(), &budgets)?;
+    let registry =
+        start_registry(&config, store.clone(), &vault, compiled.as_ref(), &metrics, webhooks.events(), &budgets)?;
     let chosen_key = config.bootstrap_key.as_ref();
     chosen_key.map_or(Ok(()), auth::check_first_key)?;
     let first_key = if is_reached { auth::bootstrap(&store, chosen_key).await? } else { None };

@@ -217,6 +217,39 @@ fn commands_are_printed_that_grant_what_a_module_asks_for() {
     assert_eq!(states, ["granted", "granted", "granted"]);
 }
 
+#[test]
+fn what_a_module_asks_for_is_granted_with_the_acceptance_and_printed() {
+    let gateway = Setup::new().module("account", named(&["a.example"])).start();
+    let home = gateway.home();
+    let module = named(&["a.example", "b.example"]);
+    let update = file(home, "update", &module);
+    let alone = home.run(&["connectors", "add", path(&update), "--grant-asked"]);
+    assert_eq!(alone.code, Some(1));
+    assert!(
+        alone.stderr.contains("it needs --accept; add --accept, or name the hosts with --grant"),
+        "{}",
+        alone.stderr
+    );
+    let upload = |query: &str| {
+        let call = gateway.client().request("POST", &format!("/admin/connectors{query}"));
+        call.header("content-type", "application/wasm").body(module.clone()).send()
+    };
+    let errors = upload("?grant_asked=true").problem(422, "validation")["errors"].clone();
+    assert_eq!(errors[0]["pointer"], "/grant_asked");
+    assert_eq!(granted(&gateway), json!([]), "nothing is granted yet");
+
+    let added = home.run_ok(&["connectors", "add", path(&update), "--accept", "--grant-asked", "--grant", "a.example"]);
+    let named: Vec<&str> = added.lines().filter_map(|line| line.strip_prefix("  granted     ")).collect();
+    assert_eq!(named, ["a.example", "api.example", "b.example", "other.example"], "{added}");
+    assert!(!added.contains("asks for") && !added.contains("to grant"), "{added}");
+    wait_until(&gateway, &module, &["a.example", "api.example", "b.example", "other.example"]);
+    let history = home.run_ok(&["connectors", "history", "account", "--limit", "1"]);
+    assert!(history.contains("granted a.example, api.example, b.example, other.example"), "{history}");
+    // A host that was granted before is not granted again.
+    let again = upload("?accept=true&grant_asked=true").ok();
+    assert_eq!(again["newly_granted"], json!([]));
+}
+
 /// The guest `account` with OAuth 2.0, these scopes and these link hosts.
 fn asking(scopes: &[&str], hosts: &[&str]) -> Vec<u8> {
     module::account(&json!({"identifier": "account", "auth": "oauth2", "scopes": scopes, "link_hosts": hosts}))

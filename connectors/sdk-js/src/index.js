@@ -3,11 +3,13 @@
 
 export * as auth from "./auth.js";
 export { none, oauth2, api_key, USERINFO } from "./auth.js";
+export { base64, utf8 } from "./bytes.js";
 export { string, integer, number, boolean, list, string_or_list, object, file, entries } from "./fields.js";
 export { Document, HttpError, Request, Response, send, sendAll } from "./http.js";
 export { Mistake } from "./mistake.js";
 export { Fault, File, userinfo } from "./outcome.js";
 export { pages } from "./pages.js";
+export { retry } from "./retry.js";
 export { get, head, post, put, patch, del, read, write, destructive } from "./rows.js";
 export { clock, log, progress, storage } from "./services.js";
 export { connector } from "./table.js";

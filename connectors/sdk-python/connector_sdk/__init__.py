@@ -9,6 +9,7 @@ from .http import Document, HttpError, Request, Response, send, send_all
 from .mistake import Mistake
 from .outcome import Fault, File, userinfo
 from .paging import pages
+from .retrying import retry
 from .rows import delete, get, head, patch, post, put
 from .services import clock, log, progress, storage
 from .table import Connector
@@ -16,5 +17,5 @@ from .table import Connector
 __all__ = [
     "NONE", "USERINFO", "Connector", "Document", "Fault", "File", "HttpError", "Mistake", "Request", "Response", "api_key", "boolean",
     "clock", "delete", "entries", "file", "get", "head", "integer", "list_of", "log", "number", "oauth2", "object_of", "pages", "patch", "post",
-    "progress", "put", "send", "send_all", "storage", "string", "string_or_list", "userinfo",
+    "progress", "put", "retry", "send", "send_all", "storage", "string", "string_or_list", "userinfo",
 ]

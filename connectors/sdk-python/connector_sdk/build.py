@@ -83,6 +83,36 @@ def refuse_duplicates(source: Path) -> None:
             seen.add(key.value)
 
 
+def imported(source: Path) -> list[Path]:
+    """The module of a connector and the modules in its folder that it imports."""
+    found, queue = [], [source]
+    while queue:
+        file = queue.pop()
+        if file in found or not file.is_file():
+            continue
+        found.append(file)
+        for node in ast.walk(ast.parse(file.read_bytes(), str(file))):
+            if isinstance(node, ast.Import):
+                queue += [file.with_name(f"{name.name.partition('.')[0]}.py") for name in node.names]
+            if isinstance(node, ast.ImportFrom) and node.module:
+                queue.append(file.with_name(f"{node.module.partition('.')[0]}.py"))
+    return sorted(found)
+
+
+def refuse_waiting(source: Path) -> None:
+    """Refuses a file with an `async` function, because nothing would run it to its end.
+
+    The check of the table names the operation, if the function is one. Such a function has a
+    decorator.
+    """
+    for node in ast.walk(ast.parse(source.read_bytes(), str(source))):
+        if isinstance(node, ast.AsyncFunctionDef) and not node.decorator_list:
+            raise SystemExit(
+                f"connector-build: {source}:{node.lineno}: this is an `async` function, and nothing runs after an operation has "
+                "returned; leave out `async` and `await`: `send` returns the response itself, and `time.sleep` waits"
+            )
+
+
 def build(source: Path, output: Path) -> None:
     """Writes the component of the connector whose module is `source`.
 
@@ -94,6 +124,9 @@ def build(source: Path, output: Path) -> None:
         # The build below reports a syntax error of a file that the connector imports.
         with suppress(SyntaxError):
             refuse_duplicates(file)
+    with suppress(SyntaxError):
+        for file in imported(source):
+            refuse_waiting(file)
     parent = source.parent.as_posix()
     with TemporaryDirectory() as folder:
         # The folder of the SDK may hold other packages, and must not be the folder of the author's

@@ -35,6 +35,7 @@
 //! that it uses.
 //! - [`http`]: requests to the upstreams.
 //! - [`pages`]: the items of a list that has pages.
+//! - [`mod@retry`]: tries again, later each time.
 //! - [`multipart`]: bodies of forms with files.
 //! - [`json`]: JSON documents that stay in the gateway.
 //! - [`storage`]: a small key-value store.
@@ -52,6 +53,7 @@
 //! - `texts`: the texts of the manifest.
 //! - `run` and `describe`: the exports of the component.
 //! - `allocator`: the memory of the component.
+//! - `getrandom`: random numbers for crates that take them from the crate of this name.
 
 pub mod auth;
 #[doc(hidden)]
@@ -71,6 +73,7 @@ pub mod pages;
 pub mod progress;
 pub mod random;
 mod reader;
+pub mod retry;
 #[doc(hidden)]
 pub mod run;
 pub mod storage;
@@ -85,6 +88,8 @@ pub mod userinfo;
 
 #[cfg(target_family = "wasm")]
 mod allocator;
+#[cfg(all(target_family = "wasm", getrandom_backend = "custom"))]
+mod getrandom;
 
 /// The functions of the contract. In a component the gateway provides them, natively [`testing`]
 /// does.

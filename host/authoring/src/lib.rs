@@ -18,7 +18,9 @@
 //! - [`language`]: the languages of projects
 //! - [`provenance`]: the texts in a module about its origin
 //! - [`recordings`]: the requests and responses of one call in a file
+//! - [`compile_cache`]: the compiled modules of the user, which all commands share
 //! - [`scratch_registry`]: a registry to try a module in
+//! - [`identity`]: the pointers of a connector's identity that find nothing
 //! - [`module_source`]: the place that a module is read from
 //! - [`oci`]: modules in registries
 //! - [`gateway`]: the gateway that a command changes
@@ -33,9 +35,11 @@ mod build;
 mod call;
 mod check;
 mod command;
+mod compile_cache;
 pub mod database;
 mod dev;
 pub mod gateway;
+mod identity;
 mod language;
 mod module_file;
 pub mod module_source;

@@ -12,9 +12,17 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::language::Language;
+use crate::provenance;
 
 /// The script that builds core modules, in this repository too. It needs no other file.
 const SCRIPT: &str = include_str!("../../../connectors/build.sh");
+
+/// The option of `cargo metadata` for the dependencies of a module.
+pub(crate) const PLATFORM: &str = "--filter-platform=wasm32-unknown-unknown";
+
+/// The crate that other crates take random numbers from. The SDK provides them, if the build
+/// requests it.
+const GETRANDOM: &str = "getrandom";
 
 /// Why a project was not built or tested. The tools have written their messages to standard error.
 #[derive(Debug, Error)]
@@ -92,6 +100,16 @@ impl Project {
         if in_environment.is_file() { in_environment } else { "python3".into() }
     }
 
+    /// The folder that the tools build into, if they tell it.
+    pub(crate) fn target_folder(&self) -> Option<PathBuf> {
+        if self.language != Language::Rust {
+            return None;
+        }
+        // If the command fails, the build fails too, and shows the reason.
+        let metadata = cargo_metadata(&self.folder, &["--no-deps"]).ok()?;
+        target_folder(&metadata).map(PathBuf::from)
+    }
+
     /// The file for the module, unless the author names another one.
     pub(crate) fn module(&self) -> PathBuf {
         self.folder.join(format!("{}.wasm", self.name))
@@ -159,17 +177,33 @@ fn name(folder: &Path, language: Language) -> Option<String> {
     }
 }
 
+/// What Cargo knows about the workspace of a project.
+fn cargo_metadata(folder: &Path, more: &[&str]) -> Result<Value, ProjectError> {
+    let arguments = ["metadata", "--format-version=1"].iter().chain(more).map(OsStr::new);
+    Ok(serde_json::from_slice(&run("cargo", arguments, folder, Stdio::piped())?)?)
+}
+
+/// The folder that Cargo builds into: the variable `CARGO_TARGET_DIR`, the key `build.target-dir`
+/// of Cargo's configuration, or `target` in the workspace.
+fn target_folder(metadata: &Value) -> Option<&str> {
+    metadata.get("target_directory").and_then(Value::as_str)
+}
+
 /// Builds the core module of a project in Rust.
 fn core_module(folder: &Path) -> Result<PathBuf, ProjectError> {
     let manifest = folder.join("Cargo.toml");
-    let arguments = ["metadata", "--no-deps", "--format-version=1"].map(OsStr::new);
-    let metadata: Value = serde_json::from_slice(&run("cargo", arguments, folder, Stdio::piped())?)?;
+    let metadata = cargo_metadata(folder, &[PLATFORM])?;
     let package = package(&metadata, &manifest).ok_or_else(|| ProjectError::NoModule(folder.to_owned()))?;
     let root = metadata.get("workspace_root").and_then(Value::as_str).unwrap_or_default();
-    let arguments = ["-c", SCRIPT, "build.sh", "--root", root, "-p", &package.name].map(OsStr::new);
-    run("sh", arguments, folder, Stdio::inherit())?;
-    let file = format!("target/wasm/wasm32-unknown-unknown/connector/{}.wasm", package.library);
-    Ok(Path::new(root).join(file))
+    let target = target_folder(&metadata).unwrap_or_default();
+    let mut arguments = vec!["-c", SCRIPT, "build.sh", "--root", root, "--target-dir", target, "-p", &package.name];
+    let crates = provenance::crates(&metadata, &package.id).unwrap_or_default();
+    if crates.iter().any(|package| package.name == GETRANDOM) {
+        arguments.push("--random");
+    }
+    run("sh", arguments.into_iter().map(OsStr::new), folder, Stdio::inherit())?;
+    let file = format!("wasm/wasm32-unknown-unknown/connector/{}.wasm", package.library);
+    Ok(Path::new(target).join(file))
 }
 
 /// A package of the Cargo workspace.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::language::Language;
-use crate::project::{Project, package};
+use crate::project::{PLATFORM, Project, package};
 use sandbox::provenance::{Package, Provenance};
 
 /// Follows the commit if the folder has changes that are not committed.
@@ -86,13 +86,14 @@ fn repository(remote: &str) -> Option<String> {
 
 /// The packages that a crate is built from on its target, with the crate itself.
 fn rust_packages(folder: &Path) -> Option<BTreeSet<Package>> {
-    let arguments = ["metadata", "--format-version=1", "--filter-platform=wasm32-unknown-unknown"];
+    let arguments = ["metadata", "--format-version=1", PLATFORM];
     let metadata: Value = serde_json::from_str(&output_of("cargo", arguments, folder)?).ok()?;
     let root = package(&metadata, &folder.join("Cargo.toml"))?.id;
     crates(&metadata, &root)
 }
 
-fn crates(metadata: &Value, root: &str) -> Option<BTreeSet<Package>> {
+/// The packages that a crate is built from, with the crate itself, as `cargo metadata` lists them.
+pub(crate) fn crates(metadata: &Value, root: &str) -> Option<BTreeSet<Package>> {
     let by_id = |list: &'static str, of: &Value| -> Option<HashMap<String, Value>> {
         let items = of.get(list)?.as_array()?.iter();
         items.map(|item| Some((item.get("id")?.as_str()?.to_owned(), item.clone()))).collect()

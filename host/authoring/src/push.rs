@@ -127,8 +127,10 @@ pub(crate) async fn run(arguments: &PushArguments, config: &Config, program: &st
         // A tag cannot have the sign `+`, which begins the build metadata of a version.
         None => reference.at_version(Version::Tag(report.summary.version.replace('+', "_"))),
     };
+    let kb = fetched.module.len().div_ceil(1 << 10);
     let artifact = Artifact::new(fetched.module.into(), &report, fetched.signature.as_deref());
     let artifact = artifact.map_err(RegistryError::Json)?;
+    remark(format_args!("Checked. Sending {kb} KiB to {reference} …"));
     let Pushed { reference: by_digest, is_new } = oci::push(&reference, &artifact, *force, registry).await?;
     print(&by_digest)?;
     let signed = if fetched.signature.is_some() { "with its signature" } else { "without a signature" };

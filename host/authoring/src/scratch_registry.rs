@@ -8,14 +8,20 @@ use connector_gateway::{Config, Registry, ServeError, open_scratch_registry};
 use tempfile::TempDir;
 use thiserror::Error;
 
+use crate::compile_cache;
+use crate::output::remark;
 use store::{Store, StoreError};
 
-/// A registry in a temporary folder. The folder is removed with it.
+/// A module of this size takes several seconds to compile.
+const LARGE: usize = 1 << 20;
+
+/// A registry in a temporary folder. The folder is removed with it. Compiled modules are in the
+/// folder of the user, see [`compile_cache`].
 pub(crate) struct ScratchRegistry {
     pub(crate) registry: Arc<Registry>,
     pub(crate) config: Arc<Config>,
     pub(crate) store: Store,
-    folder: TempDir,
+    _folder: TempDir,
 }
 
 /// Why there is no registry to try a module in.
@@ -56,12 +62,15 @@ impl ScratchRegistry {
         let data_dir = folder.path().to_owned();
         let store = if takes_store { Store::connect(&config.store()).await? } else { Store::open(&data_dir).await? };
         let config = Arc::new(Config { data_dir, modules_dir, master_key_file: None, ..config.clone() });
-        let registry = open_scratch_registry(&config, store.clone())?;
-        Ok(Self { registry, config, store, folder })
+        let registry = open_scratch_registry(&config, store.clone(), compile_cache::open().as_ref())?;
+        Ok(Self { registry, config, store, _folder: folder })
     }
 
-    /// Size of the native code of all modules that were tried.
-    pub(crate) fn compiled_bytes(&self) -> io::Result<u64> {
-        fs::read_dir(self.folder.path().join("compiled"))?.map(|entry| Ok(entry?.metadata()?.len())).sum()
+    /// Says that a module is going to be compiled, if that takes long.
+    pub(crate) fn announce(&self, module: &[u8]) {
+        if module.len() >= LARGE && !self.registry.has_compiled(module) {
+            let mb = module.len().div_ceil(1 << 20);
+            remark(format_args!("Compiling the module of {mb} MiB. The next command uses the compiled module …"));
+        }
     }
 }

@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::build::{self, BuildError};
 use crate::call::{CallError, LocalCall, read_recording, replay_to_end, write_recording};
+use crate::identity;
 use crate::module_file::FileError;
 use crate::output::{print, remark};
 use crate::project::{Project, ProjectError};
@@ -91,6 +92,9 @@ pub(crate) async fn run(arguments: &TestArguments, config: &Config) -> Result<()
             for line in &differences {
                 print(format_args!("         {line}"))?;
             }
+            for line in lost_pointers(&local, file) {
+                print(format_args!("         note: {line}"))?;
+            }
             failed += usize::from(!differences.is_empty());
         }
         print(format_args!("recordings: {}, failed: {failed}", files.len()))?;
@@ -119,6 +123,13 @@ async fn replay(local: &mut LocalCall, file: &Path, update: bool) -> Result<Vec<
         }
         _ => Ok([replayed.requests, replayed.differences].concat()),
     }
+}
+
+/// The pointers of the connector's identity that find nothing in the answer of a recording.
+fn lost_pointers(local: &LocalCall, file: &Path) -> Vec<String> {
+    let Ok(recording) = read_recording(file) else { return Vec::new() };
+    let lost = |answer| identity::lost(local.connector(), &recording.operation, &Value::from(answer));
+    recording.answer().map(lost).unwrap_or_default()
 }
 
 /// The recordings in a folder, sorted. Empty if there is no folder.

@@ -40,7 +40,7 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
     let sandbox = Sandbox::start(config.sandbox_setup(), &key)?;
     let bytes = gateway::guest();
     let loaded = runtime.block_on(sandbox.load(&bytes, &digest(&bytes)))?;
-    if !loaded.cached {
+    if loaded.compiled.took.is_some() {
         return Err("the gateway's data directory has no compiled module".into());
     }
     let module = Arc::new(loaded.module);

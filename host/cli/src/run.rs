@@ -74,7 +74,7 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
     match &arguments.command {
         Command::Serve { new_database } => {
             let ready = Box::new(connector_gateway::print_welcome);
-            serve(config, Extras { transport: None, new_database: *new_database, ready }).await?;
+            serve(config, Extras { transport: None, new_database: *new_database, compiled: None, ready }).await?;
         }
         Command::Backup(options) => backup::make(options, &config, arguments.config.as_deref()).await?,
         Command::Restore(options) => backup::restore(options, config, arguments.config.as_deref()).await?,
@@ -104,7 +104,7 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
         Command::Openapi => {
             let config = Arc::new(config);
             let store = database::open(&config).await?;
-            let registry = open_registry(&config, store).await?;
+            let registry = open_registry(&config, store, None).await?;
             registry.load_folders().await?;
             print_json(format_args!("{:#}", description(&config, &registry)))?;
         }

@@ -3,12 +3,14 @@
 //! - this file: the types of `wit/connector.wit`
 //! - `check`: checks a manifest against all rules. The crate `contract-rules` has the rules, and
 //!   SDKs use it too
+//! - [`identity`]: the identity of an account in an answer, and pointers that find nothing there
 //! - [`site`]: registrable domains, by the Public Suffix List
 //! - `names`: the names of parts of a manifest in answers
 //! - `owner`: the party that can fix a problem
 //! - [`words`]: sentences and names in messages to people
 
 mod check;
+pub mod identity;
 mod names;
 mod owner;
 pub mod site;

@@ -80,6 +80,11 @@ impl Cache {
         hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&self.key, name.as_bytes()).as_ref())
     }
 
+    /// `true` if there is a file for the module with this digest. It is not checked.
+    pub(super) fn has(&self, digest: &str) -> bool {
+        self.folder.join(self.name(digest)).is_file()
+    }
+
     /// The compiled module with this digest. `None` if there is no such file, or if it fails the
     /// check.
     pub(super) fn get(&self, digest: &str) -> Option<Cached> {

@@ -13,9 +13,11 @@
 //!   [`progress`]: the interfaces of the contract
 //! - [`outline`]: imports and size of a component, checked before it is compiled
 //! - [`provenance`]: source, commit and packages of a component
+//! - [`setup`]: the settings of a sandbox
 //! - [`engine`]: the WebAssembly engine and its settings
 //! - [`compile`]: the compilation of a module, in a child process
 //! - [`cache`]: compiled modules on disk
+//! - [`turns`]: loads of the same module, one after the other
 //! - [`native_code`]: compiled modules in memory
 //! - [`child`]: work in a child process with limits
 //! - [`shares`]: the slots and connections that modules share
@@ -44,16 +46,19 @@ mod outline;
 pub mod progress;
 pub mod provenance;
 mod random;
+mod setup;
 mod shares;
 pub mod storage;
 mod ticker;
 mod trap;
+mod turns;
 
 use std::ffi::OsStr;
 use std::io;
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Resource as RlimitResource, getrlimit};
 use thiserror::Error;
@@ -67,6 +72,7 @@ pub use self::invocation::{Call, Fault, Outcome, Settings};
 pub use self::invocation_error::InvocationError;
 pub use self::limits::{Awaited, CpuBudget, Limit, Limits};
 pub use self::module::{CONTRACT_VERSION, Module};
+pub use self::setup::{CompileLimits, CompiledModules, Pool, Setup};
 pub use self::trap::TrapReport;
 
 use self::cache::{Cache, MAX_FILE_BYTES};
@@ -75,6 +81,7 @@ use self::compile::CompileError;
 use self::module::{ContractError, Linkers, Resources};
 use self::shares::SharedPermits;
 use self::ticker::Ticker;
+use self::turns::{Turn, Turns};
 
 /// Why a module cannot be loaded.
 #[derive(Debug, Error)]
@@ -147,66 +154,15 @@ pub enum StartError {
     Io(#[from] std::io::Error),
 }
 
-/// The settings of a sandbox.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    /// The pool of instances.
-    pub pool: Pool,
-    /// The largest memory limit of all connectors, in bytes. Each slot of the pool reserves this
-    /// address space.
-    pub memory_bytes: usize,
-    /// Limits of the compiler process.
-    pub compile: CompileLimits,
-    /// Folder for the cache of compiled modules.
-    pub data_dir: PathBuf,
-}
-
-/// The size of the pool in which modules run. A slot takes only address space until an instance
-/// uses it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pool {
-    /// Maximum number of concurrent invocations, over all connectors.
-    pub instances: u32,
-    /// Maximum number of linear memories in one module.
-    pub memories_per_component: u32,
-    /// Maximum number of tables in one module.
-    pub tables_per_component: u32,
-    /// Maximum number of core instances in one module.
-    pub core_instances_per_component: u32,
-}
-
-/// Limits of the process that compiles a module.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompileLimits {
-    /// Memory of the process, in MiB.
-    pub memory_mb: u64,
-    /// CPU time of the process over all cores, in seconds.
-    pub cpu_s: u64,
-    /// Maximum size of a module, in MiB. A larger module is refused before it is compiled.
-    pub max_module_mb: u64,
-    /// Maximum size of all compiled modules in the cache, in MiB. The least recently used ones are
-    /// removed.
-    pub cache_mb: u64,
-}
-
-impl Default for Pool {
-    fn default() -> Self {
-        Self { instances: 512, memories_per_component: 4, tables_per_component: 16, core_instances_per_component: 64 }
-    }
-}
-
-impl Default for CompileLimits {
-    fn default() -> Self {
-        Self { memory_mb: 2048, cpu_s: 60, max_module_mb: 64, cache_mb: 1024 }
-    }
-}
-
 /// The engine, and everything that is needed to load modules.
 pub struct Sandbox {
     engine: Engine,
     ticker: Arc<Ticker>,
     linkers: Linkers,
     cache: Cache,
+    /// See [`Sandbox::sharing`].
+    shared: Option<Cache>,
+    turns: Turns,
     compile: CompileLimits,
     pool: Pool,
     resources: Resources,
@@ -218,10 +174,19 @@ pub struct Sandbox {
 pub struct Loaded {
     /// The module, ready to run.
     pub module: Module,
-    /// `true` if the compiled form was in the cache.
-    pub cached: bool,
+    /// How its compiled form was obtained.
+    pub compiled: Compiled,
     /// For [`Sandbox::try_schemas`] and [`Sandbox::keep`].
     pub record: Record,
+}
+
+/// How the compiled form of a module was obtained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// Size of the compiled form in bytes.
+    pub bytes: u64,
+    /// Time that the compilation took. `None` if the compiled form was in the cache.
+    pub took: Option<Duration>,
 }
 
 /// The compiled form of a module that is not in the cache yet, and the schemas that it passed the
@@ -231,6 +196,9 @@ pub struct Record {
     artifact: Option<Vec<u8>>,
     /// SHA-256 of the schemas.
     tried: Option<[u8; 32]>,
+    /// Lets the next load of the module begin when the compiled form is in the cache, or when the
+    /// module is refused. `None` if it was in the cache.
+    turn: Option<Turn>,
 }
 
 impl Sandbox {
@@ -244,6 +212,8 @@ impl Sandbox {
         Ok(Self {
             linkers: Linkers::new(&engine).map_err(StartError::Engine)?,
             cache: Cache::open(&setup.data_dir, &engine, setup.compile.cache_mb << 20, key)?,
+            shared: None,
+            turns: Turns::default(),
             compile: setup.compile,
             resources: Resources {
                 slots: SharedPermits::new(setup.pool.instances),
@@ -254,6 +224,28 @@ impl Sandbox {
             ticker,
             engine,
         })
+    }
+
+    /// Shares compiled modules with other processes of the same user: what is there is not compiled
+    /// again, and what this sandbox compiles is added.
+    ///
+    /// # Errors
+    /// If the folder of the cache cannot be made.
+    pub fn sharing(mut self, modules: &CompiledModules) -> Result<Self, StartError> {
+        let max_bytes = self.compile.cache_mb << 20;
+        self.shared = Some(Cache::open(&modules.data_dir, &self.engine, max_bytes, &modules.key)?);
+        Ok(self)
+    }
+
+    /// `true` if the compiled form of a module is there, so that its load takes a short time. A file
+    /// that fails its check counts too.
+    pub fn has_compiled(&self, digest: &str) -> bool {
+        self.caches().any(|cache| cache.has(digest))
+    }
+
+    /// The caches, in the order in which they are read.
+    fn caches(&self) -> impl Iterator<Item = &Cache> {
+        std::iter::once(&self.cache).chain(&self.shared)
     }
 
     /// Loads a component. `digest` is its SHA-256 in hexadecimal digits.
@@ -272,19 +264,25 @@ impl Sandbox {
             [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => return Err(LoadError::CoreModule),
             _ => return Err(LoadError::NotWasm),
         }
-        let (artifact, tried) = match self.cache.get(digest) {
-            Some(cached) => (cached.artifact, Some(cached.tried)),
+        let turn = self.turns.take(digest).await;
+        let own = self.cache.get(digest);
+        let is_kept = own.is_some();
+        let cached = own.or_else(|| self.shared.as_ref()?.get(digest));
+        let (artifact, tried, took) = match cached {
+            Some(cached) => (cached.artifact, Some(cached.tried), None),
             None => {
                 outline::check_outline(bytes, &self.pool)?;
-                (self.compile(bytes).await?, None)
+                let began = Instant::now();
+                (self.compile(bytes).await?, None, Some(began.elapsed()))
             }
         };
         let component = native_code::load(&self.engine, &artifact, self.cache.folder())
             .map_err(|error| ContractError::Artifact(format!("{error:#}")))?;
         let module = Module::link(&component, &self.linkers, &self.pool, Arc::clone(&self.ticker), &self.resources)?;
-        let cached = tried.is_some();
-        let record = Record { artifact: (!cached).then_some(artifact), tried };
-        Ok(Loaded { module, cached, record })
+        let compiled = Compiled { bytes: artifact.len() as u64, took };
+        let turn = took.map(|_| turn);
+        let record = Record { artifact: (!is_kept).then_some(artifact), tried, turn };
+        Ok(Loaded { module, compiled, record })
     }
 
     async fn compile(&self, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
@@ -325,8 +323,13 @@ impl Sandbox {
     /// # Errors
     /// If the file cannot be written.
     pub fn keep(&self, digest: &str, record: Record) -> std::io::Result<()> {
-        let (Some(artifact), Some(tried)) = (record.artifact, record.tried) else { return Ok(()) };
-        self.cache.put(digest, &cache::Cached { artifact, tried })
+        let Record { artifact: Some(artifact), tried: Some(tried), turn } = record else { return Ok(()) };
+        let cached = cache::Cached { artifact, tried };
+        self.cache.put(digest, &cached)?;
+        match &self.shared {
+            Some(shared) if turn.is_some() => shared.put(digest, &cached),
+            _ => Ok(()),
+        }
     }
 
     /// The manifest of a module.

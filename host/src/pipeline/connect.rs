@@ -14,6 +14,7 @@ use crate::calls::Recording;
 use crate::integrations::{AccountSecret, AuthorizationResult, IntegrationError, Key, Named};
 use crate::registry::Connector;
 use crate::telemetry::Trace;
+use contract::identity::{lost_pointers, text_at};
 use contract::{ApiKey, AuthScheme, Identity};
 use egress::{Credential, SHORTEST_SECRET};
 use store::{Account, Authorization, Holder, Integration, StoreError};
@@ -121,25 +122,27 @@ async fn identify(
     let answer = parsed.map_err(|error| {
         Error::NotUnderstood(format!("the service's answer about the account is not JSON: {error}"))
     })?;
+    let text_at = |pointer: Option<&String>| text_at(&answer, pointer?);
     let account = Account {
-        id: text_at(&answer, Some(&identity.id)),
-        email: text_at(&answer, identity.email.as_ref()),
-        name: text_at(&answer, identity.name.as_ref()),
+        id: text_at(Some(&identity.id)),
+        email: text_at(identity.email.as_ref()),
+        name: text_at(identity.name.as_ref()),
     };
+    let lost = lost_pointers(identity, &answer).join("; ");
     if account.id.is_none() && account.email.is_none() {
-        let detail = "the service's answer about the account has neither an id nor an email address";
-        return Err(Error::NotUnderstood(detail.to_owned()));
+        let mut detail = "the service's answer about the account has neither an id nor an email address".to_owned();
+        if !lost.is_empty() {
+            detail.push_str(&format!(": {lost}"));
+        }
+        return Err(Error::NotUnderstood(detail));
+    }
+    if !lost.is_empty() {
+        tracing::warn!(
+            connector = &**connector.name(),
+            "the account is connected without a part of its identity: {lost}"
+        );
     }
     Ok(account)
-}
-
-/// The string or number at a JSON Pointer, as text.
-fn text_at(answer: &Value, pointer: Option<&String>) -> Option<String> {
-    match answer.pointer(pointer?)? {
-        Value::String(text) if !text.is_empty() => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    }
 }
 
 /// Runs an operation without input, with the credential of an account that is being connected.
@@ -171,20 +174,4 @@ async fn ask(
     let body = Limited::new(answer.body, MAX_ANSWER_BYTES).collect().await;
     let body = body.map_err(|error| Error::NotUnderstood(format!("the service's answer cannot be read: {error}")))?;
     Ok(body.to_bytes())
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn an_account_is_named_by_text_or_a_number() {
-        let answer = json!({"id": 42, "user": {"email": "a@example.com", "name": ""}, "list": []});
-        let at = |pointer: &str| text_at(&answer, Some(&pointer.to_owned()));
-        assert_eq!(at("/id").as_deref(), Some("42"));
-        assert_eq!(at("/user/email").as_deref(), Some("a@example.com"));
-        assert_eq!([at("/user/name"), at("/list"), at("/none"), text_at(&answer, None)], [None, None, None, None]);
-    }
 }

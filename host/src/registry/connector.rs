@@ -22,12 +22,13 @@ use crate::schema::{Input, InputError, Schema, UrlCheck};
 use crate::webhooks::url_check;
 use contract::{AuthScheme, Manifest};
 use egress::{PacedQueue, Quota, Quotas, Upstream};
-use sandbox::{Limits, Module, Settings};
+use sandbox::{Compiled, Limits, Module, Settings};
 
 /// A described module, of which [`Connector::build`] makes a connector.
 pub(super) struct Described<'a> {
     pub(super) manifest: Manifest,
     pub(super) module: Module,
+    pub(super) compiled: Compiled,
     pub(super) digest: String,
     pub(super) origin: Origin,
     pub(super) signed: Option<Signed>,
@@ -46,6 +47,7 @@ pub struct Connector {
     name: Arc<str>,
     manifest: Manifest,
     module: Module,
+    compiled: Compiled,
     digest: String,
     origin: Origin,
     signed: Option<Signed>,
@@ -124,8 +126,19 @@ impl Connector {
     /// If a URL of the auth scheme is at a foreign site, or the
     /// operator's settings are wrong.
     pub(super) fn build(described: Described<'_>) -> Result<Self, Refusal> {
-        let Described { mut manifest, module, digest, origin, signed, granted, config, metrics, previous, exchange } =
-            described;
+        let Described {
+            mut manifest,
+            module,
+            compiled,
+            digest,
+            origin,
+            signed,
+            granted,
+            config,
+            metrics,
+            previous,
+            exchange,
+        } = described;
         let shipped = origin == Origin::Shipped;
         let check_url = url_check(config.callbacks.allow_private_network);
         let config = config.connector(&manifest.identifier);
@@ -175,6 +188,7 @@ impl Connector {
             name: manifest.identifier.as_str().into(),
             manifest,
             module,
+            compiled,
             digest,
             origin,
             signed,
@@ -218,6 +232,11 @@ impl Connector {
     /// SHA-256 of the module in hexadecimal digits.
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+
+    /// How its compiled form was obtained when it was loaded.
+    pub fn compiled(&self) -> Compiled {
+        self.compiled
     }
 
     /// Returns `true` if the connector came with the gateway.

@@ -19,12 +19,31 @@ pub struct Installation<'a> {
     pub grants: &'a [String],
     /// `true` if the module may request more permissions than the previous version.
     pub accepts: bool,
+    /// `true` if the hosts that the module asks for are granted too.
+    pub grants_asked: bool,
     /// `true` if the module may replace the shipped connector of its identifier.
     pub replaces_shipped: bool,
     /// The text of the module's signature.
     pub signature: Option<&'a str>,
     /// The generation that the change replaces. `None` if any.
     pub replaces: Option<i64>,
+}
+
+/// A module that was installed.
+pub struct Installed {
+    /// The connector, which is live now.
+    pub live: Arc<Connector>,
+    /// The hosts that were granted with it.
+    pub granted: Vec<String>,
+}
+
+/// A module that may be installed.
+struct Installable {
+    connector: Connector,
+    /// The hosts that are granted with it.
+    grants: Vec<String>,
+    /// The permissions that it requests and that the operator had not accepted before.
+    accepted: Vec<String>,
 }
 
 impl Registry {
@@ -38,19 +57,19 @@ impl Registry {
         module: Bytes,
         installation: Installation<'_>,
         by: &Actor,
-    ) -> Result<Arc<Connector>, ChangeError> {
+    ) -> Result<Installed, ChangeError> {
         grants::check_form(installation.grants)?;
         loop {
             let expected = Expected::now(self);
-            let (connector, accepted) = self.installable(&module, installation).await?;
+            let Installable { connector, grants, accepted } = self.installable(&module, installation).await?;
             let present = self.present_digest(connector.name()).await?;
             let action = if present.is_some() { Action::Replaced } else { Action::Added };
-            let details = [("granted", installation.grants), ("accepted", &accepted)];
+            let details = [("granted", &grants), ("accepted", &accepted)];
             let details = details.into_iter().filter(|(_, list)| !list.is_empty());
             let details: Vec<String> = details.map(|(what, list)| format!("{what} {}", list.join(", "))).collect();
             let change = Change {
                 entry: Some(history::entry(&connector, action, by, details.join("; "))),
-                grants: GrantsStep::Swap { previous: present, change: GrantChange::Add(installation.grants) },
+                grants: GrantsStep::Swap { previous: present, change: GrantChange::Add(&grants) },
                 folders: FoldersStep::Write,
                 service: ServiceStep::Publish {
                     condition: condition(installation.replaces),
@@ -60,22 +79,24 @@ impl Registry {
             };
             let candidate = Candidate { connector, module: &module, outcome: "installed" };
             if let Committed::Done(live) = self.commit(&expected, candidate, change).await? {
-                return Ok(live);
+                return Ok(Installed { live, granted: grants });
             }
         }
     }
 
-    /// Loads a module that may be installed. Returns also the permissions that it requests and that
-    /// the operator had not accepted before.
-    async fn installable(
-        &self,
-        module: &[u8],
-        installation: Installation<'_>,
-    ) -> Result<(Connector, Vec<String>), ChangeError> {
-        let Installation { grants, accepts, replaces_shipped, signature, replaces: _ } = installation;
+    /// Loads a module that may be installed.
+    async fn installable(&self, module: &[u8], installation: Installation<'_>) -> Result<Installable, ChangeError> {
+        let Installation { grants, accepts, grants_asked, replaces_shipped, signature, replaces: _ } = installation;
         let source = ModuleSource::Foreign(signature);
-        let candidate = self.load(module, None, GrantSource::StoredAnd(grants), source).await?;
-        grants::check_named(&candidate, grants)?;
+        let mut grants = grants.to_vec();
+        let mut candidate = self.load(module, None, GrantSource::StoredAnd(&grants), source).await?;
+        grants::check_named(&candidate, &grants)?;
+        let asked = candidate.missing_hosts().into_iter().map(str::to_owned);
+        let asked: Vec<String> = if grants_asked { asked.collect() } else { Vec::new() };
+        if !asked.is_empty() {
+            grants.extend(asked);
+            candidate = self.load(module, None, GrantSource::StoredAnd(&grants), source).await?;
+        }
         let more = permissions::beyond_accepted(self, &candidate).await?;
         if !accepts && !more.is_empty() {
             let manifest = candidate.manifest();
@@ -86,6 +107,6 @@ impl Registry {
             let checked = self.folders.check_identifier(Origin::Foreign, candidate.name(), candidate.digest());
             checked.map_err(Refusal::from)?;
         }
-        Ok((candidate, more))
+        Ok(Installable { connector: candidate, grants, accepted: more })
     }
 }

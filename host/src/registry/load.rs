@@ -135,6 +135,11 @@ impl Registry {
         self.load(module, None, GrantSource::OfAuthor(settings), ModuleSource::Inspected).await
     }
 
+    /// `true` if the compiled form of a module is there, so that its load takes a short time.
+    pub fn has_compiled(&self, module: &[u8]) -> bool {
+        self.sandbox.has_compiled(&sha256_hex(module))
+    }
+
     /// Returns `true` if a shipped connector has the identifier of this foreign connector.
     pub fn would_replace_shipped(&self, connector: &Connector) -> bool {
         !connector.is_shipped() && self.folders.shipped(connector.name()).is_some()
@@ -163,7 +168,7 @@ impl Registry {
             (_, Some(expected)) => Some(self.grants.granted(expected).await.map_err(Refusal::Store)?),
         };
         let mut loaded = self.sandbox.load(module, &digest).await?;
-        let outcome = if loaded.cached { "hit" } else { "miss" };
+        let outcome = if loaded.compiled.took.is_none() { "hit" } else { "miss" };
         self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
         let manifest = self.describe(&loaded, &digest, expected).await?;
         if let Some(expected) = expected
@@ -203,10 +208,11 @@ impl Registry {
         granted.sort_unstable();
         granted.dedup();
         let previous = self.get(&manifest.identifier);
-        let Loaded { module, record, .. } = loaded;
+        let Loaded { module, compiled, record } = loaded;
         let described = connector::Described {
             manifest,
             module,
+            compiled,
             digest: digest.clone(),
             origin,
             signed,

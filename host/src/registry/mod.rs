@@ -119,7 +119,7 @@ pub use self::follow::follow_modules;
 pub use self::grant_form::is_grant;
 pub use self::grants::{GrantState, HostGrant};
 pub use self::history::Actor;
-pub use self::install::Installation;
+pub use self::install::{Installation, Installed};
 pub use self::last_served::{has_served, keep_last_served};
 pub use self::load::{AuthorSettings, try_schemas};
 pub use self::present_module::present_module;

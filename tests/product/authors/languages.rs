@@ -69,6 +69,16 @@ fn a_mistake_in_a_table_in_javascript_is_named_with_file_and_line() {
             5,
             "the type `string` has no `minimum`",
         ),
+        (
+            "read(() => later(), { doc: \"A\" }) };\nasync function later() {}\nexport const other = { a: 1",
+            5,
+            "this is an `async` function, and nothing runs after an operation has returned; leave out `async` and `await`",
+        ),
+        (
+            "read(() => setTimeout(() => {}, 1), { doc: \"A\" })",
+            4,
+            "`setTimeout` never fires, because nothing runs after an operation has returned; `clock.sleep(milliseconds)`",
+        ),
     ] {
         let rows = format!(
             "import {{ get, read, string }} from \"@connector-gateway/sdk\";\n\nexport const operations = {{\n  a: {row},\n}};\n"
@@ -96,6 +106,29 @@ export default connector({
 }
 
 #[test]
+fn a_package_that_names_its_module_in_main_alone_is_built_in() {
+    let home = Setup::new().prepare();
+    let folder = home.config().with_file_name("words");
+    let package = folder.join("node_modules/older");
+    fs::create_dir_all(package.join("src")).unwrap();
+    fs::write(package.join("package.json"), r#"{"name": "older", "type": "module", "main": "./src/words.js"}"#)
+        .unwrap();
+    fs::write(package.join("src/words.js"), "export const title = \"Words of a package\";\n").unwrap();
+    let table = r#"identifier: "words", version: "1.0.0", title, auth: none, upstreams: { api: "https://a.example" }"#;
+    let row = r#"operations: { a: get("api", "/a", { doc: "A" }) }"#;
+    let source = format!(
+        "import {{ connector, get, none }} from \"@connector-gateway/sdk\";\nimport {{ title }} from \"older\";\nexport default connector({{ {table}, {row} }});\n"
+    );
+    fs::write(folder.join("connector.js"), source).unwrap();
+    let build = module::root().canonicalize().unwrap().join("connectors/sdk-js/bin/connector-build.js");
+    let mut command = Command::new("node");
+    let finished = process::run(command.arg(&build).args(["connector.js", "--engine", "quickjs"]).current_dir(&folder));
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let report = home.run_ok(&["connectors", "check", folder.join("connector.wasm").to_str().unwrap()]);
+    assert!(report.starts_with("words 1.0.0: Words of a package"), "{report}");
+}
+
+#[test]
 fn a_mistake_in_a_table_in_python_is_named_with_file_and_line() {
     let home = Setup::new().prepare();
     let folder = home.config().with_file_name("words");
@@ -119,6 +152,11 @@ fn a_mistake_in_a_table_in_python_is_named_with_file_and_line() {
             ")\n\n\n@connector.read()\nasync def a():\n    \"\"\"A.\"\"\"\n",
             8,
             "operation `a`: the function is an `async` function",
+        ),
+        (
+            ")\n\n\n@connector.read()\ndef a():\n    \"\"\"A.\"\"\"\n    return later()\n\n\nasync def later():\n    return 1\n",
+            14,
+            "this is an `async` function, and nothing runs after an operation has returned; leave out `async` and `await`",
         ),
     ] {
         fs::write(folder.join("connector.py"), format!("{head}{rest}")).unwrap();

@@ -95,6 +95,14 @@ impl Project {
         self.home.run(&[&["connectors", "test", self.folder.to_str().unwrap()], arguments].concat())
     }
 
+    /// Runs a command that may download crates, and returns its standard output.
+    #[track_caller]
+    pub(super) fn run_online(&self, arguments: &[&str]) -> String {
+        let finished = process::run(self.home.command(arguments).env("CARGO_NET_OFFLINE", "false"));
+        assert_eq!(finished.code, Some(0), "{arguments:?}\n{}", finished.stderr);
+        finished.stdout
+    }
+
     /// Builds the module, checks it, and returns it with what `connectors check` printed.
     #[track_caller]
     pub(super) fn build(&self) -> (Vec<u8>, String) {

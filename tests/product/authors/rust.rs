@@ -1,7 +1,13 @@
 //! A connector in Rust.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
 use serde_json::json;
-use support::{Reply, Setup, Upstream};
+use support::setup::KEY;
+use support::{Reply, Setup, Upstream, process};
 
 use super::Project;
 
@@ -118,4 +124,146 @@ fn a_recording_is_replayed_against_the_built_module_and_shows_what_changed() {
     assert_eq!(finished.code, Some(1));
     let gone = "has no operation `define`; name another one, such as `defines`, or delete the recording";
     assert!(finished.stdout.contains(gone) && !finished.stdout.contains("not sent"), "{}", finished.stdout);
+}
+
+#[test]
+fn a_module_is_compiled_once_by_all_commands_and_only_a_private_cache_is_used() {
+    let (project, _) = Project::new(&["words"]);
+    let (module, _) = project.build();
+    let home = Setup::new().cold().prepare();
+    let caches = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let finished = process::run(home.command(arguments).env("XDG_CACHE_HOME", caches.path()));
+        assert_eq!(finished.code, Some(0), "{arguments:?}\n{}", finished.stderr);
+        finished
+    };
+    let folder = caches.path().join("connector-gateway");
+    let written = || {
+        let entries = fs::read_dir(folder.join("compiled")).unwrap().map(Result::unwrap);
+        let times = entries.map(|entry| (entry.file_name(), entry.metadata().unwrap().created().unwrap()));
+        times.collect::<Vec<_>>()
+    };
+    let file = support::home::file(&home, "words.wasm", &module);
+    let file = support::home::path(&file);
+    run(&["connectors", "check", file]);
+    let compiled = written();
+    assert_eq!(compiled.len(), 1);
+    let recording = project.folder().join("recordings/define.json");
+    run(&["connectors", "call", file, "define", "--replay", support::home::path(&recording)]);
+    let test = ["connectors", "test", support::home::path(project.folder()), "--only-recordings"];
+    run(&test);
+    // The gateway does not run, so the command compiles for it.
+    let added = run(&["connectors", "add", file, "--json"]);
+    let added: serde_json::Value = serde_json::from_str(&added.stdout).unwrap();
+    assert_eq!(added["compiled_in_ms"], json!(null), "the author's compiled module is taken");
+    assert_eq!(written(), compiled, "no command has compiled the module again");
+
+    // A file that someone else wrote is not run.
+    let artifact = folder.join("compiled").join(&compiled[0].0);
+    fs::write(&artifact, b"not what was compiled").unwrap();
+    run(&["connectors", "check", file]);
+    assert!(fs::metadata(&artifact).unwrap().len() > 1000, "it was compiled again");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o770)).unwrap();
+    let said = run(&["connectors", "check", file]).stderr;
+    let words =
+        format!("the mode of `{}` is 770, so other users may have used it; remove the folder", folder.display());
+    assert!(said.contains("Compiled modules are not kept for the next command:") && said.contains(&words), "{said}");
+
+    // A gateway that serves does not take the author's compiled module.
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    let gateway = Setup::new().cold().start();
+    let mut add = home.command(&["connectors", "add", file, "--json", "--url", &gateway.address()]);
+    let sent = process::run(add.env("XDG_CACHE_HOME", caches.path()).env("GATEWAY_KEY", KEY));
+    assert!(sent.stderr.contains("which compiles and checks the module"), "{}", sent.stderr);
+    let sent: serde_json::Value = serde_json::from_str(&sent.stdout).unwrap();
+    assert!(sent["compiled_in_ms"].is_u64(), "{sent}");
+}
+
+#[test]
+fn the_folder_that_cargo_builds_into_may_be_another_one() {
+    let (project, _) = Project::new(&["words"]);
+    let (expected, _) = project.build();
+    let folder = support::home::path(project.folder());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let core = |target: &Path| target.join("wasm/wasm32-unknown-unknown/connector/words.wasm");
+    // What was built for the project is used in the other folder too.
+    let built = project.folder().join("target/wasm");
+    let copy = |target: &Path| {
+        fs::create_dir_all(target).unwrap();
+        let copied = process::run(Command::new("cp").arg("-a").arg(&built).arg(target));
+        assert_eq!(copied.code, Some(0), "{}", copied.stderr);
+        fs::remove_file(core(target)).unwrap();
+    };
+    let by_variable = elsewhere.path().join("by-variable");
+    copy(&by_variable);
+    let output = elsewhere.path().join("words.wasm");
+    let home = Setup::new().prepare();
+    let mut build = home.command(&["connectors", "build", folder, "--output", support::home::path(&output)]);
+    let finished = process::run(build.env("CARGO_TARGET_DIR", &by_variable));
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(core(&by_variable).is_file());
+    assert_eq!(fs::read(&output).unwrap(), expected);
+
+    let by_configuration = elsewhere.path().join("by-configuration");
+    copy(&by_configuration);
+    fs::create_dir(project.folder().join(".cargo")).unwrap();
+    project.write(".cargo/config.toml", &format!("[build]\ntarget-dir = {by_configuration:?}\n"));
+    assert_eq!(project.test_recordings(&["--only-recordings"]).code, Some(0));
+    assert!(core(&by_configuration).is_file());
+}
+
+#[test]
+fn a_pointer_of_the_identity_that_finds_nothing_is_named_before_a_user_connects_an_account() {
+    let (project, _) = Project::new(&["words", "--auth", "oauth2"]);
+    let table = project.read("src/lib.rs");
+    let identity = "identity: Some(Identity { operation: \"define\", id: \"/0/id\", email: None, name: None }),";
+    let table = table.replace("..OAuth2::STANDARD", &format!("{identity}\n        ..OAuth2::STANDARD"));
+    project.write(
+        "src/lib.rs",
+        &table.replace("/// The meanings", "answer_examples \"answers.json\";\n\n    /// The meanings"),
+    );
+    project.write("answers.json", r#"{"define": [{"word": "hello", "meanings": "secret"}]}"#);
+    let said = "the pointer `/0/id` of identity.id finds nothing in the answer of `define`: `/0` has the members `word`, `meanings`";
+    let (_, report) = project.build();
+    assert!(report.contains(&format!("  note        {said}")) && !report.contains("secret"), "{report}");
+    let finished = project.test_recordings(&["--only-recordings"]);
+    assert!(finished.stdout.contains(&format!("         note: {said}")), "{}", finished.stdout);
+    assert_eq!(finished.code, Some(0), "a user may lack what the pointer names");
+}
+
+#[test]
+fn crates_that_need_random_numbers_get_them_from_the_gateway() {
+    let (project, _) = Project::new(&["words"]);
+    project.write(
+        "Cargo.toml",
+        &project.read("Cargo.toml").replace(
+            "[profile.connector]",
+            "getrandom = \"0.3\"\ngetrandom_02 = { package = \"getrandom\", version = \"0.2\" }\nrand = \"0.9\"\n\
+             uuid = { version = \"1\", features = [\"v4\", \"rng-getrandom\"] }\n\n[profile.connector]",
+        ),
+    );
+    let table = project.read("src/lib.rs");
+    let (table, _) = table.split_once("#[cfg(test)]").unwrap();
+    let row = "/// Random values.\n    values: read fn values {};\n}\n";
+    let function = "
+fn values(_: Values) -> Result<connector_sdk::Outcome, connector_sdk::Fault> {
+    let mut bytes = [[0; 16]; 2];
+    getrandom::fill(&mut bytes[0]).unwrap();
+    getrandom_02::getrandom(&mut bytes[1]).unwrap();
+    let id = uuid::Uuid::new_v4();
+    let number: u64 = rand::random();
+    let [one, two] = bytes.map(|bytes| u128::from_le_bytes(bytes).to_string());
+    connector_sdk::Outcome::json(&[id.get_version_num().to_string(), id.to_string(), number.to_string(), one, two])
+}
+";
+    project.write("src/lib.rs", &format!("{}{row}{function}", table.trim_end().strip_suffix('}').unwrap()));
+    let built = project.run_online(&["connectors", "build", support::home::path(project.folder())]);
+    let module = fs::read(built.trim()).unwrap();
+    let gateway = Setup::new().module("words", module).start();
+    let values = || gateway.call("words/values", json!({})).ok();
+    let (one, two) = (values(), values());
+    assert_eq!((&one[0], &two[0]), (&json!("4"), &json!("4")), "the version of the UUIDs");
+    for value in 1..5 {
+        assert!(one[value] != two[value] && one[value].is_string(), "{one} {two}");
+    }
 }

@@ -38,6 +38,26 @@ fn no_account_is_connected_while_the_service_tells_no_identity() {
 }
 
 #[test]
+fn the_log_names_pointers_that_find_nothing_and_the_members_that_are_there() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(&Store::Sqlite, &provider);
+    let client = gateway.client();
+    provider.on_api(|_, _| Reply::json(json!({"sub": "secret-17", "profile": {"mail": "ada@example.com"}})));
+    let callback = Person::named("ada").consents(&begin(&client, "account"));
+    assert_eq!(error_of(&browser::open(&callback)), "identity_unavailable");
+    let said =
+        "the pointer `/id` of identity.id finds nothing in the answer of `whoami`: it has the members `sub`, `profile`";
+    let line = gateway.wait_for_log("the pointer", |line| line.to_string().contains(said));
+    let line = line.to_string();
+    assert!(line.contains("`/email` of identity.email") && !line.contains("secret-17"), "{line}");
+
+    provider.on_api(|_, account| Reply::json(json!({"id": account.id, "email": account.email})));
+    connect(&client, "account", "ada");
+    let said = "the pointer `/name` of identity.name finds nothing in the answer of `whoami`: it has the members `id`, `email`";
+    gateway.wait_for_log("the pointer to the name", |line| line.to_string().contains(said));
+}
+
+#[test]
 fn an_account_is_connected_without_an_identity_if_the_caller_names_it() {
     for reply in no_identity() {
         let provider = OAuthProvider::start(Dialect::strict());

@@ -144,6 +144,28 @@ fn a_module_is_compiled_once() {
 }
 
 #[test]
+fn a_module_that_is_sent_is_compiled_once_on_every_gateway_also_if_it_is_sent_twice_at_the_same_time() {
+    for shared in [false, true] {
+        let store = if shared { Store::postgres() } else { Store::Sqlite };
+        let gateway = Setup::new().cold().on(&store).start();
+        let module = module::liar("version=1.0.0");
+        let upload = || {
+            let upload = gateway.client().request("POST", "/admin/connectors?accept=true");
+            upload.header("content-type", "application/wasm").body(module.clone()).send().ok()
+        };
+        let answers =
+            std::thread::scope(|scope| [scope.spawn(upload), scope.spawn(upload)].map(|sent| sent.join().unwrap()));
+        let took = |answer: &serde_json::Value| answer["compiled_in_ms"].as_u64();
+        assert!(answers.iter().filter_map(took).count() <= 1, "{answers:?}");
+        gateway.wait_for_version("liar", "1.0.0");
+        assert_eq!(gateway.metric("gateway_module_cache_total{outcome=\"miss\"}"), 1.0);
+        let again = upload();
+        assert_eq!((&again["compiled_in_ms"], &again["newly_granted"]), (&json!(null), &json!([])));
+        assert_eq!(gateway.metric("gateway_module_cache_total{outcome=\"miss\"}"), 1.0);
+    }
+}
+
+#[test]
 fn compiled_modules_take_no_more_room_than_allowed() {
     let gateway =
         Setup::new().module("liar", module::liar("version=1.0.0")).cold().config("compile.cache_mb = 1").start();

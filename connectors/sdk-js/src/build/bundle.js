@@ -9,6 +9,7 @@ import { parseAst } from "rolldown/parseAst";
 
 import { refuseDuplicates } from "./duplicates.js";
 import { linesOf } from "./lines.js";
+import { refuseWaiting } from "./waiting.js";
 
 const ENTRY = "connector:entry";
 
@@ -17,7 +18,9 @@ const SCRIPT = /\.[cm]?[jt]s$/;
 
 /** The component: one bundle as text. The engine evaluates it once. */
 export async function bundle(source, sdk) {
-  const { code, lines } = await bundled(sdk, `
+  // The check of the table comes before this, and its messages name the operation.
+  const refuse = [refuseDuplicates, refuseWaiting];
+  const { code, lines } = await bundled(sdk, refuse, `
     import { component } from ${JSON.stringify(join(sdk, "src/component.js"))};
     import table from ${JSON.stringify(resolve(source))};
     export const { describe, invoke } = component(table, () => CONNECTOR_LINES);
@@ -27,20 +30,22 @@ export async function bundle(source, sdk) {
 
 /** The module of a connector without the component, which Node.js can load, with its source map. */
 export async function tableOf(source, sdk) {
-  const { code, map } = await bundled(sdk, `export { default } from ${JSON.stringify(resolve(source))};`);
+  const { code, map } = await bundled(sdk, [refuseDuplicates], `export { default } from ${JSON.stringify(resolve(source))};`);
   const sources = map.sources.map((file) => pathToFileURL(resolve(file)).href);
   const text = JSON.stringify({ version: 3, names: [], sources, mappings: map.mappings });
   return `${code}\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(text).toString("base64")}\n`;
 }
 
-async function bundled(sdk, entry) {
+/** `refuse` has functions that throw at a mistake in a file of the author. */
+async function bundled(sdk, refuse, entry) {
   // The bundler would add its stack to the message.
   let mistake;
   const found = await rolldown({
     input: ENTRY,
     external: /^gateway:connector\//,
     platform: "neutral",
-    resolve: { alias: { "@connector-gateway/sdk": join(sdk, "src/index.js") } },
+    // Many packages name their module in `main` alone.
+    resolve: { alias: { "@connector-gateway/sdk": join(sdk, "src/index.js") }, mainFields: ["module", "main"] },
     plugins: [
       {
         name: "entry",
@@ -48,7 +53,7 @@ async function bundled(sdk, entry) {
         load: (id) => (id === ENTRY ? entry : null),
       },
       {
-        name: "duplicates",
+        name: "mistakes",
         // Only the author's files: packages have been published, and may do as they like.
         transform(text, id) {
           if (id === ENTRY || id.startsWith(sdk) || id.includes("/node_modules/") || !SCRIPT.test(id)) return;
@@ -60,7 +65,7 @@ async function bundled(sdk, entry) {
             return;
           }
           try {
-            refuseDuplicates(program, text, relative(process.cwd(), id));
+            for (const check of refuse) check(program, text, relative(process.cwd(), id));
           } catch (error) {
             mistake = error;
             throw error;

@@ -43,6 +43,7 @@ impl LocalCall {
     pub(crate) async fn open(file: &Path, config: &Config, settings: &AuthorSettings) -> Result<Self, CallError> {
         let module = read(file)?;
         let scratch = ScratchRegistry::without_grants(config).await?;
+        scratch.announce(&module);
         let connector = load(&scratch, file, &module, settings).await?;
         let calls = LocalCalls::new(&scratch.config, Arc::clone(&scratch.registry), scratch.store.clone());
         let calls = calls.await.map_err(ScratchError::Start)?;

@@ -31,6 +31,7 @@ pub(crate) use self::replay::{Replayed, read_recording, replay_to_end, write_rec
 
 use contract::words::json_printable;
 
+use crate::identity;
 use crate::module_file::FileError;
 use crate::output::{Results, remark};
 use crate::project::Project;
@@ -78,17 +79,22 @@ pub(crate) async fn run(arguments: &CallArguments, config: &Config) -> Result<()
             differences.iter().for_each(remark);
             return Err(CallError::Differs(file.clone()));
         }
-        return print(&outcome, &mut Results::of_service());
+        let printed = print(&outcome, &mut Results::of_service());
+        note_identity(&local, called, &outcome);
+        return printed;
     }
     let credential = arguments.credential.read(&local.connector().manifest().auth)?;
     let Some(file) = &arguments.record else {
         let outcome = local.run(called, &input, credential, watched(None)).await;
-        return print(&outcome, &mut Results::of_service());
+        let printed = print(&outcome, &mut Results::of_service());
+        note_identity(&local, called, &outcome);
+        return printed;
     };
     let recorded_input = recordable(&input)?;
     let recorder = Arc::new(Recorder::new(&arguments.headers));
     let outcome = local.run(called, &input, credential, watched(Some(Arc::<Recorder>::clone(&recorder)))).await;
     let printed = print(&outcome, &mut Results::of_service());
+    note_identity(&local, called, &outcome);
     let end = outcome.end().map_err(|reason| CallError::NotRecorded { file: file.clone(), reason })?;
     let settings = settings.settings.iter().map(|(name, value)| (name.clone(), Json::from(value))).collect();
     let recording = recorder
@@ -109,6 +115,14 @@ pub(crate) async fn run(arguments: &CallArguments, config: &Config) -> Result<()
 /// Writes an outline of each request to standard error.
 fn watched(next: Option<Arc<dyn Transport>>) -> Arc<dyn Transport> {
     Arc::new(Watcher { report: |outline: &Outline| remark(outline), next })
+}
+
+/// Names the pointers of the connector's identity that find nothing in the answer, if the operation
+/// tells the identity.
+fn note_identity(local: &LocalCall, operation: &str, outcome: &Outcome) {
+    let Outcome::Answer(body) = outcome else { return };
+    let Ok(answer) = serde_json::from_slice(body) else { return };
+    identity::lost(local.connector(), operation, &answer).iter().for_each(|line| remark(format_args!("note: {line}")));
 }
 
 /// The module of a path: the file itself, or the module of the project in the folder.

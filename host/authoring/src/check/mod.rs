@@ -91,11 +91,12 @@ pub(crate) async fn check(
     let FetchedModule { module, signature, .. } = fetched;
     let scratch = ScratchRegistry::with_grants(config).await?;
     let refused = |refusal: Refusal| RefusedModule { module: source.to_string(), reason: refusal.to_string() };
+    scratch.announce(module);
     let started = Instant::now();
     let connector = scratch.registry.check(module, signature.as_deref()).await.map_err(refused)?;
     let size = Module {
         bytes: module.len() as u64,
-        compiled_bytes: scratch.compiled_bytes()?,
+        compiled_bytes: connector.compiled().bytes,
         checked_in_ms: started.elapsed().as_millis() as u64,
     };
     let previous = match present_module(config, connector.name()) {

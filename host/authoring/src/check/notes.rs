@@ -3,6 +3,7 @@
 use connector_gateway::{Connector, Operation};
 use serde_json::Value;
 
+use crate::identity;
 use contract::Effect;
 
 /// Names of fields that usually take the next page of a list.
@@ -21,6 +22,12 @@ pub(super) fn notes(connector: &Connector) -> Vec<String> {
     }
     if manifest.imprint.license.is_empty() {
         notes.push("the imprint has no licence".to_owned());
+    }
+    for operation in connector.operations() {
+        let example = operation.manifest.answer_example.as_deref().map(serde_json::from_str);
+        if let Some(Ok(example)) = example {
+            notes.extend(identity::lost(connector, &operation.manifest.path, &example));
+        }
     }
     // One line for each note, with all operations that it is about.
     let mut by_note: Vec<(String, Vec<&str>)> = Vec::new();

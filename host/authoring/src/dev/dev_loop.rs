@@ -13,6 +13,7 @@ use super::arguments::DevArguments;
 use super::watch::Sources;
 use super::{DevError, print_line, temporary_gateway};
 use crate::build;
+use crate::compile_cache;
 use crate::gateway::{AddError, Gateway};
 use crate::project::Project;
 
@@ -21,6 +22,8 @@ pub(super) struct Built {
     module: Vec<u8>,
     saved: Instant,
     build: Duration,
+    /// The time of its compilation, if it is compiled already.
+    compile: Option<Duration>,
 }
 
 /// The first module that the gateway would accept.
@@ -49,7 +52,7 @@ impl DevLoop {
     /// If there is no project, or it cannot be watched.
     pub(super) fn open(arguments: &DevArguments, folder: &TempDir) -> Result<Self, DevError> {
         let project = Arc::new(Project::find(&arguments.folder)?);
-        let sources = Sources::watch(project.folder())
+        let sources = Sources::watch(project.folder(), project.target_folder())
             .map_err(|source| DevError::Watch { folder: project.folder().to_owned(), source })?;
         let is_temporary = arguments.gateway.url.is_none();
         Ok(Self { project, sources, output: folder.path().join("module.wasm"), is_temporary, is_live: false })
@@ -61,12 +64,15 @@ impl DevLoop {
     /// If the registry does not start, or the settings have an unknown upstream.
     pub(super) async fn first(&mut self, config: &Config, settings: &AuthorSettings) -> Result<FirstModule, DevError> {
         let mut saved = Instant::now();
+        let compiled = compile_cache::open();
+        let compiled = compiled.as_ref();
         loop {
-            if let Some(built) = self.build(saved).await {
-                let registry = temporary_gateway::registry(config).await?;
+            if let Some(mut built) = self.build(saved).await {
+                let registry = temporary_gateway::registry(config, compiled).await?;
                 match registry.try_out(&built.module, settings).await {
                     Ok(connector) => {
                         check_upstreams(&connector, settings)?;
+                        built.compile = connector.compiled().took;
                         return Ok(FirstModule { built, connector });
                     }
                     Err(refusal) => self.print_failure(&refusal),
@@ -114,7 +120,7 @@ impl DevLoop {
             Err(error) => Err(io::Error::other(error).into()),
         };
         match result {
-            Ok(module) => Some(Built { module, saved, build: saved.elapsed() }),
+            Ok(module) => Some(Built { module, saved, build: saved.elapsed(), compile: None }),
             Err(error) => {
                 self.print_failure(&error);
                 None
@@ -133,11 +139,11 @@ impl DevLoop {
     /// # Errors
     /// If hosts cannot be granted.
     pub(super) async fn add(&mut self, gateway: &Gateway, built: Built) -> Result<(), DevError> {
-        let Built { module, saved, build } = built;
+        let Built { module, saved, build, compile } = built;
         let began = Instant::now();
         let installation = Installation { accepts: self.is_temporary, ..Installation::default() };
         let live = match gateway.add(module, installation, None).await {
-            Ok(installed) => installed.connector,
+            Ok(installed) => installed,
             Err(AddError::AsksForMore(more)) => {
                 more.iter().for_each(|ask| print_line(format_args!("  + {ask}")));
                 print_line(
@@ -150,25 +156,41 @@ impl DevLoop {
                 return Ok(());
             }
         };
-        self.is_live = true;
+        let swap = began.elapsed();
+        let compiled = live.compiled_in_ms.map(Duration::from_millis);
+        let live = live.connector;
+        let is_first = !std::mem::replace(&mut self.is_live, true);
         let missing = &live.hosts.missing;
         if self.is_temporary && !missing.is_empty() {
             gateway.grant(&live.connector, missing).await?;
         }
-        let seconds = |time: Duration| time.as_secs_f64();
+        let total = saved.elapsed();
+        let swap = swap.saturating_sub(compiled.unwrap_or_default());
+        let compile = compile.or(compiled);
+        let mut times = vec![seconds("build", build)];
+        times.push(compile.map_or("already compiled".to_owned(), |compile| seconds("compile", compile)));
+        if is_first && self.is_temporary {
+            let others = build + compile.unwrap_or_default() + swap;
+            times.push(seconds("start of the gateway", total.saturating_sub(others)));
+        }
+        times.push(seconds("check and swap", swap));
+        let total = total.as_secs_f64();
         print_line(format_args!(
-            "{} {} is live after {:.1} s (build {:.1} s, check and swap {:.1} s)",
+            "{} {} is live after {total:.1} s ({})",
             live.connector,
             live.version,
-            seconds(saved.elapsed()),
-            seconds(build),
-            seconds(began.elapsed())
+            times.join(", ")
         ));
         if !self.is_temporary && !missing.is_empty() {
             print_line(format_args!("  not granted: {}", missing.join(" ")));
         }
         Ok(())
     }
+}
+
+/// A part of the time until a version is live.
+fn seconds(what: &str, time: Duration) -> String {
+    format!("{what} {:.1} s", time.as_secs_f64())
 }
 
 /// Checks the names of replaced upstreams.

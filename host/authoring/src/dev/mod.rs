@@ -37,6 +37,7 @@ pub(crate) use self::error::DevError;
 
 use self::dev_loop::{DevLoop, FirstModule};
 use self::provider::{Grant, Provider};
+use crate::compile_cache;
 use crate::gateway::Gateway;
 use crate::output::Results;
 use contract::AuthScheme;
@@ -100,6 +101,7 @@ async fn run_gateway(
     let (notify_ready, ready) = oneshot::channel();
     let extras = Extras {
         new_database: false,
+        compiled: compile_cache::open(),
         transport: Some(Arc::new(Watcher {
             report: |outline: &Outline| print_line(format_args!("  {outline}")),
             next: None,
@@ -172,7 +174,7 @@ mod tests {
         let port = other.local_addr().unwrap().port();
         let folder = TempDir::new().unwrap();
         let config = temporary_gateway::config(folder.path(), port).unwrap();
-        let extras = Extras { transport: None, new_database: false, ready: Box::new(|_, _, _| {}) };
+        let extras = Extras { transport: None, new_database: false, compiled: None, ready: Box::new(|_, _, _| {}) };
         let error = not_served(serve(config, extras).await.unwrap_err(), Some(port)).to_string();
         assert!(error.starts_with(&format!("--port: another process listens at port {port};")), "{error}");
     }

@@ -14,6 +14,7 @@ use url::Url;
 use super::DevError;
 use super::provider::Provider;
 use contract::AuthScheme;
+use sandbox::CompiledModules;
 use store::Store;
 
 /// Time for calls in progress to finish when the author ends the command.
@@ -32,9 +33,9 @@ pub(super) fn config(folder: &Path, port: u16) -> io::Result<Config> {
 
 /// The registry of the gateway before it serves. The gateway does not compile again what it
 /// compiles.
-pub(super) async fn registry(config: &Config) -> Result<Arc<Registry>, DevError> {
+pub(super) async fn registry(config: &Config, compiled: Option<&CompiledModules>) -> Result<Arc<Registry>, DevError> {
     let store = Store::connect(&config.store()).await?;
-    Ok(open_registry(&Arc::new(config.clone()), store).await?)
+    Ok(open_registry(&Arc::new(config.clone()), store, compiled).await?)
 }
 
 /// The configuration with the settings of one connector.

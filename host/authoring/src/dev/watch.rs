@@ -25,13 +25,15 @@ const LOCK_FILE: &str = "Cargo.lock";
 /// The sources of a project.
 pub(super) struct Sources {
     folder: PathBuf,
+    /// The folder that the tools build into, if it is another one than `target`.
+    built: Option<PathBuf>,
     watcher: RecommendedWatcher,
     changed: UnboundedReceiver<Vec<PathBuf>>,
 }
 
 impl Sources {
-    /// Begins to watch the folder of a project.
-    pub(super) fn watch(folder: &Path) -> notify::Result<Self> {
+    /// Begins to watch the folder of a project, without the folder `built` that its tools build into.
+    pub(super) fn watch(folder: &Path, built: Option<PathBuf>) -> notify::Result<Self> {
         let (sender, changed) = unbounded_channel();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             if let Ok(event) = event
@@ -41,7 +43,7 @@ impl Sources {
                 let _ = sender.send(event.paths);
             }
         })?;
-        let mut sources = Self { folder: folder.to_owned(), watcher, changed };
+        let mut sources = Self { folder: folder.to_owned(), built, watcher, changed };
         sources.add(folder)?;
         Ok(sources)
     }
@@ -59,13 +61,18 @@ impl Sources {
             };
             let Some(paths) = next else { return std::future::pending().await };
             for path in paths {
-                if is_source(&self.folder, &path) {
+                if self.has(&path) {
                     has_changed = true;
                     // It may be a new folder. If it was removed already, there is nothing to watch.
                     let _ = self.add(&path);
                 }
             }
         }
+    }
+
+    /// `true` if a build may depend on the file or folder.
+    fn has(&self, path: &Path) -> bool {
+        is_source(&self.folder, path) && self.built.as_ref().is_none_or(|built| !path.starts_with(built))
     }
 
     /// Watches a folder with the folders below it. Does nothing for a file.
@@ -76,7 +83,7 @@ impl Sources {
         self.watcher.watch(folder, RecursiveMode::NonRecursive)?;
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
-            if is_source(&self.folder, &path) {
+            if self.has(&path) {
                 self.add(&path)?;
             }
         }
@@ -84,7 +91,7 @@ impl Sources {
     }
 }
 
-/// `true` if a build may depend on the file or folder.
+/// `true` if a build may depend on the file or folder by its name.
 fn is_source(project: &Path, path: &Path) -> bool {
     let Ok(inside) = path.strip_prefix(project) else { return false };
     let is_of_tool = |name: &str| name.starts_with('.') || TOOL_FOLDERS.contains(&name) || name == LOCK_FILE;
@@ -122,12 +129,14 @@ mod tests {
         let project = tempfile::tempdir().unwrap();
         let folder = project.path().canonicalize().unwrap();
         fs::create_dir(folder.join("target")).unwrap();
-        let mut sources = Sources::watch(&folder).unwrap();
+        let mut sources = Sources::watch(&folder, Some(folder.join("out"))).unwrap();
         fs::create_dir(folder.join("src")).unwrap();
         sources.changed().await;
         fs::write(folder.join("src/lib.rs"), "one").unwrap();
         sources.changed().await;
         fs::write(folder.join("target/built"), "one").unwrap();
+        fs::create_dir(folder.join("out")).unwrap();
+        fs::write(folder.join("out/built"), "one").unwrap();
         fs::write(folder.join("words.wasm"), "one").unwrap();
         assert!(timeout(QUIET * 3, sources.changed()).await.is_err());
     }

@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
-use connector_gateway::{Actor, ChangeError, Config, Installation, Registry, connectors_record, open_registry};
+use connector_gateway::{
+    Actor, ChangeError, Config, Installation, Installed, Registry, connectors_record, open_registry,
+};
 
 use super::{GatewayError, InService};
 use crate::database;
 use crate::person::Person;
+use sandbox::CompiledModules;
 use store::{Store, StoreError};
 
 /// The registry of a gateway that this process does not serve.
@@ -22,10 +25,10 @@ pub(super) struct Local {
 }
 
 impl Local {
-    pub(super) async fn open(config: Config) -> Result<Self, GatewayError> {
+    pub(super) async fn open(config: Config, shared: Option<&CompiledModules>) -> Result<Self, GatewayError> {
         let store = database::open(&config).await?;
         let config = Arc::new(config);
-        let registry = open_registry(&config, store.clone()).await?;
+        let registry = open_registry(&config, store.clone(), shared).await?;
         let Person { user, host } = Person::current();
         let actor = Actor::CommandLine { user, host };
         let full = |folder: &Path| absolute(folder).unwrap_or_else(|_| folder.to_owned());
@@ -42,9 +45,9 @@ impl Local {
         module: Vec<u8>,
         installation: Installation<'_>,
     ) -> Result<InstalledRecord, ChangeError> {
-        let installed = self.registry.install(module.into(), installation, &self.actor).await?;
-        let generation = self.registry.generation(installed.name());
-        Ok(InstalledRecord { generation, ..InstalledRecord::from(&*installed) })
+        let Installed { live, granted } = self.registry.install(module.into(), installation, &self.actor).await?;
+        let generation = self.registry.generation(live.name());
+        Ok(InstalledRecord { generation, newly_granted: granted, ..InstalledRecord::from(&*live) })
     }
 
     pub(super) async fn list(&self) -> Result<ConnectorsRecord, ChangeError> {

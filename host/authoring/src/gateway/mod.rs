@@ -30,6 +30,7 @@ pub use self::remote::{Refusal, RemoteError};
 
 use self::local::Local;
 use self::remote::Remote;
+use crate::compile_cache;
 use crate::module_file::{FileError, read};
 use crate::options::GatewayArguments;
 use crate::output::remark;
@@ -176,9 +177,31 @@ impl Gateway {
     /// If the arguments have no key for a running gateway, or if the store or the registry does not
     /// open.
     pub async fn open(arguments: &GatewayArguments, config: Config) -> Result<Self, GatewayError> {
-        match running(arguments)? {
-            Some(remote) => Ok(Self(Kind::Remote(remote))),
-            None => Ok(Self(Kind::Local(Box::new(Local::open(config).await?)))),
+        Self::open_for(arguments, config, false).await
+    }
+
+    /// Like [`Gateway::open`], for a command that adds a module. If the gateway does not run, the
+    /// command takes the compiled module of the user, in place of compiling it again.
+    ///
+    /// # Errors
+    /// See [`Gateway::open`].
+    pub async fn open_to_add(arguments: &GatewayArguments, config: Config) -> Result<Self, GatewayError> {
+        Self::open_for(arguments, config, true).await
+    }
+
+    async fn open_for(arguments: &GatewayArguments, config: Config, adds: bool) -> Result<Self, GatewayError> {
+        if let Some(remote) = running(arguments)? {
+            return Ok(Self(Kind::Remote(remote)));
+        }
+        let shared = if adds { compile_cache::open_present() } else { None };
+        Ok(Self(Kind::Local(Box::new(Local::open(config, shared.as_ref()).await?))))
+    }
+
+    /// Says what a command that sends a module waits for.
+    pub fn announce(&self, module: &[u8]) {
+        if let Kind::Remote(remote) = &self.0 {
+            let kb = module.len().div_ceil(1 << 10);
+            remark(format_args!("Sending {kb} KiB to {}, which compiles and checks the module …", remote.url()));
         }
     }
 

@@ -191,6 +191,7 @@ impl Remote {
         let wait = wait.map(|seconds| seconds.to_string());
         let mut query: Vec<(&str, &str)> = installation.grants.iter().map(|host| ("grant", host.as_str())).collect();
         query.extend(installation.accepts.then_some(("accept", "true")));
+        query.extend(installation.grants_asked.then_some(("grant_asked", "true")));
         query.extend(installation.replaces_shipped.then_some(("replace_shipped", "true")));
         query.extend(wait.as_deref().map(|wait| ("wait", wait)));
         let signature = installation.signature.map(|signature| STANDARD.encode(signature));

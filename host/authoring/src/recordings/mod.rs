@@ -276,6 +276,11 @@ impl Recording {
         }
     }
 
+    /// The recorded answer. `None` if a problem is recorded.
+    pub(crate) fn answer(&self) -> Option<&Json> {
+        self.answer.as_ref()
+    }
+
     /// Replaces the end of the call.
     pub(crate) fn set_end(&mut self, end: End) {
         (self.answer, self.problem) = match end {

@@ -19,7 +19,7 @@ pub(super) async fn examine(config: Config, report: &mut DoctorReport) {
     examine_certificates(&config, report);
     let Some(examined) = examine_database(&config, None, report).await else { return };
     let opened = match &examined {
-        Examined::Used(store) => open_registry(&config, store.clone()).await.map(|registry| (registry, None)),
+        Examined::Used(store) => open_registry(&config, store.clone(), None).await.map(|registry| (registry, None)),
         Examined::New => open_scratch(&config).await,
     };
     // The temporary folder lives as long as the registry.
@@ -53,5 +53,5 @@ async fn open_scratch(config: &Config) -> Result<(Arc<Registry>, Option<TempDir>
     let folder = TempDir::new()?;
     let store = Store::open(folder.path()).await?;
     let config = Arc::new(Config { data_dir: folder.path().to_owned(), ..config.clone() });
-    Ok((open_scratch_registry(&config, store)?, Some(folder)))
+    Ok((open_scratch_registry(&config, store, None)?, Some(folder)))
 }

@@ -151,6 +151,9 @@ pub struct AddArguments {
     /// credential for another upstream, destructive operations
     #[arg(long)]
     pub accept: bool,
+    /// With --accept, also grant the hosts that the module asks for. They are printed
+    #[arg(long)]
+    pub grant_asked: bool,
     /// Replace the connector with the same identifier that came with the gateway
     #[arg(long)]
     pub replace_shipped: bool,

@@ -46,6 +46,11 @@ pub(crate) enum InstalledError {
         /// The command that accepts it.
         command: String,
     },
+    /// `--grant-asked` without `--accept`.
+    #[error(
+        "--grant-asked grants whatever the module asks for, so it needs --accept; add --accept, or name the hosts with --grant"
+    )]
+    GrantAskedAlone,
     /// The result cannot be written.
     #[error(transparent)]
     Output(#[from] io::Error),
@@ -57,7 +62,13 @@ pub(crate) enum InstalledError {
 /// See [`InstalledError`].
 pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &str) -> Result<(), InstalledError> {
     let limit_mb = config.compile.max_module_mb;
-    let gateway = Gateway::open(command.gateway(), config).await?;
+    let gateway = match command {
+        InstalledCommand::Add(arguments) if arguments.grant_asked && !arguments.accept => {
+            return Err(InstalledError::GrantAskedAlone);
+        }
+        InstalledCommand::Add(_) => Gateway::open_to_add(command.gateway(), config).await?,
+        _ => Gateway::open(command.gateway(), config).await?,
+    };
     match command {
         InstalledCommand::List { list, .. } => {
             let (record, service) = (gateway.list().await?, gateway.service().await?);
@@ -136,11 +147,14 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
 }
 
 async fn add(gateway: &Gateway, arguments: &AddArguments, limit_mb: u64, program: &str) -> Result<(), InstalledError> {
-    let AddArguments { module: source, grants, accept, replace_shipped, change, list, registry, .. } = arguments;
+    let AddArguments { module: source, grants, accept, grant_asked, replace_shipped, change, list, registry, .. } =
+        arguments;
     let FetchedModule { module, signature, pulled } = module_source::read(source, registry, limit_mb).await?;
-    let (accepts, replaces_shipped, signature) = (*accept, *replace_shipped, signature.as_deref());
+    let (accepts, grants_asked, replaces_shipped) = (*accept, *grant_asked, *replace_shipped);
+    let signature = signature.as_deref();
     let replaces = change.if_generation;
-    let installation = Installation { grants, accepts, replaces_shipped, signature, replaces };
+    let installation = Installation { grants, accepts, grants_asked, replaces_shipped, signature, replaces };
+    gateway.announce(&module);
     let installed = gateway.add(module, installation, change.wait).await.map_err(|error| match error {
         AddError::AsksForMore(more) => {
             for ask in &more {
@@ -163,10 +177,13 @@ async fn add(gateway: &Gateway, arguments: &AddArguments, limit_mb: u64, program
         return Ok(print_json(json!(installed))?);
     }
     let (id, missing) = (installed.connector.connector.clone(), installed.connector.hosts.missing.clone());
-    let gateways = installed.gateways.clone();
+    let (gateways, granted) = (installed.gateways.clone(), installed.newly_granted.clone());
     write!(Results::new(), "{}", Summary::from(installed))?;
     if let Some(pulled) = &pulled {
         print(format_args!("  pulled      {pulled}"))?;
+    }
+    for host in &granted {
+        print(format_args!("  granted     {host}"))?;
     }
     print::gateways(gateways)?;
     print_command_to_grant(program, gateway, &id, missing)?;

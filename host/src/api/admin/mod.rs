@@ -54,13 +54,14 @@ use super::authorize::AuthorizedCaller;
 use super::body;
 use super::page;
 use super::records::{
-    ChangeRecord, GrantRecord, GrantsRecord, HistoryRecord, RemovedRecord, VersionRecord, VersionsRecord,
+    ChangeRecord, GrantRecord, GrantsRecord, HistoryRecord, InstalledRecord, RemovedRecord, VersionRecord,
+    VersionsRecord,
 };
 use super::route::HttpCall;
 use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::problem::{self, Problem};
-use crate::registry::{Actor, ChangeError, HostGrant, Installation, Registry, StoredVersion, is_grant};
+use crate::registry::{Actor, ChangeError, HostGrant, Installation, Installed, Registry, StoredVersion, is_grant};
 use contract::words::sentence;
 
 /// Number of changes in the history that a caller gets without asking for more.
@@ -73,12 +74,13 @@ const MAX_CHANGES: u32 = 1000;
 pub const SIGNATURE: &str = "X-Module-Signature";
 
 /// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too,
-/// `?accept=true` lets it request more than the previous version, and `?replace_shipped=true` lets
-/// it take the place of a shipped connector.
+/// `?accept=true` lets it request more than the previous version, `?grant_asked=true` with it also
+/// grants the hosts that it asks for, and `?replace_shipped=true` lets it take the place of a
+/// shipped connector.
 pub(super) async fn install_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, body, .. } = call;
     let replaces = fleet::generation_in_headers(&head.headers)?;
-    let InstallQuery { grants, accepts, replaces_shipped, wait } =
+    let InstallQuery { grants, accepts, grants_asked, replaces_shipped, wait } =
         parse_install_query(head.uri.query().unwrap_or_default())?;
     let limit_mb = gateway.config.compile.max_module_mb;
     let limit_mb = usize::try_from(limit_mb).unwrap_or(usize::MAX >> 20);
@@ -88,12 +90,13 @@ pub(super) async fn install_connector(call: HttpCall<'_>, caller: AuthorizedCall
     let by = actor_of(gateway, &caller).await?;
     let registry = Arc::clone(&gateway.registry);
     let installing = async move {
-        let word =
-            Installation { grants: &grants, accepts, replaces_shipped, signature: signature.as_deref(), replaces };
+        let signature = signature.as_deref();
+        let word = Installation { grants: &grants, accepts, grants_asked, replaces_shipped, signature, replaces };
         registry.install(module, word, &by).await
     };
-    let installed = make_change(gateway, installing).await?;
-    Ok(json_answer(&json!(fleet::changed_record(gateway, &installed, wait).await?)))
+    let Installed { live, granted } = make_change(gateway, installing).await?;
+    let record = fleet::changed_record(gateway, &live, wait).await?;
+    Ok(json_answer(&json!(InstalledRecord { newly_granted: granted, ..record })))
 }
 
 /// The text of the module's signature, if the caller sends it.
@@ -285,22 +288,28 @@ async fn actor_of(gateway: &Gateway, caller: &AuthorizedCaller) -> Result<Actor,
 struct InstallQuery {
     grants: Vec<String>,
     accepts: bool,
+    grants_asked: bool,
     replaces_shipped: bool,
     wait: Option<u64>,
 }
 
 fn parse_install_query(query: &str) -> Result<InstallQuery, Problem> {
     let mut parameters = InstallQuery::default();
-    problem::read_query(query, &["grant", "accept", "replace_shipped", "wait"], |name, value| {
+    problem::read_query(query, &["grant", "accept", "grant_asked", "replace_shipped", "wait"], |name, value| {
         match (name, value) {
             ("grant", _) => parameters.grants.push(parse_host(value)?),
             ("accept", "true" | "false") => parameters.accepts = value == "true",
+            ("grant_asked", "true" | "false") => parameters.grants_asked = value == "true",
             ("replace_shipped", "true" | "false") => parameters.replaces_shipped = value == "true",
             ("wait", _) => parameters.wait = Some(fleet::parse_wait(value)?),
             _ => return Err("Must be `true` or `false`.".to_owned()),
         }
         Ok(())
     })?;
+    if parameters.grants_asked && !parameters.accepts {
+        let detail = "Grants whatever the module asks for, so it needs `accept=true`; or name the hosts with `grant`.";
+        return Err(problem::invalid("/grant_asked", detail.to_owned()));
+    }
     Ok(parameters)
 }
 
@@ -349,5 +358,8 @@ mod tests {
         );
         let query = parse_install_query("grant=a.example&grant=b.example&accept=true").unwrap();
         assert!(query.grants == ["a.example", "b.example"] && query.accepts && !query.replaces_shipped);
+        assert!(parse_install_query("accept=true&grant_asked=true").unwrap().grants_asked);
+        let alone = parse_install_query("grant_asked=true").err().unwrap().document("req_1");
+        assert_eq!(alone["errors"][0]["pointer"], "/grant_asked");
     }
 }

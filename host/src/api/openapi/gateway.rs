@@ -73,7 +73,7 @@ pub(in crate::api) fn describe_install() -> Value {
     let mut members = describe_changed_connector();
     members["description"] =
         "The body is the component. `grant` names a host that it may reach, in addition to the hosts that are granted already. With \
-                              `accept` it may request more than the previous version. With `replace_shipped` it may replace a connector that came with the gateway."
+                              `accept` it may request more than the previous version. With `accept` and `grant_asked`, the hosts that it asks for are granted too. With `replace_shipped` it may replace a connector that came with the gateway."
             .into();
     members["parameters"] = json!([
         {
@@ -81,6 +81,7 @@ pub(in crate::api) fn describe_install() -> Value {
             "style": "form", "explode": true,
         },
         {"name": "accept", "in": "query", "schema": {"type": "boolean", "default": false}},
+        {"name": "grant_asked", "in": "query", "schema": {"type": "boolean", "default": false}},
         {"name": "replace_shipped", "in": "query", "schema": {"type": "boolean", "default": false}},
         {
             "name": "X-Module-Signature", "in": "header", "schema": {"type": "string", "contentEncoding": "base64"},

@@ -66,6 +66,13 @@ pub struct InstalledRecord {
     /// The number of the change. It grows with each change of the connector.
     #[serde(default)]
     pub generation: i64,
+    /// The hosts that were granted with this change.
+    #[serde(default)]
+    pub newly_granted: Vec<String>,
+    /// The time that the gateway compiled the module for, in milliseconds. Null if it had the compiled
+    /// module already.
+    #[serde(default)]
+    pub compiled_in_ms: Option<u64>,
     /// What each gateway made of the change. Only with `?wait`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<ConnectorAtGatewayRecord>")]
@@ -322,6 +329,8 @@ impl From<&Connector> for InstalledRecord {
             settings,
             digest,
             generation: 0,
+            newly_granted: Vec::new(),
+            compiled_in_ms: connector.compiled().took.map(|took| took.as_millis() as u64),
             gateways: None,
         }
     }
