@@ -1,6 +1,7 @@
 //! The contract with connectors: the types and rules of a manifest, for all parts of the gateway.
 //!
 //! - this file: the types of `wit/connector.wit`
+//! - `auth_additions`: what a connector says of its authorization beyond the auth scheme
 //! - `check`: checks a manifest against all rules. The crate `contract-rules` has the rules, and
 //!   SDKs use it too
 //! - [`site`]: registrable domains, by the Public Suffix List
@@ -8,6 +9,7 @@
 //! - `owner`: the party that can fix a problem
 //! - [`words`]: sentences and names in messages to people
 
+mod auth_additions;
 mod check;
 mod names;
 mod owner;
@@ -30,6 +32,7 @@ mod bindings {
     });
 }
 
+pub use auth_additions::{AppInstallation, AuthAdditions, Description, ServiceAccount};
 pub use bindings::gateway::connector::manifest::*;
 pub use check::check;
 pub use owner::Owner;

@@ -20,13 +20,14 @@ use crate::metrics::{Metrics, OperationMetrics};
 use crate::oauth::Recipients;
 use crate::schema::{Schema, UrlCheck, ValueSchema};
 use crate::webhooks::url_check;
-use contract::{AuthScheme, Manifest};
+use contract::{AuthAdditions, AuthScheme, Manifest};
 use egress::{PacedQueue, Quota, Quotas, Upstream};
 use sandbox::{Limits, Module, Settings};
 
 /// A described module, of which [`Connector::build`] makes a connector.
 pub(super) struct Described<'a> {
     pub(super) manifest: Manifest,
+    pub(super) auth_additions: AuthAdditions,
     pub(super) module: Module,
     pub(super) digest: String,
     pub(super) origin: Origin,
@@ -45,6 +46,7 @@ pub(super) struct Described<'a> {
 pub struct Connector {
     name: Arc<str>,
     manifest: Manifest,
+    auth_additions: AuthAdditions,
     module: Module,
     digest: String,
     origin: Origin,
@@ -103,8 +105,19 @@ impl Connector {
     /// If a schema does not compile, a URL of the auth scheme is at a foreign site, or the
     /// operator's settings are wrong.
     pub(super) fn build(described: Described<'_>) -> Result<Self, Refusal> {
-        let Described { mut manifest, module, digest, origin, signed, granted, config, metrics, previous, exchange } =
-            described;
+        let Described {
+            mut manifest,
+            auth_additions,
+            module,
+            digest,
+            origin,
+            signed,
+            granted,
+            config,
+            metrics,
+            previous,
+            exchange,
+        } = described;
         let shipped = origin == Origin::Shipped;
         let check_url = url_check(config.callbacks.allow_private_network);
         let config = config.connector(&manifest.identifier);
@@ -153,6 +166,7 @@ impl Connector {
             live_since: clock::now(),
             name: manifest.identifier.as_str().into(),
             manifest,
+            auth_additions,
             module,
             digest,
             origin,
@@ -175,6 +189,11 @@ impl Connector {
     /// The manifest without the operations, which [`Connector::operations`] has.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// The ways to authorize that it declares in addition to the auth scheme of the manifest.
+    pub fn auth_additions(&self) -> &AuthAdditions {
+        &self.auth_additions
     }
 
     /// The operations, sorted by path.
