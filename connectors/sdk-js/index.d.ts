@@ -162,7 +162,10 @@ export function service_account(account: { subject: "required" | "optional"; aud
 export function app_installation(app: { upstream: string; path: string }): AuthAddition;
 
 /** The same under one name: `auth.none`. */
-export const auth: { none: Auth; USERINFO: Identity; oauth2: typeof oauth2; api_key: typeof api_key };
+export const auth: {
+  none: Auth; USERINFO: Identity; oauth2: typeof oauth2; api_key: typeof api_key; client_credentials: typeof client_credentials;
+  service_account: typeof service_account; app_installation: typeof app_installation;
+};
 
 export interface Upstream {
   url: string;

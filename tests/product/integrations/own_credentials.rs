@@ -361,7 +361,7 @@ fn secrets_go_only_where_the_operator_trusts_the_site() {
     let provider = OAuthProvider::start(Dialect::strict());
     provider.add_client("robot", SECRET);
     let described = json!({
-        "identifier": "account", "auth": "oauth2", "token_url": provider.token_url(), "scopes": ["read"],
+        "identifier": "account", "auth": "oauth2", "authorization_url": "", "token_url": provider.token_url(), "scopes": ["read"],
         "additions": [{"is": "client_credentials"}],
     });
     let gateway = Setup::new().module("account", module::account(&described)).start();

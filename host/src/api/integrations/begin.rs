@@ -168,5 +168,5 @@ pub(in crate::api) async fn connect_with_grant(
     let grant = AccountGrant::from_json(grant_type, credentials)
         .map_err(|_| invalid("/credentials", "Must hold the members that the schema names.".to_owned()))?;
     let connected = gateway.integrations.connect_with_grant(connector, grant, named).await;
-    connected.map_err(|error| grant_problem(error))
+    connected.map_err(grant_problem)
 }
