@@ -30,7 +30,7 @@ webhooks      caller_url clock config metrics timestamp
 telemetry     clock config metrics
 tls           clock config metrics
 samples       clock metrics
-oauth         config
+oauth         clock config
 logging       clock config
 config        auth
 auth          clock

@@ -150,8 +150,22 @@ export function api_key(
   key: ({ header: string; prefix?: string } | { query: string } | { basic: true }) & { form_field?: string; check?: string },
 ): Auth;
 
+/** A way in which an account gets access tokens, besides the authorization code. */
+export interface AuthAddition {
+  readonly tag: string;
+}
+/** Accounts bring a client id and a client secret. */
+export function client_credentials(): AuthAddition;
+/** Accounts bring the key file of a service account, which acts for a user. */
+export function service_account(account: { subject: "required" | "optional"; audience?: string }): AuthAddition;
+/** Accounts are installations of an application. `path` has `{installation_id}`. */
+export function app_installation(app: { upstream: string; path: string }): AuthAddition;
+
 /** The same under one name: `auth.none`. */
-export const auth: { none: Auth; USERINFO: Identity; oauth2: typeof oauth2; api_key: typeof api_key };
+export const auth: {
+  none: Auth; USERINFO: Identity; oauth2: typeof oauth2; api_key: typeof api_key; client_credentials: typeof client_credentials;
+  service_account: typeof service_account; app_installation: typeof app_installation;
+};
 
 export interface Upstream {
   url: string;
@@ -170,6 +184,7 @@ export interface Statements {
   /** The text of an SVG image. */
   icon?: string;
   auth: Auth;
+  auth_additions?: AuthAddition[];
   upstreams?: Record<string, string | Upstream>;
   /** `300 per minute`, `300 per 15 minutes` */
   rate_limits?: Record<string, string>;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use support::multipart::Part;
-use support::{Gateway, Reply, Setup, Upstream, module, wait_at_most};
+use support::{Client, Gateway, Reply, Setup, Upstream, module, wait_at_most};
 
 /// It may take minutes to compile the engine of a language on a busy machine.
 const COMPILE_TIME: Duration = Duration::from_secs(300);
@@ -31,11 +31,16 @@ fn service() -> Upstream {
         Reply::json(seen.multipart().into_iter().map(part).collect())
     });
     upstream.reply("/file", Reply::typed("text/plain", "ü"));
+    upstream.reply("/token", Reply::json(json!({"access_token": "a-long-access-token", "token_type": "bearer"})));
     upstream
 }
 
-fn gateway(upstream: &Upstream, component: &[u8]) -> Gateway {
-    let setup = Setup::new().upstream("frozen", "api", &upstream.url()).config("[compile]\ncpu_s = 300");
+fn gateway(upstream: &Upstream, component: &[u8], version: &str) -> Gateway {
+    let mut setup = Setup::new().upstream("frozen", "api", &upstream.url());
+    if version == "1.1.0" {
+        setup = setup.config(&format!("oauth.token_url = \"{}/token\"", upstream.url()));
+    }
+    let setup = setup.config("[compile]\ncpu_s = 300");
     let gateway = setup.start();
     gateway.home().put("frozen", component);
     wait_at_most(COMPILE_TIME, "the component to be compiled", || gateway.connector("frozen"));
@@ -46,8 +51,12 @@ fn gateway(upstream: &Upstream, component: &[u8]) -> Gateway {
 #[track_caller]
 fn has_everything(component: &[u8], version: &str) {
     let upstream = service();
-    let gateway = gateway(&upstream, component);
+    let gateway = gateway(&upstream, component, version);
     let client = gateway.client();
+    if version == "1.1.0" {
+        connects_accounts(&client);
+        upstream.take_seen();
+    }
 
     assert_eq!(client.call("frozen/forward", json!({"id": "1"})).ok(), json!({"id": "1"}));
     assert_eq!(upstream.take_seen()[0].header("x-frozen"), version);
@@ -87,6 +96,17 @@ fn has_everything(component: &[u8], version: &str) {
     assert_eq!(fault("upstream", 429, "upstream-rate-limited")["upstream"]["body"]["why"], "busy");
     fault("http", 500, "connector-failed");
     fault("failed", 500, "connector-failed");
+}
+
+/// Connects an account in a way that only `auth-additions` declares.
+#[track_caller]
+fn connects_accounts(client: &Client) {
+    let schema = client.get("/connectors/frozen/auth-schema").ok();
+    let ways: Vec<_> = schema["auth_types"].as_array().unwrap().iter().map(|way| way["auth_type"].clone()).collect();
+    assert_eq!(ways, ["oauth2_client_credentials", "oauth2_service_account", "oauth2_app_installation"]);
+    let credentials = json!({"client_id": "frozen", "client_secret": "a-long-secret"});
+    let init = json!({"auth_type": "oauth2_client_credentials", "credentials": credentials});
+    assert_eq!(client.post("/connectors/frozen/integrations", init).ok()["status"], "active");
 }
 
 /// A component that `make frozen` builds.

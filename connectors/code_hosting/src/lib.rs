@@ -55,6 +55,10 @@ connector! {
         identity: Some(Identity::USERINFO),
         ..OAuth2::STANDARD
     });
+    auth_additions &[AuthAddition::AppInstallation(AppInstallation {
+        upstream: "api",
+        path: "/app/installations/{installation_id}/access_tokens",
+    })];
 
     upstream api "https://api.github.com";
     upstream userinfo "{api}/user" credential standard;

@@ -2,6 +2,8 @@
 
 import { Mistake, only } from "./mistake.js";
 
+export { client_credentials, service_account, app_installation } from "./auth_additions.js";
+
 /** Users need no account. */
 export const none = { tag: "none" };
 

@@ -1,5 +1,6 @@
 // The exports of the component that `connector-build` makes from a table.
 
+import * as authAdditions from "gateway:connector/auth-additions@1.1.0";
 import * as clock from "gateway:connector/clock@1.1.0";
 import * as config from "gateway:connector/config@1.1.0";
 import * as http from "gateway:connector/http@1.1.0";
@@ -10,6 +11,7 @@ import * as progress from "gateway:connector/progress@1.1.0";
 import { bytes } from "gateway:connector/random@1.1.0";
 import * as storage from "gateway:connector/storage@1.1.0";
 
+import { declare } from "./auth_additions.js";
 import { refuseFetch, replaceConsole } from "./console.js";
 import { setHost } from "./host.js";
 import { faultOf, outcome } from "./outcome.js";
@@ -33,7 +35,10 @@ export function component(table, lines) {
     return { text, place: places[0] };
   };
   return {
-    describe: () => table.manifest,
+    describe() {
+      declare(authAdditions, table.authAdditions);
+      return table.manifest;
+    },
     invoke(operation, input) {
       for (const source of replaced) source.start();
       try {

@@ -1,5 +1,6 @@
 // `connector({…})`: a table becomes the manifest of a connector, and runs its operations.
 
+import { additionsOf } from "./auth_additions.js";
 import { documentation } from "./fields.js";
 import { checkHeader } from "./header.js";
 import { Request } from "./http.js";
@@ -9,7 +10,7 @@ import { operation, pieces, readInput, settingsOf } from "./rows.js";
 import { headerPair, rowRequest } from "./thin.js";
 
 const STATEMENTS = [
-  "identifier", "version", "title", "doc", "license", "homepage", "author", "icon", "auth", "upstreams", "rate_limits",
+  "identifier", "version", "title", "doc", "license", "homepage", "author", "icon", "auth", "auth_additions", "upstreams", "rate_limits",
   "settings", "headers", "lists", "via", "answer_examples", "operations",
 ];
 const UPSTREAM = ["url", "credential", "links", "pacing"];
@@ -58,6 +59,8 @@ export class Table {
       if (!this.#operations.has(name)) throw new Mistake(`\`answer_examples\` has \`${name}\`, which is no operation of the table`);
     }
     if (this.#operations.size === 0) throw new Mistake("a connector has at least one operation");
+    /** The declarations that the component makes before it returns the manifest. */
+    this.authAdditions = additionsOf(statements.auth_additions, auth, Object.keys(upstreams));
     const first = auth.tag === "none" ? "none" : "standard";
     /** The manifest, in the form of the contract. */
     this.manifest = {

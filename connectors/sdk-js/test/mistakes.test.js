@@ -4,13 +4,16 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
+import { declare } from "../src/auth_additions.js";
 import { RESERVED, RESERVED_PREFIXES } from "../src/header.js";
 import {
-  api_key, boolean, connector, entries, file, get, integer, list, none, number, oauth2, object, post, read, string, string_or_list,
+  api_key, app_installation, boolean, client_credentials, connector, entries, file, get, integer, list, none, number, oauth2, object, post, read,
+  service_account, string, string_or_list,
 } from "../src/index.js";
 
 const table = (operations, more = {}) =>
   connector({ identifier: "a", version: "1.0.0", title: "A", auth: none, upstreams: { api: "https://a.example" }, operations, ...more });
+const added = (auth_additions, more = {}) => table({ one: get("api", "/x", { doc: "One" }) }, { auth: oauth2({ provider: "p" }), auth_additions, ...more });
 const row = (path, clauses = {}) => table({ one: get("api", path, { doc: "One", ...clauses }) });
 const body = (fields) => table({ one: post("api", "/x/{id}", { doc: "One", fields }) });
 
@@ -77,6 +80,15 @@ const MISTAKES = [
   [() => oauth2({ scopes: [] }), /has `provider`/],
   [() => oauth2({ provider: "a", scope: "b" }), /no `scope`/],
   [() => api_key({ header: "A", query: "b" }), /one of/],
+  [() => service_account({ subject: "some" }), /"required" or "optional"/],
+  [() => service_account({ subject: "required", audiences: "a" }), /no `audiences`/],
+  [() => added([client_credentials()], { auth: none }), /`auth_additions` need an `auth` with OAuth 2\.0, whose token URL and scopes they use/],
+  [() => added(client_credentials()), /a list such as/],
+  [() => added([client_credentials(), client_credentials()]), /`auth_additions` have each way once/],
+  [() => added([app_installation({ upstream: "b", path: "/x/{installation_id}" })]), /the `upstream` of an installation is the name of an upstream/],
+  ...["/x/{id}", "/x/a{installation_id}", "x/{installation_id}", "/{installation_id}?a"].map((path) => [
+    () => added([app_installation({ upstream: "api", path })]), /the `path` of an installation begins with `\/`, has no query, and has `\{installation_id\}` once/,
+  ]),
 ];
 
 test("every mistake has a message that says what to write", () => {
@@ -128,4 +140,13 @@ test("the headers of the gateway are those of the contract", () => {
   const listed = (name) => source.split(new RegExp(`const ${name}: .*? = \\[`))[1].split("]")[0].match(/"[^"]+"/g).map((text) => JSON.parse(text));
   assert.deepEqual(RESERVED, listed("RESERVED"));
   assert.deepEqual(RESERVED_PREFIXES, listed("RESERVED_PREFIXES"));
+});
+
+test("ways to authorize are declared before the manifest", () => {
+  const declared = [];
+  const note = (name) => (val) => declared.push([name, val]);
+  const host = { clientCredentials: note("client"), serviceAccount: note("account"), appInstallation: note("app") };
+  const app = { upstream: "api", path: "/x/{installation_id}" };
+  declare(host, added([client_credentials(), service_account({ subject: "required" }), app_installation(app)]).authAdditions);
+  assert.deepEqual(declared, [["client", undefined], ["account", { audience: undefined, subject: "required" }], ["app", app]]);
 });

@@ -10,7 +10,7 @@ from typing import Any
 
 import wit_world
 from componentize_py_types import Err, Ok
-from wit_world.imports import clock, config, http, json, log, multipart, outcome, progress, random, storage
+from wit_world.imports import auth_additions, clock, config, http, json, log, multipart, outcome, progress, random, storage
 
 from . import clocks, missing, randomness
 from .contract import case_of, manifest_of
@@ -38,6 +38,8 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
 
     class WitWorld(wit_world.WitWorld):
         def describe(self) -> Any:
+            for addition in connector.auth_additions:
+                _declare(addition)
             return manifest
 
         def invoke(self, operation: str, input: str) -> Any:
@@ -58,6 +60,17 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
                 missing.end()
 
     return WitWorld
+
+
+def _declare(addition: dict[str, Any]) -> None:
+    match addition:
+        case {"tag": "client-credentials"}:
+            auth_additions.client_credentials()
+        case {"tag": "service-account", "val": {"audience": audience, "subject": subject}}:
+            subject = auth_additions.Subject[subject.upper()]
+            auth_additions.service_account(auth_additions.ServiceAccountDeclaration(audience, subject))
+        case {"tag": "app-installation", "val": {"upstream": upstream, "path": path}}:
+            auth_additions.app_installation(auth_additions.AppInstallationDeclaration(upstream, path))
 
 
 def _defect(error: BaseException, place_of: Callable[[str], str | None]) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import cleandoc
 from typing import Any, TypedDict, Unpack
 
 from . import rows
+from .auth_additions import checked
 from .fields import Field, field_schema, named, schema_of
 from .http import Request
 from .header import check_header
@@ -38,6 +39,7 @@ class Connector:
         version: str,
         title: str,
         auth: dict[str, Any],
+        auth_additions: Sequence[dict[str, Any]] = (),
         doc: str = "",
         license: str = "",
         homepage: str | None = None,
@@ -60,6 +62,7 @@ class Connector:
         if via is not None:
             check_function("`via`", via)
         self._auth = auth
+        self.auth_additions = checked(auth_additions, auth, list(upstreams or {}))
         self._answers = dict(answer_examples or {})
         self._settings_manifest, known = _settings(settings or {})
         by_default = "none" if auth["tag"] == "none" else "standard"

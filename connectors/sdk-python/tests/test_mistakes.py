@@ -6,14 +6,18 @@ import unittest
 from pathlib import Path
 
 from connector_sdk import (
-    NONE, Connector, Mistake, api_key, boolean, entries, file, get, header, integer, list_of, number, oauth2, object_of, post, string,
-    string_or_list,
+    NONE, Connector, Mistake, api_key, app_installation, boolean, client_credentials, entries, file, get, header, integer, list_of, number, oauth2,
+    object_of, post, service_account, string, string_or_list,
 )
 
 
 def table(operations=None, **more):
     statements = {"identifier": "a", "version": "1.0.0", "title": "A", "auth": NONE, "upstreams": {"api": "https://a.example"}, **more}
     return Connector(**statements, operations={"one": get("api", "/x", "One")} if operations is None else operations).manifest
+
+
+def added(additions, **more):
+    return table(**{"auth": oauth2("p"), "auth_additions": additions, **more})
 
 
 def row(path, **clauses):
@@ -116,6 +120,14 @@ MISTAKES = [
     (lambda: table(answer_examples={"two": {}}), "no operation of the table"),
     (lambda: oauth2("a", scope="b"), "no `scope`"),
     (lambda: api_key(header="A", query="b"), "one of"),
+    (lambda: service_account(subject="some"), '"required" or "optional"'),
+    (lambda: added([client_credentials()], auth=NONE), r"`auth_additions` need an `auth` with OAuth 2\.0, whose token URL and scopes they use"),
+    (lambda: added([client_credentials(), client_credentials()]), "`auth_additions` have each way once"),
+    (lambda: added([app_installation(upstream="b", path="/x/{installation_id}")]), "the `upstream` of an installation is the name of an upstream"),
+    *(
+        (lambda path=path: added([app_installation(upstream="api", path=path)]), "the `path` of an installation begins with `/`, has no query, and has")
+        for path in ("/x/{id}", "/x/a{installation_id}", "x/{installation_id}", "/{installation_id}?a")
+    ),
 ]
 
 

@@ -1,4 +1,10 @@
-//! How users authenticate at the service: constant data for the table's `auth` statement.
+//! How users authenticate at the service: constant data for the table's statements `auth` and
+//! `auth_additions`.
+
+#[doc(hidden)]
+pub mod additions;
+
+pub use additions::{AppInstallation, AuthAddition, ServiceAccount, Subject};
 
 /// The auth scheme of a connector.
 #[expect(clippy::large_enum_variant, reason = "each connector has one value of this type, a constant")]

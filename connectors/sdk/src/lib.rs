@@ -25,7 +25,7 @@
 //!
 //! # Layout
 //! - [`connector!`]: the table.
-//! - [`auth`]: the constants for the `auth` statement.
+//! - [`auth`]: the constants for the statements `auth` and `auth_additions`.
 //! - [`Outcome`] and [`Fault`]: the results of an operation.
 //! - [`input`]: the input of a function.
 //! - [`userinfo`]: the connected account, in the shape that most connectors return.
@@ -52,6 +52,7 @@
 //! - `form`: the body of a row as a form.
 //! - `texts`: the texts of the manifest.
 //! - `run` and `describe`: the exports of the component.
+//! - `declare`: what the component declares before it returns its manifest.
 //! - `allocator`: the memory of the component.
 //! - `getrandom`: random numbers for crates that take them from the crate of this name.
 
@@ -60,6 +61,9 @@ pub mod auth;
 pub mod bindings;
 pub mod clock;
 pub mod config;
+#[cfg(target_family = "wasm")]
+#[doc(hidden)]
+pub mod declare;
 mod describe;
 mod encoding;
 mod form;

@@ -22,6 +22,8 @@ pub struct Connector {
     pub imprint: Imprint,
     /// How users authenticate at the service.
     pub auth: crate::auth::Auth,
+    /// Further ways in which accounts get access tokens.
+    pub auth_additions: &'static [crate::auth::AuthAddition],
     /// The services that it may call.
     pub upstreams: &'static [Upstream],
     /// Rate limits that operations share.

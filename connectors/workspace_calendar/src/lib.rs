@@ -22,6 +22,7 @@ connector! {
         ],
         ..connector_google::OAUTH2
     });
+    auth_additions connector_google::AUTH_ADDITIONS;
 
     upstream api "https://www.googleapis.com/calendar/v3";
     upstream oauth2 "https://www.googleapis.com/oauth2/v2";

@@ -25,6 +25,7 @@ connector! {
         ],
         ..connector_google::OAUTH2
     });
+    auth_additions connector_google::AUTH_ADDITIONS;
 
     upstream api "https://chat.googleapis.com/v1";
     upstream oauth2 "https://www.googleapis.com/oauth2/v2";

@@ -43,6 +43,7 @@ connector! {
         ],
         ..connector_google::OAUTH2
     });
+    auth_additions connector_google::AUTH_ADDITIONS;
 
     upstream docs "https://docs.googleapis.com/v1";
     upstream drive "https://www.googleapis.com/drive/v3" credential standard;

@@ -19,6 +19,7 @@ connector! {
         identity: Some(Identity { operation: "userinfo", id: "/id", email: Some("/email"), name: Some("/name") }),
         ..connector_google::OAUTH2
     });
+    auth_additions connector_google::AUTH_ADDITIONS;
 
     upstream oauth2 "https://www.googleapis.com/oauth2/v2" credential form_field;
     upstream userinfo "{oauth2}/userinfo" credential standard;

@@ -45,6 +45,7 @@ connector! {
         ],
         ..connector_google::OAUTH2
     });
+    auth_additions connector_google::AUTH_ADDITIONS;
 
     upstream api "https://gmail.googleapis.com/gmail/v1";
     upstream upload "https://gmail.googleapis.com/upload/gmail/v1" credential standard;

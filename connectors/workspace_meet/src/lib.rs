@@ -24,6 +24,7 @@ connector! {
         ],
         ..connector_google::OAUTH2
     });
+    auth_additions connector_google::AUTH_ADDITIONS;
 
     upstream api "https://meet.googleapis.com/v2";
     upstream oauth2 "https://www.googleapis.com/oauth2/v2";

@@ -18,6 +18,7 @@ connector! {
         ],
         ..connector_google::OAUTH2
     });
+    auth_additions connector_google::AUTH_ADDITIONS;
 
     upstream api "https://sheets.googleapis.com/v4";
     upstream oauth2 "https://www.googleapis.com/oauth2/v2";

@@ -28,6 +28,7 @@ connector! {
         ],
         ..connector_google::OAUTH2
     });
+    auth_additions connector_google::AUTH_ADDITIONS;
 
     upstream api "https://admin.googleapis.com/admin/directory/v1";
     upstream oauth2 "https://www.googleapis.com/oauth2/v2";

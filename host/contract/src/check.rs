@@ -24,6 +24,12 @@ pub fn check(manifest: &Manifest) -> Vec<Violation> {
     violations
 }
 
+/// Checks the declarations of `auth-additions` that were made before the manifest. Returns every
+/// rule that they break.
+pub(super) fn check_auth_additions(manifest: &Manifest, additions: &rules::AuthAdditions<'_>) -> Vec<Violation> {
+    rules::check_auth_additions(&view(manifest), additions)
+}
+
 contract_rules::manifest_view!(wit);
 
 #[cfg(test)]

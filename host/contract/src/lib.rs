@@ -1,6 +1,7 @@
 //! The contract with connectors: the types and rules of a manifest, for all parts of the gateway.
 //!
 //! - this file: the types of `wit/connector.wit`
+//! - `auth_additions`: what a connector says of its authorization beyond the auth scheme
 //! - `check`: checks a manifest against all rules. The crate `contract-rules` has the rules, and
 //!   SDKs use it too
 //! - [`identity`]: the identity of an account in an answer, and pointers that find nothing there
@@ -9,6 +10,7 @@
 //! - `owner`: the party that can fix a problem
 //! - [`words`]: sentences and names in messages to people
 
+mod auth_additions;
 mod check;
 pub mod identity;
 mod names;
@@ -32,6 +34,7 @@ mod bindings {
     });
 }
 
+pub use auth_additions::{AppInstallation, AuthAdditions, Description, ServiceAccount};
 pub use bindings::gateway::connector::manifest::*;
 pub use check::check;
 pub use owner::Owner;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
+use contract::AuthAdditions;
 use contract_rules::limit::{LOG_LINE_BYTES, LOG_LINES};
 use egress::Multipart;
 use wasmtime::ResourceLimiter;
@@ -31,6 +32,8 @@ pub(crate) struct Guest {
     /// The number of responses whose bodies the guest has not read.
     pub(super) open_responses: usize,
     pub(super) host_memory: HostMemory,
+    /// The declarations of `describe`. `None` in an operation, which declares nothing.
+    pub(super) auth_additions: Option<AuthAdditions>,
     /// Bodies of forms with files, by the media types that stand for them.
     pub(super) multiparts: HashMap<String, Multipart>,
     memory: GuestMemory,
@@ -58,6 +61,7 @@ impl Guest {
             requests: 0,
             open_responses: 0,
             host_memory: HostMemory::for_limits(&limits).within(shared),
+            auth_additions: None,
             multiparts: HashMap::new(),
             memory: GuestMemory::new(limits.memory_bytes),
             log_lines: 0,

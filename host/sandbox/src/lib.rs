@@ -10,7 +10,7 @@
 //! - [`limits`]: the limits of an invocation
 //! - [`host_memory`]: the memory of the gateway that is used for a guest
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`random`], [`multipart`],
-//!   [`progress`]: the interfaces of the contract
+//!   [`progress`], [`auth_additions`]: the interfaces of the contract
 //! - [`outline`]: imports and size of a component, checked before it is compiled
 //! - [`provenance`]: source, commit and packages of a component
 //! - [`setup`]: the settings of a sandbox
@@ -23,6 +23,7 @@
 //! - [`shares`]: the slots and connections that modules share
 //! - [`ticker`]: the clock that limits the computing time of guests
 
+mod auth_additions;
 mod bindings;
 mod cache;
 pub mod child;
@@ -332,7 +333,7 @@ impl Sandbox {
         }
     }
 
-    /// The manifest of a module.
+    /// The manifest of a module, with the declarations that it made before.
     ///
     /// # Errors
     /// If `describe` traps or breaks a limit.
@@ -341,7 +342,7 @@ impl Sandbox {
         module: &Module,
         call: Call,
         limits: Limits,
-    ) -> Result<contract::Manifest, InvocationError> {
+    ) -> Result<contract::Description, InvocationError> {
         module.describe(call, limits).await
     }
 }

@@ -1,4 +1,5 @@
-//! The secret of an OAuth client: the keys `client_secret` and `client_secret_file`.
+//! Secrets that the configuration has as text or as the name of a file: the keys `client_secret`
+//! and `client_secret_file`, and those of a private key.
 
 use std::fs;
 
@@ -9,20 +10,29 @@ use super::value;
 
 /// Reads both keys. Returns `None` if there is no secret.
 pub(super) fn read(section: &mut Section<'_>) -> Option<SecretString> {
-    let mut client_secret = None;
+    read_either(section, "client_secret", "client_secret_file")
+}
+
+/// Reads the keys `private_key` and `private_key_file`. Returns `None` if there is no key.
+pub(super) fn read_private_key(section: &mut Section<'_>) -> Option<SecretString> {
+    read_either(section, "private_key", "private_key_file")
+}
+
+fn read_either(section: &mut Section<'_>, key: &str, file_key: &str) -> Option<SecretString> {
+    let mut secret = None;
     let mut file = String::new();
-    section.value("client_secret", &mut client_secret, value::secret);
-    section.value("client_secret_file", &mut file, value::string);
+    section.value(key, &mut secret, value::secret);
+    section.value(file_key, &mut file, value::string);
     if !file.is_empty() {
-        if client_secret.is_some() {
-            section.problem("client_secret_file", "is set together with `client_secret`; keep one of them".to_owned());
+        if secret.is_some() {
+            section.problem(file_key, format!("is set together with `{key}`; keep one of them"));
         }
         match read_file(&file) {
-            Ok(secret) => client_secret = Some(secret),
-            Err(reason) => section.problem("client_secret_file", format!("names `{file}`, which {reason}")),
+            Ok(read) => secret = Some(read),
+            Err(reason) => section.problem(file_key, format!("names `{file}`, which {reason}")),
         }
     }
-    client_secret
+    secret
 }
 
 /// Reads a file without the line break at its end, which editors add.

@@ -12,7 +12,8 @@
 //! - [`value`]: converts TOML values to typed ones
 //! - [`mod@read`]: reads every key
 //! - [`jwt_issuer`]: the keys of `jwt_issuers`
-//! - [`client_secret`]: the secret of an OAuth client
+//! - [`client_secret`]: the secret of an OAuth client, and the private key of an application
+//! - [`private_key`]: reads private keys
 //! - [`mod@console`]: the keys of `console.oidc`
 //! - [`trust`]: the keys of `trust`
 //! - [`mod@effective`]: the values that hold, without secrets, for operators
@@ -26,6 +27,7 @@ mod effective;
 mod error;
 mod jwt_issuer;
 mod load;
+mod private_key;
 mod read;
 mod section;
 mod settings;
@@ -38,9 +40,10 @@ pub use self::connector::{Connector, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing,
 pub use self::effective::{EffectiveSetting, effective};
 pub use self::error::{ConfigError, Location, Problem};
 pub use self::load::environment;
+pub use self::private_key::{BadKey, rsa_key};
 #[cfg(test)]
 pub use self::settings::Callbacks;
-pub use self::settings::{Calls, Config, Jobs, KeptCalls, LogFormat, OauthClient, Telemetry};
+pub use self::settings::{Calls, Config, Jobs, KeptCalls, LogFormat, OauthApp, OauthClient, Telemetry};
 pub use self::tls::Tls;
 pub use self::trust::{Publisher, Trust, key_id};
 

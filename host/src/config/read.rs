@@ -8,8 +8,9 @@ use secrecy::ExposeSecret;
 
 use super::connector::{Connector, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
 use super::error::{ConfigError, Problem};
+use super::private_key::rsa_key;
 use super::section::{Report, Section};
-use super::settings::{Callbacks, Calls, Config, Jobs, OauthClient, Telemetry};
+use super::settings::{Callbacks, Calls, Config, Jobs, OauthApp, OauthClient, Telemetry};
 use super::source::Source;
 use super::{client_secret, console, jwt_issuer, tls, trust, value};
 use sandbox::{CompileLimits, Pool};
@@ -89,9 +90,10 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         section.value("max_streams", &mut config.mcp.max_streams, value::integer(0..=100_000));
     });
     root.each("oauth_clients", |name, clients| {
-        let mut client = None;
-        clients.section(name, |section| client = read_oauth_client(section));
+        let (mut client, mut app) = (None, None);
+        clients.section(name, |section| (client, app) = (read_oauth_client(section), read_oauth_app(section)));
         config.oauth_clients.extend(client.map(|client| (name.to_owned(), client)));
+        config.oauth_apps.extend(app.map(|app| (name.to_owned(), app)));
     });
     root.each("jwt_issuers", |name, issuers| {
         let mut issuer = None;
@@ -208,6 +210,31 @@ fn read_oauth_client(section: &mut Section<'_>) -> Option<OauthClient> {
         section.problem("client_id", "is missing, but there is a client secret".to_owned());
     }
     (!client_id.is_empty()).then_some(OauthClient { client_id, client_secret })
+}
+
+/// Reads an application that users install at the service. Returns `None` if its id is empty, as in
+/// the example.
+fn read_oauth_app(section: &mut Section<'_>) -> Option<OauthApp> {
+    let mut id = String::new();
+    section.value("app_id", &mut id, value::string);
+    let private_key = client_secret::read_private_key(section);
+    match (id.is_empty(), private_key) {
+        (true, None) => None,
+        (true, Some(_)) => {
+            section.problem("app_id", "is missing, but there is a private key".to_owned());
+            None
+        }
+        (false, None) => {
+            section.problem("private_key", "is missing, but there is an `app_id`".to_owned());
+            None
+        }
+        (false, Some(private_key)) => {
+            if let Err(error) = rsa_key(&private_key) {
+                section.problem("private_key", format!("cannot be used: {error}"));
+            }
+            Some(OauthApp { id, private_key })
+        }
+    }
 }
 
 fn read_connector(section: &mut Section<'_>, connector: &mut Connector) {

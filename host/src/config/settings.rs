@@ -94,6 +94,9 @@ pub struct Config {
     /// The gateway's registrations with OAuth providers, by provider or connector. See
     /// [`Config::oauth_client`].
     pub oauth_clients: BTreeMap<String, OauthClient>,
+    /// The gateway's applications at services whose accounts are installations of them, by provider
+    /// or connector. See [`Config::oauth_app`].
+    pub oauth_apps: BTreeMap<String, OauthApp>,
     /// Issuers whose JWTs callers may send, by a name that the operator chose.
     pub jwt_issuers: BTreeMap<String, JwtIssuer>,
     /// The OpenID provider with which operators sign in to the console. `None`: with keys alone.
@@ -175,6 +178,15 @@ pub struct OauthClient {
     pub client_id: String,
     /// `None` for a public client.
     pub client_secret: Option<SecretString>,
+}
+
+/// An application that is registered at a service, and that users install there.
+#[derive(Clone, Debug)]
+pub struct OauthApp {
+    /// The id that the service issued.
+    pub id: String,
+    /// The private key of the application, an RSA key in PEM.
+    pub private_key: SecretString,
 }
 
 /// The settings of webhooks.
@@ -284,6 +296,7 @@ impl Default for Config {
             jobs: Jobs::default(),
             mcp: Mcp::default(),
             oauth_clients: BTreeMap::new(),
+            oauth_apps: BTreeMap::new(),
             jwt_issuers: BTreeMap::new(),
             console_oidc: None,
             trust: Trust::default(),
@@ -325,6 +338,11 @@ impl Config {
     /// The registration of the connector itself, else the registration of its provider.
     pub fn oauth_client(&self, connector: &str, provider: &str) -> Option<&OauthClient> {
         self.oauth_clients.get(connector).or_else(|| self.oauth_clients.get(provider))
+    }
+
+    /// The application of the connector itself, else that of its provider.
+    pub fn oauth_app(&self, connector: &str, provider: &str) -> Option<&OauthApp> {
+        self.oauth_apps.get(connector).or_else(|| self.oauth_apps.get(provider))
     }
 
     /// The largest memory limit of all connectors, in MiB. Each slot of the sandbox must have room

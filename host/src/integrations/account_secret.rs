@@ -7,10 +7,10 @@ use secrecy::{ExposeSecret, SecretSlice};
 use super::freshness::due_at;
 use super::key::Key;
 use super::{IntegrationError, Integrations};
-use crate::oauth::Tokens;
+use crate::oauth::{AccountGrant, Tokens};
 use contract::{AuthScheme, KeyPlacement};
 use egress::{Credential, EgressError, SHORTEST_SECRET};
-use store::{Account, AuthType, Details, Integration, Sealed, Status};
+use store::{Account, AuthType, Details, GrantType, Integration, Sealed, Status};
 
 /// The secret of a connected account. The store keeps it sealed.
 pub enum AccountSecret {
@@ -66,6 +66,15 @@ impl AccountSecret {
         }
     }
 
+    /// The kind of credentials from which the tokens are made. `None` if the user authorized, or if
+    /// there are no tokens.
+    pub(super) fn grant_type(&self) -> Option<GrantType> {
+        match self {
+            Self::OAuth2 { tokens, .. } => tokens.grant.as_ref().map(AccountGrant::grant_type),
+            Self::ApiKey(..) | Self::None => None,
+        }
+    }
+
     /// The id of the tenant's OAuth client that issued the tokens.
     pub(super) fn client_of_tenant(&self) -> Option<&str> {
         match self {
@@ -99,7 +108,7 @@ impl AccountSecret {
             Self::OAuth2 { tokens, scopes, since, .. } => Details {
                 scopes: tokens.scopes.clone().unwrap_or_else(|| scopes.clone()),
                 expires_at: tokens.expires_in.and_then(|lifetime| since.checked_add(lifetime)),
-                next_refresh_at: tokens.refresh_token.as_ref().and_then(|_| due_at(*since, tokens.expires_in)),
+                next_refresh_at: due_at(*since, tokens.expires_in).filter(|_| tokens.are_renewable()),
                 ..details
             },
             Self::ApiKey(..) | Self::None => details,

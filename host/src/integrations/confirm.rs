@@ -115,6 +115,7 @@ impl Integrations {
             details,
             labels,
             oauth_client: secret.client_of_tenant().map(str::to_owned),
+            grant_type: secret.grant_type(),
         };
         let previous = self.store.integration(holder, user_identifier).await?;
         let event = self.event_deliveries(holder, user_identifier, Change::Connected).await?;
@@ -179,6 +180,7 @@ fn from_bytes(bytes: &[u8]) -> Result<OpenGrant, IntegrationError> {
     let tokens = Tokens {
         expires_in: json.expires_in_s.map(Duration::from_secs),
         scopes: json.scopes,
+        grant: None,
         ..Tokens::from_bytes(json.tokens.get().as_bytes())?
     };
     let account = Account { id: json.account_id, email: json.account_email, name: json.account_name };
@@ -205,6 +207,7 @@ mod tests {
             refresh_token: Some("a-refresh-token".into()),
             expires_in: Some(Duration::from_secs(3600)),
             scopes: Some(vec!["read".to_owned()]),
+            grant: None,
         };
         let scopes = vec!["read".to_owned(), "write".to_owned()];
         let secret = AccountSecret::OAuth2 { tokens, scopes: scopes.clone(), since, client: Some("oac_1".to_owned()) };

@@ -53,6 +53,7 @@ impl Integrations {
             details,
             labels,
             oauth_client: secret.client_of_tenant().map(str::to_owned),
+            grant_type: secret.grant_type(),
         };
         let integration = self
             .store

@@ -10,7 +10,7 @@ use crate::oauth::{NoTokens, NotConfigured};
 use crate::webhooks::WebhookError;
 use egress::EgressError;
 use store::vault::VaultError;
-use store::{AuthType, StoreError};
+use store::{AuthType, GrantType, StoreError};
 
 /// A failure of the gateway itself.
 #[derive(Debug, Error)]
@@ -112,6 +112,8 @@ pub enum AccessError {
         user_identifier: String,
         /// How the user connects it again.
         auth_type: AuthType,
+        /// The credentials from which its tokens were made. `None` if the user authorized.
+        grant_type: Option<GrantType>,
         /// A sentence that says why.
         detail: String,
     },

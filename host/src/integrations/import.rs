@@ -8,10 +8,12 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
 use super::key::Key;
+use super::ways::grant_types;
 use super::{AccountSecret, IntegrationError, Integrations};
 use crate::clock;
-use crate::oauth::Tokens;
-use contract::AuthScheme;
+use crate::config::rsa_key;
+use crate::oauth::{AccountGrant, Tokens};
+use contract::{AuthAdditions, AuthScheme};
 use store::digest::sha256_hex;
 use store::{Account, Connected, Holder, Imported, Labels, NewImport};
 
@@ -36,6 +38,8 @@ pub struct ImportedCredentials {
     pub api_key: Option<SecretString>,
     pub username: Option<String>,
     pub password: Option<SecretString>,
+    /// The credentials from which access tokens are made.
+    pub grant: Option<AccountGrant>,
 }
 
 /// What became of an account. The error is a sentence for the operator.
@@ -86,6 +90,9 @@ impl Integrations {
             return Err(format!("There is no connector `{}`.", holder.connector));
         };
         let auth = &connector.manifest().auth;
+        if let Some(grant) = &import.credentials.grant {
+            check_grant(grant, connector.auth_additions())?;
+        }
         let mut secret = secret_of(import, auth)?;
         if secret.is_too_short() {
             return Err("The token or key is too short to be masked in answers; it needs 8 bytes.".to_owned());
@@ -97,8 +104,11 @@ impl Integrations {
         if let (AuthScheme::Oauth2(scheme), AccountSecret::OAuth2 { client, scopes: requested, .. }) =
             (auth, &mut secret)
         {
-            let own = self.client_for_new(&holder.tenant, &connector, scheme).await.map_err(failed)?;
-            *client = own.map(|own| own.id);
+            // Tokens that are made from the account's credentials belong to no client of the tenant.
+            if import.credentials.grant.is_none() {
+                let own = self.client_for_new(&holder.tenant, &connector, scheme).await.map_err(failed)?;
+                *client = own.map(|own| own.id);
+            }
             *requested = scopes.clone().unwrap_or_else(|| scheme.scopes.clone());
         }
         let context = holder.secret_context(user_identifier);
@@ -113,6 +123,7 @@ impl Integrations {
             details: secret.details(account.clone(), sealed),
             labels: labels.clone(),
             oauth_client: secret.client_of_tenant().map(str::to_owned),
+            grant_type: secret.grant_type(),
         };
         // Stretching takes so long that it must not run on a serving thread.
         let bytes = if guessable(&import.credentials).is_some() { STRETCHING_BYTES } else { 0 };
@@ -122,24 +133,25 @@ impl Integrations {
 }
 
 fn secret_of(import: &Import, auth: &AuthScheme) -> Result<AccountSecret, String> {
-    let ImportedCredentials { access_token, refresh_token, expires_at, api_key, username, password } =
+    let ImportedCredentials { access_token, refresh_token, expires_at, api_key, username, password, grant } =
         &import.credentials;
     match auth {
         AuthScheme::Oauth2(_) => {
             let since = clock::now();
             let lifetime = expires_at.map(|at| at.duration_since(since).unwrap_or_default());
-            let (access_token, expires_in) = match (access_token, refresh_token) {
+            let (access_token, expires_in) = match (access_token, refresh_token.is_some() || grant.is_some()) {
                 (Some(token), _) => (token.clone(), lifetime),
                 // The first call refreshes it.
-                (None, Some(_)) => (SecretString::from(UNKNOWN_TOKEN), Some(Duration::ZERO)),
-                (None, None) => {
+                (None, true) => (SecretString::from(UNKNOWN_TOKEN), Some(Duration::ZERO)),
+                (None, false) => {
                     return Err(
-                        "The connector uses OAuth 2: `credentials` needs an `access_token` or a `refresh_token`."
+                        "The connector uses OAuth 2: `credentials` needs an `access_token`, a `refresh_token` or a `grant`."
                             .to_owned(),
                     );
                 }
             };
-            let tokens = Tokens { access_token, refresh_token: refresh_token.clone(), expires_in, scopes: None };
+            let refresh_token = refresh_token.clone().filter(|_| grant.is_none());
+            let tokens = Tokens { access_token, refresh_token, expires_in, scopes: None, grant: grant.clone() };
             Ok(AccountSecret::OAuth2 { tokens, scopes: Vec::new(), since, client: None })
         }
         AuthScheme::ApiKey(scheme) => {
@@ -152,6 +164,23 @@ fn secret_of(import: &Import, auth: &AuthScheme) -> Result<AccountSecret, String
             Ok(AccountSecret::ApiKey(key, scheme.placement.clone()))
         }
         AuthScheme::None => Ok(AccountSecret::None),
+    }
+}
+
+/// Checks that a connector takes such credentials, and that the gateway can use them.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+fn check_grant(grant: &AccountGrant, additions: &AuthAdditions) -> Result<(), String> {
+    if !grant_types(additions).any(|known| known == grant.grant_type()) {
+        return Err(
+            "The connector does not take such a `grant`; GET /connectors/{connector}/auth-schema says what it takes."
+                .to_owned(),
+        );
+    }
+    match grant.private_key().map(rsa_key) {
+        Some(Err(error)) => Err(format!("The private key of the `grant` cannot be used: {error}.")),
+        _ => Ok(()),
     }
 }
 
@@ -192,7 +221,7 @@ fn hash_of(import: &Import) -> String {
         sha256_hex(&key)
     });
     let text = |secret: &Option<SecretString>| secret.as_ref().map(|secret| secret.expose_secret().to_owned());
-    let whole = json!([
+    let mut whole = json!([
         holder.tenant,
         holder.subject,
         holder.connector,
@@ -207,6 +236,10 @@ fn hash_of(import: &Import) -> String {
         [&account.id, &account.email, &account.name],
         labels,
     ]);
+    // Added only if it is there, so that lines without it keep their hash.
+    if let (Some(grant), Some(parts)) = (&credentials.grant, whole.as_array_mut()) {
+        parts.push(grant.to_export());
+    }
     let whole = SecretString::from(whole.to_string());
     sha256_hex(whole.expose_secret().as_bytes())
 }

@@ -8,7 +8,7 @@ use contract::KeyPlacement;
 use egress::{Credential, EgressError, SHORTEST_SECRET};
 
 /// Longest accepted key: longer than any in use, and short enough for a header.
-const MAX_CHARACTERS: usize = 4096;
+pub(super) const MAX_CHARACTERS: usize = 4096;
 
 /// An API key, or a user name with a password.
 #[derive(Clone)]

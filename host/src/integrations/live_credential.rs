@@ -89,7 +89,7 @@ impl Integrations {
         scheme: &AuthScheme,
     ) -> Result<UnsealedCredential, IntegrationError> {
         let secret = self.account_secret(integration, scheme).await?;
-        let is_refreshable = matches!(&secret, AccountSecret::OAuth2 { tokens, .. } if tokens.refresh_token.is_some());
+        let is_refreshable = matches!(&secret, AccountSecret::OAuth2 { tokens, .. } if tokens.are_renewable());
         let credential = secret
             .credential()?
             .ok_or_else(|| IntegrationError::Secret("the connector's users need no credential".to_owned()))?;
@@ -283,6 +283,7 @@ fn reauthorize_with_detail(integration: &Integration, detail: String) -> AccessE
     AccessError::Reauthorize {
         user_identifier: integration.user_identifier.clone(),
         auth_type: integration.auth_type,
+        grant_type: integration.grant_type,
         detail,
     }
 }

@@ -9,9 +9,11 @@
 //! - `tenant_clients`: the OAuth clients of tenants, which the operator sets
 //! - `exchange`: takes the authorization of a `state`, and exchanges the code for tokens
 //! - `conclude`: decides if the account is connected, waits for a confirmation, or is refused
+//! - `account_grant`: connects an account that brings the credentials for its tokens
 //! - `connect`: stores the account
 //! - `confirm`: keeps a grant until the caller confirms it
 //! - `authorization_result`: the result, as the URL for the user names it
+//! - `ways`: the ways to connect an account of a connector
 //! - `schema`: the JSON Schema of the request, and the description of the auth scheme
 //!
 //! Secrets:
@@ -48,6 +50,7 @@
 //! - One process at a time refreshes an integration.
 //! - A holder sees only its own integrations.
 
+mod account_grant;
 mod account_secret;
 mod authorization_result;
 mod begin;
@@ -78,6 +81,7 @@ mod schema;
 pub(crate) mod simulated;
 mod sweep;
 mod tenant_clients;
+mod ways;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,6 +92,7 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
+pub use self::account_grant::GrantError;
 pub use self::account_secret::{AccountSecret, auth_type};
 pub use self::authorization_result::AuthorizationResult;
 pub use self::begin::{AuthorizationOptions, ReturnTo, random_secret, redirect_uri};
@@ -103,6 +108,7 @@ pub use self::live_credential::LiveCredential;
 pub use self::record::{AuthTypeName, IntegrationRecord};
 pub use self::renew::{NotRenewed, OVERDUE, is_overdue, last_error};
 pub use self::schema::{AuthSchemaRecord, authorization_origin, init_schema, labels_schema};
+pub use self::ways::Way;
 
 use self::cache::Cache;
 use self::refresh::{Journal, OngoingRefreshes};

@@ -4,18 +4,61 @@ use std::borrow::Cow;
 
 use secrecy::ExposeSecret;
 use thiserror::Error;
+use url::Url;
 
 use super::{IntegrationError, Integrations};
-use crate::config::OauthClient;
-use crate::oauth::{NotConfigured, Provider, TenantClient};
+use crate::config::{Config, OauthClient};
+use crate::oauth::{AccountProvider, NotConfigured, Provider, Recipients, TenantClient};
 use crate::registry::Connector;
-use contract::{AuthScheme, Oauth2};
+use contract::{AuthAdditions, AuthScheme, Oauth2};
+use egress::Egress;
 use store::{NewOauthClient, TenantOauthClient};
 
 /// The party that issues the tokens of a connector's accounts.
 pub(super) struct Issuer {
     pub(super) auth: AuthScheme,
     pub(super) provider: Provider,
+}
+
+/// The connector whose accounts bring the credentials from which their tokens are made.
+pub(super) struct AccountIssuer {
+    pub(super) connector: String,
+    pub(super) auth: AuthScheme,
+    pub(super) additions: AuthAdditions,
+    pub(super) recipients: Recipients,
+    /// The base URL of the upstream that answers with tokens of installations.
+    pub(super) upstream: Option<Url>,
+}
+
+impl AccountIssuer {
+    /// The issuer of a live connector. `None` if the connector does not use OAuth 2.
+    pub(super) fn of(connector: &Connector) -> Option<Self> {
+        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return None };
+        let scheme = permitted_scheme(scheme, connector.is_shipped()).into_owned();
+        let additions = connector.auth_additions().clone();
+        let upstream = additions.app_installation.as_ref().and_then(|app| connector.upstreams().get(&app.upstream));
+        Some(Self {
+            connector: connector.name().to_string(),
+            auth: AuthScheme::Oauth2(scheme),
+            recipients: connector.recipients().clone(),
+            upstream: upstream.and_then(|upstream| upstream.base_url()).cloned(),
+            additions,
+        })
+    }
+
+    /// The provider of the accounts' tokens. `None` if the connector does not use OAuth 2.
+    pub(super) fn provider<'a>(&'a self, config: &'a Config, egress: &'a Egress) -> Option<AccountProvider<'a>> {
+        let AuthScheme::Oauth2(scheme) = &self.auth else { return None };
+        Some(AccountProvider {
+            connector: &self.connector,
+            scheme,
+            additions: &self.additions,
+            config,
+            recipients: &self.recipients,
+            egress,
+            upstream: self.upstream.as_ref(),
+        })
+    }
 }
 
 /// Why a connector's accounts have no issuer.
@@ -42,6 +85,12 @@ pub(super) enum NoClient {
 }
 
 impl Integrations {
+    /// The issuer of the tokens of accounts that bring their credentials. `None` if the connector is
+    /// not live or does not use OAuth 2.
+    pub(super) fn account_issuer(&self, connector: &str) -> Option<AccountIssuer> {
+        AccountIssuer::of(&*self.registry.get(connector)?)
+    }
+
     /// The issuer of the tokens of a connector's accounts that were connected with this client of
     /// the tenant.
     ///
@@ -142,9 +191,8 @@ fn permitted_scheme(scheme: &Oauth2, is_shipped: bool) -> Cow<'_, Oauth2> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, OauthClient};
-    use crate::oauth::{self, Recipients};
-    use egress::{Egress, Settings};
+    use crate::oauth;
+    use egress::Settings;
 
     /// The keys that are missing for the connector `calendar` of the provider `acme`.
     fn missing(registered: &str, is_shipped: bool) -> Vec<String> {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::freshness::status_at;
 use super::reason::Reason;
 use crate::timestamp::Timestamp;
-use store::{Account, AuthType, Integration, Labels, Status};
+use store::{Account, AuthType, GrantType, Integration, Labels, Status};
 
 /// An account that a user has connected. It never holds a credential.
 #[derive(Serialize, JsonSchema)]
@@ -47,7 +47,7 @@ struct AccountRecord<'a> {
 /// The way in which users connect an account.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
-#[schemars(rename = "AuthType", extend("enum" = AuthType::ALL.map(AuthType::name)))]
+#[schemars(rename = "AuthType", extend("enum" = AuthTypeName::all()))]
 pub struct AuthTypeName(&'static str);
 
 /// The state of an integration. Operations can run on an active one.
@@ -55,6 +55,25 @@ pub struct AuthTypeName(&'static str);
 #[serde(transparent)]
 #[schemars(rename = "IntegrationStatus", extend("enum" = Status::ALL.map(Status::name)))]
 pub(super) struct StatusName(&'static str);
+
+impl AuthTypeName {
+    /// The way in which an account was connected.
+    fn of(integration: &Integration) -> Self {
+        Self(integration.auth_type_name())
+    }
+
+    /// Every way.
+    pub fn all() -> Vec<&'static str> {
+        let of_users = AuthType::ALL.map(AuthType::name);
+        of_users.into_iter().chain(GrantType::ALL.map(GrantType::auth_type)).collect()
+    }
+}
+
+impl From<GrantType> for AuthTypeName {
+    fn from(grant_type: GrantType) -> Self {
+        Self(grant_type.auth_type())
+    }
+}
 
 impl From<AuthType> for AuthTypeName {
     fn from(auth_type: AuthType) -> Self {
@@ -70,7 +89,7 @@ impl<'a> IntegrationRecord<'a> {
         Self {
             connector: &integration.holder.connector,
             user_identifier: &integration.user_identifier,
-            auth_type: integration.auth_type.into(),
+            auth_type: AuthTypeName::of(integration),
             status: StatusName(status_at(details, now).name()),
             selected: integration.selected,
             account: AccountRecord { id: id.as_deref(), email: email.as_deref(), name: name.as_deref() },

@@ -77,6 +77,10 @@ impl Integrations {
     /// Refreshes an expired access token if the provider needs it for the revocation.
     async fn refresh_for_revocation(self: &Arc<Self>, id: &str) -> Result<(), IntegrationError> {
         let Some(integration) = self.store.integration_by_id(id).await? else { return Ok(()) };
+        // A token that was made from the account's own credentials ends by itself.
+        if integration.grant_type.is_some() {
+            return Ok(());
+        }
         let Some(connector) = self.registry.get(&integration.holder.connector) else { return Ok(()) };
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(()) };
         let Ok(client) = self.client_by_id(integration.oauth_client.as_deref()).await else { return Ok(()) };
@@ -107,6 +111,9 @@ impl Integrations {
     /// Revokes the tokens at the provider. Returns whether the provider confirmed it.
     async fn revoke(&self, integration: &Integration) -> bool {
         let name = &integration.holder.connector;
+        if integration.grant_type.is_some() {
+            return self.revoke_token(integration).await;
+        }
         let Some(connector) = self.registry.get(name) else { return false };
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return false };
         let result = async {
@@ -129,6 +136,26 @@ impl Integrations {
                 error,
                 "the tokens are not revoked"
             );
+            false
+        })
+    }
+
+    /// Revokes the access token of an account that brought its own credentials. Returns whether the
+    /// provider confirmed it.
+    async fn revoke_token(&self, integration: &Integration) -> bool {
+        let Some(issuer) = self.account_issuer(&integration.holder.connector) else { return false };
+        let result = async {
+            let secret = self.account_secret(integration, &issuer.auth).await.map_err(|error| error.to_string())?;
+            let AccountSecret::OAuth2 { tokens, .. } = secret else { return Ok(false) };
+            let (Some(grant), Some(provider)) = (&tokens.grant, issuer.provider(&self.config, &self.egress)) else {
+                return Ok(false);
+            };
+            let source = provider.source(grant).map_err(|error| error.to_string())?;
+            let revocation = source.revoke(&tokens).await.map_err(|error| error.to_string())?;
+            Ok::<_, String>(revocation == Revocation::Revoked)
+        };
+        result.await.unwrap_or_else(|error| {
+            tracing::warn!(integration = integration.id, error, "the access token is not revoked");
             false
         })
     }

@@ -70,7 +70,7 @@ impl Integrations {
         // A refresh without a refresh token would end an access that may still work.
         let secret = self.secret_bytes(&before).await.map_err(|error| failed(&connector, error.into()))?;
         let tokens = secret.and_then(|secret| Tokens::from_bytes(secret.expose_secret()).ok());
-        if tokens.is_none_or(|tokens| tokens.refresh_token.is_none()) {
+        if !tokens.is_some_and(|tokens| tokens.are_renewable()) {
             return Err(NotRenewed::NoTokens);
         }
         let by = Acting::current().renewing();

@@ -108,7 +108,8 @@ impl Integrations {
         let grant = async {
             let secret = self.account_secret(previous, &scheme).await?;
             let AccountSecret::OAuth2 { mut tokens, scopes, since, client } = secret else { return Ok(None) };
-            if share_a_token(&tokens, new) {
+            // A token that was made from the account's own credentials ends by itself.
+            if tokens.grant.is_some() || share_a_token(&tokens, new) {
                 return Ok(None);
             }
             tokens.expires_in = details.expires_at.map(|at| at.duration_since(*updated_at).unwrap_or_default());
@@ -277,6 +278,7 @@ mod tests {
             refresh_token: refresh_token.map(Into::into),
             expires_in: None,
             scopes: None,
+            grant: None,
         }
     }
 

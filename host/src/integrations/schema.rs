@@ -9,6 +9,7 @@ use super::account_secret::auth_type;
 use super::begin::redirect_uri;
 use super::key::Key;
 use super::record::AuthTypeName;
+use super::ways::{Way, credentials_schema};
 use crate::config::Config;
 use crate::registry::Connector;
 use contract::{AuthScheme, Oauth2};
@@ -28,12 +29,26 @@ const MAX_LABEL_CHARACTERS: u32 = 256;
 /// Longest URL that browsers and providers accept.
 const MAX_URL_CHARACTERS: usize = 2048;
 
-/// The JSON Schema of the body of `POST …/integrations`.
-pub fn init_schema(scheme: &AuthScheme) -> Value {
-    let name = auth_type(scheme).name();
+/// The JSON Schema of the body of `POST …/integrations` that names this way to connect an account.
+/// If the connector does not have the way, the schema lists those that it has.
+pub fn init_schema(connector: &Connector, config: &Config, named: &str) -> Value {
+    let scheme = &connector.manifest().auth;
+    let ways = Way::of(connector, config);
+    let way = ways.iter().copied().find(|way| way.name(scheme) == named);
+    if let Some(way) = way {
+        return schema_of_way(way, connector);
+    }
+    let mut schema = schema_of_way(ways.first().copied().unwrap_or(Way::Scheme), connector);
+    schema["properties"]["auth_type"]["enum"] = json!(ways.iter().map(|way| way.name(scheme)).collect::<Vec<_>>());
+    schema
+}
+
+/// The JSON Schema of the body of `POST …/integrations` for one way to connect an account.
+fn schema_of_way(way: Way, connector: &Connector) -> Value {
+    let scheme = &connector.manifest().auth;
     let mut required = vec!["auth_type"];
     let mut properties = json!({
-        "auth_type": {"type": "string", "enum": [name]},
+        "auth_type": {"type": "string", "enum": [way.name(scheme)]},
         "user_identifier": {
             "type": ["string", "null"], "minLength": 1, "maxLength": MAX_IDENTIFIER_CHARACTERS,
             // A header cannot carry control characters, and it loses blanks at both ends.
@@ -48,8 +63,12 @@ pub fn init_schema(scheme: &AuthScheme) -> Value {
         },
     });
     properties["labels"] = labels_schema(true);
-    match scheme {
-        AuthScheme::Oauth2(_) => {
+    match (way, scheme) {
+        (Way::Grant(grant_type), _) => {
+            required.push("credentials");
+            properties["credentials"] = credentials_schema(grant_type, connector.auth_additions());
+        }
+        (Way::Scheme, AuthScheme::Oauth2(_)) => {
             required.push("callback_url");
             properties["callback_url"] = json!({
                 "type": "string", "format": "uri", "minLength": 1, "maxLength": MAX_URL_CHARACTERS,
@@ -65,11 +84,11 @@ pub fn init_schema(scheme: &AuthScheme) -> Value {
                     `completion` that `callback_url` gets.",
             });
         }
-        AuthScheme::ApiKey(key) => {
+        (Way::Scheme, AuthScheme::ApiKey(key)) => {
             required.push("credentials");
             properties["credentials"] = Key::schema(&key.placement);
         }
-        AuthScheme::None => {}
+        (Way::Scheme, AuthScheme::None) => {}
     }
     json!({
         "type": "object", "additionalProperties": false, "required": required, "properties": properties,
@@ -96,7 +115,7 @@ pub struct AuthSchemaRecord<'a> {
     auth_types: Vec<AuthTypeRecord>,
 }
 
-/// How users connect an account. URLs and scopes are the operator's settings, else the
+/// One way to connect an account. URLs and scopes are the operator's settings, else the
 /// manifest's, else null.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "AuthTypeSchema")]
@@ -122,13 +141,23 @@ struct Oauth2Record {
 
 impl<'a> AuthSchemaRecord<'a> {
     /// Describes how users of a connector authenticate.
-    pub fn of_connector(connector: &'a str, scheme: &AuthScheme, config: &Config) -> Self {
-        let oauth2 = match scheme {
-            AuthScheme::Oauth2(scheme) => Some(Oauth2Record::of_scheme(connector, scheme, config)),
-            AuthScheme::ApiKey(_) | AuthScheme::None => None,
+    pub fn of_connector(connector: &'a Connector, config: &Config) -> Self {
+        let scheme = &connector.manifest().auth;
+        let entry = |way: Way| AuthTypeRecord {
+            auth_type: match way {
+                Way::Scheme => auth_type(scheme).into(),
+                Way::Grant(grant_type) => grant_type.into(),
+            },
+            schema: schema_of_way(way, connector),
+            oauth2: match (way, scheme) {
+                (Way::Scheme, AuthScheme::Oauth2(scheme)) => {
+                    Some(Oauth2Record::of_scheme(connector.name(), scheme, config))
+                }
+                _ => None,
+            },
         };
-        let entry = AuthTypeRecord { auth_type: auth_type(scheme).into(), schema: init_schema(scheme), oauth2 };
-        Self { connector, required: !matches!(scheme, AuthScheme::None), auth_types: vec![entry] }
+        let auth_types = Way::of(connector, config).into_iter().map(entry).collect();
+        Self { connector: connector.name(), required: !matches!(scheme, AuthScheme::None), auth_types }
     }
 }
 

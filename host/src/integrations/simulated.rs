@@ -43,6 +43,7 @@ pub(crate) async fn connect(store: &Store, vault: &Vault, name: &str, refresh_to
         refresh_token: Some(refresh_token.into()),
         expires_in: Some(life),
         scopes: None,
+        grant: None,
     };
     let context = holder.secret_context(name);
     let sealed = vault.seal(&context, tokens.to_bytes().expose_secret()).await.unwrap();

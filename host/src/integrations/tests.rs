@@ -57,6 +57,7 @@ pub(super) fn integration(id: &str, version: i64) -> Integration {
         updated_at: SystemTime::UNIX_EPOCH,
         labels: store::Labels::new(),
         oauth_client: None,
+        grant_type: None,
         version,
         details: Details {
             status: Status::Active,
@@ -79,6 +80,7 @@ fn account_secret(lifetime: Duration) -> AccountSecret {
             refresh_token: Some("a-refresh-token".into()),
             expires_in: Some(lifetime),
             scopes: None,
+            grant: None,
         },
         scopes: vec!["events".to_owned()],
         since: SystemTime::now(),

@@ -8,7 +8,7 @@ use url::Url;
 use egress::EgressError;
 
 /// The error code of a call that the gateway itself does not allow.
-const DENIED: &str = "egress-denied";
+pub(super) const DENIED: &str = "egress-denied";
 
 /// Why the provider gave no tokens. The provider's texts are cut and contain no secret.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

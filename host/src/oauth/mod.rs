@@ -1,5 +1,5 @@
-//! The OAuth 2.0 client (RFC 6749, 6750, 7009, 7636): the authorization URL, the exchange of a
-//! code, the refresh of tokens, and their revocation.
+//! The OAuth 2.0 client (RFC 6749, 6750, 7009, 7523, 7636): the authorization URL, the exchange of
+//! a code, the refresh of tokens, and their revocation.
 //!
 //! Differences between providers are data of the connector's manifest, which the operator's
 //! settings can replace. The code knows no provider by name. It keeps no state: callers decide when
@@ -8,6 +8,9 @@
 //! # Layout
 //! - [`provider`]: the provider of one connector; authorization, exchange and refresh
 //! - [`revoke`]: the revocation of tokens
+//! - [`account_provider`]: access tokens for the credentials that accounts bring
+//! - [`account_grant`]: these credentials
+//! - `assertion`: JWTs that the gateway signs
 //! - [`tokens`]: an access token and a refresh token
 //! - [`recipients`]: the sites that may receive secrets
 //! - `endpoint`: one URL of a provider, called through egress
@@ -20,6 +23,9 @@
 //! - Secrets go only to hosts of [`recipients`].
 //! - No error and no log line contains a secret, even if a provider echoes it.
 
+mod account_grant;
+mod account_provider;
+mod assertion;
 mod endpoint;
 mod error;
 mod error_text;
@@ -30,6 +36,8 @@ mod revoke;
 mod token_response;
 mod tokens;
 
+pub use self::account_grant::AccountGrant;
+pub use self::account_provider::{AccountProvider, UnusableGrant};
 pub use self::endpoint::CALL_TIMEOUT;
 pub use self::error::{NotConfigured, TokenError};
 pub use self::provider::{Provider, TenantClient, token_urls};

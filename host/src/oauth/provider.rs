@@ -274,6 +274,7 @@ impl Provider {
             refresh_token: response.refresh_token().map(|token| token.secret().as_str().into()),
             expires_in: response.expires_in().or(default_lifetime),
             scopes,
+            grant: None,
         })
     }
 }
@@ -302,7 +303,7 @@ impl<'c> AsyncHttpClient<'c> for Http<'_> {
 }
 
 /// A URL of the manifest, or `None` if the manifest leaves it empty.
-fn manifest_url(text: &str) -> Option<Url> {
+pub(super) fn manifest_url(text: &str) -> Option<Url> {
     Url::parse(text).ok()
 }
 
@@ -322,7 +323,7 @@ fn refresh_url(scheme: &Oauth2, settings: &config::Connector) -> Option<Url> {
 }
 
 /// The additional parameters, without the parameters that the protocol sets.
-fn additional(parameters: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn additional(parameters: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
     parameters
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))

@@ -137,12 +137,12 @@ fn is_gone(error: &str) -> bool {
     matches!(error, "account_inactive" | "invalid_token" | "token_revoked")
 }
 
-fn field(name: &str, secret: &SecretString) -> (String, String) {
+pub(super) fn field(name: &str, secret: &SecretString) -> (String, String) {
     (name.to_owned(), secret.expose_secret().to_owned())
 }
 
 /// RFC 6749, section 2.3.1: both parts are form-encoded before they are joined.
-fn basic(client: &OauthClient) -> Result<Credential, EgressError> {
+pub(super) fn basic(client: &OauthClient) -> Result<Credential, EgressError> {
     let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     let secret = client.client_secret.as_ref().map(|secret| encode(secret.expose_secret())).unwrap_or_default();
     Credential::basic(&encode(&client.client_id), secret.into())

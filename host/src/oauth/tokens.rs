@@ -1,4 +1,4 @@
-//! The tokens of one authorization.
+//! The tokens of one account.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -7,7 +7,9 @@ use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// An access token, a refresh token, and their lifetime and scopes.
+use super::account_grant::{AccountGrant, GrantJson};
+
+/// An access token, the secret that fetches the next one, and their lifetime and scopes.
 #[derive(Clone, Debug)]
 pub struct Tokens {
     /// Authenticates requests to the service.
@@ -20,6 +22,9 @@ pub struct Tokens {
     /// The scopes that the user permitted, or `None` if the provider gave all requested ones
     /// without naming them.
     pub scopes: Option<Vec<String>>,
+    /// The account's credentials from which the access token was made, and the next one will be.
+    /// `None` if the user authorized.
+    pub grant: Option<AccountGrant>,
 }
 
 /// The bytes contain no tokens.
@@ -35,14 +40,17 @@ struct TokensJson<'a> {
     access_token: Cow<'a, str>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     refresh_token: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    grant: Option<GrantJson>,
 }
 
 impl Tokens {
-    /// The JSON text of both tokens, to seal.
+    /// The JSON text of the secrets, to seal.
     pub fn to_bytes(&self) -> SecretSlice<u8> {
         let json = TokensJson {
             access_token: self.access_token.expose_secret().into(),
             refresh_token: self.refresh_token.as_ref().map(|token| token.expose_secret().into()),
+            grant: self.grant.as_ref().map(AccountGrant::to_sealed),
         };
         // Strings and optional strings can always be written as JSON.
         serde_json::to_vec(&json).unwrap_or_default().into()
@@ -60,6 +68,12 @@ impl Tokens {
             refresh_token: json.refresh_token.map(|token| token.into_owned().into()),
             expires_in: None,
             scopes: None,
+            grant: json.grant.map(AccountGrant::from_sealed).transpose().map_err(|_| NoTokens)?,
         })
+    }
+
+    /// Returns `true` if the gateway can get the next access token without the user.
+    pub fn are_renewable(&self) -> bool {
+        self.refresh_token.is_some() || self.grant.is_some()
     }
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::integrations::{AccessError, IntegrationError};
 use contract::Owner;
 use egress::whole_seconds;
-use store::{AuthType, StoreError};
+use store::{AuthType, GrantType, StoreError};
 
 /// Seconds after which every authorization that is in progress now has ended.
 const EXPIRED_AFTER_S: u64 = 600;
@@ -36,14 +36,17 @@ pub fn access_problem(error: AccessError, connector: &str) -> Problem {
                 "action",
                 json!({"method": "POST", "path": format!("/connectors/{connector}/integrations/{{user_identifier}}")}),
             ),
-        AccessError::Reauthorize { user_identifier, auth_type, detail } => {
-            let missing = match auth_type {
-                AuthType::OAuth2 => " Send `action.body`, with your `callback_url` added.",
-                AuthType::ApiKey => " Send `action.body`, with the user's `credentials` added.",
-                AuthType::None => "",
+        AccessError::Reauthorize { user_identifier, auth_type, grant_type, detail } => {
+            let missing = match (auth_type, grant_type) {
+                (AuthType::OAuth2, None) => " Send `action.body`, with your `callback_url` added.",
+                (AuthType::OAuth2, Some(_)) | (AuthType::ApiKey, _) => {
+                    " Send `action.body`, with the user's `credentials` added."
+                }
+                (AuthType::None, _) => "",
             };
+            let auth_type = grant_type.map_or(auth_type.name(), GrantType::auth_type);
             let mut renew = begin;
-            renew["body"] = json!({"auth_type": auth_type.name(), "user_identifier": user_identifier});
+            renew["body"] = json!({"auth_type": auth_type, "user_identifier": user_identifier});
             REAUTHORIZATION_REQUIRED
                 .with_detail(format!(
                     "{detail} Connect `{user_identifier}` again, with POST /connectors/{connector}/integrations.{missing}"

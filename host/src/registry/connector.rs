@@ -20,13 +20,14 @@ use crate::metrics::{Metrics, OperationMetrics};
 use crate::oauth::Recipients;
 use crate::schema::{Input, InputError, Schema, UrlCheck};
 use crate::webhooks::url_check;
-use contract::{AuthScheme, Manifest};
+use contract::{AuthAdditions, AuthScheme, Manifest};
 use egress::{PacedQueue, Quota, Quotas, Upstream};
 use sandbox::{Compiled, Limits, Module, Settings};
 
 /// A described module, of which [`Connector::build`] makes a connector.
 pub(super) struct Described<'a> {
     pub(super) manifest: Manifest,
+    pub(super) auth_additions: AuthAdditions,
     pub(super) module: Module,
     pub(super) compiled: Compiled,
     pub(super) digest: String,
@@ -46,6 +47,7 @@ pub(super) struct Described<'a> {
 pub struct Connector {
     name: Arc<str>,
     manifest: Manifest,
+    auth_additions: AuthAdditions,
     module: Module,
     compiled: Compiled,
     digest: String,
@@ -128,6 +130,7 @@ impl Connector {
     pub(super) fn build(described: Described<'_>) -> Result<Self, Refusal> {
         let Described {
             mut manifest,
+            auth_additions,
             module,
             compiled,
             digest,
@@ -187,6 +190,7 @@ impl Connector {
             live_since: clock::now(),
             name: manifest.identifier.as_str().into(),
             manifest,
+            auth_additions,
             module,
             compiled,
             digest,
@@ -210,6 +214,11 @@ impl Connector {
     /// The manifest without the operations, which [`Connector::operations`] has.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// The ways to authorize that it declares in addition to the auth scheme of the manifest.
+    pub fn auth_additions(&self) -> &AuthAdditions {
+        &self.auth_additions
     }
 
     /// The operations, sorted by path.

@@ -15,7 +15,7 @@ use super::{Connector, Registry, connector, module_file, provider_names, reach, 
 use crate::config::{Config, Location, Setting};
 use crate::metrics::CacheLabels;
 use crate::schema::{self, Trial};
-use contract::Manifest;
+use contract::Description;
 use sandbox::Loaded;
 use store::digest::sha256_hex;
 
@@ -170,7 +170,7 @@ impl Registry {
         let mut loaded = self.sandbox.load(module, &digest).await?;
         let outcome = if loaded.compiled.took.is_none() { "hit" } else { "miss" };
         self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
-        let manifest = self.describe(&loaded, &digest, expected).await?;
+        let Description { manifest, auth_additions } = self.describe(&loaded, &digest, expected).await?;
         if let Some(expected) = expected
             && manifest.identifier != expected
         {
@@ -211,6 +211,7 @@ impl Registry {
         let Loaded { module, compiled, record } = loaded;
         let described = connector::Described {
             manifest,
+            auth_additions,
             module,
             compiled,
             digest: digest.clone(),
@@ -229,8 +230,8 @@ impl Registry {
         Ok(connector)
     }
 
-    /// The manifest of a module, if it breaks no rule.
-    async fn describe(&self, loaded: &Loaded, digest: &str, expected: Option<&str>) -> Result<Manifest, Refusal> {
+    /// The description of a module, if it breaks no rule.
+    async fn describe(&self, loaded: &Loaded, digest: &str, expected: Option<&str>) -> Result<Description, Refusal> {
         let limits = &self.config.connector(expected.unwrap_or_default()).limits;
         let call = sandbox::Call::for_description(
             Instant::now() + Duration::from_secs(limits.timeout_s),
@@ -238,10 +239,11 @@ impl Registry {
         );
         let describing = self.sandbox.describe(&loaded.module, call, connector::limits(limits));
         let described = describing.instrument(tracing::error_span!("describe", module = digest)).await;
-        let manifest = described?;
-        let violations = contract::check(&manifest);
+        let description = described?;
+        let Description { manifest, auth_additions } = &description;
+        let violations = [contract::check(manifest), auth_additions.check(manifest)].concat();
         if violations.is_empty() {
-            return Ok(manifest);
+            return Ok(description);
         }
         let mut listed: Vec<String> = violations.iter().take(MAX_LISTED_RULES).map(ToString::to_string).collect();
         if let Some(more) = violations.len().checked_sub(MAX_LISTED_RULES).filter(|more| *more > 0) {

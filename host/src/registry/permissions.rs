@@ -5,6 +5,8 @@
 //! that a command or a route installs is accepted, and so is a file that requests no more
 //! permissions than the accepted version.
 
+mod auth_additions;
+
 use std::collections::BTreeSet;
 
 use url::{Url, form_urlencoded};
@@ -32,7 +34,9 @@ struct Permissions {
 impl Permissions {
     fn requested_by(connector: &Connector) -> Self {
         let operations = connector.operations().map(|operation| &operation.manifest);
-        Self { hosts: connector.named_hosts().clone(), others: others(connector.manifest(), operations) }
+        let mut others = others(connector.manifest(), operations);
+        others.extend(auth_additions::lines(connector.auth_additions()));
+        Self { hosts: connector.named_hosts().clone(), others }
     }
 
     /// The permissions that are not among the previous ones, a line for each. Hosts that are

@@ -3,6 +3,8 @@
 //! They are no errors, because the module may be added later. But an unknown name is often
 //! misspelt.
 
+use std::collections::BTreeSet;
+
 use super::Registry;
 use crate::config::Config;
 use contract::AuthScheme;
@@ -35,7 +37,8 @@ struct Unused {
 
 fn unused(config: &Config, connectors: &[String], providers: &[String]) -> Vec<Unused> {
     let of_connectors = find("connectors", config.connectors.keys(), connectors.iter());
-    let of_clients = find("oauth_clients", config.oauth_clients.keys(), connectors.iter().chain(providers));
+    let clients: BTreeSet<&String> = config.oauth_clients.keys().chain(config.oauth_apps.keys()).collect();
+    let of_clients = find("oauth_clients", clients.into_iter(), connectors.iter().chain(providers));
     of_connectors.into_iter().chain(of_clients).collect()
 }
 

@@ -5,9 +5,10 @@ use std::time::{Duration, SystemTime};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use support::oauth::own_credentials::key_file;
 use support::process::Process;
 use support::setup::KEY;
-use support::{Client, Reply, Setup, Store, Upstream, module, wait_for};
+use support::{Client, Dialect, OAuthProvider, Reply, Setup, Store, Upstream, module, wait_for};
 
 use super::{Browser, KEY_OF_USER, World, link, texts, world};
 use crate::integrations::client;
@@ -58,6 +59,47 @@ fn a_connector_with_user_name_and_password_shows_a_form_of_both() {
     assert_eq!(record["connectors"][0]["connected"], true, "{record}");
     application.call("keyed/whoami", json!({})).ok();
     assert!(!gateway.lines().iter().any(|line| line.contains(KEY_OF_USER) || line.contains("another-password")));
+}
+
+#[test]
+fn each_way_to_connect_an_account_has_a_form() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    provider.add_client("robot", KEY_OF_USER);
+    provider.delegate("ada@example.com");
+    let additions = json!([
+        {"is": "client_credentials"},
+        {"is": "service_account", "subject": "required"},
+        {"is": "app_installation", "upstream": "api", "path": "/app/installations/{installation_id}/access_tokens"},
+    ]);
+    let gateway = Setup::new().account_with("mail", &provider, &json!({"additions": additions})).start();
+    let application = client(&gateway, "acme", Some("ann"), "integrate,operate");
+    let send = |fields: &[(&str, &str)]| {
+        let (_, url) = link(&application, json!({"connectors": ["mail"]}));
+        let mut ann = Browser::default();
+        let page = ann.get(&url);
+        let shown = ["Sign in at the service", "With a service account", "With an installation of the application"];
+        assert!(shown[1..].iter().all(|text| texts(&page).contains(text)), "{}", texts(&page));
+        assert!(!texts(&page).contains(shown[0]), "the first way is open: {}", texts(&page));
+        let sent = ann.post(&url, &[&[("connector", "mail")][..], fields].concat());
+        let page = ann.get(sent.header("location"));
+        assert!(!page.text().contains("PRIVATE KEY") && !page.text().contains(KEY_OF_USER), "{}", page.text());
+        texts(&page)
+    };
+    let way = ("auth_type", "oauth2_client_credentials");
+    let page = send(&[way, ("client_id", "robot"), ("client_secret", KEY_OF_USER)]);
+    assert!(page.contains("Connected as robot"), "{page}");
+    let page = send(&[way, ("client_id", "robot"), ("client_secret", "another-secret")]);
+    assert!(page.contains("The service does not accept this."), "{page}");
+    let file = key_file(&provider.token_url()).to_string();
+    let way = ("auth_type", "oauth2_service_account");
+    let page = send(&[way, ("key_file", &file), ("subject", "ada@example.com")]);
+    assert!(page.contains("Connected as ada@example.com"), "{page}");
+    let page = send(&[way, ("key_file", "no JSON"), ("subject", "ada@example.com")]);
+    assert!(page.contains("The service does not accept this."), "{page}");
+    let page = send(&[("auth_type", "oauth2_app_installation"), ("installation_id", "../x")]);
+    assert!(page.contains("The service does not accept this."), "{page}");
+    let page = send(&[("auth_type", "oauth2_app_installation"), ("installation_id", "1")]);
+    assert!(page.contains("The operator of the gateway must set it up."), "{page}");
 }
 
 #[test]

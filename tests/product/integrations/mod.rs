@@ -15,6 +15,7 @@ mod lifecycle;
 mod limits;
 mod many_accounts;
 mod outage;
+mod own_credentials;
 mod processes;
 mod providers;
 mod read_only;

@@ -18,6 +18,7 @@ on_each_store!(
     accounts_are_imported_and_recognised_and_replaced_on_request,
     an_account_without_an_access_token_is_refreshed_by_its_first_call,
     what_is_exported_can_be_imported_again,
+    credentials_for_tokens_are_imported_and_exported,
 );
 
 const IMPORT: &str = "/admin/integrations/import";
@@ -241,6 +242,47 @@ fn what_is_exported_can_be_imported_again(store: &Store) {
     fs::write(&open, [&lines[..], b"{}\n"].concat()).unwrap();
     let finished = run(&gateway, &["integrations", "import", file]);
     assert!(finished.code == Some(1) && finished.stdout.contains("/tenant"), "{} {}", finished.stdout, finished.stderr);
+}
+
+fn credentials_for_tokens_are_imported_and_exported(store: &Store) {
+    const SECRET: &str = "secret-of-the-robot";
+    let provider = OAuthProvider::start(Dialect::strict());
+    provider.add_client("robot", SECRET);
+    let additions = json!({"additions": [{"is": "client_credentials"}]});
+    let gateway = Setup::new().on(store).account_with("account", &provider, &additions).start();
+    let operator = gateway.client();
+    let user = client(&gateway, "acme", Some("ann"), "operate,integrate");
+    let grant = json!({"type": "client_credentials", "client_id": "robot", "client_secret": SECRET});
+    let imported = import(&operator, "", &[line("robot", json!({"grant": grant}))]);
+    assert_eq!(imported[0]["status"], "created", "{imported:?}");
+    assert_eq!(who(&user).ok()["id"], "robot");
+    assert_eq!(provider.count(Endpoint::Direct), 1, "the first call fetches the token");
+    let record = user.get("/connectors/account/integrations/robot").ok();
+    assert_eq!(record["auth_type"], "oauth2_client_credentials");
+
+    let refused = import(
+        &operator,
+        "",
+        &[
+            line("a", json!({"grant": {"type": "app_installation", "installation_id": "1"}})),
+            line("b", json!({"grant": {"type": "client_credentials", "client_id": "robot"}})),
+        ],
+    );
+    assert!(refused[0]["error"].as_str().unwrap().contains("auth-schema"), "{refused:?}");
+    assert!(refused[1]["error"].as_str().unwrap().contains("/credentials/grant"), "{refused:?}");
+
+    let sealed = gateway.home().data().join("accounts.age");
+    let identity = age::x25519::Identity::generate();
+    let recipient = identity.to_public().to_string();
+    gateway.home().run_ok(&["integrations", "export", "--recipient", &recipient, sealed.to_str().unwrap()]);
+    let lines = age::decrypt(&identity, &fs::read(&sealed).unwrap()).unwrap();
+    let exported: Value = serde_json::from_slice(&lines).unwrap();
+    assert_eq!(exported["credentials"]["grant"], grant);
+    let replaced = import(&operator, "?replace=true", &[exported]);
+    assert_eq!(replaced[0]["status"], "replaced", "{replaced:?}");
+    provider.expire();
+    assert_eq!(who(&user).ok()["id"], "robot");
+    assert!(gateway.lines().iter().all(|line| !line.contains(SECRET)));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::integrations::{client, connect, email, on_each_store, path, started, 
 on_each_store!(
     the_operator_is_told_of_an_account_that_is_connected_and_removed,
     the_operator_is_told_once_of_access_that_expired,
+    the_operator_is_told_of_credentials_that_are_no_longer_accepted,
 );
 
 /// A gateway with the guest `account`, and a receiver of events that accepts all of them.
@@ -23,10 +24,15 @@ struct World {
 }
 
 fn world(store: &Store, dialect: Dialect) -> World {
+    world_with(store, dialect, &json!({}))
+}
+
+/// As [`world`], with members of `service` added to the guest's description of its service.
+fn world_with(store: &Store, dialect: Dialect, service: &Value) -> World {
     let (provider, receiver) = (OAuthProvider::start(dialect), Upstream::start());
     receiver.reply("*", Reply::empty(204));
     let callbacks = format!("[callbacks]\nallow_private_network = true\nevents_url = \"{}\"", receiver.url());
-    let setup = Setup::new().on(store).config(&callbacks).account("account", &provider);
+    let setup = Setup::new().on(store).config(&callbacks).account_with("account", &provider, service);
     let gateway = started(setup, &provider);
     let client = gateway.client();
     let (_, secret) = make_secret(&client);
@@ -70,6 +76,21 @@ fn the_operator_is_told_of_an_account_that_is_connected_and_removed(store: &Stor
         }
     }
     assert_eq!(world.types(), ["integration.connected", "integration.revoked"]);
+}
+
+fn the_operator_is_told_of_credentials_that_are_no_longer_accepted(store: &Store) {
+    let world = world_with(store, Dialect::strict(), &json!({"additions": [{"is": "client_credentials"}]}));
+    world.provider.add_client("robot", "secret-of-the-robot");
+    let credentials = json!({"client_id": "robot", "client_secret": "secret-of-the-robot"});
+    let init = json!({"auth_type": "oauth2_client_credentials", "credentials": credentials});
+    world.client.post("/connectors/account/integrations", init).ok();
+    assert_eq!(world.event("integration.connected")["user_identifier"], "robot");
+    world.provider.end_credentials();
+    world.provider.expire();
+    who(&world.client).problem(424, "reauthorization-required");
+    let expired = world.event("integration.expired");
+    assert_eq!(expired["user_identifier"], "robot");
+    assert!(!expired.to_string().contains("secret-of-the-robot"), "{expired}");
 }
 
 fn the_operator_is_told_once_of_access_that_expired(store: &Store) {

@@ -9,9 +9,14 @@ use serde_json::{Value, json};
 
 use super::dialect::{ClientAuthentication, Revocation};
 use super::grants::{Consent, Issued};
-use super::{API, Account, Endpoint, Event, Shared};
+use super::{API, Account, Endpoint, Event, Shared, own_credentials};
 use crate::encoding::{pairs, percent, to_form};
 use crate::{Reply, Seen, Upstream};
+
+const CLIENT_CREDENTIALS: &str = "client_credentials";
+
+/// The grant type of an assertion (RFC 7523).
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
 type Parameters = Vec<(String, String)>;
 
@@ -33,11 +38,15 @@ pub(super) fn serve(http: &Upstream, shared: &Arc<Shared>) {
         Some(Revocation::Delete) => on(&format!("/applications/{}/token", shared.dialect.client_id), revoke_by_delete),
         None => {}
     }
-    on("*", |shared, seen| if seen.path.starts_with(API) { api(shared, seen) } else { Reply::empty(404) });
+    on("*", |shared, seen| match own_credentials::installation(shared, seen) {
+        Some(reply) => reply,
+        None if seen.path.starts_with(API) => api(shared, seen),
+        None => Reply::empty(404),
+    });
 }
 
 impl Shared {
-    fn note(&self, endpoint: Endpoint, refusal: Option<&str>) {
+    pub(super) fn note(&self, endpoint: Endpoint, refusal: Option<&str>) {
         self.events.lock().push(Event { endpoint, refusal: refusal.map(str::to_owned) });
     }
 }
@@ -123,8 +132,11 @@ fn consent(shared: &Shared, seen: &Seen) -> Reply {
 
 fn token(shared: &Shared, seen: &Seen) -> Reply {
     let form = pairs(&seen.body);
-    let is_refresh = single(&form, "grant_type").is_ok_and(|grant_type| grant_type == "refresh_token");
-    let endpoint = if is_refresh { Endpoint::Refresh } else { Endpoint::Exchange };
+    let endpoint = match single(&form, "grant_type") {
+        Ok("refresh_token") => Endpoint::Refresh,
+        Ok(CLIENT_CREDENTIALS | JWT_BEARER) => Endpoint::Direct,
+        _ => Endpoint::Exchange,
+    };
     if let Some(reply) = shared.commands.lock().broken.clone() {
         shared.note(endpoint, Some("broken"));
         return reply;
@@ -132,7 +144,7 @@ fn token(shared: &Shared, seen: &Seen) -> Reply {
     let (status, document) = match issue(shared, seen, &form) {
         Ok(issued) => {
             shared.note(endpoint, None);
-            (200, answer(shared, &issued, is_refresh))
+            (200, answer(shared, &issued, endpoint))
         }
         Err((error, description)) => {
             shared.note(endpoint, Some(&format!("{error}: {description}")));
@@ -156,7 +168,18 @@ fn token(shared: &Shared, seen: &Seen) -> Reply {
 
 fn issue(shared: &Shared, seen: &Seen, form: &Parameters) -> Result<Issued, Refusal> {
     check_form(seen)?;
-    check_client(shared, seen, form)?;
+    match single(form, "grant_type")? {
+        CLIENT_CREDENTIALS => {
+            let client = client_of(shared, seen, form)?;
+            let scopes = single(form, shared.dialect.scope_parameter).unwrap_or_default();
+            return own_credentials::of_client(shared, &client, scopes);
+        }
+        JWT_BEARER if single(form, "client_id").is_ok() || !seen.header("authorization").is_empty() => {
+            return Err(("invalid_request", "an assertion comes with client credentials".to_owned()));
+        }
+        JWT_BEARER => return own_credentials::of_assertion(shared, seen, single(form, "assertion")?),
+        _ => check_client(shared, seen, form)?,
+    }
     let refused = |why: &'static str| ("invalid_grant", why.to_owned());
     match single(form, "grant_type")? {
         "authorization_code" => {
@@ -188,11 +211,19 @@ fn check_form(seen: &Seen) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Checks the client's credentials. They must come in the way of the dialect, and in no second way.
+/// Checks the client's credentials.
 fn check_client(shared: &Shared, seen: &Seen, form: &Parameters) -> Result<(), Refusal> {
     let dialect = &shared.dialect;
+    if client_of(shared, seen, form)? != (dialect.client_id.clone(), dialect.client_secret.clone()) {
+        return Err(("invalid_client", "no such client, or a wrong secret".to_owned()));
+    }
+    Ok(())
+}
+
+/// The client's id and secret. They must come in the way of the dialect, and in no second way.
+fn client_of(shared: &Shared, seen: &Seen, form: &Parameters) -> Result<(String, String), Refusal> {
     let refused = |why: &str| ("invalid_client", why.to_owned());
-    let (client_id, client_secret) = match dialect.client_authentication {
+    Ok(match shared.dialect.client_authentication {
         ClientAuthentication::Body if !seen.header("authorization").is_empty() => {
             return Err(refused("credentials in the header and in the body"));
         }
@@ -207,11 +238,7 @@ fn check_client(shared: &Shared, seen: &Seen, form: &Parameters) -> Result<(), R
             // Both are form-encoded inside of HTTP Basic (RFC 6749, section 2.3.1).
             (form_decoded(&user), form_decoded(&password))
         }
-    };
-    if (client_id, client_secret) != (dialect.client_id.clone(), dialect.client_secret.clone()) {
-        return Err(refused("no such client, or a wrong secret"));
-    }
-    Ok(())
+    })
 }
 
 fn form_decoded(text: &str) -> String {
@@ -226,7 +253,7 @@ fn basic(seen: &Seen) -> Option<(String, String)> {
     decoded.split_once(':').map(|(user, password)| (user.to_owned(), password.to_owned()))
 }
 
-fn answer(shared: &Shared, issued: &Issued, is_refresh: bool) -> Value {
+fn answer(shared: &Shared, issued: &Issued, endpoint: Endpoint) -> Value {
     let dialect = &shared.dialect;
     let mut tokens = json!({
         "access_token": issued.access,
@@ -239,7 +266,7 @@ fn answer(shared: &Shared, issued: &Issued, is_refresh: bool) -> Value {
     if let Some(seconds) = issued.lifetime_s {
         tokens["expires_in"] = json!(seconds);
     }
-    if dialect.token_member.is_empty() || is_refresh {
+    if dialect.token_member.is_empty() || endpoint != Endpoint::Exchange {
         return tokens;
     }
     tokens["id"] = json!(issued.account.id);
@@ -255,7 +282,11 @@ fn form_of(document: &Value) -> String {
 
 fn revoke_by_form(shared: &Shared, seen: &Seen) -> Reply {
     let form = pairs(&seen.body);
-    let token = check_form(seen).and_then(|()| check_client(shared, seen, &form)).and_then(|()| single(&form, "token"));
+    let is_client = || {
+        let client = client_of(shared, seen, &form)?;
+        if shared.own.lock().is_client(&client) { Ok(()) } else { check_client(shared, seen, &form) }
+    };
+    let token = check_form(seen).and_then(|()| is_client()).and_then(|()| single(&form, "token"));
     revoked(shared, token.map_err(|(error, _)| error), Reply::json(json!({})))
 }
 

@@ -151,6 +151,13 @@ impl Grants {
         }
     }
 
+    /// Issues a token without a person's consent, and without a refresh token.
+    pub(super) fn issue_directly(&mut self, account: Account, scopes: Vec<String>) -> Issued {
+        let grant = self.granted.len();
+        self.granted.push(Grant { alive: true, account, scopes });
+        self.issue(grant, false)
+    }
+
     fn issue(&mut self, grant: usize, with_refresh: bool) -> Issued {
         // Tokens contain characters that a URL, JSON and base64 encode differently.
         let make = |kind: &str| format!("{kind}.{}/{}+==", unique(), &unique()[..9]);

@@ -5,6 +5,7 @@
 //! - here: the running provider, the commands of a test, and the recorded requests
 //! - [`dialect`]: the differences between providers
 //! - [`grants`]: authorization codes, tokens and grants, and the rules for them
+//! - [`own_credentials`]: the credentials that accounts bring
 //! - [`endpoints`]: the HTTP endpoints
 //! - [`browser`]: a person who consents or declines
 
@@ -12,6 +13,7 @@ pub mod browser;
 pub mod dialect;
 mod endpoints;
 mod grants;
+pub mod own_credentials;
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -22,6 +24,7 @@ pub use dialect::{ClientAuthentication, Dialect, Errors, Revocation, Rotation};
 use parking_lot::{Mutex, MutexGuard};
 
 use self::grants::Grants;
+use self::own_credentials::OwnCredentials;
 use crate::{Gate, Reply, Seen, Upstream};
 
 /// The path of the provider's API. Requests below it need an access token.
@@ -54,6 +57,10 @@ pub enum Endpoint {
     Exchange,
     /// The exchange of a refresh token for tokens.
     Refresh,
+    /// A token for the client credentials or the assertion of an account.
+    Direct,
+    /// A token for an installation of an application.
+    Installation,
     /// The revocation of a grant.
     Revoke,
     /// The API.
@@ -76,6 +83,7 @@ struct Shared {
     dialect: Dialect,
     grants: Mutex<Grants>,
     commands: Mutex<Commands>,
+    own: Mutex<OwnCredentials>,
     events: Mutex<Vec<Event>>,
     resource: Mutex<Resource>,
 }
@@ -110,6 +118,7 @@ impl OAuthProvider {
             grants: Mutex::new(Grants::new(dialect.rotation, dialect.lifetime_s)),
             dialect,
             commands: Mutex::default(),
+            own: Mutex::default(),
             events: Mutex::default(),
             resource: Mutex::new(resource),
         });

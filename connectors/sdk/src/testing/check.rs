@@ -2,6 +2,7 @@
 
 use contract_rules::manifest as rules;
 
+use crate::auth::{AppInstallation, AuthAddition, ServiceAccount};
 use crate::bindings::gateway::connector::manifest as wit;
 use crate::run;
 use crate::table::Connector;
@@ -15,11 +16,28 @@ use crate::table::Connector;
 pub fn check(connector: &Connector) {
     let manifest = run::manifest(connector);
     let view = view(&manifest);
-    let violations = rules::check(&view).into_iter().chain(rules::check_schemas(&view));
+    let additions = rules::check_auth_additions(&view, &auth_additions(connector.auth_additions));
+    let violations = rules::check(&view).into_iter().chain(rules::check_schemas(&view)).chain(additions);
     let violations: Vec<String> = violations.map(|violation| violation.to_string()).collect();
     if !violations.is_empty() {
         panic!("the manifest of {} breaks rules of the contract:\n{}", connector.identifier, violations.join("\n"));
     }
+}
+
+fn auth_additions(declared: &[AuthAddition]) -> rules::AuthAdditions<'static> {
+    let mut additions = rules::AuthAdditions::default();
+    for addition in declared {
+        match *addition {
+            AuthAddition::ClientCredentials => additions.client_credentials = true,
+            AuthAddition::ServiceAccount(ServiceAccount { audience, subject: _ }) => {
+                additions.service_account = Some(rules::ServiceAccount { audience });
+            }
+            AuthAddition::AppInstallation(AppInstallation { upstream, path }) => {
+                additions.app_installation = Some(rules::AppInstallation { upstream, path });
+            }
+        }
+    }
+    additions
 }
 
 contract_rules::manifest_view!(wit);

@@ -5,6 +5,7 @@
 //! - `auth Auth::OAuth2(OAuth2 { scopes: &[…], ..connector_google::OAUTH2 });` The scopes include
 //!   `openid`, `https://www.googleapis.com/auth/userinfo.email` and
 //!   `https://www.googleapis.com/auth/userinfo.profile`.
+//! - `auth_additions connector_google::AUTH_ADDITIONS;`
 //! - `upstream oauth2 "https://www.googleapis.com/oauth2/v2";`
 //! - `upstream userinfo "{oauth2}/userinfo" credential standard;`
 //! - `userinfo: read fn connector_google::userinfo example {};` and a test with
@@ -13,7 +14,7 @@
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 
-use connector_sdk::auth::{Identity, OAuth2, Revocation};
+use connector_sdk::auth::{AuthAddition, Identity, OAuth2, Revocation, ServiceAccount};
 use connector_sdk::http::{self, Error, Request};
 use connector_sdk::userinfo::{Organization, Userinfo};
 use connector_sdk::{Fault, Outcome};
@@ -36,6 +37,10 @@ pub const OAUTH2: OAuth2 = OAuth2 {
     identity: Some(Identity::USERINFO),
     ..OAuth2::STANDARD
 };
+
+/// An organization's administrator may let a service account act for the users of the organization
+/// (domain-wide delegation). Each account names the user.
+pub const AUTH_ADDITIONS: &[AuthAddition] = &[AuthAddition::ServiceAccount(ServiceAccount::WITH_SUBJECT)];
 
 /// Returns the identity of the connected account. Sends one request to the upstream `userinfo`.
 ///

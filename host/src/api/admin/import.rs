@@ -21,6 +21,7 @@ use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::integrations::{Import, ImportedCredentials};
 use crate::media_type::essence;
+use crate::oauth::AccountGrant;
 use crate::problem::{self, Problem, read_query};
 use crate::schema::{InputError, Schema};
 use contract::words::sentence;
@@ -150,6 +151,8 @@ impl ImportTask {
         let ImportLine { tenant, subject, connector, user_identifier, credentials, scopes, account, labels } = line;
         let expires_at = credentials.expires_at.as_deref().map(page::time).transpose();
         let expires_at = expires_at.map_err(|error| format!("/credentials/expires_at: {error}"))?;
+        let grant = credentials.grant.as_deref().map(|grant| AccountGrant::from_export(grant.get())).transpose();
+        let grant = grant.map_err(|_| "/credentials/grant: It lacks members that its `type` needs.".to_owned())?;
         let account = account.unwrap_or_default();
         let secret = |text: Option<String>| text.map(SecretString::from);
         Ok(Import {
@@ -162,6 +165,7 @@ impl ImportTask {
                 api_key: secret(credentials.api_key),
                 username: credentials.username,
                 password: secret(credentials.password),
+                grant,
             },
             scopes,
             account: Account { id: account.id, email: account.email, name: account.name },

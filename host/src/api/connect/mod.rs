@@ -2,11 +2,13 @@
 //!
 //! - [`links`]: the routes of applications, which make links and look at them
 //! - [`visit`]: the page: what a browser gets and sends
+//! - [`form`]: the forms that a browser sends
 //! - [`browser`]: the cookie that makes a link one browser's
 //! - [`page`]: the pages as HTML
 //! - [`words`]: every text of the pages
 
 mod browser;
+mod form;
 mod links;
 mod page;
 mod visit;

@@ -12,8 +12,11 @@ use hyper::{Response, StatusCode};
 use super::words::{ENGLISH, Words};
 use crate::api::answer::answer_of_type;
 use crate::body::{Body, full};
+use crate::config::Config;
+use crate::integrations::Way;
 use crate::registry::Connector;
 use contract::{AuthScheme, Effect, KeyPlacement};
+use store::GrantType;
 
 /// The style of all pages.
 const STYLE: &str = include_str!("page.css");
@@ -67,27 +70,53 @@ pub(super) enum State {
     Connected(String),
     /// The connector is not there now.
     Missing,
-    /// An account can be connected. A form has these fields.
-    Open(Vec<Field>),
+    /// An account can be connected, in each of these ways.
+    Open(Vec<WayForm>),
 }
 
-/// A field of the form for a key.
+/// The form of one way to connect an account.
+pub(super) struct WayForm {
+    /// The name of the way, which the form sends.
+    auth_type: &'static str,
+    /// The text that tells the ways apart.
+    heading: &'static str,
+    /// `true` if the form is closed until the user opens it. Most users take the first way.
+    is_other: bool,
+    fields: Vec<Field>,
+}
+
+/// A field of the form for credentials.
 pub(super) struct Field {
     name: &'static str,
     label: &'static str,
-    is_secret: bool,
+    kind: FieldKind,
     is_required: bool,
+}
+
+/// The kinds of fields.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum FieldKind {
+    /// A text that is shown.
+    Text,
+    /// A secret that is hidden.
+    Secret,
+    /// The text of a file.
+    File,
 }
 
 impl ConnectorRow {
     /// A connector that is live. `account` is the name of the account that was connected.
-    pub(super) fn live(connector: &Connector, account: Option<&str>, mistake: Option<&'static str>) -> Self {
+    pub(super) fn live(
+        connector: &Connector,
+        config: &Config,
+        account: Option<&str>,
+        mistake: Option<&'static str>,
+    ) -> Self {
         let manifest = connector.manifest();
         let state = match (account, &manifest.auth) {
             (Some(name), _) => State::Connected(name.to_owned()),
             (None, AuthScheme::None) => State::Ready,
-            (None, AuthScheme::Oauth2(_)) => State::Open(Vec::new()),
-            (None, AuthScheme::ApiKey(scheme)) => State::Open(fields(&scheme.placement)),
+            (None, AuthScheme::Oauth2(_) | AuthScheme::ApiKey(_)) => State::Open(forms(connector, config)),
         };
         let mut access = Vec::new();
         let mut verbs = Vec::new();
@@ -128,13 +157,53 @@ impl ConnectorRow {
     }
 }
 
+/// A form for each way to connect an account.
+fn forms(connector: &Connector, config: &Config) -> Vec<WayForm> {
+    let scheme = &connector.manifest().auth;
+    let form = |(index, way): (usize, Way)| WayForm {
+        auth_type: way.name(scheme),
+        heading: ENGLISH.of_way(way),
+        is_other: index > 0,
+        fields: match (way, scheme) {
+            (Way::Scheme, AuthScheme::ApiKey(scheme)) => fields(&scheme.placement),
+            (Way::Scheme, AuthScheme::Oauth2(_) | AuthScheme::None) => Vec::new(),
+            (Way::Grant(grant_type), _) => fields_of_grant(grant_type, connector),
+        },
+    };
+    Way::of(connector, config).into_iter().enumerate().map(form).collect()
+}
+
+/// The fields of credentials from which the gateway gets access tokens, with the names that
+/// `auth-schema` has.
+fn fields_of_grant(grant_type: GrantType, connector: &Connector) -> Vec<Field> {
+    let field = |name, label, kind, is_required| Field { name, label, kind, is_required };
+    match grant_type {
+        GrantType::ClientCredentials => vec![
+            field("client_id", ENGLISH.client_id, FieldKind::Text, true),
+            field("client_secret", ENGLISH.client_secret, FieldKind::Secret, true),
+        ],
+        GrantType::ServiceAccount => {
+            let declared = connector.auth_additions().service_account.as_ref();
+            let needs_subject = declared.is_some_and(|declared| declared.needs_subject);
+            vec![
+                field("key_file", ENGLISH.key_file, FieldKind::File, true),
+                field("subject", ENGLISH.subject, FieldKind::Text, needs_subject),
+            ]
+        }
+        // An application of the account's own is for the API: people know the id of an installation.
+        GrantType::AppInstallation => {
+            vec![field("installation_id", ENGLISH.installation_id, FieldKind::Text, true)]
+        }
+    }
+}
+
 /// The fields of a key, with the names that `auth-schema` has.
 fn fields(placement: &KeyPlacement) -> Vec<Field> {
-    let secret = |name, label, is_required| Field { name, label, is_secret: true, is_required };
+    let secret = |name, label, is_required| Field { name, label, kind: FieldKind::Secret, is_required };
     match placement {
         KeyPlacement::Header(_) | KeyPlacement::Query(_) => vec![secret("api_key", ENGLISH.api_key, true)],
         KeyPlacement::Basic => vec![
-            Field { name: "username", label: ENGLISH.username, is_secret: false, is_required: true },
+            Field { name: "username", label: ENGLISH.username, kind: FieldKind::Text, is_required: true },
             // Some services take the key as the name.
             secret("password", ENGLISH.password, false),
         ],
@@ -214,7 +283,12 @@ mod tests {
             icon: Some(STANDARD.encode("<svg onload=\"alert(1)\"/>")),
             summary: odd.to_owned(),
             access: vec![("Read", vec![odd.to_owned()])],
-            state: State::Open(fields(&KeyPlacement::Basic)),
+            state: State::Open(vec![WayForm {
+                auth_type: "api_key",
+                heading: ENGLISH.by_sign_in,
+                is_other: false,
+                fields: fields(&KeyPlacement::Basic),
+            }]),
             mistake: None,
         };
         let page = ConnectPage { words: &ENGLISH, rows: vec![row], is_complete: false };

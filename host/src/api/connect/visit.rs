@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN, SET_COOKIE};
 use hyper::{Response, StatusCode};
-use secrecy::{ExposeSecret, SecretString};
-use serde_json::json;
+use secrecy::ExposeSecret;
 use tokio::time::Instant;
 use url::{Url, form_urlencoded};
 
 use super::browser::Browser;
+use super::form::Form;
 use super::page::{self, ConnectPage, ConnectorRow, State, connect_page, message_page, redirect};
 use super::words::{ENGLISH, Message};
 use crate::api::body::read_body;
-use crate::api::integrations::connect_with_key;
+use crate::api::integrations::{connect_with_grant, connect_with_key};
 use crate::api::route::HttpCall;
 use crate::body::Body;
 use crate::config::Config;
@@ -28,9 +28,9 @@ use crate::problem::Problem;
 use crate::registry::Connector;
 use contract::AuthScheme;
 use store::digest::sha256;
-use store::{Acting, Authorization, ConnectLink, LinkEnd, acting};
+use store::{Acting, Authorization, ConnectLink, GrantType, Integration, LinkEnd, acting};
 
-/// The largest form in megabytes. A key is at most some kilobytes.
+/// The largest form in megabytes. A key file is at most some kilobytes.
 const MAX_FORM_MB: usize = 1;
 
 /// The way from the page to the root of the gateway.
@@ -95,38 +95,6 @@ pub(in crate::api) async fn send_form(call: HttpCall<'_>) -> Result<Response<Bod
     Ok(response)
 }
 
-/// The fields of a form.
-#[derive(Default)]
-struct Form {
-    connector: Option<String>,
-    is_finish: bool,
-    /// The names and values of a key.
-    credentials: Vec<(String, SecretString)>,
-}
-
-impl Form {
-    fn parse(body: &[u8]) -> Self {
-        let mut form = Self::default();
-        for (name, value) in form_urlencoded::parse(body) {
-            match &*name {
-                "connector" => form.connector = Some(value.into_owned()),
-                "finish" => form.is_finish = true,
-                "api_key" | "username" | "password" => {
-                    form.credentials.push((name.into_owned(), value.into_owned().into()));
-                }
-                _ => {}
-            }
-        }
-        form
-    }
-
-    /// The credentials as the JSON that POST …/integrations takes.
-    fn credentials(&self) -> SecretString {
-        let members = self.credentials.iter().map(|(name, value)| (name.clone(), json!(value.expose_secret())));
-        serde_json::Value::Object(members.collect()).to_string().into()
-    }
-}
-
 /// The visit of the browser that has a link.
 struct Visit {
     link: ConnectLink,
@@ -142,6 +110,9 @@ impl Visit {
         let Some(connector) = named.and_then(|named| gateway.registry.get(named)) else {
             return self.back(gateway, None);
         };
+        if let Some(grant_type) = form.grant_type() {
+            return self.connect_with_grant(gateway, &connector, grant_type, &form).await;
+        }
         match &connector.manifest().auth {
             AuthScheme::None => self.back(gateway, None),
             AuthScheme::Oauth2(scheme) => {
@@ -174,18 +145,55 @@ impl Visit {
                 };
                 let credentials = form.credentials();
                 let key = credentials.expose_secret().as_bytes();
-                match connect_with_key(gateway, &connector, scheme, key, named, arrived).await {
-                    Ok(integration) => {
-                        self.note(gateway, &connector, &integration.user_identifier).await;
-                        self.back(gateway, None)
-                    }
-                    Err(problem) => {
-                        tracing::info!(problem = problem.name(), "a key was not accepted");
-                        let is_refused = problem.code() == StatusCode::UNPROCESSABLE_ENTITY.as_u16();
-                        let code = if is_refused { "key_refused" } else { "failed" };
-                        self.back(gateway, Some((connector.name(), code)))
-                    }
-                }
+                let connected = connect_with_key(gateway, &connector, scheme, key, named, arrived).await;
+                self.answer_credentials(gateway, &connector, connected).await
+            }
+        }
+    }
+
+    /// Connects an account by credentials from which the gateway gets access tokens.
+    async fn connect_with_grant(
+        &self,
+        gateway: &Arc<Gateway>,
+        connector: &Arc<Connector>,
+        grant_type: GrantType,
+        form: &Form,
+    ) -> Response<Body> {
+        if !form.fits(connector, &gateway.config) {
+            return self.back(gateway, Some((connector.name(), "key_refused")));
+        }
+        let holder = self.link.holder(connector.name());
+        let named = Named {
+            holder: &holder,
+            user_identifier: self.link.user_identifier.as_deref(),
+            labels: self.link.labels.as_ref(),
+        };
+        let credentials = form.credentials();
+        let credentials = credentials.expose_secret().as_bytes();
+        let connected = connect_with_grant(gateway, connector, grant_type, credentials, named).await;
+        self.answer_credentials(gateway, connector, connected).await
+    }
+
+    /// The answer to credentials that were tried.
+    async fn answer_credentials(
+        &self,
+        gateway: &Gateway,
+        connector: &Connector,
+        connected: Result<Integration, Problem>,
+    ) -> Response<Body> {
+        match connected {
+            Ok(integration) => {
+                self.note(gateway, connector, &integration.user_identifier).await;
+                self.back(gateway, None)
+            }
+            Err(problem) => {
+                tracing::info!(problem = problem.name(), "credentials were not accepted");
+                let code = match problem.name() {
+                    "validation" => "key_refused",
+                    "integration-not-configured" => "not_configured",
+                    _ => "failed",
+                };
+                self.back(gateway, Some((connector.name(), code)))
             }
         }
     }
@@ -345,7 +353,7 @@ fn rows(gateway: &Gateway, link: &ConnectLink, mistake: Option<(String, &'static
         let mistake = mistake.as_ref().filter(|(named, _)| named == connector).map(|(_, text)| *text);
         let account = link.account(connector);
         match gateway.registry.get(connector) {
-            Some(live) => ConnectorRow::live(&live, account, mistake),
+            Some(live) => ConnectorRow::live(&live, &gateway.config, account, mistake),
             None => ConnectorRow::missing(connector, account),
         }
     };

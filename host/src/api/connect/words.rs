@@ -1,6 +1,8 @@
 //! Every text of the pages for end users, in one place for translation.
 
+use crate::integrations::Way;
 use contract::Effect;
+use store::GrantType;
 
 /// The texts in one language.
 pub(in crate::api) struct Words {
@@ -28,6 +30,15 @@ pub(in crate::api) struct Words {
     pub(super) api_key: &'static str,
     pub(super) username: &'static str,
     pub(super) password: &'static str,
+    pub(super) client_id: &'static str,
+    pub(super) client_secret: &'static str,
+    pub(super) key_file: &'static str,
+    pub(super) subject: &'static str,
+    pub(super) installation_id: &'static str,
+    pub(super) by_sign_in: &'static str,
+    pub(super) by_client: &'static str,
+    pub(super) by_service_account: &'static str,
+    pub(super) by_installation: &'static str,
     pub(super) refused_by_user: &'static str,
     pub(super) other_account: &'static str,
     pub(super) key_refused: &'static str,
@@ -70,6 +81,15 @@ pub(super) const ENGLISH: Words = Words {
     api_key: "API key",
     username: "User name",
     password: "Password",
+    client_id: "Client id",
+    client_secret: "Client secret",
+    key_file: "Key file of the service account (JSON)",
+    subject: "User for whom the service account acts",
+    installation_id: "Id of the installation",
+    by_sign_in: "Sign in at the service",
+    by_client: "With a client id and a client secret",
+    by_service_account: "With a service account",
+    by_installation: "With an installation of the application",
     refused_by_user: "You did not give access. Nothing was connected.",
     other_account: "You signed in with another account than the one that is connected already. Nothing was changed.",
     key_refused: "The service does not accept this. Check it and send it again.",
@@ -97,6 +117,16 @@ pub(super) const ENGLISH: Words = Words {
 };
 
 impl Words {
+    /// The heading of a way to connect an account, among others.
+    pub(super) fn of_way(&self, way: Way) -> &'static str {
+        match way {
+            Way::Scheme => self.by_sign_in,
+            Way::Grant(GrantType::ClientCredentials) => self.by_client,
+            Way::Grant(GrantType::ServiceAccount) => self.by_service_account,
+            Way::Grant(GrantType::AppInstallation) => self.by_installation,
+        }
+    }
+
     /// The heading of the operations with an effect, and the verb for the summary.
     pub(super) fn of_effect(&self, effect: Effect) -> [&'static str; 2] {
         match effect {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use hyper::Response;
+use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::problems::{begin_problem, key_problem};
+use super::problems::{begin_problem, grant_problem, key_problem};
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
 use crate::api::body::read_json_body;
@@ -20,13 +21,14 @@ use crate::gateway::Gateway;
 use crate::integrations::{
     self, AccountSecret, AuthorizationOptions, Destination, IntegrationRecord, Key, Named, ReturnTo,
 };
+use crate::oauth::AccountGrant;
 use crate::pipeline::connect;
 use crate::problem::{self, Problem, input_problem, integration_problem, invalid};
 use crate::registry::Connector;
 use crate::schema::Schema;
 use contract::{ApiKey, AuthScheme, Oauth2};
 use egress::SHORTEST_SECRET;
-use store::{Account, Holder, Integration};
+use store::{Account, GrantType, Holder, Integration};
 
 /// Begins an authorization, or connects the account immediately if the connector needs no
 /// authorization.
@@ -57,30 +59,41 @@ async fn begin_now(
     arrived: Instant,
 ) -> Result<Response<Body>, Problem> {
     let scheme = &connector.manifest().auth;
-    let schema = Schema::compile(&integrations::init_schema(scheme).to_string(), false)
+    let named = compute::run(body.len(), || named_auth_type(body)).await;
+    let schema = integrations::init_schema(connector, &gateway.config, named.as_deref().unwrap_or_default());
+    let schema = Schema::compile(&schema.to_string(), false)
         .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
     let input = compute::run(body.len(), || schema.parse(body)).await.map_err(input_problem)?;
     let init: AuthorizationInit<'_> =
         serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))?;
     let holder = caller.holder(connector.name());
-    let integration = match scheme {
-        AuthScheme::Oauth2(scheme) => return authorization(gateway, connector, scheme, &holder, init).await,
-        AuthScheme::ApiKey(scheme) => {
-            let credentials = init.credentials.map_or("{}", RawValue::get).as_bytes();
-            let named = Named {
-                holder: &holder,
-                user_identifier: init.user_identifier.as_deref(),
-                labels: init.labels.as_ref(),
-            };
+    let credentials = init.credentials.map_or("{}", RawValue::get).as_bytes();
+    let named =
+        Named { holder: &holder, user_identifier: init.user_identifier.as_deref(), labels: init.labels.as_ref() };
+    let grant_type = GrantType::ALL.into_iter().find(|known| known.auth_type() == init.auth_type);
+    let integration = match (grant_type, scheme) {
+        (Some(grant_type), _) => connect_with_grant(gateway, connector, grant_type, credentials, named).await?,
+        (None, AuthScheme::Oauth2(scheme)) => return authorization(gateway, connector, scheme, &holder, init).await,
+        (None, AuthScheme::ApiKey(scheme)) => {
             connect_with_key(gateway, connector, scheme, credentials, named, arrived).await?
         }
-        AuthScheme::None => gateway
+        (None, AuthScheme::None) => gateway
             .integrations
             .connect(&holder, init.user_identifier.as_deref(), init.labels, Account::default(), &AccountSecret::None)
             .await
             .map_err(|error| integration_problem(&error))?,
     };
     Ok(private_answer(&json!(IntegrationRecord::at(&integration, clock::now()))))
+}
+
+/// The auth type that a body names, if it can be read. The schema of this type then checks the
+/// body.
+fn named_auth_type(body: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        auth_type: String,
+    }
+    serde_json::from_slice(body).ok().map(|Named { auth_type }| auth_type)
 }
 
 /// Begins an authorization at the provider.
@@ -137,4 +150,23 @@ pub(in crate::api) async fn connect_with_key(
     connect::with_key(gateway.services(), connector, scheme, key, named, arrived)
         .await
         .map_err(|error| key_problem(error, connector.name()))
+}
+
+/// Connects an account by credentials from which the gateway gets access tokens. `credentials` is
+/// JSON, as the schema of the connector has it.
+///
+/// # Errors
+/// 422 for credentials that the gateway cannot use, or that the service refuses. Else there was no
+/// token, or the account could not be stored.
+pub(in crate::api) async fn connect_with_grant(
+    gateway: &Gateway,
+    connector: &Arc<Connector>,
+    grant_type: GrantType,
+    credentials: &[u8],
+    named: Named<'_>,
+) -> Result<Integration, Problem> {
+    let grant = AccountGrant::from_json(grant_type, credentials)
+        .map_err(|_| invalid("/credentials", "Must hold the members that the schema names.".to_owned()))?;
+    let connected = gateway.integrations.connect_with_grant(connector, grant, named).await;
+    connected.map_err(grant_problem)
 }

@@ -13,7 +13,6 @@ use store::Labels;
 // That schema has accepted the body before it is read into this.
 #[derive(Deserialize, JsonSchema)]
 pub struct AuthorizationInit<'a> {
-    #[expect(dead_code, reason = "the connector's schema has compared it with the connector's auth type")]
     #[schemars(with = "AuthTypeName")]
     pub auth_type: String,
     /// For oauth2: the URL that the user is sent to in the end, with `status=success` or
@@ -33,7 +32,8 @@ pub struct AuthorizationInit<'a> {
     /// Texts about the account, such as the team that uses it. If they are left out, an account
     /// that was connected under `user_identifier` before keeps its labels.
     pub labels: Option<Labels>,
-    /// For api_key: the key that the user has from the service.
+    /// For all auth types except oauth2 and none: the key, or the credentials from which the gateway
+    /// gets access tokens.
     // Not parsed here, so that no copy of a secret is left in memory.
     #[serde(borrow, default)]
     #[schemars(with = "Map<String, Value>", extend("writeOnly" = true))]

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::auth::Scope;
 use crate::integrations::{IntegrationRecord, is_overdue, labels_schema, last_error};
@@ -248,6 +249,11 @@ pub struct ImportCredentials {
     pub username: Option<String>,
     #[schemars(with = "Option<Secret>")]
     pub password: Option<String>,
+    /// The credentials from which the gateway gets access tokens: the `credentials` that `auth-schema`
+    /// describes, with a `type`: `client_credentials`, `service_account` or `app_installation`. Without
+    /// an `access_token`, the first call gets one.
+    #[schemars(with = "Option<Map<String, Value>>", extend("writeOnly" = true))]
+    pub grant: Option<Box<RawValue>>,
 }
 
 #[derive(JsonSchema)]

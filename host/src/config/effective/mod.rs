@@ -4,7 +4,7 @@
 //! Each struct of settings is taken apart by name, so that a new field is listed here or does not
 //! compile. A test compares the keys with those that are read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use url::{Origin, Url};
 
 use super::connector::{Connector, Limits, Oauth, Pacing};
-use super::settings::{Callbacks, Calls, Config, Jobs, KeptCalls, LogFormat, Mcp, OauthClient, Telemetry};
+use super::settings::{Callbacks, Calls, Config, Jobs, KeptCalls, LogFormat, Mcp, OauthApp, OauthClient, Telemetry};
 use super::tls::Tls;
 use super::trust::Publisher;
 use crate::auth::{JwtIssuer, OidcSettings, Scope, TenantOf};
@@ -119,6 +119,7 @@ impl List {
             jobs,
             mcp,
             oauth_clients,
+            oauth_apps,
             jwt_issuers,
             console_oidc,
             trust,
@@ -159,7 +160,8 @@ impl List {
         self.begin("fleet");
         self.add("name", json!(fleet_name));
         self.calls_of_operations(jobs, mcp);
-        self.registrations(oauth_clients, jwt_issuers, console_oidc.as_ref());
+        self.oauth_clients(oauth_clients, oauth_apps);
+        self.registrations(jwt_issuers, console_oidc.as_ref());
         for (name, Publisher { key: _, key_id, connectors }) in &trust.publishers {
             self.begin(format!("trust.publishers.{name}"));
             self.add("key", key_id.as_str());
@@ -214,17 +216,19 @@ impl List {
         self.add("max_streams", *max_streams);
     }
 
-    fn registrations(
-        &mut self,
-        clients: &BTreeMap<String, OauthClient>,
-        issuers: &BTreeMap<String, JwtIssuer>,
-        oidc: Option<&OidcSettings>,
-    ) {
-        for (name, OauthClient { client_id, client_secret }) in clients {
+    fn oauth_clients(&mut self, clients: &BTreeMap<String, OauthClient>, apps: &BTreeMap<String, OauthApp>) {
+        let names: BTreeSet<&String> = clients.keys().chain(apps.keys()).collect();
+        for name in names {
+            let (client, app) = (clients.get(name), apps.get(name));
             self.begin(format!("oauth_clients.{name}"));
-            self.add("client_id", client_id.as_str());
-            self.secret("client_secret", client_secret.as_ref());
+            self.add("client_id", json!(client.map(|client| &client.client_id)));
+            self.secret("client_secret", client.and_then(|client| client.client_secret.as_ref()));
+            self.add("app_id", json!(app.map(|app| &app.id)));
+            self.secret("private_key", app.map(|app| &app.private_key));
         }
+    }
+
+    fn registrations(&mut self, issuers: &BTreeMap<String, JwtIssuer>, oidc: Option<&OidcSettings>) {
         for (name, issuer) in issuers {
             let JwtIssuer { issuer, audience, jwks_url, tenant, scopes, allow_private_network } = issuer;
             self.begin(format!("jwt_issuers.{name}"));

@@ -55,7 +55,9 @@ fn every_key_is_listed_and_no_secret_is_shown() {
     let listed: BTreeSet<String> = settings.iter().map(named).collect();
     // A section is the beginning of other keys. The file with a secret is read at the start.
     let is_key = |key: &&String| {
-        !known.iter().any(|other| other.starts_with(&format!("{key}."))) && !key.ends_with(".client_secret_file")
+        !known.iter().any(|other| other.starts_with(&format!("{key}.")))
+            && !key.ends_with(".client_secret_file")
+            && !key.ends_with(".private_key_file")
     };
     let read: BTreeSet<String> = known.iter().filter(is_key).cloned().collect();
     let unread: Vec<_> = listed.difference(&read).collect();

@@ -12,7 +12,11 @@
 //! then finds the integration expired. A failed refresh is stored with the time of the next attempt
 //! (`failure`). Until the database has them, new tokens are in a file (`journal`), which the next
 //! start reads.
+//!
+//! An account that brought credentials of its own has no refresh token. The gateway gets its next
+//! access token with the credentials, under the same lease (`account_grant`).
 
+mod account_grant;
 mod failure;
 mod journal;
 mod lease;
@@ -142,9 +146,13 @@ impl Integrations {
         if outcome == Outcome::StoreFailed { RefreshEnd::StoreFailed } else { RefreshEnd::InTheRow }
     }
 
-    /// Sends the refresh token to the provider, and stores the result.
+    /// Sends the refresh token to the provider, or the account's own credentials, and stores the
+    /// result.
     async fn refresh_leased(&self, lease: &RefreshLease) -> Result<Outcome, IntegrationError> {
         let integration = &lease.integration;
+        if integration.grant_type.is_some() {
+            return self.renew_leased(lease).await;
+        }
         let issuer = self.issuer(&integration.holder.connector, integration.oauth_client.as_deref()).await;
         let Issuer { auth, provider } = match issuer {
             Ok(issuer) => issuer,

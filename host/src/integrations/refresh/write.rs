@@ -112,7 +112,7 @@ fn refreshed_details(integration: &Integration, tokens: &Tokens, requested_at: S
         scopes: tokens.scopes.clone().unwrap_or(previous.scopes),
         expires_at: tokens.expires_in.and_then(|lifetime| requested_at.checked_add(lifetime)),
         last_refreshed_at: Some(requested_at),
-        next_refresh_at: tokens.refresh_token.as_ref().and_then(|_| due_at(requested_at, tokens.expires_in)),
+        next_refresh_at: due_at(requested_at, tokens.expires_in).filter(|_| tokens.are_renewable()),
         secret: Some(secret),
     }
 }

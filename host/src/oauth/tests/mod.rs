@@ -1,5 +1,6 @@
 //! Tests with a stub on loopback, which answers like the providers of the shipped connectors.
 
+mod account_grants;
 mod authorization;
 mod errors;
 mod exchange;

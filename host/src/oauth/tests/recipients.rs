@@ -7,6 +7,7 @@ async fn no_secret_is_sent_to_a_host_that_the_operator_did_not_approve() {
         refresh_token: Some(REFRESH_TOKEN.into()),
         expires_in: None,
         scopes: None,
+        grant: None,
     };
     for revocation in [contract::Revocation::Form, contract::Revocation::Bearer, contract::Revocation::Delete] {
         let stub = Stub::start(|_, _| json(200, r#"{"access_token": "a", "token_type": "bearer"}"#)).await;

@@ -10,6 +10,7 @@ fn tokens(refresh_token: Option<&str>) -> Tokens {
         refresh_token: refresh_token.map(Into::into),
         expires_in: None,
         scopes: None,
+        grant: None,
     }
 }
 

@@ -92,7 +92,13 @@ mod tests {
     on_every_database!(what_was_imported_is_recognised_and_replaced_on_request,);
 
     fn import(name: &str, hash: &str) -> NewImport {
-        let connected = Connected { auth_type: AuthType::OAuth2, details: details(), labels: None, oauth_client: None };
+        let connected = Connected {
+            auth_type: AuthType::OAuth2,
+            details: details(),
+            labels: None,
+            oauth_client: None,
+            grant_type: None,
+        };
         NewImport { holder: holder(), user_identifier: name.into(), connected, hash: hash.into() }
     }
 

@@ -4,18 +4,21 @@
 //! - [`queries`]: storing, finding, selecting and deleting integrations
 //! - [`all`]: the integrations of all tenants, for the operator
 //! - [`choice`]: the integration that a call runs on
+//! - [`grant_type`]: the credentials of accounts from which the gateway gets access tokens
 //! - [`import`]: importing integrations of other systems
 //! - [`labels`]: the labels of an integration
 //! - [`leases`]: the leases that let one gateway at a time refresh the tokens of an integration
 
 mod all;
 mod choice;
+mod grant_type;
 mod import;
 mod labels;
 mod leases;
 mod queries;
 mod types;
 
+pub use self::grant_type::GrantType;
 pub use self::import::{Imported, NewImport};
 pub(crate) use self::labels::{read_optional_labels, text_of_labels};
 pub(crate) use self::queries::{note, read_sealed, upsert_integration};

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use super::labels::{read_labels, text_of_label, text_of_labels};
-use super::{Account, AuthType, Connected, Details, Holder, Integration, IntegrationFilter};
+use super::{Account, AuthType, Connected, Details, GrantType, Holder, Integration, IntegrationFilter};
 use crate::audit::{self, Acting, AuditAction};
 use crate::connection::{Connection, Durability};
 use crate::id::random_id;
@@ -15,7 +15,7 @@ use crate::{NewDelivery, PendingGrant, Sealed, Store, StoreError, caps, storage,
 pub(super) const COLUMNS: &str =
     "id, tenant, subject, connector, user_identifier, auth_type, selected, created_at, updated_at, version,
     status, reason, account_id, account_email, account_name, scopes, expires_at, last_refreshed_at, next_refresh_at,
-    data_key, secret, labels, oauth_client";
+    data_key, secret, labels, oauth_client, grant_type";
 
 /// Sets the columns of [`Details`]. [`with_details`] gives the parameters `$1` to `$11`.
 const SET_DETAILS: &str =
@@ -46,7 +46,7 @@ impl Store {
         deliveries: Vec<NewDelivery>,
         replaced: Option<PendingGrant>,
     ) -> Result<Integration, StoreError> {
-        let connected = Connected { auth_type, details, labels: None, oauth_client: None };
+        let connected = Connected { auth_type, details, labels: None, oauth_client: None, grant_type: None };
         self.connect_labelled_integration(holder, user_identifier, connected, deliveries, replaced).await
     }
 
@@ -245,7 +245,7 @@ pub(crate) fn upsert_integration(
     connected: &Connected,
     deliveries: &[NewDelivery],
 ) -> Result<Integration, StoreError> {
-    let Connected { auth_type, details, labels, oauth_client } = connected;
+    let Connected { auth_type, details, labels, oauth_client, grant_type } = connected;
     let labels = labels.as_ref().map(text_of_labels);
     let id = random_id("int_")?;
     prepare_to_connect(connection, holder, user_identifier, &details.account)?;
@@ -254,16 +254,17 @@ pub(crate) fn upsert_integration(
         &format!(
             "INSERT INTO integrations (status, reason, account_id, account_email, account_name, scopes, expires_at,
                  last_refreshed_at, next_refresh_at, data_key, secret, id, tenant, subject, connector,
-                 user_identifier, auth_type, labels, oauth_client, created_at, updated_at)
+                 user_identifier, auth_type, labels, oauth_client, grant_type, created_at, updated_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-                 coalesce($18, '{{}}'), $19, now_ms(), now_ms())
+                 coalesce($18, '{{}}'), $19, $20, now_ms(), now_ms())
              ON CONFLICT (tenant, subject, connector, user_identifier) DO UPDATE SET
                  status = excluded.status, reason = excluded.reason, account_id = excluded.account_id,
                  account_email = excluded.account_email, account_name = excluded.account_name,
                  scopes = excluded.scopes, expires_at = excluded.expires_at,
                  last_refreshed_at = excluded.last_refreshed_at, next_refresh_at = excluded.next_refresh_at,
                  data_key = excluded.data_key, secret = excluded.secret, auth_type = excluded.auth_type,
-                 labels = coalesce($18, integrations.labels), oauth_client = excluded.oauth_client, imported = NULL,
+                 labels = coalesce($18, integrations.labels), oauth_client = excluded.oauth_client,
+                 grant_type = excluded.grant_type, imported = NULL,
                  version = integrations.version + 1, updated_at = excluded.updated_at
              RETURNING {COLUMNS}"
         ),
@@ -277,7 +278,8 @@ pub(crate) fn upsert_integration(
                 user_identifier,
                 auth_type.name(),
                 labels,
-                oauth_client
+                oauth_client,
+                grant_type.map(GrantType::name)
             ],
         ),
     )
@@ -414,6 +416,7 @@ impl FromRow for Integration {
             },
             labels: read_labels(row)?,
             oauth_client: row.read()?,
+            grant_type: row.read()?,
         })
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::SystemTime;
 
+use super::grant_type::GrantType;
 use crate::Sealed;
 use crate::value::{FromValue, Value};
 
@@ -177,6 +178,9 @@ pub struct Integration {
     /// Grows with every write of the details, so that an update can detect an earlier concurrent
     /// one.
     pub version: i64,
+    /// The credentials from which the gateway gets access tokens, for an account of
+    /// [`AuthType::OAuth2`]. `None` if the user authorized.
+    pub grant_type: Option<GrantType>,
     /// The part that changes.
     pub details: Details,
 }
@@ -221,6 +225,9 @@ pub struct Connected {
     /// The id of the tenant's OAuth client that issued the tokens. `None` for the client of the
     /// configuration.
     pub oauth_client: Option<String>,
+    /// The credentials from which the gateway gets access tokens. `None` if the user authorized, or
+    /// if there are no tokens.
+    pub grant_type: Option<GrantType>,
 }
 
 /// Selects a page of the integrations of all tenants.

@@ -59,6 +59,7 @@ async fn a_replaced_client_stays_for_its_integrations_until_it_is_deleted(site: 
         details: details(),
         labels: None,
         oauth_client: Some(first.id.clone()),
+        grant_type: None,
     };
     let integration = store.connect_labelled_integration(&holder(), "ann", connected, Vec::new(), None).await.unwrap();
     assert_eq!(integration.oauth_client, Some(first.id.clone()));

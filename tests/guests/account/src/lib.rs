@@ -5,6 +5,7 @@
 //! Its operations call the service as the user, and look for the credential in every place that a
 //! connector can read.
 
+mod additions;
 mod operations;
 mod scheme;
 
@@ -53,6 +54,7 @@ struct Account;
 impl Guest for Account {
     fn describe() -> Manifest {
         let service = service();
+        additions::declare(&service);
         Manifest {
             identifier: text(&service, "identifier").to_owned(),
             version: "1.0.0".to_owned(),

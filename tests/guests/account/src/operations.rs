@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::bindings::gateway::connector::http::{self, Body, Error, Method, Request, Response, Target};
 use crate::bindings::gateway::connector::manifest::Effect;
 use crate::bindings::gateway::connector::outcome::{Content, Fault, File, Outcome, UpstreamFault};
-use crate::bindings::gateway::connector::{log, progress, storage};
+use crate::bindings::gateway::connector::{auth_additions, log, progress, storage};
 use crate::text;
 
 type Answer = Result<Outcome, Fault>;
@@ -39,6 +39,7 @@ pub(crate) const ALL: &[Row] = &[
     row("refused", true, refused),
     row("remember", false, remember),
     row("log", false, log_answer),
+    row("declare", false, declare),
     job("collect", Effect::Read, collect),
     job("change", Effect::Write, collect),
     job("limited", Effect::Read, collect),
@@ -211,6 +212,12 @@ fn collect(input: &Value) -> Answer {
         last = http::send(request(input)).map_err(Fault::Http)?.text().map_err(Fault::Http)?;
     }
     reply(&json!({"count": count, "last": last, "input": input}))
+}
+
+/// Declares a way to authorize, which only `describe` may do.
+fn declare(_: &Value) -> Answer {
+    auth_additions::client_credentials();
+    Err(Fault::Failed("the declaration was accepted".to_owned()))
 }
 
 /// Computes until the gateway ends it.

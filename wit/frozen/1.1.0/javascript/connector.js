@@ -1,5 +1,6 @@
 // A connector that calls every function of the contract once. It has no SDK, so that only the contract is between it and the gateway.
 
+import { appInstallation, clientCredentials, serviceAccount } from "gateway:connector/auth-additions@1.1.0";
 import { now, sleep } from "gateway:connector/clock@1.1.0";
 import { get as setting } from "gateway:connector/config@1.1.0";
 import { send, sendAll } from "gateway:connector/http@1.1.0";
@@ -21,7 +22,28 @@ const MANIFEST = {
     author: "Connector Gateway contributors",
     icon: undefined,
   },
-  auth: { tag: "none" },
+  auth: {
+    tag: "oauth2",
+    val: {
+      provider: "frozen-provider",
+      authorizationUrl: "",
+      tokenUrl: "https://api.frozen.example/token",
+      refreshUrl: undefined,
+      revocation: undefined,
+      scopes: ["read"],
+      scopeSeparator: " ",
+      scopeParameter: "scope",
+      authorizationParameters: [],
+      tokenParameters: [],
+      pkce: true,
+      clientAuthentication: "body",
+      tokenPointer: "",
+      defaultLifetimeSeconds: undefined,
+      formField: undefined,
+      revokesReplacedGrants: false,
+      identity: undefined,
+    },
+  },
   upstreams: [
     {
       name: "api",
@@ -187,7 +209,12 @@ const OPERATIONS = {
   },
 };
 
-export const describe = () => MANIFEST;
+export function describe() {
+  clientCredentials();
+  serviceAccount({ audience: "frozen", subject: "optional" });
+  appInstallation({ upstream: "api", path: "/installations/{installation_id}/tokens" });
+  return MANIFEST;
+}
 
 export function invoke(operation, input) {
   return OPERATIONS[operation](Document.parse(input));

@@ -4,7 +4,7 @@ import json as standard_json
 
 import wit_world
 from componentize_py_types import Err, Ok
-from wit_world.imports import clock, config, http, json, log, manifest, multipart, outcome, progress, random, storage
+from wit_world.imports import auth_additions, clock, config, http, json, log, manifest, multipart, outcome, progress, random, storage
 
 SCHEMA = '{"type": "object", "properties": {"id": {"type": "string"}, "kind": {"type": "string"}}, "additionalProperties": false}'
 
@@ -36,7 +36,27 @@ MANIFEST = manifest.Manifest(
     title="Frozen",
     description="Calls every function of the contract.",
     imprint=manifest.Imprint("Apache-2.0", "https://frozen.example", "Connector Gateway contributors", None),
-    auth=manifest.AuthScheme_None_(),
+    auth=manifest.AuthScheme_Oauth2(
+        manifest.Oauth2(
+            provider="frozen-provider",
+            authorization_url="",
+            token_url="https://api.frozen.example/token",
+            refresh_url=None,
+            revocation=None,
+            scopes=["read"],
+            scope_separator=" ",
+            scope_parameter="scope",
+            authorization_parameters=[],
+            token_parameters=[],
+            pkce=True,
+            client_authentication=manifest.ClientAuthentication.BODY,
+            token_pointer="",
+            default_lifetime_seconds=None,
+            form_field=None,
+            revokes_replaced_grants=False,
+            identity=None,
+        )
+    ),
     upstreams=[
         manifest.Upstream(
             name="api",
@@ -170,6 +190,10 @@ OPERATIONS = {function.__name__: function for function in (forward, everything, 
 
 class WitWorld(wit_world.WitWorld):
     def describe(self) -> manifest.Manifest:
+        auth_additions.client_credentials()
+        auth_additions.service_account(auth_additions.ServiceAccountDeclaration("frozen", auth_additions.Subject.OPTIONAL))
+        path = "/installations/{installation_id}/tokens"
+        auth_additions.app_installation(auth_additions.AppInstallationDeclaration("api", path))
         return MANIFEST
 
     def invoke(self, operation: str, input: str) -> outcome.Outcome:

@@ -4,11 +4,13 @@
 //! The gateway and the SDK have different generated types for the same records, and convert both
 //! into these types. They have only the parts that a rule needs.
 //!
-//! [`check()`] checks names, limits, addresses and references. [`check_schemas`] parses the schemas
+//! [`check()`] checks names, limits, addresses and references, and [`check_auth_additions`] the
+//! declarations of `auth-additions`. [`check_schemas`] parses the schemas
 //! and examples; a gateway that checks untrusted connectors calls it in the process that compiles
 //! their code.
 
 mod auth;
+mod auth_additions;
 mod check;
 #[cfg(test)]
 mod tests;
@@ -17,6 +19,7 @@ mod view;
 
 use std::fmt;
 
+pub use auth_additions::{AppInstallation, AuthAdditions, INSTALLATION_ID, ServiceAccount, check_auth_additions};
 pub use check::{check, check_schemas};
 
 use crate::Broken;

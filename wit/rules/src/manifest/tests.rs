@@ -219,3 +219,41 @@ fn no_text_has_control_or_format_characters() {
     }
     assert!(violations(|manifest| manifest.description = "one\r\ntwo\n\tthree").is_empty());
 }
+
+/// The parts of the rules that declarations break.
+fn broken(manifest: &Manifest<'_>, additions: &AuthAdditions<'_>) -> Vec<String> {
+    check_auth_additions(manifest, additions).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn ways_to_authorize_need_oauth_2_and_an_upstream() {
+    let with_oauth2 = Manifest { auth: Auth::Oauth2(oauth2()), ..manifest() };
+    let app = |upstream, path| AuthAdditions {
+        app_installation: Some(AppInstallation { upstream, path }),
+        ..AuthAdditions::default()
+    };
+    let all = AuthAdditions {
+        client_credentials: true,
+        service_account: Some(ServiceAccount { audience: Some("https://acme.example/token") }),
+        ..app("api", "/app/{installation_id}/tokens")
+    };
+    assert_eq!(broken(&with_oauth2, &all), [""; 0]);
+    assert_eq!(broken(&manifest(), &all).len(), 3);
+    assert_eq!(broken(&manifest(), &AuthAdditions::default()), [""; 0]);
+    let unknown = broken(&with_oauth2, &app("none", "/{installation_id}"));
+    assert!(unknown[0].contains("there is no upstream `none`"), "{unknown:?}");
+    for path in [
+        "",
+        "/x",
+        "/a{installation_id}",
+        "{installation_id}",
+        "/{installation_id}?a",
+        "/../{installation_id}",
+        "/{installation_id}/{installation_id}",
+    ] {
+        assert_eq!(broken(&with_oauth2, &app("api", path)).len(), 1, "{path}");
+    }
+    let odd =
+        AuthAdditions { service_account: Some(ServiceAccount { audience: Some("a b") }), ..AuthAdditions::default() };
+    assert!(broken(&with_oauth2, &odd)[0].contains("audience"));
+}

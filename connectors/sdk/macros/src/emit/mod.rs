@@ -3,11 +3,13 @@
 //!
 //! # Layout
 //! - here: the whole, and the parts of the manifest.
+//! - `auth_additions`: further ways in which accounts get access tokens.
 //! - `operation`: one operation.
 //! - `request`: the request of a row.
 //! - `settings`: a function for each setting.
 //! - `input`: the input types of functions.
 
+mod auth_additions;
 mod input;
 mod operation;
 mod request;
@@ -38,8 +40,10 @@ pub(crate) fn table(table: &Table) -> TokenStream {
             "the identifier is the name of the connector's provider; give the connector another identifier"
         );
     };
+    let additions = auth_additions::checks(table);
     quote! {
         #check
+        #additions
         #[doc = #documentation]
         pub static CONNECTOR: ::connector_sdk::table::Connector = #connector;
         #inputs
@@ -60,6 +64,7 @@ fn connector(table: &Table) -> TokenStream {
     };
     let documentation = &table.documentation;
     let auth = table.auth.clone().unwrap_or_else(|| quote!(Auth::None));
+    let auth_additions = auth_additions::field(table);
     // This makes Cargo build the connector again if the file changes.
     let answers = table.answer_examples.as_ref().map(|answers| {
         let path = answers.path();
@@ -95,6 +100,7 @@ fn connector(table: &Table) -> TokenStream {
                 use ::connector_sdk::auth::*;
                 #auth
             },
+            auth_additions: #auth_additions,
             upstreams: &[#(#upstreams),*],
             rate_limits: &[#(#rate_limits),*],
             settings: &[#(#settings),*],
@@ -116,12 +122,14 @@ fn component(table: &Table) -> TokenStream {
     } else {
         quote!(::connector_sdk::run::invoke(&super::CONNECTOR, &operation, &input))
     };
+    let declaration = auth_additions::declaration(table);
     quote! {
         #[cfg(target_family = "wasm")]
         mod component {
             struct Component;
             impl ::connector_sdk::bindings::Guest for Component {
                 fn describe() -> ::connector_sdk::bindings::Manifest {
+                    #declaration
                     ::connector_sdk::run::manifest(&super::CONNECTOR)
                 }
                 fn invoke(operation: ::std::string::String, input: ::std::string::String) -> ::connector_sdk::run::Answer {

@@ -20,6 +20,8 @@ pub(crate) struct Table {
     pub(crate) head: Option<Head>,
     /// A Rust expression of the SDK's type `Auth`. `None` if it is missing.
     pub(crate) auth: Option<TokenStream>,
+    /// A Rust expression of the type `&[AuthAddition]`, with the span of the statement.
+    pub(crate) auth_additions: Option<(Span, TokenStream)>,
     pub(crate) upstreams: Vec<Upstream>,
     pub(crate) rate_limits: Vec<RateLimit>,
     pub(crate) settings: Vec<Field>,
@@ -45,8 +47,8 @@ pub(crate) struct Head {
     pub(crate) title: LitStr,
 }
 
-const STATEMENTS: &str = "expected a statement (`auth`, `upstream`, `rate_limit`, `setting`, `header`, `values`, `fields`, `lists`, \
-                          `via`, `icon` or `answer_examples`) or a row such as `name: GET api \"/path\";`";
+const STATEMENTS: &str = "expected a statement (`auth`, `auth_additions`, `upstream`, `rate_limit`, `setting`, `header`, `values`, \
+                          `fields`, `lists`, `via`, `icon` or `answer_examples`) or a row such as `name: GET api \"/path\";`";
 
 impl Default for Table {
     fn default() -> Self {
@@ -54,6 +56,7 @@ impl Default for Table {
             documentation: String::new(),
             head: None,
             auth: None,
+            auth_additions: None,
             upstreams: Vec::new(),
             rate_limits: Vec::new(),
             settings: Vec::new(),
@@ -122,6 +125,7 @@ impl Table {
         }
         match statement.to_string().as_str() {
             "auth" => self.auth = Some(statement::expression(input)?),
+            "auth_additions" => self.auth_additions = Some((statement.span(), statement::expression(input)?)),
             "upstream" => self.upstreams.push(input.parse()?),
             "rate_limit" => self.rate_limits.push(input.parse()?),
             "setting" => {

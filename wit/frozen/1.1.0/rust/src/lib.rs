@@ -1,10 +1,13 @@
 //! A connector that calls every function of the contract once. It has no SDK, so that only the contract is between it and the gateway.
 
+use self::bindings::gateway::connector::auth_additions::{
+    self, AppInstallationDeclaration, ServiceAccountDeclaration, Subject,
+};
 use self::bindings::gateway::connector::http::{self, Body, Error, Method, Request, Target, TypedBytes};
 use self::bindings::gateway::connector::json::{Document, Kind};
 use self::bindings::gateway::connector::manifest::{
-    Answer, AuthScheme, CredentialUse, Effect, Imprint, NextLink, NextPage, Operation, Pacing, Pagination, RateLimit,
-    Setting, Upstream,
+    Answer, AuthScheme, ClientAuthentication, CredentialUse, Effect, Imprint, NextLink, NextPage, Oauth2, Operation,
+    Pacing, Pagination, RateLimit, Setting, Upstream,
 };
 use self::bindings::gateway::connector::multipart::{self, Content as PartContent, Part};
 use self::bindings::gateway::connector::outcome::{
@@ -26,6 +29,15 @@ struct Frozen;
 
 impl Guest for Frozen {
     fn describe() -> Manifest {
+        auth_additions::client_credentials();
+        auth_additions::service_account(&ServiceAccountDeclaration {
+            audience: Some("frozen".to_owned()),
+            subject: Subject::Optional,
+        });
+        auth_additions::app_installation(&AppInstallationDeclaration {
+            upstream: "api".to_owned(),
+            path: "/installations/{installation_id}/tokens".to_owned(),
+        });
         Manifest {
             identifier: "frozen".to_owned(),
             version: "1.1.0".to_owned(),
@@ -37,7 +49,7 @@ impl Guest for Frozen {
                 author: Some("Connector Gateway contributors".to_owned()),
                 icon: None,
             },
-            auth: AuthScheme::None,
+            auth: AuthScheme::Oauth2(oauth2()),
             upstreams: vec![Upstream {
                 name: "api".to_owned(),
                 base_url: "https://api.frozen.example".to_owned(),
@@ -66,6 +78,28 @@ impl Guest for Frozen {
             "fault" => Err(fault(&text(&input, "/kind"))),
             _ => Err(Fault::Failed(format!("there is no operation `{operation}`"))),
         }
+    }
+}
+
+fn oauth2() -> Oauth2 {
+    Oauth2 {
+        provider: "frozen-provider".to_owned(),
+        authorization_url: String::new(),
+        token_url: "https://api.frozen.example/token".to_owned(),
+        refresh_url: None,
+        revocation: None,
+        scopes: vec!["read".to_owned()],
+        scope_separator: " ".to_owned(),
+        scope_parameter: "scope".to_owned(),
+        authorization_parameters: Vec::new(),
+        token_parameters: Vec::new(),
+        pkce: true,
+        client_authentication: ClientAuthentication::Body,
+        token_pointer: String::new(),
+        default_lifetime_seconds: None,
+        form_field: None,
+        revokes_replaced_grants: false,
+        identity: None,
     }
 }
 

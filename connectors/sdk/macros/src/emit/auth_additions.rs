@@ -1,0 +1,50 @@
+//! The further ways in which accounts get access tokens.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+
+use crate::parse::table::Table;
+
+/// The field of the static.
+pub(super) fn field(table: &Table) -> TokenStream {
+    match &table.auth_additions {
+        Some((_, additions)) => quote!({
+            use ::connector_sdk::auth::*;
+            #additions
+        }),
+        None => quote!(&[]),
+    }
+}
+
+/// The checks that only the compiler can make, because it evaluates the constants. The span makes
+/// its errors point at the statement.
+pub(super) fn checks(table: &Table) -> TokenStream {
+    let Some((span, _)) = &table.auth_additions else { return TokenStream::new() };
+    quote_spanned! {*span=>
+        const _: () = ::core::assert!(
+            ::connector_sdk::auth::additions::fit(&CONNECTOR.auth),
+            "`auth_additions` need an `auth` with OAuth 2.0, whose token URL and scopes they use"
+        );
+        const _: () = ::core::assert!(
+            ::connector_sdk::auth::additions::are_distinct(CONNECTOR.auth_additions),
+            "`auth_additions` have each way once"
+        );
+        const _: () = ::core::assert!(
+            ::connector_sdk::auth::additions::have_upstreams(CONNECTOR.auth_additions, CONNECTOR.upstreams),
+            "the `upstream` of an installation is the name of an upstream of the table"
+        );
+        const _: () = ::core::assert!(
+            ::connector_sdk::auth::additions::have_paths(CONNECTOR.auth_additions),
+            "the `path` of an installation begins with `/`, has no query, and has `{{installation_id}}` once, as a whole segment"
+        );
+    }
+}
+
+/// The call that declares them. Without declarations there is none, so that the component does not
+/// import the interface.
+pub(super) fn declaration(table: &Table) -> Option<TokenStream> {
+    table
+        .auth_additions
+        .as_ref()
+        .map(|_| quote!(::connector_sdk::declare::auth_additions(super::CONNECTOR.auth_additions);))
+}

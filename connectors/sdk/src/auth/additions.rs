@@ -1,0 +1,179 @@
+//! Further ways in which accounts get access tokens: constant data for the table's `auth_additions`
+//! statement. Since contract 1.1.
+
+use super::Auth;
+use crate::table::Upstream;
+
+/// A way in which an account gets access tokens, in addition to the authorization code of
+/// [`OAuth2`](super::OAuth2). The token URL, the scopes and the other fields of `OAuth2` apply to it.
+///
+/// With an empty `authorization_url`, accounts are connected in these ways only.
+#[derive(Clone, Copy)]
+pub enum AuthAddition {
+    /// Accounts bring a client id and a client secret (RFC 6749, section 4.4).
+    ClientCredentials,
+    /// Accounts bring the key file of a service account, which signs assertions (RFC 7523).
+    ServiceAccount(ServiceAccount),
+    /// Accounts are installations of an application. The operator or the account has the
+    /// application's id and private key.
+    AppInstallation(AppInstallation),
+}
+
+/// A service account.
+#[derive(Clone, Copy)]
+pub struct ServiceAccount {
+    /// The claim `aud` of assertions. `None` for the token URL.
+    pub audience: Option<&'static str>,
+    /// The claim `sub`: the user for whom the service account acts.
+    pub subject: Subject,
+}
+
+/// Whether an account names the user for whom its service account acts.
+#[derive(Clone, Copy)]
+pub enum Subject {
+    /// It does.
+    Required,
+    /// It may.
+    Optional,
+}
+
+impl ServiceAccount {
+    /// A service account that acts for a user whom the account names.
+    pub const WITH_SUBJECT: Self = Self { audience: None, subject: Subject::Required };
+}
+
+/// Installations of an application. The gateway gets a token with a POST to `path`.
+#[derive(Clone, Copy)]
+pub struct AppInstallation {
+    /// Name of an upstream of the table.
+    pub upstream: &'static str,
+    /// Path below its base URL. Contains `{installation_id}`, which the gateway replaces.
+    pub path: &'static str,
+}
+
+const INSTALLATION_ID: &[u8] = b"{installation_id}";
+
+/// Returns `true` if the scheme is OAuth 2.0. `connector!` refuses other tables at compile time.
+#[doc(hidden)]
+#[must_use]
+pub const fn fit(auth: &Auth) -> bool {
+    matches!(auth, Auth::OAuth2(_))
+}
+
+/// Returns `true` if no way is there twice.
+#[doc(hidden)]
+#[must_use]
+pub const fn are_distinct(additions: &[AuthAddition]) -> bool {
+    let mut counts = [0; 3];
+    let mut index = 0;
+    while index < additions.len() {
+        let kind = match additions[index] {
+            AuthAddition::ClientCredentials => 0,
+            AuthAddition::ServiceAccount(_) => 1,
+            AuthAddition::AppInstallation(_) => 2,
+        };
+        counts[kind] += 1;
+        index += 1;
+    }
+    counts[0] < 2 && counts[1] < 2 && counts[2] < 2
+}
+
+/// Returns `true` if the upstreams of installations are in the table.
+#[doc(hidden)]
+#[must_use]
+pub const fn have_upstreams(additions: &[AuthAddition], upstreams: &[Upstream]) -> bool {
+    let mut index = 0;
+    while index < additions.len() {
+        if let AuthAddition::AppInstallation(app) = additions[index] {
+            let mut known = 0;
+            while known < upstreams.len() && !are_equal(app.upstream.as_bytes(), upstreams[known].name.as_bytes()) {
+                known += 1;
+            }
+            if known == upstreams.len() {
+                return false;
+            }
+        }
+        index += 1;
+    }
+    true
+}
+
+/// Returns `true` if the paths of installations have the placeholder where the contract wants it.
+#[doc(hidden)]
+#[must_use]
+pub const fn have_paths(additions: &[AuthAddition]) -> bool {
+    let mut index = 0;
+    while index < additions.len() {
+        if let AuthAddition::AppInstallation(app) = additions[index]
+            && !is_path(app.path.as_bytes())
+        {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
+/// Returns `true` for a path without a query that has the placeholder once, as a whole segment.
+const fn is_path(path: &[u8]) -> bool {
+    let (mut braces, mut segments) = (0, 0);
+    let mut index = 0;
+    while index < path.len() {
+        if matches!(path[index], b'?' | b'#') {
+            return false;
+        }
+        if path[index] == b'{' {
+            braces += 1;
+        }
+        if path[index] == b'/' && segment_is_placeholder(path, index + 1) {
+            segments += 1;
+        }
+        index += 1;
+    }
+    !path.is_empty() && path[0] == b'/' && braces == 1 && segments == 1
+}
+
+/// Returns `true` if the segment that begins here is the placeholder.
+const fn segment_is_placeholder(path: &[u8], begin: usize) -> bool {
+    let mut index = 0;
+    while index < INSTALLATION_ID.len() {
+        if begin + index >= path.len() || path[begin + index] != INSTALLATION_ID[index] {
+            return false;
+        }
+        index += 1;
+    }
+    let end = begin + index;
+    end == path.len() || path[end] == b'/'
+}
+
+const fn are_equal(left: &[u8], right: &[u8]) -> bool {
+    let mut index = 0;
+    while index < left.len() && index < right.len() && left[index] == right[index] {
+        index += 1;
+    }
+    index == left.len() && index == right.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_has_the_placeholder_once_as_a_whole_segment() {
+        for path in ["/app/installations/{installation_id}/access_tokens", "/{installation_id}"] {
+            assert!(is_path(path.as_bytes()), "{path}");
+        }
+        for path in [
+            "",
+            "{installation_id}",
+            "/app",
+            "/app/x{installation_id}",
+            "/app/{installation_id}x",
+            "/{installation_id}/{installation_id}",
+            "/{installation_id}?a=1",
+            "/{installation}",
+        ] {
+            assert!(!is_path(path.as_bytes()), "{path}");
+        }
+    }
+}

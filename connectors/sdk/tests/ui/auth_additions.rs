@@ -1,0 +1,49 @@
+mod without_oauth2 {
+    connector_sdk::connector! {
+        connector one "One";
+        auth Auth::None;
+        auth_additions &[AuthAddition::ClientCredentials];
+        upstream api "https://api.example.com";
+
+        /// A row
+        a: GET api "/a";
+    }
+}
+
+mod twice {
+    connector_sdk::connector! {
+        connector two "Two";
+        auth Auth::OAuth2(OAuth2::STANDARD);
+        auth_additions &[AuthAddition::ClientCredentials, AuthAddition::ClientCredentials];
+        upstream api "https://api.example.com";
+
+        /// A row
+        a: GET api "/a";
+    }
+}
+
+mod elsewhere {
+    connector_sdk::connector! {
+        connector three "Three";
+        auth Auth::OAuth2(OAuth2::STANDARD);
+        auth_additions &[AuthAddition::AppInstallation(AppInstallation { upstream: "apis", path: "/x/{installation_id}" })];
+        upstream api "https://api.example.com";
+
+        /// A row
+        a: GET api "/a";
+    }
+}
+
+mod without_id {
+    connector_sdk::connector! {
+        connector four "Four";
+        auth Auth::OAuth2(OAuth2::STANDARD);
+        auth_additions &[AuthAddition::AppInstallation(AppInstallation { upstream: "api", path: "/x/{id}" })];
+        upstream api "https://api.example.com";
+
+        /// A row
+        a: GET api "/a";
+    }
+}
+
+fn main() {}

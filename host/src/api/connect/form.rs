@@ -1,0 +1,95 @@
+//! The forms that a browser sends from the page of a link.
+
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value, json};
+use url::form_urlencoded;
+
+use crate::config::Config;
+use crate::integrations;
+use crate::registry::Connector;
+use crate::schema::Schema;
+use store::GrantType;
+
+/// The fields that are not sent if the user has left them empty.
+const OF_GRANTS: [&str; 5] = ["client_id", "client_secret", "key_file", "subject", "installation_id"];
+
+/// The fields of a form.
+#[derive(Default)]
+pub(super) struct Form {
+    pub(super) connector: Option<String>,
+    pub(super) is_finish: bool,
+    /// The name of the way to connect the account.
+    auth_type: Option<String>,
+    /// The names and values of a key or of other credentials.
+    credentials: Vec<(String, SecretString)>,
+}
+
+impl Form {
+    pub(super) fn parse(body: &[u8]) -> Self {
+        let mut form = Self::default();
+        for (name, value) in form_urlencoded::parse(body) {
+            match &*name {
+                "connector" => form.connector = Some(value.into_owned()),
+                "finish" => form.is_finish = true,
+                "auth_type" => form.auth_type = Some(value.into_owned()),
+                "api_key" | "username" | "password" => {
+                    form.credentials.push((name.into_owned(), value.into_owned().into()));
+                }
+                of_grant if OF_GRANTS.contains(&of_grant) && !value.is_empty() => {
+                    form.credentials.push((name.into_owned(), value.into_owned().into()));
+                }
+                _ => {}
+            }
+        }
+        form
+    }
+
+    /// The credentials as the JSON that POST …/integrations takes.
+    pub(super) fn credentials(&self) -> SecretString {
+        let members = self.credentials.iter().map(|(name, value)| {
+            let text = value.expose_secret();
+            let value = match name.as_str() {
+                // The text of a file that is no JSON is refused by the schema.
+                "key_file" => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+                _ => json!(text),
+            };
+            (name.clone(), value)
+        });
+        Value::Object(members.collect::<Map<_, _>>()).to_string().into()
+    }
+
+    /// The kind of credentials from which the gateway is to get access tokens. `None` for the way of
+    /// the connector's auth scheme.
+    pub(super) fn grant_type(&self) -> Option<GrantType> {
+        let named = self.auth_type.as_deref()?;
+        GrantType::ALL.into_iter().find(|known| known.auth_type() == named)
+    }
+
+    /// Returns `true` if the connector takes these credentials in the way that the form names.
+    pub(super) fn fits(&self, connector: &Connector, config: &Config) -> bool {
+        let named = self.auth_type.as_deref().unwrap_or_default();
+        let credentials: Value = serde_json::from_str(self.credentials().expose_secret()).unwrap_or_default();
+        let body = SecretString::from(json!({"auth_type": named, "credentials": credentials}).to_string());
+        let schema = Schema::compile(&integrations::init_schema(connector, config, named).to_string(), false);
+        schema.is_ok_and(|schema| schema.parse(body.expose_secret().as_bytes()).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn credentials(form: &[u8]) -> Value {
+        serde_json::from_str(Form::parse(form).credentials().expose_secret()).unwrap()
+    }
+
+    #[test]
+    fn fields_become_credentials_and_empty_ones_are_left_out() {
+        let form = b"connector=mail&auth_type=oauth2_service_account&key_file=%7B%22client_email%22%3A%22a%22%7D&subject=&other=1";
+        assert_eq!(credentials(form), json!({"key_file": {"client_email": "a"}}));
+        assert_eq!(Form::parse(form).grant_type(), Some(GrantType::ServiceAccount));
+        assert_eq!(credentials(b"username=ann&password="), json!({"username": "ann", "password": ""}));
+        assert_eq!(Form::parse(b"auth_type=oauth2").grant_type(), None);
+        assert_eq!(credentials(b"key_file=hunter2"), json!({"key_file": "hunter2"}));
+    }
+}

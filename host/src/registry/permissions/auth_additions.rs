@@ -1,0 +1,44 @@
+//! The permissions that the declarations of `auth-additions` request.
+
+use contract::{AppInstallation, AuthAdditions, ServiceAccount};
+
+/// A line for each way to authorize, with everything that decides where credentials go.
+pub(super) fn lines(additions: &AuthAdditions) -> impl Iterator<Item = String> {
+    let AuthAdditions { client_credentials, service_account, app_installation } = additions;
+    let client_credentials = client_credentials.then(|| "accounts by their own client credentials".to_owned());
+    let service_account = service_account.as_ref().map(|ServiceAccount { audience, needs_subject }| {
+        let audience = audience.as_deref().unwrap_or("the token URL");
+        let users = if *needs_subject { "for a named user" } else { "for any user or none" };
+        format!("accounts by keys of service accounts, for the audience {audience}, {users}")
+    });
+    let app_installation = app_installation.as_ref().map(|AppInstallation { upstream, path }| {
+        format!("accounts by installations of an application, with tokens from upstream {upstream} at {path}")
+    });
+    [client_credentials, service_account, app_installation].into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_way_to_authorize_is_a_permission() {
+        let additions = AuthAdditions {
+            client_credentials: true,
+            service_account: Some(ServiceAccount { audience: Some("acme".to_owned()), needs_subject: true }),
+            app_installation: Some(AppInstallation {
+                upstream: "api".to_owned(),
+                path: "/a/{installation_id}".to_owned(),
+            }),
+        };
+        let lines: Vec<_> = lines(&additions).collect();
+        assert_eq!(
+            lines,
+            [
+                "accounts by their own client credentials",
+                "accounts by keys of service accounts, for the audience acme, for a named user",
+                "accounts by installations of an application, with tokens from upstream api at /a/{installation_id}",
+            ]
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! The ways to authorize that a connector declares in addition to its auth scheme
+//! (`auth-additions`).
+
+use super::check::Violations;
+use super::{Auth, Manifest, Violation, shorten};
+use crate::{Broken, ensure, path};
+
+/// The placeholder in the path of [`AppInstallation`].
+pub const INSTALLATION_ID: &str = "{installation_id}";
+
+/// The declarations of a connector.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AuthAdditions<'a> {
+    /// `true` if accounts may be connected by client credentials.
+    pub client_credentials: bool,
+    /// Set if accounts may be connected by the key of a service account.
+    pub service_account: Option<ServiceAccount<'a>>,
+    /// Set if accounts may be installations of an application.
+    pub app_installation: Option<AppInstallation<'a>>,
+}
+
+/// A service account that signs a JWT.
+#[derive(Clone, Copy, Debug)]
+pub struct ServiceAccount<'a> {
+    /// The claim `aud`. `None` for the token URL.
+    pub audience: Option<&'a str>,
+}
+
+/// Installations of an application.
+#[derive(Clone, Copy, Debug)]
+pub struct AppInstallation<'a> {
+    /// Name of an upstream.
+    pub upstream: &'a str,
+    /// Path below it.
+    pub path: &'a str,
+}
+
+/// Checks the declarations against the manifest that `describe` returned after them. Returns every
+/// rule that they break.
+#[must_use]
+pub fn check_auth_additions(manifest: &Manifest<'_>, additions: &AuthAdditions<'_>) -> Vec<Violation> {
+    let mut found = Violations(Vec::new());
+    let AuthAdditions { client_credentials, service_account, app_installation } = additions;
+    let is_oauth2 = matches!(manifest.auth, Auth::Oauth2(_));
+    let declared = [
+        ("client-credentials", *client_credentials),
+        ("service-account", service_account.is_some()),
+        ("app-installation", app_installation.is_some()),
+    ];
+    for (name, _) in declared.into_iter().filter(|(_, declared)| *declared) {
+        found.add(format!("auth-additions, `{name}`"), ensure(is_oauth2, "it needs the auth scheme `oauth2`"));
+    }
+    if let Some(audience) = service_account.and_then(|account| account.audience) {
+        let sound = !audience.is_empty() && audience.bytes().all(|byte| byte.is_ascii_graphic());
+        found.add(
+            "auth-additions, audience of `service-account`",
+            ensure(sound, "an audience is not empty, and has only visible ASCII characters"),
+        );
+    }
+    if let Some(AppInstallation { upstream, path }) = app_installation {
+        if !manifest.upstreams.iter().any(|known| known.name == *upstream) {
+            let broken = Err(format!("there is no upstream `{}`", shorten(upstream)).into());
+            found.add("auth-additions, `app-installation`", broken);
+        }
+        found.add(format!("auth-additions, path `{}`", shorten(path)), installation_path(path));
+    }
+    found.0
+}
+
+fn installation_path(path: &str) -> Result<(), Broken> {
+    let is_whole_segment = path.split('/').filter(|segment| *segment == INSTALLATION_ID).count() == 1;
+    let once = path.matches(INSTALLATION_ID).count() == 1 && is_whole_segment;
+    ensure(once, "the path contains `{installation_id}` once, as a whole segment")?;
+    ensure(path.starts_with('/') && !path.contains(['?', '#']), "the path begins with `/` and has no query")?;
+    path::check(&path.replace(INSTALLATION_ID, "1"))
+}
