@@ -49,6 +49,13 @@ fn has_everything(component: &[u8], version: &str) {
     let gateway = gateway(&upstream, component);
     let client = gateway.client();
 
+    if version == "1.1.0" {
+        let init = json!({"auth_type": "api_key", "credentials": {"api_key": "key-of-the-user-01"},
+            "user_identifier": "mine", "address": {"customer": "acme"}});
+        let record = client.post("/connectors/frozen/integrations", init).ok();
+        assert_eq!(record["address"], json!({"customer": "acme", "cloud": "two"}));
+        upstream.take_seen();
+    }
     assert_eq!(client.call("frozen/forward", json!({"id": "1"})).ok(), json!({"id": "1"}));
     assert_eq!(upstream.take_seen()[0].header("x-frozen"), version);
 

@@ -9,6 +9,7 @@ import * as multipart from "gateway:connector/multipart@1.1.0";
 import * as progress from "gateway:connector/progress@1.1.0";
 import { bytes } from "gateway:connector/random@1.1.0";
 import * as storage from "gateway:connector/storage@1.1.0";
+import { declarePart, declareSite } from "gateway:connector/upstream-additions@1.1.0";
 
 import { refuseFetch, replaceConsole } from "./console.js";
 import { setHost } from "./host.js";
@@ -33,7 +34,11 @@ export function component(table, lines) {
     return { text, place: places[0] };
   };
   return {
-    describe: () => table.manifest,
+    describe() {
+      for (const part of table.additions.parts) declarePart(part);
+      for (const [upstream, site] of table.additions.sites) declareSite(upstream, site);
+      return table.manifest;
+    },
     invoke(operation, input) {
       for (const source of replaced) source.start();
       try {

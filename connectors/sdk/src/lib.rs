@@ -51,8 +51,10 @@
 //! - `form`: the body of a row as a form.
 //! - `texts`: the texts of the manifest.
 //! - `run` and `describe`: the exports of the component.
+//! - `additions`: what a component declares in addition to its manifest.
 //! - `allocator`: the memory of the component.
 
+mod additions;
 pub mod auth;
 #[doc(hidden)]
 pub mod bindings;

@@ -3,15 +3,20 @@
 //! - this file: the types of `wit/connector.wit`
 //! - `check`: checks a manifest against all rules. The crate `contract-rules` has the rules, and
 //!   SDKs use it too
+//! - `additions`: what `describe` declares in addition to the manifest, by functions that later
+//!   minor versions of the contract have added
+//! - `upstream_additions`: the part of it that is about upstreams
 //! - [`site`]: registrable domains, by the Public Suffix List
 //! - `names`: the names of parts of a manifest in answers
 //! - `owner`: the party that can fix a problem
 //! - [`words`]: sentences and names in messages to people
 
+mod additions;
 mod check;
 mod names;
 mod owner;
 pub mod site;
+mod upstream_additions;
 pub mod words;
 
 /// Types generated from the contract.
@@ -30,6 +35,8 @@ mod bindings {
     });
 }
 
+pub use additions::Additions;
 pub use bindings::gateway::connector::manifest::*;
 pub use check::check;
 pub use owner::Owner;
+pub use upstream_additions::{Address, AddressPart, PartForm, PartSource, UpstreamAdditions, fill_url, has_parts};

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
+use contract::Additions;
 use contract_rules::limit::{LOG_LINE_BYTES, LOG_LINES};
 use egress::Multipart;
 use wasmtime::ResourceLimiter;
@@ -33,6 +34,8 @@ pub(crate) struct Guest {
     pub(super) host_memory: HostMemory,
     /// Bodies of forms with files, by the media types that stand for them.
     pub(super) multiparts: HashMap<String, Multipart>,
+    /// What the guest declares in addition to its manifest. `None` unless it describes itself.
+    pub(super) additions: Option<Box<Additions>>,
     memory: GuestMemory,
     log_lines: u32,
     /// For the report of a trap.
@@ -59,6 +62,7 @@ impl Guest {
             open_responses: 0,
             host_memory: HostMemory::for_limits(&limits).within(shared),
             multiparts: HashMap::new(),
+            additions: None,
             memory: GuestMemory::new(limits.memory_bytes),
             log_lines: 0,
             last_lines: LastLines::default(),

@@ -13,7 +13,7 @@ use tokio::time::timeout_at;
 use wasmtime::component::InstancePre;
 use wasmtime::{Store, UpdateDeadline};
 
-use contract::Manifest;
+use contract::{Additions, Manifest};
 
 use super::bindings::gateway::connector::outcome;
 use super::deadline::until;
@@ -103,10 +103,12 @@ pub use outcome::Fault;
 
 impl Module {
     /// Calls `describe`.
-    pub(super) async fn describe(&self, call: Call, limits: Limits) -> Result<Manifest, InvocationError> {
+    pub(super) async fn describe(&self, call: Call, limits: Limits) -> Result<(Manifest, Additions), InvocationError> {
         let (deadline, cpu) = (call.deadline, call.cpu.clone());
         let run = async {
-            let mut store = yielding_store(self.linked.engine(), self.guest(call, limits)?)?;
+            let mut guest = self.guest(call, limits)?;
+            guest.additions = Some(Box::default());
+            let mut store = yielding_store(self.linked.engine(), guest)?;
             let result = async {
                 let instance = self.linked.instantiate_async(&mut store).await?;
                 self.exports_of(&instance, &mut store)?.call_describe(&mut store).await
@@ -114,8 +116,9 @@ impl Module {
             let result = result.await;
             finish(result, store)
         };
-        let (manifest, _) = until(deadline, &cpu, run).await?;
-        Ok(manifest)
+        let (manifest, mut store) = until(deadline, &cpu, run).await?;
+        let additions = store.data_mut().additions.take().map(|additions| *additions).unwrap_or_default();
+        Ok((manifest, additions))
     }
 
     fn guest(&self, call: Call, limits: Limits) -> Result<Guest, InvocationError> {

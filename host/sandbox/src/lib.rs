@@ -10,7 +10,7 @@
 //! - [`limits`]: the limits of an invocation
 //! - [`host_memory`]: the memory of the gateway that is used for a guest
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`random`], [`multipart`],
-//!   [`progress`]: the interfaces of the contract
+//!   [`progress`], [`upstream_additions`]: the interfaces of the contract
 //! - [`outline`]: imports and size of a component, checked before it is compiled
 //! - [`provenance`]: source, commit and packages of a component
 //! - [`engine`]: the WebAssembly engine and its settings
@@ -48,6 +48,7 @@ mod shares;
 pub mod storage;
 mod ticker;
 mod trap;
+mod upstream_additions;
 
 use std::ffi::OsStr;
 use std::io;
@@ -329,7 +330,7 @@ impl Sandbox {
         self.cache.put(digest, &cache::Cached { artifact, tried })
     }
 
-    /// The manifest of a module.
+    /// The manifest of a module, and what it declares in addition.
     ///
     /// # Errors
     /// If `describe` traps or breaks a limit.
@@ -338,7 +339,7 @@ impl Sandbox {
         module: &Module,
         call: Call,
         limits: Limits,
-    ) -> Result<contract::Manifest, InvocationError> {
+    ) -> Result<(contract::Manifest, contract::Additions), InvocationError> {
         module.describe(call, limits).await
     }
 }

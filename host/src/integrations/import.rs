@@ -11,6 +11,7 @@ use super::key::Key;
 use super::{AccountSecret, IntegrationError, Integrations};
 use crate::clock;
 use crate::oauth::Tokens;
+use crate::registry::RefusedPart;
 use contract::AuthScheme;
 use store::digest::sha256_hex;
 use store::{Account, Connected, Holder, Imported, Labels, NewImport};
@@ -85,6 +86,14 @@ impl Integrations {
         let Some(connector) = self.registry.get(&holder.connector) else {
             return Err(format!("There is no connector `{}`.", holder.connector));
         };
+        if let Err(RefusedPart { name, detail }) = connector.check_address(&account.address) {
+            return Err(format!("/address/{name}: {detail}"));
+        }
+        if let Some(unknown) =
+            account.address.keys().find(|name| connector.address_parts().iter().all(|part| part.name != **name))
+        {
+            return Err(format!("/address/{unknown}: The connector has no such part of an address."));
+        }
         let auth = &connector.manifest().auth;
         let mut secret = secret_of(import, auth)?;
         if secret.is_too_short() {
@@ -192,7 +201,7 @@ fn hash_of(import: &Import) -> String {
         sha256_hex(&key)
     });
     let text = |secret: &Option<SecretString>| secret.as_ref().map(|secret| secret.expose_secret().to_owned());
-    let whole = json!([
+    let mut whole = json!([
         holder.tenant,
         holder.subject,
         holder.connector,
@@ -207,6 +216,10 @@ fn hash_of(import: &Import) -> String {
         [&account.id, &account.email, &account.name],
         labels,
     ]);
+    // Accounts without an address keep the hash that an earlier version of the gateway stored.
+    if let Some(whole) = whole.as_array_mut().filter(|_| !account.address.is_empty()) {
+        whole.push(json!(account.address));
+    }
     let whole = SecretString::from(whole.to_string());
     sha256_hex(whole.expose_secret().as_bytes())
 }

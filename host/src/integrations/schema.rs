@@ -11,7 +11,8 @@ use super::key::Key;
 use super::record::AuthTypeName;
 use crate::config::Config;
 use crate::registry::Connector;
-use contract::{AuthScheme, Oauth2};
+use contract::{AddressPart, AuthScheme, Oauth2};
+use contract_rules::account_address::{authority, is_in_host};
 
 /// Longest identifier: longer than any email address, and short enough for a path and a header.
 const MAX_IDENTIFIER_CHARACTERS: usize = 256;
@@ -28,8 +29,8 @@ const MAX_LABEL_CHARACTERS: u32 = 256;
 /// Longest URL that browsers and providers accept.
 const MAX_URL_CHARACTERS: usize = 2048;
 
-/// The JSON Schema of the body of `POST …/integrations`.
-pub fn init_schema(scheme: &AuthScheme) -> Value {
+/// The JSON Schema of the body of `POST …/integrations`. `parts` are those of accounts' addresses.
+pub fn init_schema(scheme: &AuthScheme, parts: &[AddressPart]) -> Value {
     let name = auth_type(scheme).name();
     let mut required = vec!["auth_type"];
     let mut properties = json!({
@@ -48,6 +49,10 @@ pub fn init_schema(scheme: &AuthScheme) -> Value {
         },
     });
     properties["labels"] = labels_schema(true);
+    if parts.iter().any(AddressPart::is_from_user) {
+        required.push("address");
+        properties["address"] = address_schema(parts);
+    }
     match scheme {
         AuthScheme::Oauth2(_) => {
             required.push("callback_url");
@@ -76,6 +81,27 @@ pub fn init_schema(scheme: &AuthScheme) -> Value {
     })
 }
 
+/// The JSON Schema of the parts of an address that the user gives.
+fn address_schema(parts: &[AddressPart]) -> Value {
+    let parts = parts.iter().filter(|part| part.is_from_user());
+    let properties = parts.clone().map(|part| {
+        let AddressPart { name, title, form, max_length, .. } = part;
+        let schema = json!({
+            "type": "string", "minLength": 1, "maxLength": max_length, "pattern": form.pattern(),
+            // These are no segments of a path.
+            "not": {"enum": [".", ".."]},
+            "title": title, "description": format!("It has {}.", form.words()),
+        });
+        (name.clone(), schema)
+    });
+    json!({
+        "type": "object", "additionalProperties": false,
+        "required": parts.clone().map(|part| part.name.as_str()).collect::<Vec<_>>(),
+        "properties": properties.collect::<serde_json::Map<_, _>>(),
+        "description": "The parts of the account's address at the service. The gateway sends the account's requests to this address.",
+    })
+}
+
 /// The JSON Schema of labels.
 pub fn labels_schema(may_be_null: bool) -> Value {
     let type_name = if may_be_null { json!(["object", "null"]) } else { json!("object") };
@@ -97,7 +123,7 @@ pub struct AuthSchemaRecord<'a> {
 }
 
 /// How users connect an account. URLs and scopes are the operator's settings, else the
-/// manifest's, else null.
+/// manifest's, else null. A URL may have parts of the account's address in braces.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "AuthTypeSchema")]
 struct AuthTypeRecord {
@@ -122,12 +148,14 @@ struct Oauth2Record {
 
 impl<'a> AuthSchemaRecord<'a> {
     /// Describes how users of a connector authenticate.
-    pub fn of_connector(connector: &'a str, scheme: &AuthScheme, config: &Config) -> Self {
+    pub fn of_connector(connector: &'a Connector, config: &Config) -> Self {
+        let (scheme, parts) = (&connector.manifest().auth, connector.address_parts());
+        let connector: &str = connector.name();
         let oauth2 = match scheme {
             AuthScheme::Oauth2(scheme) => Some(Oauth2Record::of_scheme(connector, scheme, config)),
             AuthScheme::ApiKey(_) | AuthScheme::None => None,
         };
-        let entry = AuthTypeRecord { auth_type: auth_type(scheme).into(), schema: init_schema(scheme), oauth2 };
+        let entry = AuthTypeRecord { auth_type: auth_type(scheme).into(), schema: init_schema(scheme, parts), oauth2 };
         Self { connector, required: !matches!(scheme, AuthScheme::None), auth_types: vec![entry] }
     }
 }
@@ -137,6 +165,11 @@ impl<'a> AuthSchemaRecord<'a> {
 pub fn authorization_origin(connector: &Connector, config: &Config) -> Option<String> {
     let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return None };
     let url = Oauth2Record::of_scheme(connector.name(), scheme, config).authorization_url?;
+    if is_in_host(&url) {
+        let sites = &connector.additions().upstreams.sites;
+        let site = sites.iter().find(|(_, site)| authority(&url).ends_with(site.as_str())).or(sites.first());
+        return site.map(|(_, site)| format!("https://*.{site}"));
+    }
     Some(url::Url::parse(&url).ok()?.origin().ascii_serialization())
 }
 

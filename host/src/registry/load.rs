@@ -15,7 +15,7 @@ use super::{Connector, Registry, connector, module_file, provider_names, reach, 
 use crate::config::{Config, Location, Setting};
 use crate::metrics::CacheLabels;
 use crate::schema::{self, Trial};
-use contract::Manifest;
+use contract::{Additions, Manifest};
 use sandbox::Loaded;
 use store::digest::sha256_hex;
 
@@ -165,7 +165,7 @@ impl Registry {
         let mut loaded = self.sandbox.load(module, &digest).await?;
         let outcome = if loaded.cached { "hit" } else { "miss" };
         self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
-        let manifest = self.describe(&loaded, &digest, expected).await?;
+        let (manifest, additions) = self.describe(&loaded, &digest, expected).await?;
         if let Some(expected) = expected
             && manifest.identifier != expected
         {
@@ -195,7 +195,9 @@ impl Registry {
             _ => &self.config,
         };
         let mut granted = match grants {
-            GrantSource::OfAuthor(_) => reach::named_hosts(&manifest, config.connector(&manifest.identifier)),
+            GrantSource::OfAuthor(_) => {
+                reach::named_hosts(&manifest, &additions, config.connector(&manifest.identifier))
+            }
             GrantSource::Stored => stored().await?,
             GrantSource::StoredAnd(hosts) => [stored().await?, hosts.to_vec()].concat(),
             GrantSource::Exactly(hosts) => hosts.to_vec(),
@@ -206,6 +208,7 @@ impl Registry {
         let Loaded { module, record, .. } = loaded;
         let described = connector::Described {
             manifest,
+            additions,
             module,
             digest: digest.clone(),
             origin,
@@ -224,8 +227,13 @@ impl Registry {
         Ok(connector)
     }
 
-    /// The manifest of a module, if it breaks no rule.
-    async fn describe(&self, loaded: &Loaded, digest: &str, expected: Option<&str>) -> Result<Manifest, Refusal> {
+    /// The manifest of a module and what it declares in addition, if they break no rule.
+    async fn describe(
+        &self,
+        loaded: &Loaded,
+        digest: &str,
+        expected: Option<&str>,
+    ) -> Result<(Manifest, Additions), Refusal> {
         let limits = &self.config.connector(expected.unwrap_or_default()).limits;
         let call = sandbox::Call::for_description(
             Instant::now() + Duration::from_secs(limits.timeout_s),
@@ -233,10 +241,10 @@ impl Registry {
         );
         let describing = self.sandbox.describe(&loaded.module, call, connector::limits(limits));
         let described = describing.instrument(tracing::error_span!("describe", module = digest)).await;
-        let manifest = described?;
-        let violations = contract::check(&manifest);
+        let (manifest, additions) = described?;
+        let violations = contract::check(&manifest, &additions);
         if violations.is_empty() {
-            return Ok(manifest);
+            return Ok((manifest, additions));
         }
         let mut listed: Vec<String> = violations.iter().take(MAX_LISTED_RULES).map(ToString::to_string).collect();
         if let Some(more) = violations.len().checked_sub(MAX_LISTED_RULES).filter(|more| *more > 0) {

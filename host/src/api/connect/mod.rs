@@ -3,10 +3,12 @@
 //! - [`links`]: the routes of applications, which make links and look at them
 //! - [`visit`]: the page: what a browser gets and sends
 //! - [`browser`]: the cookie that makes a link one browser's
+//! - [`form`]: the form of the page, as a browser sends it
 //! - [`page`]: the pages as HTML
 //! - [`words`]: every text of the pages
 
 mod browser;
+mod form;
 mod links;
 mod page;
 mod visit;

@@ -13,10 +13,13 @@ use super::words::{ENGLISH, Words};
 use crate::api::answer::answer_of_type;
 use crate::body::{Body, full};
 use crate::registry::Connector;
-use contract::{AuthScheme, Effect, KeyPlacement};
+use contract::{AddressPart, AuthScheme, Effect, KeyPlacement};
 
 /// The style of all pages.
 const STYLE: &str = include_str!("page.css");
+
+/// The names of the fields of a form that have parts of the account's address begin with this.
+pub(super) const ADDRESS_FIELD: &str = "address.";
 
 /// A page that submits nothing.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -71,10 +74,10 @@ pub(super) enum State {
     Open(Vec<Field>),
 }
 
-/// A field of the form for a key.
+/// A field of the form for an account.
 pub(super) struct Field {
-    name: &'static str,
-    label: &'static str,
+    name: String,
+    label: String,
     is_secret: bool,
     is_required: bool,
 }
@@ -86,8 +89,12 @@ impl ConnectorRow {
         let state = match (account, &manifest.auth) {
             (Some(name), _) => State::Connected(name.to_owned()),
             (None, AuthScheme::None) => State::Ready,
-            (None, AuthScheme::Oauth2(_)) => State::Open(Vec::new()),
-            (None, AuthScheme::ApiKey(scheme)) => State::Open(fields(&scheme.placement)),
+            (None, AuthScheme::Oauth2(_)) => State::Open(address_fields(connector.address_parts())),
+            (None, AuthScheme::ApiKey(scheme)) => {
+                let mut fields = address_fields(connector.address_parts());
+                fields.extend(key_fields(&scheme.placement));
+                State::Open(fields)
+            }
         };
         let mut access = Vec::new();
         let mut verbs = Vec::new();
@@ -128,13 +135,30 @@ impl ConnectorRow {
     }
 }
 
+/// A field for each part of the account's address that the user gives.
+fn address_fields(parts: &[AddressPart]) -> Vec<Field> {
+    let field = |part: &AddressPart| Field {
+        name: format!("{ADDRESS_FIELD}{}", part.name),
+        label: part.title.clone(),
+        is_secret: false,
+        is_required: true,
+    };
+    parts.iter().filter(|part| part.is_from_user()).map(field).collect()
+}
+
 /// The fields of a key, with the names that `auth-schema` has.
-fn fields(placement: &KeyPlacement) -> Vec<Field> {
-    let secret = |name, label, is_required| Field { name, label, is_secret: true, is_required };
+fn key_fields(placement: &KeyPlacement) -> Vec<Field> {
+    let field = |name: &str, label: &str, is_secret, is_required| Field {
+        name: name.to_owned(),
+        label: label.to_owned(),
+        is_secret,
+        is_required,
+    };
+    let secret = |name, label, is_required| field(name, label, true, is_required);
     match placement {
         KeyPlacement::Header(_) | KeyPlacement::Query(_) => vec![secret("api_key", ENGLISH.api_key, true)],
         KeyPlacement::Basic => vec![
-            Field { name: "username", label: ENGLISH.username, is_secret: false, is_required: true },
+            field("username", ENGLISH.username, false, true),
             // Some services take the key as the name.
             secret("password", ENGLISH.password, false),
         ],
@@ -214,7 +238,7 @@ mod tests {
             icon: Some(STANDARD.encode("<svg onload=\"alert(1)\"/>")),
             summary: odd.to_owned(),
             access: vec![("Read", vec![odd.to_owned()])],
-            state: State::Open(fields(&KeyPlacement::Basic)),
+            state: State::Open(key_fields(&KeyPlacement::Basic)),
             mistake: None,
         };
         let page = ConnectPage { words: &ENGLISH, rows: vec![row], is_complete: false };

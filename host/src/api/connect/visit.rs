@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN, SET_COOKIE};
 use hyper::{Response, StatusCode};
-use secrecy::{ExposeSecret, SecretString};
-use serde_json::json;
+use secrecy::ExposeSecret;
 use tokio::time::Instant;
 use url::{Url, form_urlencoded};
 
 use super::browser::Browser;
+use super::form::Form;
 use super::page::{self, ConnectPage, ConnectorRow, State, connect_page, message_page, redirect};
 use super::words::{ENGLISH, Message};
 use crate::api::body::read_body;
-use crate::api::integrations::connect_with_key;
+use crate::api::integrations::{check_address, connect_with_key};
 use crate::api::route::HttpCall;
 use crate::body::Body;
 use crate::config::Config;
@@ -95,38 +95,6 @@ pub(in crate::api) async fn send_form(call: HttpCall<'_>) -> Result<Response<Bod
     Ok(response)
 }
 
-/// The fields of a form.
-#[derive(Default)]
-struct Form {
-    connector: Option<String>,
-    is_finish: bool,
-    /// The names and values of a key.
-    credentials: Vec<(String, SecretString)>,
-}
-
-impl Form {
-    fn parse(body: &[u8]) -> Self {
-        let mut form = Self::default();
-        for (name, value) in form_urlencoded::parse(body) {
-            match &*name {
-                "connector" => form.connector = Some(value.into_owned()),
-                "finish" => form.is_finish = true,
-                "api_key" | "username" | "password" => {
-                    form.credentials.push((name.into_owned(), value.into_owned().into()));
-                }
-                _ => {}
-            }
-        }
-        form
-    }
-
-    /// The credentials as the JSON that POST …/integrations takes.
-    fn credentials(&self) -> SecretString {
-        let members = self.credentials.iter().map(|(name, value)| (name.clone(), json!(value.expose_secret())));
-        serde_json::Value::Object(members.collect()).to_string().into()
-    }
-}
-
 /// The visit of the browser that has a link.
 struct Visit {
     link: ConnectLink,
@@ -142,6 +110,10 @@ impl Visit {
         let Some(connector) = named.and_then(|named| gateway.registry.get(named)) else {
             return self.back(gateway, None);
         };
+        let address = form.address_for(&connector);
+        if check_address(&connector, &address).is_err() {
+            return self.back(gateway, Some((connector.name(), "address_refused")));
+        }
         match &connector.manifest().auth {
             AuthScheme::None => self.back(gateway, None),
             AuthScheme::Oauth2(scheme) => {
@@ -150,6 +122,7 @@ impl Visit {
                     replaces: false,
                     confirms: false,
                     labels: self.link.labels.clone(),
+                    address,
                     return_to: ReturnTo::Link(self.link.id.clone()),
                 };
                 let holder = self.link.holder(connector.name());
@@ -171,6 +144,7 @@ impl Visit {
                     holder: &holder,
                     user_identifier: self.link.user_identifier.as_deref(),
                     labels: self.link.labels.as_ref(),
+                    address: &address,
                 };
                 let credentials = form.credentials();
                 let key = credentials.expose_secret().as_bytes();

@@ -22,11 +22,11 @@ use crate::integrations::{
 };
 use crate::pipeline::connect;
 use crate::problem::{self, Problem, input_problem, integration_problem, invalid};
-use crate::registry::Connector;
+use crate::registry::{Connector, RefusedPart};
 use crate::schema::Schema;
 use contract::{ApiKey, AuthScheme, Oauth2};
 use egress::SHORTEST_SECRET;
-use store::{Account, Holder, Integration};
+use store::{Account, AccountAddress, Holder, Integration};
 
 /// Begins an authorization, or connects the account immediately if the connector needs no
 /// authorization.
@@ -57,11 +57,13 @@ async fn begin_now(
     arrived: Instant,
 ) -> Result<Response<Body>, Problem> {
     let scheme = &connector.manifest().auth;
-    let schema = Schema::compile(&integrations::init_schema(scheme).to_string(), false)
+    let schema = Schema::compile(&integrations::init_schema(scheme, connector.address_parts()).to_string(), false)
         .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
     let input = compute::run(body.len(), || schema.parse(body)).await.map_err(input_problem)?;
     let init: AuthorizationInit<'_> =
         serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))?;
+    let address = init.address.clone().unwrap_or_default();
+    check_address(connector, &address)?;
     let holder = caller.holder(connector.name());
     let integration = match scheme {
         AuthScheme::Oauth2(scheme) => return authorization(gateway, connector, scheme, &holder, init).await,
@@ -71,6 +73,7 @@ async fn begin_now(
                 holder: &holder,
                 user_identifier: init.user_identifier.as_deref(),
                 labels: init.labels.as_ref(),
+                address: &address,
             };
             connect_with_key(gateway, connector, scheme, credentials, named, arrived).await?
         }
@@ -81,6 +84,15 @@ async fn begin_now(
             .map_err(|error| integration_problem(&error))?,
     };
     Ok(private_answer(&json!(IntegrationRecord::at(&integration, clock::now()))))
+}
+
+/// Checks the parts of an account's address that the user gave.
+///
+/// # Errors
+/// 422 for a value that the connector refuses.
+pub(in crate::api) fn check_address(connector: &Connector, address: &AccountAddress) -> Result<(), Problem> {
+    let checked = connector.check_address_of_user(address);
+    checked.map_err(|RefusedPart { name, detail }| invalid(&format!("/address/{name}"), detail))
 }
 
 /// Begins an authorization at the provider.
@@ -98,6 +110,7 @@ async fn authorization(
         replaces: init.replace.unwrap_or_default(),
         confirms: init.confirm.unwrap_or_default(),
         labels: init.labels,
+        address: init.address.unwrap_or_default(),
         return_to: ReturnTo::Application(destination),
     };
     let begun = gateway

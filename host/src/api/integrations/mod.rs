@@ -18,7 +18,7 @@ use hyper::Response;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
-pub(super) use self::begin::{begin_integration, connect_with_key};
+pub(super) use self::begin::{begin_integration, check_address, connect_with_key};
 pub use self::callback::callback_parameters;
 pub(super) use self::callback::complete_authorization;
 pub(super) use self::confirm::confirm_integration;
@@ -104,8 +104,7 @@ pub(super) async fn integration_exists(
 /// GET /connectors/{connector}/auth-schema.
 pub(super) async fn get_auth_schema(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let connector = connectors::live_connector(call.gateway, call.arguments.connector)?;
-    let auth = &connector.manifest().auth;
-    Ok(json_answer(&json!(AuthSchemaRecord::of_connector(connector.name(), auth, &call.gateway.config))))
+    Ok(json_answer(&json!(AuthSchemaRecord::of_connector(&connector, &call.gateway.config))))
 }
 
 /// The holder and the user identifier that a path names.

@@ -145,7 +145,8 @@ impl Integrations {
     /// Sends the refresh token to the provider, and stores the result.
     async fn refresh_leased(&self, lease: &RefreshLease) -> Result<Outcome, IntegrationError> {
         let integration = &lease.integration;
-        let issuer = self.issuer(&integration.holder.connector, integration.oauth_client.as_deref()).await;
+        let address = &integration.details.account.address;
+        let issuer = self.issuer(&integration.holder.connector, integration.oauth_client.as_deref(), address).await;
         let Issuer { auth, provider } = match issuer {
             Ok(issuer) => issuer,
             Err(NoIssuer::NotConfigured(reason)) => return self.postpone_for_operator(lease, &reason).await,

@@ -5,6 +5,7 @@
 //! Its operations call the service as the user, and look for the credential in every place that a
 //! connector can read.
 
+mod address;
 mod operations;
 mod scheme;
 
@@ -53,6 +54,7 @@ struct Account;
 impl Guest for Account {
     fn describe() -> Manifest {
         let service = service();
+        address::declare(&service);
         Manifest {
             identifier: text(&service, "identifier").to_owned(),
             version: "1.0.0".to_owned(),
@@ -93,7 +95,7 @@ fn upstreams(service: &Value) -> Vec<Upstream> {
     vec![
         upstream("api", service["base_url"].as_str().unwrap_or("https://api.example"), standard),
         upstream("form", "{api}/me", form_field),
-        upstream("other", "https://other.example", CredentialUse::None),
+        upstream("other", service["other_url"].as_str().unwrap_or("https://other.example"), CredentialUse::None),
     ]
 }
 

@@ -9,6 +9,7 @@ import { build } from "gateway:connector/multipart@1.1.0";
 import { report } from "gateway:connector/progress@1.1.0";
 import { bytes as random } from "gateway:connector/random@1.1.0";
 import * as storage from "gateway:connector/storage@1.1.0";
+import { declarePart, declareSite } from "gateway:connector/upstream-additions@1.1.0";
 
 const MANIFEST = {
   identifier: "frozen",
@@ -21,7 +22,7 @@ const MANIFEST = {
     author: "Connector Gateway contributors",
     icon: undefined,
   },
-  auth: { tag: "none" },
+  auth: { tag: "api-key", val: { placement: { tag: "header", val: { name: "X-Key", prefix: "" } }, formField: undefined, check: "document" } },
   upstreams: [
     {
       name: "api",
@@ -29,6 +30,13 @@ const MANIFEST = {
       credential: "none",
       linkHosts: ["files.frozen.example"],
       pacing: { intervalMs: 1, concurrency: 4, maxWaitMs: 10000 },
+    },
+    {
+      name: "customers",
+      baseUrl: "https://{customer}.frozen.example/{cloud}",
+      credential: "standard",
+      linkHosts: [],
+      pacing: undefined,
     },
   ],
   rateLimits: [{ name: "calls", requests: 1000, periodSeconds: 60 }],
@@ -187,7 +195,13 @@ const OPERATIONS = {
   },
 };
 
-export const describe = () => MANIFEST;
+export function describe() {
+  const customer = { name: "customer", title: "Customer", form: "label", maxLength: 63, source: { tag: "user" } };
+  declarePart(customer);
+  declarePart({ ...customer, name: "cloud", title: "Cloud", form: "segment", source: { tag: "account", val: "/1" } });
+  declareSite("customers", "frozen.example");
+  return MANIFEST;
+}
 
 export function invoke(operation, input) {
   return OPERATIONS[operation](Document.parse(input));

@@ -4,7 +4,7 @@ import json as standard_json
 
 import wit_world
 from componentize_py_types import Err, Ok
-from wit_world.imports import clock, config, http, json, log, manifest, multipart, outcome, progress, random, storage
+from wit_world.imports import clock, config, http, json, log, manifest, multipart, outcome, progress, random, storage, upstream_additions
 
 SCHEMA = '{"type": "object", "properties": {"id": {"type": "string"}, "kind": {"type": "string"}}, "additionalProperties": false}'
 
@@ -36,7 +36,9 @@ MANIFEST = manifest.Manifest(
     title="Frozen",
     description="Calls every function of the contract.",
     imprint=manifest.Imprint("Apache-2.0", "https://frozen.example", "Connector Gateway contributors", None),
-    auth=manifest.AuthScheme_None_(),
+    auth=manifest.AuthScheme_ApiKey(
+        manifest.ApiKey(manifest.KeyPlacement_Header(manifest.KeyHeader("X-Key", "")), None, "document")
+    ),
     upstreams=[
         manifest.Upstream(
             name="api",
@@ -44,7 +46,14 @@ MANIFEST = manifest.Manifest(
             credential=manifest.CredentialUse.NONE,
             link_hosts=["files.frozen.example"],
             pacing=manifest.Pacing(1, 4, 10_000),
-        )
+        ),
+        manifest.Upstream(
+            name="customers",
+            base_url="https://{customer}.frozen.example/{cloud}",
+            credential=manifest.CredentialUse.STANDARD,
+            link_hosts=[],
+            pacing=None,
+        ),
     ],
     rate_limits=[manifest.RateLimit("calls", 1000, 60)],
     settings=[manifest.Setting("greeting", '{"type": "string"}', '"hello"', "A word that an answer repeats.")],
@@ -170,6 +179,14 @@ OPERATIONS = {function.__name__: function for function in (forward, everything, 
 
 class WitWorld(wit_world.WitWorld):
     def describe(self) -> manifest.Manifest:
+        form, source = upstream_additions.PartForm, upstream_additions
+        upstream_additions.declare_part(
+            upstream_additions.Part("customer", "Customer", form.LABEL, 63, source.PartSource_User())
+        )
+        upstream_additions.declare_part(
+            upstream_additions.Part("cloud", "Cloud", form.SEGMENT, 63, source.PartSource_Account("/1"))
+        )
+        upstream_additions.declare_site("customers", "frozen.example")
         return MANIFEST
 
     def invoke(self, operation: str, input: str) -> outcome.Outcome:

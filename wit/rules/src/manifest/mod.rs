@@ -13,11 +13,13 @@ mod check;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod upstream_additions;
 mod view;
 
 use std::fmt;
 
 pub use check::{check, check_schemas};
+pub use upstream_additions::{Part, PartSource, UpstreamAdditions};
 
 use crate::Broken;
 
@@ -44,6 +46,8 @@ pub struct Manifest<'a> {
     pub settings: Vec<Setting<'a>>,
     /// The operations.
     pub operations: Vec<Operation<'a>>,
+    /// What the connector declares of its upstreams in addition.
+    pub upstream_additions: UpstreamAdditions<'a>,
 }
 
 /// Publisher and licence of a connector.

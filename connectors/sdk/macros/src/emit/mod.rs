@@ -3,11 +3,13 @@
 //!
 //! # Layout
 //! - here: the whole, and the parts of the manifest.
+//! - `address`: a part of accounts' addresses.
 //! - `operation`: one operation.
 //! - `request`: the request of a row.
 //! - `settings`: a function for each setting.
 //! - `input`: the input types of functions.
 
+mod address;
 mod input;
 mod operation;
 mod request;
@@ -69,6 +71,7 @@ fn connector(table: &Table) -> TokenStream {
     });
     let icon = optional(table.icon.as_ref().map(|path| quote!(::core::include_str!(#path))));
     let upstreams = table.upstreams.iter().map(upstream);
+    let address = table.address.iter().map(address::part);
     let rate_limits = table.rate_limits.iter().map(|limit| {
         let (name, requests, seconds) = (limit.name.to_string(), limit.requests, limit.period_seconds);
         quote!(::connector_sdk::table::RateLimit { name: #name, requests: #requests, period_seconds: #seconds })
@@ -96,6 +99,7 @@ fn connector(table: &Table) -> TokenStream {
                 #auth
             },
             upstreams: &[#(#upstreams),*],
+            address: &[#(#address),*],
             rate_limits: &[#(#rate_limits),*],
             settings: &[#(#settings),*],
             headers: &[#(#headers),*],
@@ -116,12 +120,15 @@ fn component(table: &Table) -> TokenStream {
     } else {
         quote!(::connector_sdk::run::invoke(&super::CONNECTOR, &operation, &input))
     };
+    // A component imports only what it calls, so that it also runs on gateways without the rest.
+    let declares = (!table.address.is_empty()).then(|| quote!(::connector_sdk::run::declare(&super::CONNECTOR);));
     quote! {
         #[cfg(target_family = "wasm")]
         mod component {
             struct Component;
             impl ::connector_sdk::bindings::Guest for Component {
                 fn describe() -> ::connector_sdk::bindings::Manifest {
+                    #declares
                     ::connector_sdk::run::manifest(&super::CONNECTOR)
                 }
                 fn invoke(operation: ::std::string::String, input: ::std::string::String) -> ::connector_sdk::run::Answer {
@@ -145,6 +152,7 @@ fn upstream(upstream: &Upstream) -> TokenStream {
         "form_field" => quote!(::connector_sdk::table::CredentialUse::FormField),
         _ => quote!(::connector_sdk::table::CredentialUse::None),
     }));
+    let site = optional(upstream.site.as_ref().map(|site| quote!(#site)));
     let pacing = optional(upstream.pacing.map(|[interval, concurrency, wait]| {
         quote!(::connector_sdk::table::Pacing {
             interval_ms: #interval,
@@ -158,6 +166,7 @@ fn upstream(upstream: &Upstream) -> TokenStream {
         credential: #credential,
         link_hosts: #link_hosts,
         pacing: #pacing,
+        site: #site,
     })
 }
 

@@ -5,6 +5,7 @@ use proc_macro2::{Span, TokenStream};
 use syn::parse::ParseStream;
 use syn::{Error, Ident, LitStr, Path, Token};
 
+use super::address::AddressPart;
 use super::answers::AnswerExamples;
 use super::block::{self, Item};
 use super::field::{self, Field, Lists, Location};
@@ -21,6 +22,8 @@ pub(crate) struct Table {
     /// A Rust expression of the SDK's type `Auth`. `None` if it is missing.
     pub(crate) auth: Option<TokenStream>,
     pub(crate) upstreams: Vec<Upstream>,
+    /// The parts of accounts' addresses.
+    pub(crate) address: Vec<AddressPart>,
     pub(crate) rate_limits: Vec<RateLimit>,
     pub(crate) settings: Vec<Field>,
     pub(crate) headers: Vec<Header>,
@@ -45,7 +48,7 @@ pub(crate) struct Head {
     pub(crate) title: LitStr,
 }
 
-const STATEMENTS: &str = "expected a statement (`auth`, `upstream`, `rate_limit`, `setting`, `header`, `values`, `fields`, `lists`, \
+const STATEMENTS: &str = "expected a statement (`auth`, `upstream`, `address`, `rate_limit`, `setting`, `header`, `values`, `fields`, `lists`, \
                           `via`, `icon` or `answer_examples`) or a row such as `name: GET api \"/path\";`";
 
 impl Default for Table {
@@ -55,6 +58,7 @@ impl Default for Table {
             head: None,
             auth: None,
             upstreams: Vec::new(),
+            address: Vec::new(),
             rate_limits: Vec::new(),
             settings: Vec::new(),
             headers: Vec::new(),
@@ -116,13 +120,14 @@ impl Table {
 
     fn statement(&mut self, documentation: String, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
         let statement = word(input, STATEMENTS)?;
-        if !documentation.is_empty() && statement != "setting" {
+        if !documentation.is_empty() && statement != "setting" && statement != "address" {
             errors
                 .at(statement.span(), "a documentation comment (`///`) belongs to a row or a setting; write `//` here");
         }
         match statement.to_string().as_str() {
             "auth" => self.auth = Some(statement::expression(input)?),
             "upstream" => self.upstreams.push(input.parse()?),
+            "address" => self.address.push(AddressPart { title: documentation, ..input.parse()? }),
             "rate_limit" => self.rate_limits.push(input.parse()?),
             "setting" => {
                 let mut setting = Field::parse(input, errors)?;

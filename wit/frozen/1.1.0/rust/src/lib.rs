@@ -3,14 +3,15 @@
 use self::bindings::gateway::connector::http::{self, Body, Error, Method, Request, Target, TypedBytes};
 use self::bindings::gateway::connector::json::{Document, Kind};
 use self::bindings::gateway::connector::manifest::{
-    Answer, AuthScheme, CredentialUse, Effect, Imprint, NextLink, NextPage, Operation, Pacing, Pagination, RateLimit,
-    Setting, Upstream,
+    Answer, ApiKey, AuthScheme, CredentialUse, Effect, Imprint, KeyHeader, KeyPlacement, NextLink, NextPage, Operation,
+    Pacing, Pagination, RateLimit, Setting, Upstream,
 };
 use self::bindings::gateway::connector::multipart::{self, Content as PartContent, Part};
 use self::bindings::gateway::connector::outcome::{
     Content, Explanation, Fault, File, Outcome, UpstreamFault, Violation,
 };
 use self::bindings::gateway::connector::storage::Error as StorageError;
+use self::bindings::gateway::connector::upstream_additions::{self, Part as AddressPart, PartForm, PartSource};
 use self::bindings::gateway::connector::{clock, config, log, progress, random, storage};
 use self::bindings::{Guest, Manifest};
 
@@ -26,6 +27,21 @@ struct Frozen;
 
 impl Guest for Frozen {
     fn describe() -> Manifest {
+        upstream_additions::declare_part(&AddressPart {
+            name: "customer".to_owned(),
+            title: "Customer".to_owned(),
+            form: PartForm::Label,
+            max_length: 63,
+            source: PartSource::User,
+        });
+        upstream_additions::declare_part(&AddressPart {
+            name: "cloud".to_owned(),
+            title: "Cloud".to_owned(),
+            form: PartForm::Segment,
+            max_length: 64,
+            source: PartSource::Account("/1".to_owned()),
+        });
+        upstream_additions::declare_site("customers", "frozen.example");
         Manifest {
             identifier: "frozen".to_owned(),
             version: "1.1.0".to_owned(),
@@ -37,14 +53,27 @@ impl Guest for Frozen {
                 author: Some("Connector Gateway contributors".to_owned()),
                 icon: None,
             },
-            auth: AuthScheme::None,
-            upstreams: vec![Upstream {
-                name: "api".to_owned(),
-                base_url: "https://api.frozen.example".to_owned(),
-                credential: CredentialUse::None,
-                link_hosts: vec!["files.frozen.example".to_owned()],
-                pacing: Some(Pacing { interval_ms: 1, concurrency: 4, max_wait_ms: 10_000 }),
-            }],
+            auth: AuthScheme::ApiKey(ApiKey {
+                placement: KeyPlacement::Header(KeyHeader { name: "X-Key".to_owned(), prefix: String::new() }),
+                form_field: None,
+                check: Some("document".to_owned()),
+            }),
+            upstreams: vec![
+                Upstream {
+                    name: "api".to_owned(),
+                    base_url: "https://api.frozen.example".to_owned(),
+                    credential: CredentialUse::None,
+                    link_hosts: vec!["files.frozen.example".to_owned()],
+                    pacing: Some(Pacing { interval_ms: 1, concurrency: 4, max_wait_ms: 10_000 }),
+                },
+                Upstream {
+                    name: "customers".to_owned(),
+                    base_url: "https://{customer}.frozen.example/{cloud}".to_owned(),
+                    credential: CredentialUse::Standard,
+                    link_hosts: Vec::new(),
+                    pacing: None,
+                },
+            ],
             rate_limits: vec![RateLimit { name: "calls".to_owned(), requests: 1000, period_seconds: 60 }],
             settings: vec![Setting {
                 name: "greeting".to_owned(),
