@@ -71,7 +71,7 @@ impl PartForm {
 /// # Errors
 /// The rule that the name breaks.
 pub fn part_name(name: &str) -> Result<(), Broken> {
-    crate::name::setting(name)?;
+    crate::name::setting(name).map_err(|_| Broken::from("the name of a part is 1 to 64 of `a-z`, `0-9` and `_`"))?;
     ensure(name != CLIENT_ID, "no part is named `client_id`: URLs have the id of the client there")
 }
 

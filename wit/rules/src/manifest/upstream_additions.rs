@@ -69,7 +69,7 @@ impl<'a> UpstreamAdditions<'a> {
             })
         };
         let example = fill(url, value)
-            .map_err(|name| format!("there is no part `{}`; `declare-part` declares it", shorten(&name)))?;
+            .map_err(|name| format!("there is no part `{}` of the account's address; declare it", shorten(&name)))?;
         if !is_in_host(url) {
             let of_path = names(url).filter_map(|name| self.part(name));
             let is_segment = of_path.into_iter().all(|part| part.form != PartForm::Host);
@@ -83,7 +83,7 @@ impl<'a> UpstreamAdditions<'a> {
         }
         ensure(
             !sites.is_empty(),
-            "its host has a part of the account's address, so `declare-site` declares the domain that the hosts of all \
+            "its host has a part of the account's address, so the upstream has a site: the domain that the hosts of all \
              accounts are below",
         )?;
         ensure(
@@ -233,7 +233,7 @@ mod tests {
             &mut manifest.upstream_additions
         }
         only(|manifest| of(manifest).parts.clear(), "there is no part `sub`");
-        only(|manifest| of(manifest).sites.clear(), "`declare-site` declares the domain");
+        only(|manifest| of(manifest).sites.clear(), "the upstream has a site");
         only(|manifest| of(manifest).sites[0].1 = "other.example", "below the declared site");
         only(|manifest| of(manifest).sites[0].1 = "example", "at least two labels");
         only(|manifest| of(manifest).sites[0].0 = "ap", "there is no such upstream");
