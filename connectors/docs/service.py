@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import sys
 from email import message_from_bytes
 from email.policy import HTTP
@@ -17,7 +18,8 @@ NOTES = [{"id": number, "text": f"Note {number}"} for number in range(1, 6)]
 
 class Service(BaseHTTPRequestHandler):
     def do_GET(self):
-        address = urlsplit(self.path)
+        # Each customer has an address: `/workspaces/acme/notes`.
+        address = urlsplit(re.sub("^/workspaces/[a-z]+", "", self.path))
         query = {name: values[0] for name, values in parse_qs(address.query).items()}
         if address.path.startswith("/entries/en/"):
             return self.word(address.path.rsplit("/", 1)[1])

@@ -172,6 +172,19 @@ export interface Upstream {
   credential?: "standard" | "none" | "form_field";
   links?: string[];
   pacing?: { interval_ms: number; concurrency: number; max_wait_ms: number };
+  /** The domain that the hosts of all accounts are below, if the host has a part of the account's address. */
+  site?: string;
+}
+/** A part of accounts' addresses. */
+export interface AddressPart {
+  /** For the user who connects the account, in a few words. */
+  title: string;
+  /** The characters of a value: a label of a host name (the default), a whole host name, or a segment of a path. */
+  form?: "label" | "host" | "segment";
+  /** Maximum number of characters. */
+  max?: number;
+  /** `"user"` (the default), or a JSON Pointer into the service's answer about the account. */
+  from?: string;
 }
 export interface Statements {
   identifier: string;
@@ -186,6 +199,8 @@ export interface Statements {
   auth: Auth;
   auth_additions?: AuthAddition[];
   upstreams?: Record<string, string | Upstream>;
+  /** The parts of accounts' addresses, which base URLs have in braces. */
+  address?: Record<string, AddressPart>;
   /** `300 per minute`, `300 per 15 minutes` */
   rate_limits?: Record<string, string>;
   settings?: Fields;

@@ -94,7 +94,7 @@ pub use signals::Stop;
 pub use welcome::print as print_welcome;
 
 // A gateway that does not serve.
-pub use local::{LocalCalls, LocalFailure, open_registry, open_scratch_registry};
+pub use local::{AuthorAccount, LocalCalls, LocalFailure, open_registry, open_scratch_registry};
 
 // Its dangers.
 pub use exposure::{Exposure, open_data_folder};
@@ -111,7 +111,8 @@ pub use config::{Config, ConfigError, LogFormat, Oauth, OauthClient, environment
 // Its connectors, and how they change.
 pub use registry::{
     Actor, AuthorSettings, ChangeError, Connector, Endpoint, GRANT_COMMAND, Installation, Installed, Operation,
-    Refusal, Registry, key_id_of_signature, present_module, signature_file, signature_fits, signature_of, try_schemas,
+    Refusal, RefusedPart, Registry, key_id_of_signature, present_module, signature_file, signature_fits, signature_of,
+    try_schemas,
 };
 
 // What the admin routes send, which commands print.

@@ -27,8 +27,8 @@ use egress::{Credential, Egress, Transport};
 use memory::MemoryBudget;
 use sandbox::progress::ProgressSender;
 use sandbox::{CacheKey, CompiledModules, Sandbox, Setup};
-use store::Store;
 use store::vault::Vault;
+use store::{AccountAddress, Store};
 
 /// The instance that problem documents of [`LocalCalls`] name, in place of a request's id.
 const INSTANCE: &str = "call";
@@ -87,6 +87,14 @@ pub struct LocalCalls {
     egress: Egress,
 }
 
+/// The account of a connector's author.
+pub struct AuthorAccount {
+    /// Its credential. `None` if users need no account, or if nothing is sent.
+    pub credential: Option<Credential>,
+    /// The parts of its address at the service.
+    pub address: AccountAddress,
+}
+
 /// The end of a call that has no answer.
 pub struct LocalFailure {
     /// The problem document that callers of the gateway get.
@@ -119,8 +127,8 @@ impl LocalCalls {
         Ok(Self { config: Arc::clone(config), registry, budgets, store, metrics, integrations, egress })
     }
 
-    /// Runs an operation and returns the body of its answer. `transport` takes its requests,
-    /// `progress` its reports if it runs in the background.
+    /// Runs an operation as the author, and returns the body of its answer. `transport` takes its
+    /// requests, `progress` its reports if it runs in the background.
     ///
     /// # Errors
     /// See [`LocalFailure`].
@@ -129,7 +137,7 @@ impl LocalCalls {
         connector: &Arc<Connector>,
         operation: &str,
         input: &[u8],
-        credential: Option<Credential>,
+        account: AuthorAccount,
         transport: Arc<dyn Transport>,
         progress: ProgressSender,
     ) -> Result<Bytes, LocalFailure> {
@@ -154,7 +162,7 @@ impl LocalCalls {
         let call = pipeline::Call {
             connector,
             operation,
-            run_as: RunAs::Author { credential },
+            run_as: RunAs::Author { credential: account.credential, address: &account.address },
             body: input,
             accept: pipeline::Accept::Named(None),
             range: None,

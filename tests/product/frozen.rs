@@ -98,15 +98,18 @@ fn has_everything(component: &[u8], version: &str) {
     fault("failed", 500, "connector-failed");
 }
 
-/// Connects an account in a way that only `auth-additions` declares.
+/// Connects an account in a way that only `auth-additions` declares, with an address that only
+/// `upstream-additions` declares.
 #[track_caller]
 fn connects_accounts(client: &Client) {
     let schema = client.get("/connectors/frozen/auth-schema").ok();
     let ways: Vec<_> = schema["auth_types"].as_array().unwrap().iter().map(|way| way["auth_type"].clone()).collect();
     assert_eq!(ways, ["oauth2_client_credentials", "oauth2_service_account", "oauth2_app_installation"]);
     let credentials = json!({"client_id": "frozen", "client_secret": "a-long-secret"});
-    let init = json!({"auth_type": "oauth2_client_credentials", "credentials": credentials});
-    assert_eq!(client.post("/connectors/frozen/integrations", init).ok()["status"], "active");
+    let address = json!({"customer": "acme", "cloud": "two"});
+    let init = json!({"auth_type": "oauth2_client_credentials", "credentials": credentials, "address": address});
+    let record = client.post("/connectors/frozen/integrations", init).ok();
+    assert_eq!((&record["status"], &record["address"]), (&json!("active"), &address));
 }
 
 /// A component that `make frozen` builds.

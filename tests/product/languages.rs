@@ -77,7 +77,10 @@ impl World {
     }
 
     fn identity_is_found(&self) {
-        assert_eq!(self.call("userinfo", json!({})).ok()["data"]["email"], email("ada"));
+        let user = self.call("userinfo", json!({})).ok();
+        assert_eq!(user["data"]["email"], email("ada"));
+        let record = self.client.get("/integrations").ok()["integrations"][0].clone();
+        assert_eq!(record["address"], json!({"member": user["data"]["id"]}), "{record}");
         let token = self.provider.access_tokens().pop().unwrap();
         let seen = self.provider.api_calls().pop().unwrap();
         assert_eq!(seen.header("authorization"), format!("Bearer {token}"));

@@ -10,6 +10,7 @@ import * as multipart from "gateway:connector/multipart@1.1.0";
 import * as progress from "gateway:connector/progress@1.1.0";
 import { bytes } from "gateway:connector/random@1.1.0";
 import * as storage from "gateway:connector/storage@1.1.0";
+import { declarePart, declareSite } from "gateway:connector/upstream-additions@1.1.0";
 
 import { declare } from "./auth_additions.js";
 import { refuseFetch, replaceConsole } from "./console.js";
@@ -37,6 +38,8 @@ export function component(table, lines) {
   return {
     describe() {
       declare(authAdditions, table.authAdditions);
+      for (const part of table.additions.parts) declarePart(part);
+      for (const [upstream, site] of table.additions.sites) declareSite(upstream, site);
       return table.manifest;
     },
     invoke(operation, input) {

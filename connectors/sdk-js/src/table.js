@@ -1,6 +1,7 @@
 // `connector({…})`: a table becomes the manifest of a connector, and runs its operations.
 
 import { additionsOf } from "./auth_additions.js";
+import { checkUrl, partsOf } from "./address.js";
 import { documentation } from "./fields.js";
 import { checkHeader } from "./header.js";
 import { Request } from "./http.js";
@@ -10,10 +11,10 @@ import { operation, pieces, readInput, settingsOf } from "./rows.js";
 import { headerPair, rowRequest } from "./thin.js";
 
 const STATEMENTS = [
-  "identifier", "version", "title", "doc", "license", "homepage", "author", "icon", "auth", "auth_additions", "upstreams", "rate_limits",
+  "identifier", "version", "title", "doc", "license", "homepage", "author", "icon", "auth", "auth_additions", "upstreams", "address", "rate_limits",
   "settings", "headers", "lists", "via", "answer_examples", "operations",
 ];
-const UPSTREAM = ["url", "credential", "links", "pacing"];
+const UPSTREAM = ["url", "credential", "links", "pacing", "site"];
 const PAGES = ["items", "cursor", "link", "parameter", "page_number", "offset", "into"];
 const SECONDS = { second: 1, minute: 60, hour: 3600, day: 86_400 };
 
@@ -61,6 +62,12 @@ export class Table {
     if (this.#operations.size === 0) throw new Mistake("a connector has at least one operation");
     /** The declarations that the component makes before it returns the manifest. */
     this.authAdditions = additionsOf(statements.auth_additions, auth, Object.keys(upstreams));
+    const parts = partsOf(statements.address ?? {}, upstreams);
+    /** What the manifest has no place for, in the form of the contract. */
+    this.additions = {
+      parts,
+      sites: Object.entries(upstreams).flatMap(([name, { site }]) => (site === undefined ? [] : [[name, site]])),
+    };
     const first = auth.tag === "none" ? "none" : "standard";
     /** The manifest, in the form of the contract. */
     this.manifest = {
@@ -71,7 +78,7 @@ export class Table {
       imprint: { license: statements.license ?? "", homepage: statements.homepage, author: statements.author, icon: statements.icon },
       auth,
       upstreams: Object.entries(upstreams).map(([name, found], index) =>
-        within(`upstream \`${name}\``, () => upstreamOf(name, found, index === 0 ? first : "none")),
+        within(`upstream \`${name}\``, () => upstreamOf(name, found, index === 0 ? first : "none", parts)),
       ),
       rateLimits: Object.entries(rate_limits).map(([name, rate]) => rateLimitOf(name, rate)),
       settings: settingsManifest,
@@ -121,11 +128,12 @@ function headerOf(name, header, settings) {
   return { name, value: pieces(value, settings, field), when: when.map((found) => (typeof found === "string" ? { name: found } : found)) };
 }
 
-function upstreamOf(name, declared, byDefault) {
+function upstreamOf(name, declared, byDefault, parts) {
   const upstream = typeof declared === "string" ? { url: declared } : declared;
   only(upstream, UPSTREAM, "an upstream");
-  const { url, credential = byDefault, links = [], pacing } = upstream;
+  const { url, credential = byDefault, links = [], pacing, site } = upstream;
   if (url.endsWith("/")) throw new Mistake("a base URL has no `/` at its end: paths begin with one");
+  checkUrl(url, site, parts);
   return {
     name,
     baseUrl: url,

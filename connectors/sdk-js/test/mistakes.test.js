@@ -17,6 +17,9 @@ const added = (auth_additions, more = {}) => table({ one: get("api", "/x", { doc
 const row = (path, clauses = {}) => table({ one: get("api", path, { doc: "One", ...clauses }) });
 const body = (fields) => table({ one: post("api", "/x/{id}", { doc: "One", fields }) });
 
+const withAddress = (more) =>
+  table({ one: get("api", "/x", { doc: "One" }) }, { auth: api_key({ header: "A" }), address: { sub: { title: "Subdomain" } }, ...more });
+
 const MISTAKES = [
   [() => table({}), /at least one operation/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { idnetifier: "b" }), /no `idnetifier`/],
@@ -77,6 +80,18 @@ const MISTAKES = [
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { headers: { Authorization: "Bearer x" } }), /header `Authorization`: .*leave it out/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { settings: { s: string() } }), /what the operator sets/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { answer_examples: { two: {} } }), /no operation of the table/],
+  [() => withAddress({ upstreams: { api: "https://a.example/{b}" } }), /upstream `api`: there is no part `b`/],
+  [() => withAddress({ upstreams: { api: "https://{sub}.a.example" } }), /upstream `api`: .*say in `site`/],
+  [() => withAddress({ upstreams: { api: { url: "https://{sub}.a.example", site: "b.example" } } }), /its host is below `b.example`/],
+  [() => withAddress({ upstreams: { api: { url: "http://{sub}.a.example", site: "a.example" } } }), /is `https`/],
+  [() => withAddress({ upstreams: { api: { url: "https://a.example", site: "a.example" } } }), /it needs no `site`/],
+  [() => withAddress({ address: { sub: { titel: "A" } } }), /part `sub` of the address has no `titel`/],
+  [() => withAddress({ address: { sub: {} } }), /say in `title`/],
+  [() => withAddress({ address: { Sub: { title: "A" } } }), /a name is 1 to 64/],
+  [() => withAddress({ address: { api: { title: "A" } } }), /an upstream has this name/],
+  [() => withAddress({ address: { sub: { title: "A", form: "word" } } }), /`form` is `label`, `host` or `segment`/],
+  [() => withAddress({ address: { sub: { title: "A", max: 64 } } }), /`max` is 1 to 63/],
+  [() => withAddress({ address: { sub: { title: "A", from: "id" } } }), /a JSON Pointer/],
   [() => oauth2({ scopes: [] }), /has `provider`/],
   [() => oauth2({ provider: "a", scope: "b" }), /no `scope`/],
   [() => api_key({ header: "A", query: "b" }), /one of/],

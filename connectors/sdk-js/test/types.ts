@@ -8,7 +8,8 @@ const table = connector({
   version: "1.0.0",
   title: "Types",
   auth: none,
-  upstreams: { api: { url: "https://api.example", links: ["*.example"] } },
+  upstreams: { api: { url: "https://{sub}.api.example", site: "api.example", links: ["*.example"] } },
+  address: { sub: { title: "Subdomain", form: "label", max: 30, from: "user" } },
   settings: { limit: integer({ min: 1, default: 5, doc: "Most items." }) },
   operations: {
     thin: get("api", "/x/{id}", { doc: "Thin", fields: { "page?": integer() }, pages: { items: "/a", page_number: 1, into: "/page" } }),

@@ -10,10 +10,12 @@ from typing import Any
 
 import wit_world
 from componentize_py_types import Err, Ok
-from wit_world.imports import auth_additions, clock, config, http, json, log, multipart, outcome, progress, random, storage
+from wit_world.imports import (
+    auth_additions, clock, config, http, json, log, multipart, outcome, progress, random, storage, upstream_additions
+)
 
 from . import clocks, missing, randomness
-from .contract import case_of, manifest_of
+from .contract import case_of, manifest_of, value_of
 from .host import set_host
 from .http import Document, HttpError, Request, Response
 from .multipart import BrokenPart, Part
@@ -33,6 +35,7 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
     if not isinstance(connector, Connector):
         raise TypeError("the module of a connector has its table under the name `connector`: `connector = Connector(…)`")
     manifest = manifest_of(connector.manifest)
+    parts = [value_of(upstream_additions.Part, part) for part in connector.additions["parts"]]
     set_host(_Host())
     clocks.replace_sleep(clock.sleep)
 
@@ -40,6 +43,10 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
         def describe(self) -> Any:
             for addition in connector.auth_additions:
                 _declare(addition)
+            for part in parts:
+                upstream_additions.declare_part(part)
+            for upstream, site in connector.additions["sites"]:
+                upstream_additions.declare_site(upstream, site)
             return manifest
 
         def invoke(self, operation: str, input: str) -> Any:

@@ -12,7 +12,7 @@ from wit_world.imports import manifest
 
 
 def manifest_of(data: dict[str, Any]) -> manifest.Manifest:
-    return _value(manifest.Manifest, data)
+    return value_of(manifest.Manifest, data)
 
 
 def case_of(kind: type) -> str:
@@ -21,19 +21,20 @@ def case_of(kind: type) -> str:
     return "-".join(words).lower()
 
 
-def _value(kind: Any, data: Any) -> Any:
+def value_of(kind: Any, data: Any) -> Any:
+    """A value of a type of the contract."""
     if get_origin(kind) in (Union, UnionType):
         return _choice(get_args(kind), data)
     if get_origin(kind) is list:
         [item] = get_args(kind)
-        return [_value(item, found) for found in data]
+        return [value_of(item, found) for found in data]
     if get_origin(kind) is tuple:
         return tuple(data)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind[data.replace("-", "_").upper()]
     if is_dataclass(kind):
         hints = get_type_hints(kind)
-        return kind(**{name: _value(hint, data[name]) for name, hint in hints.items()})
+        return kind(**{name: value_of(hint, data[name]) for name, hint in hints.items()})
     return data
 
 
@@ -44,7 +45,7 @@ def _choice(kinds: tuple[Any, ...], data: Any) -> Any:
         if data is None:
             return None
         if len(kinds) == 1:
-            return _value(kinds[0], data)
+            return value_of(kinds[0], data)
     case = next(kind for kind in kinds if case_of(kind) == data["tag"])
     hints = get_type_hints(case)
-    return case(_value(hints["value"], data["val"])) if hints else case()
+    return case(value_of(hints["value"], data["val"])) if hints else case()

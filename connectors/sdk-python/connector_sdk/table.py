@@ -9,6 +9,7 @@ from inspect import cleandoc
 from typing import Any, TypedDict, Unpack
 
 from . import rows
+from .address import AddressPart, check_url, parts_of
 from .auth_additions import checked
 from .fields import Field, field_schema, named, schema_of
 from .http import Request
@@ -27,6 +28,7 @@ class Upstream(TypedDict, total=False):
     credential: str
     links: list[str]
     pacing: dict[str, int]
+    site: str
 
 
 class Connector:
@@ -46,6 +48,7 @@ class Connector:
         author: str | None = None,
         icon: str | None = None,
         upstreams: Mapping[str, str | Upstream] | None = None,
+        address: Mapping[str, AddressPart] | None = None,
         rate_limits: Mapping[str, str] | None = None,
         settings: Mapping[str, Field] | None = None,
         headers: Mapping[str, str | dict[str, Any]] | None = None,
@@ -66,8 +69,14 @@ class Connector:
         self._answers = dict(answer_examples or {})
         self._settings_manifest, known = _settings(settings or {})
         by_default = "none" if auth["tag"] == "none" else "standard"
+        parts = parts_of(address or {}, upstreams or {})
+        sites = [
+            (name, declared["site"]) for name, declared in (upstreams or {}).items() if isinstance(declared, dict) and "site" in declared
+        ]
+        #: What the manifest has no place for. A value of a variant is `{"tag": …, "val": …}`.
+        self.additions: dict[str, Any] = {"parts": parts, "sites": sites}
         self._upstreams = [
-            _upstream(name, declared, by_default if index == 0 else "none")
+            _upstream(name, declared, by_default if index == 0 else "none", parts)
             for index, (name, declared) in enumerate((upstreams or {}).items())
         ]
         self._context = Context(
@@ -181,12 +190,13 @@ def _header(name: str, declared: str | dict[str, Any], settings: dict[str, Setti
         return Header(name, rows.pieces(header["value"], settings, {}), when)
 
 
-def _upstream(name: str, declared: str | Upstream, by_default: str) -> dict[str, Any]:
+def _upstream(name: str, declared: str | Upstream, by_default: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
     upstream: Upstream = {"url": declared} if isinstance(declared, str) else declared
     with within(f"upstream `{name}`"):
         only(upstream, Upstream.__annotations__, "an upstream")
         if upstream["url"].endswith("/"):
             raise Mistake("a base URL has no `/` at its end: paths begin with one")
+        check_url(upstream["url"], upstream.get("site"), parts)
     return {
         "name": name,
         "base_url": upstream["url"],

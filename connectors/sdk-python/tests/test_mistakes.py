@@ -56,7 +56,23 @@ def twice():
     connector.write()(list_)
 
 
+def addressed(**more):
+    return table(**{"auth": api_key(header="A"), "address": {"sub": {"title": "Subdomain"}}, **more})
+
+
 MISTAKES = [
+    (lambda: addressed(upstreams={"api": "https://a.example/{b}"}), "upstream `api`: there is no part `b`"),
+    (lambda: addressed(upstreams={"api": "https://{sub}.a.example"}), "say in `site`"),
+    (lambda: addressed(upstreams={"api": {"url": "https://{sub}.a.example", "site": "b.example"}}), "its host is below `b.example`"),
+    (lambda: addressed(upstreams={"api": {"url": "http://{sub}.a.example", "site": "a.example"}}), "is `https`"),
+    (lambda: addressed(upstreams={"api": {"url": "https://a.example", "site": "a.example"}}), "it needs no `site`"),
+    (lambda: addressed(address={"sub": {"titel": "A"}}), "part `sub` of the address: it has no `titel`"),
+    (lambda: addressed(address={"sub": {}}), "say in `title`"),
+    (lambda: addressed(address={"Sub": {"title": "A"}}), "a name is 1 to 64"),
+    (lambda: addressed(address={"api": {"title": "A"}}), "an upstream has this name"),
+    (lambda: addressed(address={"sub": {"title": "A", "form": "word"}}), "`form` is `label`, `host` or `segment`"),
+    (lambda: addressed(address={"sub": {"title": "A", "max": 64}}), "`max` is 1 to 63"),
+    (lambda: addressed(address={"sub": {"title": "A", "from": "id"}}), "a JSON Pointer"),
     (twice, "operation `list`: it is declared twice"),
     (lambda: table({}), "at least one operation"),
     (lambda: table(identifier="A"), "an identifier"),

@@ -52,10 +52,12 @@
 //! - `form`: the body of a row as a form.
 //! - `texts`: the texts of the manifest.
 //! - `run` and `describe`: the exports of the component.
+//! - `additions`: what a component declares in addition to its manifest.
 //! - `declare`: what the component declares before it returns its manifest.
 //! - `allocator`: the memory of the component.
 //! - `getrandom`: random numbers for crates that take them from the crate of this name.
 
+mod additions;
 pub mod auth;
 #[doc(hidden)]
 pub mod bindings;

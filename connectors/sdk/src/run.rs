@@ -15,6 +15,12 @@ pub fn manifest(connector: &Connector) -> Manifest {
     describe::describe(connector)
 }
 
+/// Declares what the manifest has no place for. `describe` calls it before it returns the manifest.
+#[cfg(target_family = "wasm")]
+pub fn declare(connector: &Connector) {
+    crate::additions::declare(connector);
+}
+
 /// Runs the operation of this name.
 ///
 /// # Errors

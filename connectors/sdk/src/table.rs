@@ -7,6 +7,7 @@ pub use crate::bindings::gateway::connector::manifest::{Answer as AnswerKind, Cr
 use crate::outcome::Answer;
 pub use crate::reader::Member;
 use crate::{Fault, Request};
+pub use contract_rules::account_address::PartForm;
 
 /// A connector: the service that it wraps, the hosts that it calls, and its operations.
 pub struct Connector {
@@ -26,6 +27,8 @@ pub struct Connector {
     pub auth_additions: &'static [crate::auth::AuthAddition],
     /// The services that it may call.
     pub upstreams: &'static [Upstream],
+    /// The parts of accounts' addresses, which URLs have in braces.
+    pub address: &'static [AddressPart],
     /// Rate limits that operations share.
     pub rate_limits: &'static [RateLimit],
     /// Values that the operator may set.
@@ -78,6 +81,31 @@ pub struct Upstream {
     pub link_hosts: &'static [&'static str],
     /// Delay and concurrency of calls.
     pub pacing: Option<Pacing>,
+    /// The domain that the hosts of all accounts are below, if the host has a part of the account's
+    /// address.
+    pub site: Option<&'static str>,
+}
+
+/// A part of accounts' addresses.
+pub struct AddressPart {
+    /// Its name, which URLs have in braces.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// The characters of a value.
+    pub form: PartForm,
+    /// Maximum number of characters of a value.
+    pub max_length: u32,
+    /// Where the gateway gets the value.
+    pub source: PartSource,
+}
+
+/// Where the gateway gets the value of a part.
+pub enum PartSource {
+    /// The user gives it.
+    User,
+    /// It is at this JSON Pointer of the service's answer about the account.
+    Account(&'static str),
 }
 
 /// A queue in front of an upstream.

@@ -9,6 +9,8 @@ use secrecy::SecretString;
 use serde_json::Value;
 use url::Url;
 
+use store::AccountAddress;
+
 /// The options of a command whose result programs may read.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct ListArguments {
@@ -60,9 +62,18 @@ pub struct ConnectorArguments {
     /// Set one of the connector's settings to JSON or text. Repeat the option for several
     #[arg(long = "setting", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<(String, Value)>,
+    /// A part of the address of the account, such as its subdomain, if the connector's URLs have it.
+    /// Repeat the option for several
+    #[arg(long, value_name = "NAME=VALUE", value_parser = address_part)]
+    pub address: Vec<(String, String)>,
 }
 
 impl ConnectorArguments {
+    /// The parts of the address of the account.
+    pub(crate) fn address(&self) -> AccountAddress {
+        self.address.iter().cloned().collect()
+    }
+
     /// The settings of the connector.
     pub(crate) fn settings(&self) -> AuthorSettings {
         AuthorSettings {
@@ -87,6 +98,11 @@ fn upstream(text: &str) -> Result<(String, Url), String> {
     let (name, url) = pair(text, "NAME=URL")?;
     let url = Url::parse(url).map_err(|error| format!("`{url}` is not a URL: {error}"))?;
     Ok((name, url))
+}
+
+/// A part of the address of an account.
+fn address_part(text: &str) -> Result<(String, String), String> {
+    pair(text, "NAME=VALUE").map(|(name, value)| (name, value.to_owned()))
 }
 
 fn setting(text: &str) -> Result<(String, Value), String> {

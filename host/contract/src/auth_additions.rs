@@ -2,19 +2,6 @@
 //! (`auth-additions` in `wit/connector.wit`).
 
 use contract_rules::manifest as rules;
-use contract_rules::manifest::Violation;
-
-use crate::Manifest;
-use crate::check::check_auth_additions;
-
-/// A connector as its `describe` presents it.
-#[derive(Clone, Debug)]
-pub struct Description {
-    /// The manifest that `describe` returned.
-    pub manifest: Manifest,
-    /// The declarations that it made before.
-    pub auth_additions: AuthAdditions,
-}
 
 /// The declarations of a connector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,20 +38,13 @@ impl AuthAdditions {
         *self == Self::default()
     }
 
-    /// Checks the declarations. Returns every rule that they break.
-    pub fn check(&self, manifest: &Manifest) -> Vec<Violation> {
-        let additions = rules::AuthAdditions {
+    pub(crate) fn view(&self) -> rules::AuthAdditions<'_> {
+        let (account, app) = (self.service_account.as_ref(), self.app_installation.as_ref());
+        rules::AuthAdditions {
             client_credentials: self.client_credentials,
-            service_account: self
-                .service_account
-                .as_ref()
-                .map(|account| rules::ServiceAccount { audience: account.audience.as_deref() }),
-            app_installation: self
-                .app_installation
-                .as_ref()
-                .map(|app| rules::AppInstallation { upstream: &app.upstream, path: &app.path }),
-        };
-        check_auth_additions(manifest, &additions)
+            service_account: account.map(|account| rules::ServiceAccount { audience: account.audience.as_deref() }),
+            app_installation: app.map(|app| rules::AppInstallation { upstream: &app.upstream, path: &app.path }),
+        }
     }
 }
 

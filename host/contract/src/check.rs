@@ -4,15 +4,15 @@ use contract_rules::manifest as rules;
 use contract_rules::manifest::Violation;
 
 use crate as wit;
-use crate::Manifest;
-use crate::site;
+use crate::{Additions, Manifest, site};
 
 /// Checks a manifest against the rules that `wit/connector.wit` states. Returns every rule that it
 /// breaks. Does not compile schemas.
-pub fn check(manifest: &Manifest) -> Vec<Violation> {
-    let view = view(manifest);
+pub fn check(manifest: &Manifest, additions: &Additions) -> Vec<Violation> {
+    let view = rules::Manifest { upstream_additions: additions.upstreams.view(), ..view(manifest) };
     let mut violations = rules::check(&view);
     violations.extend(rules::check_schemas(&view));
+    violations.extend(rules::check_auth_additions(&view, &additions.auth.view()));
     for upstream in &manifest.upstreams {
         for host in upstream.link_hosts.iter().filter(|host| contract_rules::address::link_host(host).is_ok()) {
             if let Err(broken) = site::link_host(host) {
@@ -21,13 +21,14 @@ pub fn check(manifest: &Manifest) -> Vec<Violation> {
             }
         }
     }
+    for (upstream, domain) in &additions.upstreams.sites {
+        if contract_rules::account_address::site(domain).is_ok()
+            && let Err(broken) = site::account_site(domain)
+        {
+            violations.push(Violation { part: format!("site `{domain}` of upstream `{upstream}`"), broken });
+        }
+    }
     violations
-}
-
-/// Checks the declarations of `auth-additions` that were made before the manifest. Returns every
-/// rule that they break.
-pub(super) fn check_auth_additions(manifest: &Manifest, additions: &rules::AuthAdditions<'_>) -> Vec<Violation> {
-    rules::check_auth_additions(&view(manifest), additions)
 }
 
 contract_rules::manifest_view!(wit);
@@ -88,14 +89,14 @@ mod tests {
     fn only(change: impl FnOnce(&mut Manifest), words: &str) {
         let mut manifest = manifest();
         change(&mut manifest);
-        let found = check(&manifest);
+        let found = check(&manifest, &Additions::default());
         let [violation] = found.as_slice() else { panic!("{found:?}") };
         assert!(violation.to_string().contains(words), "{violation}");
     }
 
     #[test]
     fn a_manifest_that_keeps_the_rules_breaks_none() {
-        assert_eq!(check(&manifest()), []);
+        assert_eq!(check(&manifest(), &Additions::default()), []);
     }
 
     #[test]
@@ -124,6 +125,15 @@ mod tests {
     fn an_input_schema_that_accepts_any_member_is_refused_with_the_words_to_add() {
         let open = r#"{"type":"object","properties":{"page":{}}}"#.to_owned();
         only(|manifest| manifest.operations[0].input_schema = open, r#"`"additionalProperties": false`"#);
+    }
+
+    #[test]
+    fn what_is_declared_in_addition_is_checked_too() {
+        let mut additions = Additions::default();
+        additions.upstreams.sites.push(("api".to_owned(), "co.uk".to_owned()));
+        let found: Vec<String> = check(&manifest(), &additions).iter().map(ToString::to_string).collect();
+        assert!(found.iter().any(|violation| violation.contains("public suffix")), "{found:?}");
+        assert!(found.iter().any(|violation| violation.contains("has no part")), "{found:?}");
     }
 
     #[test]

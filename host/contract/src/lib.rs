@@ -4,18 +4,23 @@
 //! - `auth_additions`: what a connector says of its authorization beyond the auth scheme
 //! - `check`: checks a manifest against all rules. The crate `contract-rules` has the rules, and
 //!   SDKs use it too
+//! - `additions`: what `describe` declares in addition to the manifest, by functions that later
+//!   minor versions of the contract have added
+//! - `upstream_additions`: the part of it that is about upstreams
 //! - [`identity`]: the identity of an account in an answer, and pointers that find nothing there
 //! - [`site`]: registrable domains, by the Public Suffix List
 //! - `names`: the names of parts of a manifest in answers
 //! - `owner`: the party that can fix a problem
 //! - [`words`]: sentences and names in messages to people
 
+mod additions;
 mod auth_additions;
 mod check;
 pub mod identity;
 mod names;
 mod owner;
 pub mod site;
+mod upstream_additions;
 pub mod words;
 
 /// Types generated from the contract.
@@ -34,7 +39,9 @@ mod bindings {
     });
 }
 
-pub use auth_additions::{AppInstallation, AuthAdditions, Description, ServiceAccount};
+pub use additions::Additions;
+pub use auth_additions::{AppInstallation, AuthAdditions, ServiceAccount};
 pub use bindings::gateway::connector::manifest::*;
 pub use check::check;
 pub use owner::Owner;
+pub use upstream_additions::{Address, AddressPart, PartForm, PartSource, UpstreamAdditions, fill_url, has_parts};

@@ -25,9 +25,34 @@ pub fn link_host(entry: &str) -> Result<(), Broken> {
     }
 }
 
+/// Checks the site of an upstream whose host differs from account to account: a registrable domain,
+/// or a domain below which its owner gives customers names, although the list has it as a suffix.
+///
+/// # Errors
+/// That it is a suffix below which anyone can register a domain.
+pub fn account_site(domain: &str) -> Result<(), Broken> {
+    address::link_host(&format!("*.{domain}"))?;
+    let suffix = psl::suffix(domain.as_bytes());
+    let is_registry = suffix.is_some_and(|suffix| suffix == domain && suffix.typ() != Some(psl::Type::Private));
+    match is_registry {
+        false => Ok(()),
+        true => Err(format!("`{domain}` is a public suffix, below which anyone can register a domain").into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_site_of_accounts_has_one_owner() {
+        for domain in ["acme.com", "files.acme.co.uk", "acme.example", "herokuapp.com", "netlify.app"] {
+            assert_eq!(account_site(domain), Ok(()), "{domain}");
+        }
+        for domain in ["com", "co.uk", "acme.com:1", ""] {
+            assert!(account_site(domain).is_err(), "{domain}");
+        }
+    }
 
     #[test]
     fn a_wildcard_is_below_a_registrable_domain() {

@@ -24,6 +24,15 @@ pub enum EgressError {
         /// Name of the upstream.
         upstream: String,
     },
+    /// The base URL has a part of the account's address, which the account does not have.
+    #[error(
+        "the base URL of the upstream `{upstream}` has a part of the account's address that is not known: an operation that the gateway \
+         invokes while the account is connected uses another upstream"
+    )]
+    NoAccountUrl {
+        /// Name of the upstream.
+        upstream: String,
+    },
     /// The host is not granted or not a link host, or it resolves to a forbidden address.
     #[error("not allowed: {detail}")]
     Denied {

@@ -12,7 +12,7 @@ impl Guest {
     /// # Errors
     /// A trap if the guest does not run `describe`.
     fn declarations(&mut self, function: &str) -> wasmtime::Result<&mut AuthAdditions> {
-        self.auth_additions.as_mut().ok_or_else(|| {
+        self.additions.as_deref_mut().map(|additions| &mut additions.auth).ok_or_else(|| {
             wasmtime::format_err!(
                 "it called `auth-additions.{function}` in an operation; only `describe` declares how accounts are authorized"
             )

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use contract::AuthAdditions;
+use contract::Additions;
 use contract_rules::limit::{LOG_LINE_BYTES, LOG_LINES};
 use egress::Multipart;
 use wasmtime::ResourceLimiter;
@@ -32,10 +32,10 @@ pub(crate) struct Guest {
     /// The number of responses whose bodies the guest has not read.
     pub(super) open_responses: usize,
     pub(super) host_memory: HostMemory,
-    /// The declarations of `describe`. `None` in an operation, which declares nothing.
-    pub(super) auth_additions: Option<AuthAdditions>,
     /// Bodies of forms with files, by the media types that stand for them.
     pub(super) multiparts: HashMap<String, Multipart>,
+    /// What the guest declares in addition to its manifest. `None` unless it describes itself.
+    pub(super) additions: Option<Box<Additions>>,
     memory: GuestMemory,
     log_lines: u32,
     /// For the report of a trap.
@@ -61,8 +61,8 @@ impl Guest {
             requests: 0,
             open_responses: 0,
             host_memory: HostMemory::for_limits(&limits).within(shared),
-            auth_additions: None,
             multiparts: HashMap::new(),
+            additions: None,
             memory: GuestMemory::new(limits.memory_bytes),
             log_lines: 0,
             last_lines: LastLines::default(),

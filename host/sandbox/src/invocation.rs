@@ -13,7 +13,7 @@ use tokio::time::timeout_at;
 use wasmtime::component::InstancePre;
 use wasmtime::{Store, UpdateDeadline};
 
-use contract::{AuthAdditions, Description};
+use contract::{Additions, Manifest};
 
 use super::bindings::gateway::connector::outcome;
 use super::deadline::until;
@@ -103,11 +103,11 @@ pub use outcome::Fault;
 
 impl Module {
     /// Calls `describe`.
-    pub(super) async fn describe(&self, call: Call, limits: Limits) -> Result<Description, InvocationError> {
+    pub(super) async fn describe(&self, call: Call, limits: Limits) -> Result<(Manifest, Additions), InvocationError> {
         let (deadline, cpu) = (call.deadline, call.cpu.clone());
         let run = async {
             let mut guest = self.guest(call, limits)?;
-            guest.auth_additions = Some(AuthAdditions::default());
+            guest.additions = Some(Box::default());
             let mut store = yielding_store(self.linked.engine(), guest)?;
             let result = async {
                 let instance = self.linked.instantiate_async(&mut store).await?;
@@ -117,8 +117,8 @@ impl Module {
             finish(result, store)
         };
         let (manifest, mut store) = until(deadline, &cpu, run).await?;
-        let auth_additions = store.data_mut().auth_additions.take().unwrap_or_default();
-        Ok(Description { manifest, auth_additions })
+        let additions = store.data_mut().additions.take().map(|additions| *additions).unwrap_or_default();
+        Ok((manifest, additions))
     }
 
     fn guest(&self, call: Call, limits: Limits) -> Result<Guest, InvocationError> {

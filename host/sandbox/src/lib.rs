@@ -10,7 +10,7 @@
 //! - [`limits`]: the limits of an invocation
 //! - [`host_memory`]: the memory of the gateway that is used for a guest
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`random`], [`multipart`],
-//!   [`progress`], [`auth_additions`]: the interfaces of the contract
+//!   [`progress`], [`auth_additions`], [`upstream_additions`]: the interfaces of the contract
 //! - [`outline`]: imports and size of a component, checked before it is compiled
 //! - [`provenance`]: source, commit and packages of a component
 //! - [`setup`]: the settings of a sandbox
@@ -53,6 +53,7 @@ pub mod storage;
 mod ticker;
 mod trap;
 mod turns;
+mod upstream_additions;
 
 use std::ffi::OsStr;
 use std::io;
@@ -333,7 +334,7 @@ impl Sandbox {
         }
     }
 
-    /// The manifest of a module, with the declarations that it made before.
+    /// The manifest of a module, and what it declares in addition.
     ///
     /// # Errors
     /// If `describe` traps or breaks a limit.
@@ -342,7 +343,7 @@ impl Sandbox {
         module: &Module,
         call: Call,
         limits: Limits,
-    ) -> Result<contract::Description, InvocationError> {
+    ) -> Result<(contract::Manifest, contract::Additions), InvocationError> {
         module.describe(call, limits).await
     }
 }

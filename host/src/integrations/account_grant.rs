@@ -43,7 +43,7 @@ impl Integrations {
         grant: AccountGrant,
         named: Named<'_>,
     ) -> Result<Integration, GrantError> {
-        let Named { holder, user_identifier, labels } = named;
+        let Named { holder, user_identifier, labels, address } = named;
         let no_tokens = || IntegrationError::Secret("the connector does not use OAuth 2".to_owned());
         let issuer = AccountIssuer::of(connector).ok_or_else(no_tokens)?;
         let provider = issuer.provider(&self.config, &self.egress).ok_or_else(no_tokens)?;
@@ -57,7 +57,7 @@ impl Integrations {
         let since = clock::now();
         let tokens = source.fetch().await?;
         let scopes = source.scopes().to_vec();
-        let account = account_of(&grant);
+        let account = Account { address: address.clone(), ..account_of(&grant) };
         let secret = AccountSecret::OAuth2 {
             tokens: Tokens { grant: Some(grant.clone()), ..tokens },
             scopes,

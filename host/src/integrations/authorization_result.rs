@@ -116,6 +116,7 @@ mod tests {
             redirect_uri: String::new(),
             verifier: None,
             labels: None,
+            address: store::AccountAddress::new(),
             oauth_client: None,
             expires_at: SystemTime::UNIX_EPOCH,
         }

@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::oauth::{NotConfigured, Provider, TenantClient};
 use crate::registry::Connector;
 use contract::Oauth2;
-use store::{Authorization, Holder, Labels};
+use store::{AccountAddress, Authorization, Holder, Labels};
 
 /// Time that a user has to come back from the provider.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -50,6 +50,8 @@ pub struct AuthorizationOptions {
     pub confirms: bool,
     /// The labels of the integration. `None` keeps those of an integration that is overwritten.
     pub labels: Option<Labels>,
+    /// The parts of the account's address that the caller gave, which the connector accepts.
+    pub address: AccountAddress,
     /// Where the user comes back to at the end.
     pub return_to: ReturnTo,
 }
@@ -70,10 +72,10 @@ impl Integrations {
         let client = self.client_for_new(&holder.tenant, connector, scheme).await?;
         let redirect_url = client.as_ref().and_then(|client| client.redirect_url.clone());
         let redirect_uri = redirect_url.unwrap_or_else(|| redirect_uri(&self.config, &holder.connector));
-        let provider = self.configured_provider(connector, scheme, client)?;
+        let provider = self.configured_provider(connector, scheme, client, &options.address)?;
         let state = random_secret()?;
         let (authorization_url, verifier) = provider.authorization_url(&redirect_uri, &state);
-        let AuthorizationOptions { user_identifier, replaces, confirms, labels, return_to } = options;
+        let AuthorizationOptions { user_identifier, replaces, confirms, labels, address, return_to } = options;
         let context = holder.verifier_context(user_identifier.as_deref());
         let verifier = match verifier {
             None => None,
@@ -98,6 +100,7 @@ impl Integrations {
             redirect_uri,
             verifier,
             labels,
+            address,
             oauth_client: provider.client_of_tenant().map(str::to_owned),
             expires_at,
         };
@@ -112,6 +115,7 @@ impl Integrations {
         connector: &Connector,
         scheme: &Oauth2,
         client: Option<TenantClient>,
+        address: &AccountAddress,
     ) -> Result<Provider, NotConfigured> {
         let name = connector.name();
         let configured = &self.config.connector(name).upstreams;
@@ -122,7 +126,7 @@ impl Integrations {
             .map(|upstream| format!("connectors.{name}.upstreams.{}", upstream.name))
             .collect();
         let ungranted = connector.missing_token_hosts();
-        match self.provider(connector, scheme, client) {
+        match self.provider(connector, scheme, client, address) {
             Ok(provider) if unset.is_empty() && ungranted.is_empty() => Ok(provider),
             Ok(_) => Err(NotConfigured { connector: name.to_string(), missing: unset, ungranted }),
             Err(mut error) => {

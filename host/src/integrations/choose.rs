@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use super::cache::{CachedChoice, CachedIntegration, FRESH_FOR};
 use super::freshness::Freshness;
-use super::live_credential::{not_refreshed, reauthorize};
+use super::live_credential::{not_refreshed, reauthorize, reauthorize_with_detail};
 use super::{AccessError, IntegrationError, Integrations, auth_type};
 use crate::clock;
-use crate::registry::Connector;
+use crate::registry::{Connector, RefusedPart};
 use store::Holder;
 
 /// The integration that an operation runs on. Its credential may have expired.
@@ -22,6 +22,22 @@ impl ChosenIntegration {
     /// The integration's name among the holder's integrations.
     pub fn user_identifier(&self) -> &str {
         &self.0.integration.user_identifier
+    }
+
+    /// The error of a call on an account that lacks a part of its address, or has one that this
+    /// version of the connector refuses. The user must connect the account again.
+    fn with_address(self, connector: &Connector) -> Result<Self, AccessError> {
+        match connector.check_address(&self.0.integration.details.account.address) {
+            Ok(()) => Ok(self),
+            Err(RefusedPart { name, .. }) => {
+                let detail = format!(
+                    "The address of the account has no `{name}` that the connector accepts. Connect the account again, with `{name}` \
+                     in `address` if GET /connectors/{}/auth-schema names it.",
+                    connector.name()
+                );
+                Err(reauthorize_with_detail(&self.0.integration, detail))
+            }
+        }
     }
 }
 
@@ -41,10 +57,11 @@ impl Integrations {
         let asked_at = Instant::now();
         let since = asked_at.checked_sub(FRESH_FOR).unwrap_or(asked_at);
         let found = self.choice(connector, holder, named, since).await?;
-        match decide(&found, named) {
+        let decide = |found: &CachedChoice| decide(found, named)?.with_address(connector);
+        match decide(&found) {
             // The account may have been connected by another gateway a moment ago.
             Err(_) if !found.was_read_since(asked_at) => {
-                decide(&*self.choice(connector, holder, named, asked_at).await?, named)
+                decide(&*self.choice(connector, holder, named, asked_at).await?)
             }
             decided => decided,
         }

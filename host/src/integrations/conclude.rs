@@ -44,7 +44,7 @@ impl Integrations {
                         result,
                         Ok(AuthorizationResult::Connected { .. } | AuthorizationResult::Pending { .. })
                     ) {
-                        self.revoke_unused(&authorization.holder, secret).await;
+                        self.revoke_unused(&authorization.holder, &account.address, secret).await;
                     }
                     return result;
                 }
@@ -76,8 +76,11 @@ impl Integrations {
     }
 }
 
-/// Returns `true` if both accounts are known and differ.
+/// Returns `true` if both accounts are known and differ, or if they have different addresses.
 fn are_different(one: &Account, other: &Account) -> bool {
+    if one.address != other.address {
+        return true;
+    }
     match ((&one.id, &other.id), (&one.email, &other.email)) {
         ((Some(one), Some(other)), _) | (_, (Some(one), Some(other))) => one != other,
         _ => false,
@@ -86,7 +89,12 @@ fn are_different(one: &Account, other: &Account) -> bool {
 
 /// The name by which people know an account.
 fn display_name(account: &Account) -> String {
-    account.email.as_ref().or(account.name.as_ref()).or(account.id.as_ref()).cloned().unwrap_or_default()
+    let name = account.email.as_ref().or(account.name.as_ref()).or(account.id.as_ref()).cloned().unwrap_or_default();
+    match account.address.values().map(String::as_str).collect::<Vec<_>>().join(", ") {
+        address if address.is_empty() => name,
+        address if name.is_empty() => address,
+        address => format!("{name} ({address})"),
+    }
 }
 
 #[cfg(test)]
@@ -94,7 +102,7 @@ mod tests {
     use super::*;
 
     fn account(id: Option<&str>, email: Option<&str>) -> Account {
-        Account { id: id.map(str::to_owned), email: email.map(str::to_owned), name: None }
+        Account { id: id.map(str::to_owned), email: email.map(str::to_owned), ..Account::default() }
     }
 
     #[test]
@@ -105,5 +113,7 @@ mod tests {
         assert!(are_different(&one, &account(None, Some("b@example.com"))));
         assert!(!are_different(&one, &account(None, None)));
         assert!(!are_different(&account(Some("1"), None), &account(None, Some("b@example.com"))));
+        let address = [("subdomain".to_owned(), "acme".to_owned())].into();
+        assert!(are_different(&one, &Account { address, ..one.clone() }));
     }
 }

@@ -18,7 +18,7 @@ use super::exchange::state_hash;
 use super::{AccountSecret, IntegrationError, Integrations};
 use crate::clock;
 use crate::oauth::Tokens;
-use store::{Account, Connected, FoundGrant, Holder, Integration, Labels, PendingGrant, Sealed};
+use store::{Account, AccountAddress, Connected, FoundGrant, Holder, Integration, Labels, PendingGrant, Sealed};
 
 /// Time that the caller has to confirm a grant.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -48,6 +48,9 @@ struct GrantJson<'a> {
     /// then on.
     since_s: u64,
     expires_in_s: Option<u64>,
+    /// The parts of the account's address.
+    #[serde(default, skip_serializing_if = "AccountAddress::is_empty")]
+    address: AccountAddress,
     /// The labels of the integration, if the caller gave any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     labels: Option<Labels>,
@@ -164,6 +167,7 @@ fn to_bytes(
         account_id: account.id,
         account_email: account.email,
         account_name: account.name,
+        address: account.address,
         tokens: Cow::Borrowed(raw),
         requested_scopes: scopes.clone(),
         scopes: tokens.scopes.clone(),
@@ -183,7 +187,8 @@ fn from_bytes(bytes: &[u8]) -> Result<OpenGrant, IntegrationError> {
         grant: None,
         ..Tokens::from_bytes(json.tokens.get().as_bytes())?
     };
-    let account = Account { id: json.account_id, email: json.account_email, name: json.account_name };
+    let account =
+        Account { id: json.account_id, email: json.account_email, name: json.account_name, address: json.address };
     let since = UNIX_EPOCH + Duration::from_secs(json.since_s);
     let secret = AccountSecret::OAuth2 { tokens, scopes: json.requested_scopes, since, client: json.client };
     Ok(OpenGrant { account, secret, labels: json.labels })
@@ -200,7 +205,12 @@ mod tests {
 
     #[test]
     fn a_grant_comes_back_as_it_was_sealed() {
-        let account = Account { id: Some("7".to_owned()), email: None, name: Some("Ann".to_owned()) };
+        let account = Account {
+            id: Some("7".to_owned()),
+            email: None,
+            name: Some("Ann".to_owned()),
+            address: AccountAddress::from([("subdomain".to_owned(), "acme".to_owned())]),
+        };
         let since = UNIX_EPOCH + Duration::from_secs(1_000_000);
         let tokens = Tokens {
             access_token: "an-access-token".into(),

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 
 use super::events::Change;
 use super::{AccountSecret, IntegrationError, Integrations};
-use store::{Account, Connected, Holder, Integration, Labels, PendingGrant};
+use store::{Account, AccountAddress, Connected, Holder, Integration, Labels, PendingGrant};
 
 /// The identifier of an integration if neither the caller nor the service names the account.
 const UNNAMED: &str = "default";
@@ -19,6 +19,8 @@ pub struct Named<'a> {
     pub user_identifier: Option<&'a str>,
     /// `None` keeps the labels of an integration that is overwritten.
     pub labels: Option<&'a Labels>,
+    /// The parts of the account's address that the user gave, which the connector accepts.
+    pub address: &'a AccountAddress,
 }
 
 impl Integrations {

@@ -65,7 +65,7 @@ impl Integrations {
     ) -> Result<AccountSecret, AuthorizationResult> {
         let Authorization { holder, user_identifier, redirect_uri, oauth_client, .. } = authorization;
         let client = self.client_by_id(oauth_client.as_deref()).await;
-        let provider = client.map(|client| self.provider(connector, scheme, client));
+        let provider = client.map(|client| self.provider(connector, scheme, client, &authorization.address));
         let connector = holder.connector.as_str();
         let not_exchanged = |error: &dyn Display, code| {
             tracing::warn!(connector, %error, "an authorization code cannot be exchanged");

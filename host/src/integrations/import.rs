@@ -13,6 +13,7 @@ use super::{AccountSecret, IntegrationError, Integrations};
 use crate::clock;
 use crate::config::rsa_key;
 use crate::oauth::{AccountGrant, Tokens};
+use crate::registry::RefusedPart;
 use contract::{AuthAdditions, AuthScheme};
 use store::digest::sha256_hex;
 use store::{Account, Connected, Holder, Imported, Labels, NewImport};
@@ -89,6 +90,14 @@ impl Integrations {
         let Some(connector) = self.registry.get(&holder.connector) else {
             return Err(format!("There is no connector `{}`.", holder.connector));
         };
+        if let Err(RefusedPart { name, detail }) = connector.check_address(&account.address) {
+            return Err(format!("/address/{name}: {detail}"));
+        }
+        if let Some(unknown) =
+            account.address.keys().find(|name| connector.address_parts().iter().all(|part| part.name != **name))
+        {
+            return Err(format!("/address/{unknown}: The connector has no such part of an address."));
+        }
         let auth = &connector.manifest().auth;
         if let Some(grant) = &import.credentials.grant {
             check_grant(grant, connector.auth_additions())?;
@@ -236,9 +245,10 @@ fn hash_of(import: &Import) -> String {
         [&account.id, &account.email, &account.name],
         labels,
     ]);
-    // Added only if it is there, so that lines without it keep their hash.
-    if let (Some(grant), Some(parts)) = (&credentials.grant, whole.as_array_mut()) {
-        parts.push(grant.to_export());
+    // Added only if they are there, so that lines without them keep the hash that is stored.
+    if let Some(parts) = whole.as_array_mut() {
+        parts.extend(credentials.grant.as_ref().map(AccountGrant::to_export));
+        parts.extend(Some(&account.address).filter(|address| !address.is_empty()).map(|address| json!(address)));
     }
     let whole = SecretString::from(whole.to_string());
     sha256_hex(whole.expose_secret().as_bytes())

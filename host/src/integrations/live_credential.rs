@@ -20,7 +20,7 @@ use crate::registry::Connector;
 use contract::{AuthScheme, Owner};
 use egress::Credential;
 use sandbox::http::CredentialSource;
-use store::{AuthType, Details, Integration, Status};
+use store::{AccountAddress, AuthType, Details, Integration, Status};
 
 /// Attempts to find a good credential. Usually one refresh is enough. More attempts are needed if
 /// other processes write the integration at the same time.
@@ -145,6 +145,11 @@ impl Integrations {
         self.cache.changed(&known.holder, &known.user_identifier).await;
         let integration = self.store.integration_by_id(&known.id).await?;
         let integration = integration.ok_or_else(|| gone(known))?;
+        // The user has connected another account in the meantime. Its credential must not go to the
+        // address of the previous one.
+        if integration.details.account.address != known.details.account.address {
+            return Err(IntegrationError::KeptChanging.into());
+        }
         if integration.details.status == Status::Active { Ok(integration) } else { Err(reauthorize(&integration)) }
     }
 
@@ -193,6 +198,11 @@ impl LiveCredential {
     /// The id of the integration, which is also the partition of the connector's storage.
     pub fn integration_id(&self) -> String {
         self.current.lock().0.integration.id.clone()
+    }
+
+    /// The address of the account. A refreshed credential is for the same address.
+    pub fn address(&self) -> AccountAddress {
+        self.current.lock().0.integration.details.account.address.clone()
     }
 
     /// Takes the error that explains why a refused credential was not replaced, if there is one.
@@ -279,7 +289,7 @@ pub(super) fn reauthorize(integration: &Integration) -> AccessError {
     )
 }
 
-fn reauthorize_with_detail(integration: &Integration, detail: String) -> AccessError {
+pub(super) fn reauthorize_with_detail(integration: &Integration, detail: String) -> AccessError {
     AccessError::Reauthorize {
         user_identifier: integration.user_identifier.clone(),
         auth_type: integration.auth_type,

@@ -12,7 +12,7 @@ use crate::oauth::{AccountProvider, NotConfigured, Provider, Recipients, TenantC
 use crate::registry::Connector;
 use contract::{AuthAdditions, AuthScheme, Oauth2};
 use egress::Egress;
-use store::{NewOauthClient, TenantOauthClient};
+use store::{AccountAddress, NewOauthClient, TenantOauthClient};
 
 /// The party that issues the tokens of a connector's accounts.
 pub(super) struct Issuer {
@@ -91,12 +91,17 @@ impl Integrations {
         AccountIssuer::of(&*self.registry.get(connector)?)
     }
 
-    /// The issuer of the tokens of a connector's accounts that were connected with this client of
-    /// the tenant.
+    /// The issuer of the tokens of a connector's account that has this address and was connected
+    /// with this client of the tenant.
     ///
     /// # Errors
     /// See [`NoIssuer`].
-    pub(super) async fn issuer(&self, connector: &str, client: Option<&str>) -> Result<Issuer, NoIssuer> {
+    pub(super) async fn issuer(
+        &self,
+        connector: &str,
+        client: Option<&str>,
+        address: &AccountAddress,
+    ) -> Result<Issuer, NoIssuer> {
         #[cfg(test)]
         if let Some(issuer) = self.simulated_issuer(connector) {
             return Ok(issuer);
@@ -114,12 +119,12 @@ impl Integrations {
             Err(NoClient::Deleted) => return Err(NoIssuer::ClientDeleted),
             Err(NoClient::Failed(error)) => return Err(NoIssuer::Failed(error)),
         };
-        let provider = self.provider(&connector, scheme, client);
+        let provider = self.provider(&connector, scheme, client, address);
         let provider = provider.map_err(|error| NoIssuer::NotConfigured(format!("{error}.")))?;
         Ok(Issuer { auth, provider })
     }
 
-    /// The provider that a connector's scheme describes.
+    /// The provider that a connector's scheme describes, as an account with this address has it.
     ///
     /// # Errors
     /// If settings that the provider needs are missing.
@@ -128,8 +133,10 @@ impl Integrations {
         connector: &Connector,
         scheme: &Oauth2,
         client: Option<TenantClient>,
+        address: &AccountAddress,
     ) -> Result<Provider, NotConfigured> {
-        let scheme = permitted_scheme(scheme, connector.is_shipped());
+        let scheme = connector.scheme_at(scheme, address);
+        let scheme = permitted_scheme(&scheme, connector.is_shipped());
         Provider::new(connector.name(), &scheme, &self.config, connector.recipients(), self.egress.clone(), client)
     }
 

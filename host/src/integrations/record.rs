@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::freshness::status_at;
 use super::reason::Reason;
 use crate::timestamp::Timestamp;
-use store::{Account, AuthType, GrantType, Integration, Labels, Status};
+use store::{Account, AccountAddress, AuthType, GrantType, Integration, Labels, Status};
 
 /// An account that a user has connected. It never holds a credential.
 #[derive(Serialize, JsonSchema)]
@@ -20,6 +20,9 @@ pub struct IntegrationRecord<'a> {
     status: StatusName,
     selected: bool,
     account: AccountRecord<'a>,
+    /// The parts of the account's address at the service, such as its subdomain. Empty for most
+    /// connectors.
+    address: &'a AccountAddress,
     /// The texts that the caller gave.
     labels: &'a Labels,
     /// The scopes that the user permitted.
@@ -85,7 +88,7 @@ impl<'a> IntegrationRecord<'a> {
     /// The record of an integration at a moment.
     pub fn at(integration: &'a Integration, now: SystemTime) -> Self {
         let details = &integration.details;
-        let Account { id, email, name } = &details.account;
+        let Account { id, email, name, address } = &details.account;
         Self {
             connector: &integration.holder.connector,
             user_identifier: &integration.user_identifier,
@@ -93,6 +96,7 @@ impl<'a> IntegrationRecord<'a> {
             status: StatusName(status_at(details, now).name()),
             selected: integration.selected,
             account: AccountRecord { id: id.as_deref(), email: email.as_deref(), name: name.as_deref() },
+            address,
             labels: &integration.labels,
             scopes: &details.scopes,
             created_at: integration.created_at.into(),

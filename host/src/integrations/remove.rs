@@ -84,8 +84,8 @@ impl Integrations {
         let Some(connector) = self.registry.get(&integration.holder.connector) else { return Ok(()) };
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(()) };
         let Ok(client) = self.client_by_id(integration.oauth_client.as_deref()).await else { return Ok(()) };
-        let needs_access_token =
-            self.provider(&connector, scheme, client).is_ok_and(|provider| provider.revokes_by_access_token());
+        let provider = self.provider(&connector, scheme, client, &integration.details.account.address);
+        let needs_access_token = provider.is_ok_and(|provider| provider.revokes_by_access_token());
         if needs_access_token && Freshness::at(&integration.details, clock::now()) == Freshness::Expired {
             self.refresh(id, integration.version).await;
         }
@@ -119,7 +119,8 @@ impl Integrations {
         let result = async {
             let client = self.client_by_id(integration.oauth_client.as_deref()).await;
             let client = client.map_err(|error| error.to_string())?;
-            let provider = self.provider(&connector, scheme, client).map_err(|error| error.to_string())?;
+            let provider = self.provider(&connector, scheme, client, &integration.details.account.address);
+            let provider = provider.map_err(|error| error.to_string())?;
             let secret = self.account_secret(integration, &connector.manifest().auth).await;
             let AccountSecret::OAuth2 { tokens, .. } = secret.map_err(|error| error.to_string())? else {
                 return Ok(false);

@@ -19,13 +19,14 @@ use thiserror::Error;
 use tokio::time::sleep;
 
 use super::begin::random_secret;
+use super::confirm::OpenGrant;
 use super::exchange::state_hash;
 use super::provider::NoClient;
 use super::{AccountSecret, IntegrationError, Integrations};
 use crate::clock;
 use crate::oauth::{NotConfigured, Provider, TokenError, Tokens};
 use contract::AuthScheme;
-use store::{AuthType, Holder, Integration, PendingGrant};
+use store::{Account, AccountAddress, AuthType, Holder, Integration, PendingGrant};
 
 /// Time between two rounds. A failed revocation is repeated at this interval.
 const BETWEEN_ROUNDS: Duration = Duration::from_secs(20);
@@ -114,7 +115,7 @@ impl Integrations {
             }
             tokens.expires_in = details.expires_at.map(|at| at.duration_since(*updated_at).unwrap_or_default());
             let secret = AccountSecret::OAuth2 { tokens, scopes, since, client };
-            self.unused_grant(holder, user_identifier, &secret).await.map(Some)
+            self.unused_grant(holder, user_identifier, &details.account.address, &secret).await.map(Some)
         };
         grant.await.unwrap_or_else(|error: IntegrationError| {
             let Holder { tenant, connector, .. } = holder;
@@ -153,7 +154,8 @@ impl Integrations {
             since,
             client: integration.oauth_client.clone(),
         };
-        let grant = self.unused_grant(&integration.holder, &integration.user_identifier, &secret).await?;
+        let address = &integration.details.account.address;
+        let grant = self.unused_grant(&integration.holder, &integration.user_identifier, address, &secret).await?;
         self.store.save_grant(grant.clone()).await?;
         // The failure is logged there, and a later round tries again.
         let _ = self.revoke_and_forget(&grant).await;
@@ -161,10 +163,10 @@ impl Integrations {
     }
 
     /// Revokes tokens that the gateway does not keep.
-    pub(super) async fn revoke_unused(&self, holder: &Holder, secret: &AccountSecret) {
+    pub async fn revoke_unused(&self, holder: &Holder, address: &AccountAddress, secret: &AccountSecret) {
         let AccountSecret::OAuth2 { tokens, client, .. } = secret else { return };
         // Other providers might also end the access that the user has given before.
-        if let Ok(provider) = self.provider_of_grant(&holder.connector, client.as_deref()).await
+        if let Ok(provider) = self.provider_of_grant(&holder.connector, client.as_deref(), address).await
             && provider.revokes_replaced_grants()
             && let Err(error) = provider.revoke(tokens).await
         {
@@ -198,9 +200,9 @@ impl Integrations {
     /// Revokes a stored grant. Some providers give the same token to all grants of a user. A token
     /// that is still in use is not revoked.
     async fn revoke_grant(&self, grant: &PendingGrant) -> Result<(), NotRevoked> {
-        let secret = self.unseal_grant(grant).await?.secret;
+        let OpenGrant { account, secret, .. } = self.unseal_grant(grant).await?;
         let AccountSecret::OAuth2 { mut tokens, since, client, .. } = secret else { return Ok(()) };
-        let provider = self.provider_of_grant(&grant.holder.connector, client.as_deref()).await?;
+        let provider = self.provider_of_grant(&grant.holder.connector, client.as_deref(), &account.address).await?;
         let current = self.current_tokens(&grant.holder, &grant.user_identifier).await?;
         if current.is_some_and(|current| share_a_token(&current, &tokens)) {
             return Ok(());
@@ -220,18 +222,24 @@ impl Integrations {
         Ok(())
     }
 
-    /// The provider of a connector's grants to this client of the tenant.
-    async fn provider_of_grant(&self, connector: &str, client: Option<&str>) -> Result<Provider, NotRevoked> {
+    /// The provider of a grant to this client of the tenant, by an account that has this address.
+    async fn provider_of_grant(
+        &self,
+        connector: &str,
+        client: Option<&str>,
+        address: &AccountAddress,
+    ) -> Result<Provider, NotRevoked> {
         let connector = self.registry.get(connector).ok_or(NotRevoked::NoConnector)?;
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Err(NotRevoked::NoConnector) };
         let client = self.client_by_id(client).await?;
-        Ok(self.provider(&connector, scheme, client)?)
+        Ok(self.provider(&connector, scheme, client, address)?)
     }
 
     /// The auth scheme of an integration's connector, if replaced grants are revoked.
     async fn scheme_of_replaced(&self, previous: &Integration) -> Option<AuthScheme> {
-        let Integration { holder, oauth_client, .. } = previous;
-        let provider = self.provider_of_grant(&holder.connector, oauth_client.as_deref()).await.ok()?;
+        let Integration { holder, oauth_client, details, .. } = previous;
+        let address = &details.account.address;
+        let provider = self.provider_of_grant(&holder.connector, oauth_client.as_deref(), address).await.ok()?;
         let connector = self.registry.get(&holder.connector)?;
         (provider.revokes_replaced_grants() && provider.offers_revocation()).then(|| connector.manifest().auth.clone())
     }
@@ -241,13 +249,15 @@ impl Integrations {
         &self,
         holder: &Holder,
         user_identifier: &str,
+        address: &AccountAddress,
         secret: &AccountSecret,
     ) -> Result<PendingGrant, IntegrationError> {
+        let account = Account { address: address.clone(), ..Account::default() };
         Ok(PendingGrant {
             hash: state_hash(&random_secret()?),
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
-            sealed: self.seal_grant(holder, user_identifier, store::Account::default(), secret, None).await?,
+            sealed: self.seal_grant(holder, user_identifier, account, secret, None).await?,
             expires_at: clock::now() + BETWEEN_ROUNDS,
         })
     }

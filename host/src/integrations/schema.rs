@@ -12,7 +12,8 @@ use super::record::AuthTypeName;
 use super::ways::{Way, credentials_schema};
 use crate::config::Config;
 use crate::registry::Connector;
-use contract::{AuthScheme, Oauth2};
+use contract::{AddressPart, AuthScheme, Oauth2};
+use contract_rules::account_address::{authority, is_in_host};
 
 /// Longest identifier: longer than any email address, and short enough for a path and a header.
 const MAX_IDENTIFIER_CHARACTERS: usize = 256;
@@ -63,6 +64,11 @@ fn schema_of_way(way: Way, connector: &Connector) -> Value {
         },
     });
     properties["labels"] = labels_schema(true);
+    let parts = connector.address_parts();
+    if parts.iter().any(AddressPart::is_from_user) {
+        required.push("address");
+        properties["address"] = address_schema(parts);
+    }
     match (way, scheme) {
         (Way::Grant(grant_type), _) => {
             required.push("credentials");
@@ -95,6 +101,27 @@ fn schema_of_way(way: Way, connector: &Connector) -> Value {
     })
 }
 
+/// The JSON Schema of the parts of an address that the user gives.
+fn address_schema(parts: &[AddressPart]) -> Value {
+    let parts = parts.iter().filter(|part| part.is_from_user());
+    let properties = parts.clone().map(|part| {
+        let AddressPart { name, title, form, max_length, .. } = part;
+        let schema = json!({
+            "type": "string", "minLength": 1, "maxLength": max_length, "pattern": form.pattern(),
+            // These are no segments of a path.
+            "not": {"enum": [".", ".."]},
+            "title": title, "description": format!("It has {}.", form.words()),
+        });
+        (name.clone(), schema)
+    });
+    json!({
+        "type": "object", "additionalProperties": false,
+        "required": parts.clone().map(|part| part.name.as_str()).collect::<Vec<_>>(),
+        "properties": properties.collect::<serde_json::Map<_, _>>(),
+        "description": "The parts of the account's address at the service. The gateway sends the account's requests to this address.",
+    })
+}
+
 /// The JSON Schema of labels.
 pub fn labels_schema(may_be_null: bool) -> Value {
     let type_name = if may_be_null { json!(["object", "null"]) } else { json!("object") };
@@ -116,7 +143,7 @@ pub struct AuthSchemaRecord<'a> {
 }
 
 /// One way to connect an account. URLs and scopes are the operator's settings, else the
-/// manifest's, else null.
+/// manifest's, else null. A URL may have parts of the account's address in braces.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "AuthTypeSchema")]
 struct AuthTypeRecord {
@@ -166,6 +193,11 @@ impl<'a> AuthSchemaRecord<'a> {
 pub fn authorization_origin(connector: &Connector, config: &Config) -> Option<String> {
     let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return None };
     let url = Oauth2Record::of_scheme(connector.name(), scheme, config).authorization_url?;
+    if is_in_host(&url) {
+        let sites = &connector.additions().upstreams.sites;
+        let site = sites.iter().find(|(_, site)| authority(&url).ends_with(site.as_str())).or(sites.first());
+        return site.map(|(_, site)| format!("https://*.{site}"));
+    }
     Some(url::Url::parse(&url).ok()?.origin().ascii_serialization())
 }
 

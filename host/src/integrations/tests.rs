@@ -89,7 +89,7 @@ fn account_secret(lifetime: Duration) -> AccountSecret {
 }
 
 fn account(email: &str) -> Account {
-    Account { id: Some("7".to_owned()), email: Some(email.to_owned()), name: None }
+    Account { id: Some("7".to_owned()), email: Some(email.to_owned()), ..Account::default() }
 }
 
 #[tokio::test]
@@ -180,6 +180,7 @@ async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
         redirect_uri: String::new(),
         verifier: None,
         labels: None,
+        address: store::AccountAddress::new(),
         oauth_client: None,
         expires_at,
     };

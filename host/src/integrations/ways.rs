@@ -7,7 +7,7 @@ use super::account_secret::auth_type;
 use super::key::MAX_CHARACTERS;
 use crate::config::Config;
 use crate::registry::Connector;
-use contract::{AuthAdditions, AuthScheme};
+use contract::{AddressPart, AuthAdditions, AuthScheme};
 use egress::SHORTEST_SECRET;
 use store::GrantType;
 
@@ -24,9 +24,11 @@ pub enum Way {
 }
 
 impl Way {
-    /// The ways of a connector, the one of its scheme first.
+    /// The ways of a connector, the one of its scheme first. The gateway does not ask the service
+    /// about an account that brings its credentials, so users must know every part of its address.
     pub fn of(connector: &Connector, config: &Config) -> Vec<Self> {
-        let grants = grant_types(connector.auth_additions()).map(Self::Grant);
+        let knows_address = connector.address_parts().iter().all(AddressPart::is_from_user);
+        let grants = grant_types(connector.auth_additions()).filter(|_| knows_address).map(Self::Grant);
         let scheme = is_scheme_offered(connector, config).then_some(Self::Scheme);
         scheme.into_iter().chain(grants).collect()
     }

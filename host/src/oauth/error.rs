@@ -65,7 +65,7 @@ impl From<EgressError> for TokenError {
         match error {
             EgressError::RateLimited { retry_after } => Self::Unavailable { detail, retry_after: Some(retry_after) },
             _ if error.retryable() => Self::Unavailable { detail, retry_after: None },
-            EgressError::Denied { .. } | EgressError::NotConfigured { .. } => {
+            EgressError::Denied { .. } | EgressError::NotConfigured { .. } | EgressError::NoAccountUrl { .. } => {
                 Self::Misconfigured { error: DENIED.to_owned(), description: Some(detail) }
             }
             _ => Self::NotUnderstood { detail },

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use url::{Host, Url};
 
 use crate::config;
+use contract_rules::account_address::is_below;
 
 /// The sites that may receive a connector's secrets.
 ///
@@ -14,27 +15,42 @@ use crate::config;
 pub enum Recipients {
     /// Every URL of the manifest. Only for shipped connectors.
     OfManifest,
-    /// The registrable domains that the operator approved.
-    Sites(BTreeSet<String>),
+    /// The sites that the operator approved.
+    Sites {
+        /// Registrable domains.
+        registrable: BTreeSet<String>,
+        /// Domains of services that give each account a host, which the operator granted with a
+        /// wildcard. The hosts below them are approved.
+        of_accounts: BTreeSet<String>,
+    },
 }
 
 impl Recipients {
     /// The sites of the hosts that are granted to a connector, and of every URL in its settings.
-    pub fn vouched_for(grants: &[String], settings: &config::Connector) -> Self {
+    /// `account_sites` has the upstreams whose hosts differ from account to account, with their
+    /// sites.
+    pub fn vouched_for(grants: &[String], settings: &config::Connector, account_sites: &[(String, String)]) -> Self {
         let oauth = &settings.oauth;
         let of_oauth = [&oauth.authorization_url, &oauth.token_url, &oauth.revocation_url, &oauth.userinfo_url];
         let urls = settings.upstreams.values().chain(of_oauth.into_iter().flatten());
-        // A wildcard covers the hosts of many owners, so it does not approve the site.
+        // A wildcard covers the hosts of many owners, so it does not approve the site. It approves the
+        // hosts of accounts, which users name themselves.
+        let of_accounts = account_sites.iter().map(|(_, site)| site);
+        let of_accounts = of_accounts.filter(|site| grants.contains(&format!("*.{site}"))).cloned().collect();
         let hosts = grants.iter().filter(|host| !host.starts_with("*."));
         let granted = hosts.filter_map(|host| Url::parse(&format!("https://{host}/")).ok());
-        Self::Sites(granted.chain(urls.cloned()).map(|url| site(&url).to_owned()).collect())
+        let registrable = granted.chain(urls.cloned()).map(|url| site(&url).to_owned()).collect();
+        Self::Sites { registrable, of_accounts }
     }
 
     /// Returns `true` if secrets may be sent to this URL.
     pub fn include(&self, url: &Url) -> bool {
         match self {
             Self::OfManifest => true,
-            Self::Sites(sites) => sites.contains(site(url)),
+            Self::Sites { registrable, of_accounts } => {
+                let host = url.host_str().unwrap_or_default();
+                registrable.contains(site(url)) || of_accounts.iter().any(|site| is_below(host, site))
+            }
         }
     }
 }
@@ -62,7 +78,7 @@ mod tests {
     fn the_operator_approves_sites_by_granting_a_host_and_by_setting_a_url() {
         let granted = ["api.acme.co.uk".to_owned(), "10.0.0.1:8443".to_owned()];
         let recipients =
-            Recipients::vouched_for(&granted, &settings("http://people.intern/api", "https://id.corp.example/a"));
+            Recipients::vouched_for(&granted, &settings("http://people.intern/api", "https://id.corp.example/a"), &[]);
         for url in [
             "https://api.acme.co.uk/token",
             "https://accounts.acme.co.uk/token",
@@ -85,19 +101,32 @@ mod tests {
 
     #[test]
     fn a_grant_for_one_user_of_a_shared_domain_is_none_for_its_neighbours() {
-        let recipients = Recipients::vouched_for(&["ada.netlify.app".to_owned()], &settings("", ""));
+        let recipients = Recipients::vouched_for(&["ada.netlify.app".to_owned()], &settings("", ""), &[]);
         assert!(!recipients.include(&Url::parse("https://thief.netlify.app/token").unwrap()));
     }
 
     #[test]
     fn a_wildcard_grant_approves_no_site() {
-        let recipients = Recipients::vouched_for(&["*.acme.co.uk".to_owned()], &settings("", ""));
+        let recipients = Recipients::vouched_for(&["*.acme.co.uk".to_owned()], &settings("", ""), &[]);
         assert!(!recipients.include(&Url::parse("https://api.acme.co.uk/token").unwrap()));
     }
 
     #[test]
+    fn a_wildcard_grant_approves_the_hosts_of_accounts() {
+        let sites = [("api".to_owned(), "netlify.app".to_owned())];
+        let grants = ["*.netlify.app".to_owned(), "*.acme.co.uk".to_owned()];
+        let recipients = Recipients::vouched_for(&grants, &settings("", ""), &sites);
+        assert!(recipients.include(&Url::parse("https://acme.netlify.app/token").unwrap()));
+        for url in ["https://api.acme.co.uk/token", "https://netlify.app/token", "https://evilnetlify.app/token"] {
+            assert!(!recipients.include(&Url::parse(url).unwrap()), "{url}");
+        }
+        let ungranted = Recipients::vouched_for(&[], &settings("", ""), &sites);
+        assert!(!ungranted.include(&Url::parse("https://acme.netlify.app/token").unwrap()));
+    }
+
+    #[test]
     fn without_grants_and_settings_no_site_is_a_recipient() {
-        let recipients = Recipients::vouched_for(&[], &settings("", ""));
+        let recipients = Recipients::vouched_for(&[], &settings("", ""), &[]);
         assert!(!recipients.include(&Url::parse("https://acme.example/token").unwrap()));
         assert!(Recipients::OfManifest.include(&Url::parse("https://acme.example/token").unwrap()));
     }

@@ -6,7 +6,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{AUTHOR, Error, RunAs, Services, UpstreamError};
 use crate::integrations::{ChosenIntegration, LiveCredential};
-use crate::registry::Connector;
+use crate::registry::{Connector, Upstreams};
 use contract::AuthScheme;
 use sandbox::http::CredentialSource;
 use store::{Holder, Store};
@@ -19,15 +19,17 @@ pub(super) enum ChosenAccount {
         partition: Arc<str>,
     },
     /// An account of the connector's author, with separate storage.
-    Author(Option<Arc<dyn CredentialSource>>),
+    Author(Option<Arc<dyn CredentialSource>>, Arc<Upstreams>),
     /// An account that is being connected.
-    New(Arc<dyn CredentialSource>),
+    New(Arc<dyn CredentialSource>, Arc<Upstreams>),
     /// A connected account.
     Integration(ChosenIntegration),
 }
 
 /// The parts of an account that an invocation may use.
 pub(super) struct Account {
+    /// The upstreams as the account has them.
+    pub(super) upstreams: Arc<Upstreams>,
     /// Adds the account's credential to requests. `None` if the users of the connector need no
     /// account.
     pub(super) credentials: Option<Arc<dyn CredentialSource>>,
@@ -50,11 +52,15 @@ pub(super) async fn choose_account(
 ) -> Result<ChosenAccount, Error> {
     let (tenant, subject, user_identifier) = match run_as {
         RunAs::Caller { tenant, subject, user_identifier } => (*tenant, *subject, *user_identifier),
-        RunAs::Author { credential } => {
+        RunAs::Author { credential, address } => {
             let source = credential.clone().map(|credential| Arc::new(credential) as Arc<dyn CredentialSource>);
-            return Ok(ChosenAccount::Author(source));
+            let upstreams = connector.upstreams_at(address).map_err(Error::Egress)?;
+            return Ok(ChosenAccount::Author(source, upstreams));
         }
-        RunAs::NewAccount { credential, .. } => return Ok(ChosenAccount::New(Arc::new(credential.clone()))),
+        RunAs::NewAccount { credential, address, .. } => {
+            let upstreams = connector.upstreams_at(address).map_err(Error::Egress)?;
+            return Ok(ChosenAccount::New(Arc::new(credential.clone()), upstreams));
+        }
     };
     let manifest = connector.manifest();
     if matches!(manifest.auth, AuthScheme::None) {
@@ -71,7 +77,7 @@ impl ChosenAccount {
     /// The integration, if it is one.
     pub(super) fn user_identifier(&self) -> Option<&str> {
         match self {
-            Self::NotNeeded { .. } | Self::Author(_) | Self::New(_) => None,
+            Self::NotNeeded { .. } | Self::Author(..) | Self::New(..) => None,
             Self::Integration(chosen) => Some(chosen.user_identifier()),
         }
     }
@@ -90,13 +96,14 @@ impl ChosenAccount {
     ) -> Result<Account, Error> {
         let chosen = match self {
             Self::NotNeeded { partition } => {
-                return Ok(Account { credentials: None, partition: Some(partition), live: None });
+                let upstreams = Arc::clone(connector.upstreams());
+                return Ok(Account { upstreams, credentials: None, partition: Some(partition), live: None });
             }
-            Self::Author(credentials) => {
-                return Ok(Account { credentials, partition: Some(AUTHOR.into()), live: None });
+            Self::Author(credentials, upstreams) => {
+                return Ok(Account { upstreams, credentials, partition: Some(AUTHOR.into()), live: None });
             }
-            Self::New(credentials) => {
-                return Ok(Account { credentials: Some(credentials), partition: None, live: None });
+            Self::New(credentials, upstreams) => {
+                return Ok(Account { upstreams, credentials: Some(credentials), partition: None, live: None });
             }
             Self::Integration(chosen) => chosen,
         };
@@ -105,7 +112,8 @@ impl ChosenAccount {
         let live = Arc::new(live??);
         let credentials: Arc<dyn CredentialSource> = Arc::<LiveCredential>::clone(&live);
         let partition = live.integration_id().into();
-        Ok(Account { credentials: Some(credentials), partition: Some(partition), live: Some(live) })
+        let upstreams = connector.upstreams_at(&live.address()).map_err(Error::Egress)?;
+        Ok(Account { upstreams, credentials: Some(credentials), partition: Some(partition), live: Some(live) })
     }
 }
 

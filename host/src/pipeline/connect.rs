@@ -12,12 +12,12 @@ use tokio::time::Instant;
 use super::{Accept, Call, Error, RunAs, Services, run};
 use crate::calls::Recording;
 use crate::integrations::{AccountSecret, AuthorizationResult, IntegrationError, Key, Named};
-use crate::registry::Connector;
+use crate::registry::{Connector, RefusedPart};
 use crate::telemetry::Trace;
 use contract::identity::{lost_pointers, text_at};
-use contract::{ApiKey, AuthScheme, Identity};
+use contract::{ApiKey, AuthScheme, Identity, PartSource};
 use egress::{Credential, SHORTEST_SECRET};
-use store::{Account, Authorization, Holder, Integration, StoreError};
+use store::{Account, AccountAddress, Authorization, Holder, Integration, StoreError};
 
 /// The largest answer about an account. Such an answer has some kilobytes.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
@@ -58,19 +58,30 @@ pub async fn complete(
         tracing::warn!("the access token has fewer than {SHORTEST_SECRET} bytes, so it cannot be masked in responses");
         return AuthorizationResult::failed("answer_not_understood");
     }
+    let known = Account { address: authorization.address.clone(), ..Account::default() };
     let account = match &scheme.identity {
-        None => Account::default(),
-        Some(identity) => match identify(services, connector, identity, &holder.tenant, &secret, arrived).await {
+        None => known,
+        Some(identity) => match identify(services, connector, identity, &holder.tenant, &secret, &known, arrived).await
+        {
             Ok(account) => account,
             Err(error) => {
                 tracing::warn!(%error, "the service does not say whose account was connected");
                 if user_identifier.is_none() {
                     return AuthorizationResult::failed("identity_unavailable");
                 }
-                Account::default()
+                known
             }
         },
     };
+    if let Err(RefusedPart { name, .. }) = connector.check_address(&account.address) {
+        let part = name.as_str();
+        tracing::warn!(
+            part,
+            "the address of the account that was connected has no such part that the connector accepts"
+        );
+        services.integrations.revoke_unused(holder, &account.address, &secret).await;
+        return AuthorizationResult::failed("address_unavailable");
+    }
     match services.integrations.conclude(authorization, account, &secret).await {
         Ok(result) => result,
         Err(IntegrationError::Store(StoreError::TooManyIntegrations { .. })) => {
@@ -98,32 +109,44 @@ pub async fn with_key(
     integration: Named<'_>,
     arrived: Instant,
 ) -> Result<Integration, KeyError> {
-    let Named { holder, user_identifier, labels } = integration;
+    let Named { holder, user_identifier, labels, address } = integration;
     let credential = key.credential(&scheme.placement).map_err(|error| KeyError::NotSendable(error.to_string()))?;
+    let mut account = Account { address: address.clone(), ..Account::default() };
     if let Some(operation) = &scheme.check {
-        ask(services, connector, operation, &holder.tenant, credential, arrived).await.map_err(KeyError::Check)?;
+        let asked = NewAccount { tenant: &holder.tenant, credential, address };
+        let answer = ask(services, connector, operation, asked, arrived).await.map_err(KeyError::Check)?;
+        // Only the address is taken from the answer, which may be of any form.
+        if connector.address_parts().iter().any(|part| !part.is_from_user()) {
+            let answer = parsed(&answer).await.map_err(KeyError::Check)?;
+            add_parts(&mut account.address, connector, &answer);
+        }
+    }
+    if let Err(RefusedPart { name, .. }) = connector.check_address(&account.address) {
+        let detail = format!("the service's answer about the account has no `{name}` that the connector accepts");
+        return Err(KeyError::Check(Error::NotUnderstood(detail)));
     }
     let secret = AccountSecret::ApiKey(key, scheme.placement.clone());
-    Ok(services.integrations.connect(holder, user_identifier, labels.cloned(), Account::default(), &secret).await?)
+    Ok(services.integrations.connect(holder, user_identifier, labels.cloned(), account, &secret).await?)
 }
 
-/// Asks the service whose account it is.
+/// Asks the service whose account it is. `known` has the parts of the address that the user gave.
 async fn identify(
     services: Services<'_>,
     connector: &Arc<Connector>,
     identity: &Identity,
     tenant: &str,
     secret: &AccountSecret,
+    known: &Account,
     arrived: Instant,
 ) -> Result<Account, Error> {
-    let Some(credential) = secret.credential()? else { return Ok(Account::default()) };
-    let answer = ask(services, connector, &identity.operation, tenant, credential, arrived).await?;
-    let parsed: Result<Value, _> = compute::run(answer.len(), || serde_json::from_slice(&answer)).await;
-    let answer = parsed.map_err(|error| {
-        Error::NotUnderstood(format!("the service's answer about the account is not JSON: {error}"))
-    })?;
+    let Some(credential) = secret.credential()? else { return Ok(known.clone()) };
+    let asked = NewAccount { tenant, credential, address: &known.address };
+    let answer = parsed(&ask(services, connector, &identity.operation, asked, arrived).await?).await?;
+    let mut address = known.address.clone();
+    add_parts(&mut address, connector, &answer);
     let text_at = |pointer: Option<&String>| text_at(&answer, pointer?);
     let account = Account {
+        address,
         id: text_at(Some(&identity.id)),
         email: text_at(identity.email.as_ref()),
         name: text_at(identity.name.as_ref()),
@@ -145,15 +168,39 @@ async fn identify(
     Ok(account)
 }
 
-/// Runs an operation without input, with the credential of an account that is being connected.
+/// Adds the parts of the address that the service's answer about the account has.
+fn add_parts(address: &mut AccountAddress, connector: &Connector, answer: &Value) {
+    for part in connector.address_parts() {
+        if let PartSource::Account(pointer) = &part.source
+            && let Some(value) = text_at(answer, pointer)
+        {
+            address.insert(part.name.clone(), value);
+        }
+    }
+}
+
+async fn parsed(answer: &Bytes) -> Result<Value, Error> {
+    let parsed: Result<Value, _> = compute::run(answer.len(), || serde_json::from_slice(answer)).await;
+    parsed.map_err(|error| Error::NotUnderstood(format!("the service's answer about the account is not JSON: {error}")))
+}
+
+/// An account that is being connected.
+struct NewAccount<'a> {
+    tenant: &'a str,
+    credential: Credential,
+    /// The parts of its address that are known yet.
+    address: &'a AccountAddress,
+}
+
+/// Runs an operation without input, as an account that is being connected.
 async fn ask(
     services: Services<'_>,
     connector: &Arc<Connector>,
     operation: &str,
-    tenant: &str,
-    credential: Credential,
+    asked: NewAccount<'_>,
     arrived: Instant,
 ) -> Result<Bytes, Error> {
+    let NewAccount { tenant, credential, address } = asked;
     // A manifest that names a missing operation was refused when the module was loaded.
     let operation = connector
         .operation(operation)
@@ -161,7 +208,7 @@ async fn ask(
     let call = Call {
         connector,
         operation,
-        run_as: RunAs::NewAccount { tenant, credential },
+        run_as: RunAs::NewAccount { tenant, credential, address },
         body: b"{}",
         accept: Accept::Named(None),
         range: None,

@@ -49,7 +49,7 @@ use egress::{CallRecord, Credential, Egress, Remaining};
 use sandbox::http::{Outbound, Request};
 use sandbox::progress::ProgressSender;
 use sandbox::{CpuBudget, Fault, InvocationError, Limits, Outcome, storage};
-use store::Store;
+use store::{AccountAddress, Store};
 
 /// The services that calls use.
 #[derive(Clone, Copy)]
@@ -77,6 +77,8 @@ pub enum RunAs<'a> {
     Author {
         /// Its credential. `None` if the operation needs none.
         credential: Option<Credential>,
+        /// The parts of its address.
+        address: &'a AccountAddress,
     },
     /// An account that is being connected, so that there is no integration yet.
     NewAccount {
@@ -84,6 +86,8 @@ pub enum RunAs<'a> {
         tenant: &'a str,
         /// Its credential.
         credential: Credential,
+        /// The parts of its address that are known yet.
+        address: &'a AccountAddress,
     },
 }
 
@@ -260,7 +264,7 @@ async fn complete<'s>(
     let account = chosen.prepare_credential(services, connector, call.deadline).await?;
     stages.end(true);
 
-    let upstreams = Arc::clone(connector.upstreams());
+    let upstreams = Arc::clone(&account.upstreams);
     let credentials = account.credentials.clone();
     let record = call_record(&call.recording);
     let mut outbound = Outbound::new(services.egress.clone(), upstreams, call.deadline, credentials, record);

@@ -77,7 +77,7 @@ pub async fn send(services: Services<'_>, call: &ProxyCall<'_>, request: CallerR
     let (permit, left) = admit(services, connector, run_as.tenant()).await?;
     stages.next(&metrics.credential);
     let account = chosen.prepare_credential(services, connector, *deadline).await?;
-    let upstreams = Arc::clone(connector.upstreams());
+    let upstreams = Arc::clone(&account.upstreams);
     let credentials = account.credentials.clone();
     let record = call_record(recording);
     let mut outbound = Outbound::new(services.egress.clone(), upstreams, *deadline, credentials, record);

@@ -182,6 +182,7 @@ fn egress_problem(error: EgressError) -> Problem {
         EgressError::NoMemory => no_memory(Exhausted),
         EgressError::BadResponse { .. } => UPSTREAM_NOT_UNDERSTOOD.with_detail(message),
         EgressError::NotConfigured { .. } => INTERNAL.with_detail(message),
+        EgressError::NoAccountUrl { .. } => CONNECTOR_FAILED.with_detail(message),
     }
 }
 

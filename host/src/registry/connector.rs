@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::account_upstreams::{AccountUpstreams, scheme_urls};
 use super::concurrency::{ConcurrencyLimit, NoPermit, Permit};
 use super::origin::Origin;
 use super::reach::{Reach, Service, Upstreams, reach};
@@ -20,14 +21,14 @@ use crate::metrics::{Metrics, OperationMetrics};
 use crate::oauth::Recipients;
 use crate::schema::{Input, InputError, Schema, UrlCheck};
 use crate::webhooks::url_check;
-use contract::{AuthAdditions, AuthScheme, Manifest};
+use contract::{Additions, AuthAdditions, AuthScheme, Manifest};
 use egress::{PacedQueue, Quota, Quotas, Upstream};
 use sandbox::{Compiled, Limits, Module, Settings};
 
 /// A described module, of which [`Connector::build`] makes a connector.
 pub(super) struct Described<'a> {
     pub(super) manifest: Manifest,
-    pub(super) auth_additions: AuthAdditions,
+    pub(super) additions: Additions,
     pub(super) module: Module,
     pub(super) compiled: Compiled,
     pub(super) digest: String,
@@ -47,7 +48,7 @@ pub(super) struct Described<'a> {
 pub struct Connector {
     name: Arc<str>,
     manifest: Manifest,
-    auth_additions: AuthAdditions,
+    additions: Additions,
     module: Module,
     compiled: Compiled,
     digest: String,
@@ -56,6 +57,7 @@ pub struct Connector {
     live_since: SystemTime,
     operations: HashMap<String, Operation>,
     upstreams: Arc<Upstreams>,
+    pub(super) account_upstreams: AccountUpstreams,
     quotas: Quotas,
     settings: Arc<Settings>,
     limits: Limits,
@@ -130,7 +132,7 @@ impl Connector {
     pub(super) fn build(described: Described<'_>) -> Result<Self, Refusal> {
         let Described {
             mut manifest,
-            auth_additions,
+            additions,
             module,
             compiled,
             digest,
@@ -151,17 +153,24 @@ impl Connector {
             operations.insert(operation.path.clone(), Operation::new(operation, metrics, check_url));
         }
         let settings = settings::values(&manifest, config)?;
-        let recipients = if shipped { Recipients::OfManifest } else { Recipients::vouched_for(&granted, config) };
+        let sites = &additions.upstreams.sites;
+        let recipients =
+            if shipped { Recipients::OfManifest } else { Recipients::vouched_for(&granted, config, sites) };
         let mut missing_token_hosts = BTreeSet::new();
         let mut named = BTreeSet::new();
         if let AuthScheme::Oauth2(scheme) = &manifest.auth {
-            token_hosts::check(scheme, &config.oauth, |host| shipped || granted.iter().any(|grant| grant == host))?;
-            missing_token_hosts = token_hosts::missing(scheme, &config.oauth, &recipients);
-            named.extend(token_hosts::named(scheme, &config.oauth));
+            let declared = &additions.upstreams;
+            let is_granted = |host: &str| shipped || granted.iter().any(|grant| grant == host);
+            token_hosts::check(scheme, declared, &config.oauth, is_granted)?;
+            missing_token_hosts = token_hosts::missing(scheme, declared, &config.oauth, &recipients);
+            named.extend(token_hosts::named(scheme, declared, &config.oauth));
         }
         let operator_grants = granted.clone();
-        let Reach { upstreams, services, granted, mut missing } =
-            reach(&manifest, shipped, &granted, config, metrics, previous.map(|previous| &*previous.upstreams))?;
+        let previous_upstreams = previous.map(|previous| &*previous.upstreams);
+        let Reach { upstreams, services, granted, mut missing, templates } =
+            reach(&manifest, &additions, shipped, &granted, config, metrics, previous_upstreams)?;
+        let account_upstreams =
+            AccountUpstreams::new(templates, &additions, &scheme_urls(&manifest.auth, &config.oauth));
         named.extend(granted.iter().chain(&missing).cloned());
         missing.extend(missing_token_hosts.iter().cloned());
         let quotas = manifest.rate_limits.iter().map(|limit| Quota {
@@ -182,6 +191,7 @@ impl Connector {
         Ok(Self {
             operations,
             upstreams: Arc::new(upstreams),
+            account_upstreams,
             quotas,
             settings: Arc::new(settings),
             limits: limits(&config.limits),
@@ -190,7 +200,7 @@ impl Connector {
             live_since: clock::now(),
             name: manifest.identifier.as_str().into(),
             manifest,
-            auth_additions,
+            additions,
             module,
             compiled,
             digest,
@@ -216,9 +226,14 @@ impl Connector {
         &self.manifest
     }
 
+    /// What the connector declares in addition to its manifest.
+    pub fn additions(&self) -> &Additions {
+        &self.additions
+    }
+
     /// The ways to authorize that it declares in addition to the auth scheme of the manifest.
     pub fn auth_additions(&self) -> &AuthAdditions {
-        &self.auth_additions
+        &self.additions.auth
     }
 
     /// The operations, sorted by path.

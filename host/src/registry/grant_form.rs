@@ -2,11 +2,13 @@
 
 use url::Url;
 
-/// Returns `true` if a grant names a host, or link hosts by a wildcard. A host is a name or an
+/// Returns `true` if a grant names a host, or link hosts or the hosts of accounts by
+/// a wildcard. A host is a name or an
 /// address, with a port unless it is the default of the scheme.
 pub fn is_grant(text: &str) -> bool {
-    if text.starts_with("*.") {
-        return contract::site::link_host(text).is_ok();
+    if let Some(domain) = text.strip_prefix("*.") {
+        // A wildcard for the hosts of accounts may be below a suffix that one owner gives names in.
+        return contract::site::link_host(text).is_ok() || contract::site::account_site(domain).is_ok();
     }
     let url = Url::parse(&format!("https://{text}/"));
     !text.is_empty()
@@ -29,7 +31,8 @@ mod tests {
 
     #[test]
     fn a_grant_is_a_host_or_a_wildcard_below_a_registrable_domain() {
-        for text in ["api.example.com", "example.com:8443", "127.0.0.1:9000", "[::1]:80", "*.acme.com"] {
+        for text in ["api.example.com", "example.com:8443", "127.0.0.1:9000", "[::1]:80", "*.acme.com", "*.netlify.app"]
+        {
             assert!(is_grant(text), "{text}");
         }
         for text in ["", "*", "*.com", "*.co.uk", "a.*.com", "https://a.com", "a.com/x", "u@a.com", "*.acme.com:1"] {

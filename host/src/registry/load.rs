@@ -15,7 +15,7 @@ use super::{Connector, Registry, connector, module_file, provider_names, reach, 
 use crate::config::{Config, Location, Setting};
 use crate::metrics::CacheLabels;
 use crate::schema::{self, Trial};
-use contract::Description;
+use contract::{Additions, Manifest};
 use sandbox::Loaded;
 use store::digest::sha256_hex;
 
@@ -170,7 +170,7 @@ impl Registry {
         let mut loaded = self.sandbox.load(module, &digest).await?;
         let outcome = if loaded.compiled.took.is_none() { "hit" } else { "miss" };
         self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
-        let Description { manifest, auth_additions } = self.describe(&loaded, &digest, expected).await?;
+        let (manifest, additions) = self.describe(&loaded, &digest, expected).await?;
         if let Some(expected) = expected
             && manifest.identifier != expected
         {
@@ -200,7 +200,9 @@ impl Registry {
             _ => &self.config,
         };
         let mut granted = match grants {
-            GrantSource::OfAuthor(_) => reach::named_hosts(&manifest, config.connector(&manifest.identifier)),
+            GrantSource::OfAuthor(_) => {
+                reach::named_hosts(&manifest, &additions, config.connector(&manifest.identifier))
+            }
             GrantSource::Stored => stored().await?,
             GrantSource::StoredAnd(hosts) => [stored().await?, hosts.to_vec()].concat(),
             GrantSource::Exactly(hosts) => hosts.to_vec(),
@@ -211,7 +213,7 @@ impl Registry {
         let Loaded { module, compiled, record } = loaded;
         let described = connector::Described {
             manifest,
-            auth_additions,
+            additions,
             module,
             compiled,
             digest: digest.clone(),
@@ -230,8 +232,13 @@ impl Registry {
         Ok(connector)
     }
 
-    /// The description of a module, if it breaks no rule.
-    async fn describe(&self, loaded: &Loaded, digest: &str, expected: Option<&str>) -> Result<Description, Refusal> {
+    /// The manifest of a module and what it declares in addition, if they break no rule.
+    async fn describe(
+        &self,
+        loaded: &Loaded,
+        digest: &str,
+        expected: Option<&str>,
+    ) -> Result<(Manifest, Additions), Refusal> {
         let limits = &self.config.connector(expected.unwrap_or_default()).limits;
         let call = sandbox::Call::for_description(
             Instant::now() + Duration::from_secs(limits.timeout_s),
@@ -239,11 +246,10 @@ impl Registry {
         );
         let describing = self.sandbox.describe(&loaded.module, call, connector::limits(limits));
         let described = describing.instrument(tracing::error_span!("describe", module = digest)).await;
-        let description = described?;
-        let Description { manifest, auth_additions } = &description;
-        let violations = [contract::check(manifest), auth_additions.check(manifest)].concat();
+        let (manifest, additions) = described?;
+        let violations = contract::check(&manifest, &additions);
         if violations.is_empty() {
-            return Ok(description);
+            return Ok((manifest, additions));
         }
         let mut listed: Vec<String> = violations.iter().take(MAX_LISTED_RULES).map(ToString::to_string).collect();
         if let Some(more) = violations.len().checked_sub(MAX_LISTED_RULES).filter(|more| *more > 0) {

@@ -27,6 +27,7 @@
 //! - [`mod@load`]: compiles, describes and checks a module
 //! - [`connector`]: one connector, made of a module that was described
 //! - [`reach`]: the upstreams and hosts of a connector
+//! - [`account_upstreams`]: the upstreams as an account has them
 //! - [`token_hosts`]: the hosts that receive tokens
 //! - [`endpoints`]: the addresses that a connector needs, for operators
 //! - [`settings`]: the values of the connector's settings
@@ -60,6 +61,7 @@
 //! - [`derived`]: values that are computed from the live connectors
 //! - [`unused_settings`]: warns of sections of the configuration without a connector
 
+mod account_upstreams;
 mod change_error;
 mod commit;
 mod concurrency;
@@ -110,6 +112,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arc_swap::{ArcSwap, Guard};
 use tokio::sync::{Mutex, Notify, Semaphore};
 
+pub use self::account_upstreams::RefusedPart;
 pub use self::change_error::ChangeError;
 pub use self::concurrency::{NoPermit, Permit};
 pub use self::connector::{Connector, Operation};
@@ -123,7 +126,7 @@ pub use self::install::{Installation, Installed};
 pub use self::last_served::{has_served, keep_last_served};
 pub use self::load::{AuthorSettings, try_schemas};
 pub use self::present_module::present_module;
-pub use self::reach::{GRANT_COMMAND, Service};
+pub use self::reach::{GRANT_COMMAND, Service, Upstreams};
 pub use self::refusal::{Refusal, Refused};
 pub use self::renew::follow_grants;
 pub use self::trust::{file as signature_file, fits as signature_fits, key_id_of as key_id_of_signature, signature_of};

@@ -15,8 +15,8 @@ use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
 use super::{Connector, Refusal, Registry};
 use contract::{
-    ApiKey, AuthScheme, ClientAuthentication, CredentialUse, Effect, Identity, KeyHeader, KeyPlacement, Manifest,
-    Oauth2, Operation, Revocation, Upstream,
+    Additions, AddressPart, ApiKey, AuthScheme, ClientAuthentication, CredentialUse, Effect, Identity, KeyHeader,
+    KeyPlacement, Manifest, Oauth2, Operation, PartSource, Revocation, Upstream, UpstreamAdditions,
 };
 
 /// The permissions that a version requests: everything in its manifest that decides where
@@ -36,6 +36,7 @@ impl Permissions {
         let operations = connector.operations().map(|operation| &operation.manifest);
         let mut others = others(connector.manifest(), operations);
         others.extend(auth_additions::lines(connector.auth_additions()));
+        of_additions(connector.additions(), &mut others);
         Self { hosts: connector.named_hosts().clone(), others }
     }
 
@@ -164,6 +165,18 @@ fn of_upstream(upstream: &Upstream, auth: &AuthScheme, lines: &mut BTreeSet<Stri
         (_, CredentialUse::FormField) => ", in a form field",
     };
     lines.insert(format!("the user's credential for upstream {name}{form}"));
+}
+
+fn of_additions(additions: &Additions, lines: &mut BTreeSet<String>) {
+    let Additions { upstreams: UpstreamAdditions { parts, sites } } = additions;
+    for AddressPart { name, title: _, form, max_length: _, source } in parts {
+        let source = match source {
+            PartSource::User => "from the user".to_owned(),
+            PartSource::Account(pointer) => format!("from the service, at `{pointer}`"),
+        };
+        lines.insert(format!("part {name} of accounts' addresses {source}: {}", form.words()));
+    }
+    lines.extend(sites.iter().map(|(upstream, site)| format!("hosts of upstream {upstream} below {site}")));
 }
 
 /// A base URL in one form, so that another spelling of it is not another permission.

@@ -7,7 +7,8 @@ use url::Url;
 use super::grant_form::host_of;
 use crate::config::Oauth;
 use crate::oauth::{Recipients, site};
-use contract::{Oauth2, Revocation};
+use contract::{Oauth2, PartForm, Revocation, UpstreamAdditions, fill_url};
+use contract_rules::account_address::{is_below, is_in_host, names};
 
 /// Checks that authorization codes, tokens and the client secret go to the site at which users
 /// authorize (the same registrable domain), or to a host that the operator granted. A mistake in a
@@ -15,11 +16,17 @@ use contract::{Oauth2, Revocation};
 ///
 /// # Errors
 /// A sentence that names the URL at another site, and how the operator can allow it.
-pub(super) fn check(scheme: &Oauth2, set: &Oauth, is_granted: impl Fn(&str) -> bool) -> Result<(), String> {
-    let Some(authorization) = set.authorization_url.clone().or_else(|| parse(&scheme.authorization_url)) else {
+pub(super) fn check(
+    scheme: &Oauth2,
+    additions: &UpstreamAdditions,
+    set: &Oauth,
+    is_granted: impl Fn(&str) -> bool,
+) -> Result<(), String> {
+    let of_scheme = || parse(&scheme.authorization_url, additions);
+    let Some(authorization) = set.authorization_url.clone().or_else(of_scheme) else {
         return Ok(());
     };
-    for (name, url) in of_manifest(scheme, set) {
+    for (name, _, url) in of_manifest(scheme, additions, set) {
         let host = url.host_str().unwrap_or_default();
         if site(&url) != site(&authorization) && !is_granted(host) {
             return Err(format!(
@@ -34,19 +41,49 @@ pub(super) fn check(scheme: &Oauth2, set: &Oauth, is_granted: impl Fn(&str) -> b
 
 /// The hosts that would receive users or secrets and that the operator has not approved. It is not
 /// enough that users authorize at the same site, because only the manifest says so.
-pub(super) fn missing(scheme: &Oauth2, set: &Oauth, recipients: &Recipients) -> BTreeSet<String> {
-    of_manifest(scheme, set).filter(|(_, url)| !recipients.include(url)).map(|(_, url)| host_of(&url)).collect()
+pub(super) fn missing(
+    scheme: &Oauth2,
+    additions: &UpstreamAdditions,
+    set: &Oauth,
+    recipients: &Recipients,
+) -> BTreeSet<String> {
+    of_manifest(scheme, additions, set)
+        .filter(|(_, _, url)| !recipients.include(url))
+        .map(|(_, text, url)| wildcard(text, &url, additions).unwrap_or_else(|| host_of(&url)))
+        .collect()
 }
 
 /// The hosts of these URLs, with their ports and without.
-pub(super) fn named(scheme: &Oauth2, set: &Oauth) -> BTreeSet<String> {
-    let forms = |(_, url): (_, Url)| [host_of(&url), url.host_str().unwrap_or_default().to_owned()];
-    of_manifest(scheme, set).flat_map(forms).collect()
+pub(super) fn named(scheme: &Oauth2, additions: &UpstreamAdditions, set: &Oauth) -> BTreeSet<String> {
+    let mut named = BTreeSet::new();
+    for (_, text, url) in of_manifest(scheme, additions, set) {
+        match wildcard(text, &url, additions) {
+            Some(wildcard) => named.extend([wildcard]),
+            None => named.extend([host_of(&url), url.host_str().unwrap_or_default().to_owned()]),
+        }
+    }
+    named
+}
+
+/// The grant for the hosts of all accounts, if the host of a URL differs from account to account.
+fn wildcard(text: &str, url: &Url, additions: &UpstreamAdditions) -> Option<String> {
+    let host = url.host_str().filter(|_| is_in_host(text))?;
+    let site = additions.sites.iter().find(|(_, site)| is_below(host, site));
+    site.map(|(_, site)| format!("*.{site}"))
 }
 
 /// The URLs of the manifest that receive users or secrets, by name, without those that the operator
-/// has replaced.
-fn of_manifest(scheme: &Oauth2, set: &Oauth) -> impl Iterator<Item = (&'static str, Url)> {
+/// has replaced. Each is given as the manifest has it, and as it is for some account.
+fn of_manifest<'a>(
+    scheme: &'a Oauth2,
+    additions: &UpstreamAdditions,
+    set: &Oauth,
+) -> impl Iterator<Item = (&'static str, &'a str, Url)> {
+    unreplaced(scheme, set).into_iter().filter_map(|(name, url)| Some((name, url, parse(url, additions)?)))
+}
+
+/// The URLs of the manifest that the operator has not replaced, by name.
+pub(super) fn unreplaced<'a>(scheme: &'a Oauth2, set: &Oauth) -> Vec<(&'static str, &'a str)> {
     let revocation = scheme.revocation.as_ref().map(|revocation| match revocation {
         Revocation::Form(url) | Revocation::Bearer(url) | Revocation::Delete(url) => url.as_str(),
     });
@@ -56,17 +93,55 @@ fn of_manifest(scheme: &Oauth2, set: &Oauth) -> impl Iterator<Item = (&'static s
         ("refresh-url", scheme.refresh_url.as_deref().filter(|_| set.token_url.is_none())),
         ("revocation", revocation.filter(|_| set.revocation_url.is_none() && !set.replaces_provider())),
     ];
-    addresses.into_iter().filter_map(|(name, url)| Some((name, parse(url?)?)))
+    addresses.into_iter().filter_map(|(name, url)| Some((name, url?))).collect()
 }
 
-fn parse(url: &str) -> Option<Url> {
-    Url::parse(&url.replace("{client_id}", "x")).ok()
+/// A URL of the manifest as it is for some account and some client.
+fn parse(url: &str, additions: &UpstreamAdditions) -> Option<Url> {
+    let value = |name: &str| {
+        let part = additions.parts.iter().find(|part| part.name == name)?;
+        let site = additions.sites.first().map(|(_, site)| site.as_str()).unwrap_or_default();
+        Some(match part.form {
+            PartForm::Label | PartForm::Segment => "a".to_owned(),
+            PartForm::Host => format!("a.{site}"),
+        })
+    };
+    let address = names(url).filter_map(|name| Some((name.to_owned(), value(name)?))).collect();
+    Url::parse(&fill_url(url, &address).ok()?.replace("{client_id}", "x")).ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use contract::{AddressPart, PartSource};
+
     use super::*;
     use crate::{config, oauth};
+
+    const NO_PARTS: UpstreamAdditions = UpstreamAdditions { parts: Vec::new(), sites: Vec::new() };
+
+    #[test]
+    fn hosts_of_accounts_need_the_grant_of_their_site() {
+        let additions = UpstreamAdditions {
+            parts: vec![AddressPart {
+                name: "shop".to_owned(),
+                title: "Shop".to_owned(),
+                form: PartForm::Label,
+                max_length: 63,
+                source: PartSource::User,
+            }],
+            sites: vec![("api".to_owned(), "netlify.app".to_owned())],
+        };
+        let scheme =
+            scheme("https://{shop}.netlify.app/admin/oauth/authorize", "https://{shop}.netlify.app/admin/token");
+        let set = Oauth::default();
+        assert_eq!(check(&scheme, &additions, &set, |_| false), Ok(()));
+        let sites = ["*.netlify.app".to_owned()];
+        assert_eq!(named(&scheme, &additions, &set), sites.clone().into());
+        let config = config::Connector::default();
+        let recipients = |granted: &[String]| Recipients::vouched_for(granted, &config, &additions.sites);
+        assert_eq!(super::missing(&scheme, &additions, &set, &recipients(&[])), sites.clone().into());
+        assert!(super::missing(&scheme, &additions, &set, &recipients(&sites)).is_empty());
+    }
 
     fn scheme(authorization_url: &str, token_url: &str) -> Oauth2 {
         Oauth2 {
@@ -79,24 +154,24 @@ mod tests {
     #[test]
     fn hosts_of_one_site_trust_one_another() {
         let scheme = scheme("https://accounts.acme.co.uk/authorize", "https://api.acme.co.uk/token");
-        assert!(check(&scheme, &Oauth::default(), |_| false).is_ok());
+        assert!(check(&scheme, &NO_PARTS, &Oauth::default(), |_| false).is_ok());
     }
 
     #[test]
     fn another_site_is_refused_unless_the_operator_grants_it() {
         let scheme = scheme("https://acme.co.uk/authorize", "https://other.co.uk/token");
-        let refusal = check(&scheme, &Oauth::default(), |_| false).unwrap_err();
+        let refusal = check(&scheme, &NO_PARTS, &Oauth::default(), |_| false).unwrap_err();
         assert!(refusal.contains("oauth2.token-url is at other.co.uk"), "{refusal}");
-        assert!(check(&scheme, &Oauth::default(), |host| host == "other.co.uk").is_ok());
+        assert!(check(&scheme, &NO_PARTS, &Oauth::default(), |host| host == "other.co.uk").is_ok());
         let set = Oauth { token_url: Url::parse("https://third.example/token").ok(), ..Oauth::default() };
-        assert!(check(&scheme, &set, |_| false).is_ok());
+        assert!(check(&scheme, &NO_PARTS, &set, |_| false).is_ok());
     }
 
     #[test]
     fn a_revocation_elsewhere_is_refused_too() {
         let mut scheme = scheme("https://acme.example/authorize", "https://acme.example/token");
         scheme.revocation = Some(Revocation::Delete("https://thief.invalid/{client_id}/grant".to_owned()));
-        assert!(check(&scheme, &Oauth::default(), |_| false).is_err());
+        assert!(check(&scheme, &NO_PARTS, &Oauth::default(), |_| false).is_err());
     }
 
     #[test]
@@ -106,7 +181,7 @@ mod tests {
         let missing = |set: &Oauth, granted: &[&str]| {
             let granted: Vec<_> = granted.iter().map(|host| (*host).to_owned()).collect();
             let set = config::Connector { oauth: set.clone(), ..config::Connector::default() };
-            let hosts = super::missing(&scheme, &set.oauth, &Recipients::vouched_for(&granted, &set));
+            let hosts = super::missing(&scheme, &NO_PARTS, &set.oauth, &Recipients::vouched_for(&granted, &set, &[]));
             hosts.into_iter().collect::<Vec<_>>()
         };
         let all = ["refresh.thief.example", "thief.example", "thief.example:8443"];
@@ -117,6 +192,6 @@ mod tests {
         assert_eq!(missing(&set, &[]), ["thief.example"], "users are sent there");
         let set = Oauth { authorization_url: Url::parse("https://acme.example/authorize").ok(), ..set };
         assert!(missing(&set, &[]).is_empty(), "the operator's URLs replace all");
-        assert!(super::missing(&scheme, &Oauth::default(), &Recipients::OfManifest).is_empty());
+        assert!(super::missing(&scheme, &NO_PARTS, &Oauth::default(), &Recipients::OfManifest).is_empty());
     }
 }

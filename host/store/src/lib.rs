@@ -146,7 +146,8 @@ pub use self::grants::{GrantChange, GrantSwap};
 pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};
 pub use self::inspect::DatabaseState;
 pub use self::integrations::{
-    Account, AnyIntegrationFilter, AuthType, Choice, Connected, Details, GrantType, Holder, Imported, Integration,
+    Account, AccountAddress, AnyIntegrationFilter, AuthType, Choice, Connected, Details, GrantType, Holder, Imported,
+    Integration,
     IntegrationFilter, Labels, NewImport, Status,
 };
 pub use self::jobs::{AnyJobFilter, Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};

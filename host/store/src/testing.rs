@@ -141,7 +141,12 @@ pub(crate) fn details() -> Details {
     Details {
         status: Status::Active,
         reason: Some(r#"{"owner":"user"}"#.into()),
-        account: Account { id: Some("1".into()), email: Some("ann@example.com".into()), name: None },
+        account: Account {
+            id: Some("1".into()),
+            email: Some("ann@example.com".into()),
+            address: [("subdomain".to_owned(), "acme".to_owned())].into(),
+            ..Account::default()
+        },
         scopes: vec!["read".into(), "a \"scope\", too".into()],
         expires_at: Some(at_second(3000)),
         last_refreshed_at: None,

@@ -21,7 +21,8 @@ connector = Connector(
     version="1.0.0",
     title="Python",
     auth=oauth2("acme", scopes=["read"], identity=USERINFO),
-    upstreams={"api": "https://api.acme.example"},
+    address={"member": {"title": "Number of the user", "form": "segment", "from": "/data/id"}},
+    upstreams={"api": "https://api.acme.example", "own": "https://own.acme.example/{member}"},
     settings={"version": string(default="2026-01", doc="Version of the service's API.")},
     headers={"X-Api-Version": "{settings.version}"},
     operations={

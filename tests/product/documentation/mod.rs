@@ -28,6 +28,7 @@ macro_rules! pages {
 }
 
 pages! {
+    addresses "addresses.md",
     composed "composed.md",
     debugging "debugging.md",
     dev "dev.md",

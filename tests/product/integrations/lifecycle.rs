@@ -53,6 +53,7 @@ fn the_record_shows_everything_but_secrets(store: &Store) {
         "status": "active",
         "selected": false,
         "account": me("ada"),
+        "address": {},
         "labels": {},
         "scopes": ["read", "write"],
         "created_at": null,

@@ -1,6 +1,7 @@
 //! Integrations: the accounts that users connect. This file has the helpers that the tests share,
 //! each other file one subject.
 
+mod addresses;
 mod callback;
 mod clients;
 mod closing;

@@ -7,6 +7,7 @@
 //! - [`limit`]: every limit as a constant.
 //! - [`name`]: names of a manifest.
 //! - [`address`]: URLs and hosts.
+//! - [`account_address`]: the parts of URLs that differ from account to account.
 //! - [`path`]: the path of a request.
 //! - [`header`]: headers of a request.
 //! - [`multipart`]: parts of a form with files.
@@ -23,6 +24,7 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
+pub mod account_address;
 pub mod address;
 pub mod header;
 pub mod limit;

@@ -12,6 +12,14 @@ pub const IMPRINT_BYTES: usize = 256;
 pub const ICON_BYTES: usize = 16 << 10;
 /// Upstreams of a connector.
 pub const UPSTREAMS: usize = 16;
+/// Parts of an account's address.
+pub const ADDRESS_PARTS: usize = 8;
+/// The value of a part of an account's address: the longest host name.
+pub const ADDRESS_PART_BYTES: u32 = 253;
+/// The value of a part that is a label of a host name.
+pub const LABEL_BYTES: u32 = 63;
+/// The title of a part of an account's address.
+pub const TITLE_BYTES: usize = 256;
 /// Rate limits of a connector.
 pub const RATE_LIMITS: usize = 64;
 /// Settings of a connector.

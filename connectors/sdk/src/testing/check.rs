@@ -4,8 +4,8 @@ use contract_rules::manifest as rules;
 
 use crate::auth::{AppInstallation, AuthAddition, ServiceAccount};
 use crate::bindings::gateway::connector::manifest as wit;
-use crate::run;
 use crate::table::Connector;
+use crate::{additions, run};
 
 /// Checks a connector's manifest by all rules of the contract that do not need the gateway.
 /// `connector!` makes a test of it for every connector.
@@ -15,9 +15,9 @@ use crate::table::Connector;
 #[expect(clippy::panic, reason = "a failed expectation of a test")]
 pub fn check(connector: &Connector) {
     let manifest = run::manifest(connector);
-    let view = view(&manifest);
-    let additions = rules::check_auth_additions(&view, &auth_additions(connector.auth_additions));
-    let violations = rules::check(&view).into_iter().chain(rules::check_schemas(&view)).chain(additions);
+    let view = rules::Manifest { upstream_additions: additions::view(connector), ..view(&manifest) };
+    let of_auth = rules::check_auth_additions(&view, &auth_additions(connector.auth_additions));
+    let violations = rules::check(&view).into_iter().chain(rules::check_schemas(&view)).chain(of_auth);
     let violations: Vec<String> = violations.map(|violation| violation.to_string()).collect();
     if !violations.is_empty() {
         panic!("the manifest of {} breaks rules of the contract:\n{}", connector.identifier, violations.join("\n"));

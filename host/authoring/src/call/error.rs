@@ -41,6 +41,9 @@ pub enum CallError {
         /// Those that it has.
         known: String,
     },
+    /// The address of the account is missing or cannot be used.
+    #[error("--address: {0}")]
+    Address(String),
     /// The credential is missing or cannot be used.
     #[error("the credential: {0}")]
     Credential(String),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use connector_gateway::{AuthorSettings, Config, Connector, LocalCalls, LocalFailure};
+use connector_gateway::{AuthorAccount, AuthorSettings, Config, Connector, LocalCalls, LocalFailure, RefusedPart};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -16,6 +16,7 @@ use crate::recordings::{End, Json};
 use crate::scratch_registry::{ScratchError, ScratchRegistry};
 use contract::words::{nearest, shortened};
 use egress::{Credential, Transport};
+use store::AccountAddress;
 
 /// A connector that is ready to be called by its author.
 pub(crate) struct LocalCall {
@@ -24,6 +25,8 @@ pub(crate) struct LocalCall {
     module: Vec<u8>,
     connector: Arc<Connector>,
     calls: LocalCalls,
+    /// The parts of the address of the author's account. Parts that it lacks have example values.
+    address: AccountAddress,
 }
 
 /// The end of a call.
@@ -47,7 +50,8 @@ impl LocalCall {
         let connector = load(&scratch, file, &module, settings).await?;
         let calls = LocalCalls::new(&scratch.config, Arc::clone(&scratch.registry), scratch.store.clone());
         let calls = calls.await.map_err(ScratchError::Start)?;
-        Ok(Self { file: file.to_owned(), module, connector, calls, scratch })
+        let address = AccountAddress::new();
+        Ok(Self { file: file.to_owned(), module, connector, calls, address, scratch })
     }
 
     /// Loads the module again with other settings. It is not compiled again.
@@ -56,6 +60,22 @@ impl LocalCall {
     /// See [`LocalCall::open`].
     pub(crate) async fn configure(&mut self, settings: &AuthorSettings) -> Result<(), CallError> {
         self.connector = load(&self.scratch, &self.file, &self.module, settings).await?;
+        Ok(())
+    }
+
+    /// Sets the address of the author's account.
+    ///
+    /// # Errors
+    /// `Address` if the address has no value, or a wrong one, for a part that the connector needs.
+    pub(crate) fn set_address(&mut self, address: AccountAddress) -> Result<(), CallError> {
+        let known = |name: &String| self.connector.address_parts().iter().any(|part| part.name == *name);
+        if let Some(name) = address.keys().find(|name| !known(name)) {
+            return Err(CallError::Address(format!("no URL that is called has a part `{name}`")));
+        }
+        self.connector.check_address(&address).map_err(|RefusedPart { name, detail }| {
+            CallError::Address(format!("{detail} Give it with `--address {name}=VALUE`"))
+        })?;
+        self.address = address;
         Ok(())
     }
 
@@ -92,7 +112,8 @@ impl LocalCall {
         transport: Arc<dyn Transport>,
     ) -> Outcome {
         let (progress, mut reports) = watch::channel(None);
-        let running = self.calls.call(&self.connector, operation, input, credential, transport, progress);
+        let account = AuthorAccount { credential, address: self.connector.example_address(&self.address) };
+        let running = self.calls.call(&self.connector, operation, input, account, transport, progress);
         tokio::pin!(running);
         let result = loop {
             tokio::select! {

@@ -68,8 +68,12 @@ pub(crate) async fn run(arguments: &CallArguments, config: &Config) -> Result<()
     for (name, value) in replayed.iter().flat_map(|recording| &recording.settings) {
         settings.settings.entry(name.clone()).or_insert_with(|| Value::from(value));
     }
-    let local = LocalCall::open(&module(&arguments.module)?, config, &settings).await?;
+    let mut local = LocalCall::open(&module(&arguments.module)?, config, &settings).await?;
     let called = &arguments.operation;
+    let address = arguments.connector.address();
+    if arguments.replay.is_none() || !address.is_empty() {
+        local.set_address(address)?;
+    }
     if let (Some(file), Some(recording)) = (&arguments.replay, &replayed) {
         local.check_operation(called)?;
         let player = Arc::new(Player::new(recording));

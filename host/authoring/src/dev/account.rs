@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use connector_gateway::Connector;
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -11,6 +12,7 @@ use super::DevError;
 use super::provider::Provider;
 use crate::module_file::{FileError, read};
 use contract::{AuthScheme, KeyPlacement};
+use store::AccountAddress;
 
 /// The longest time for connecting an account. The gateway may request the account's name from the
 /// upstream.
@@ -21,19 +23,20 @@ pub(super) fn credential(file: &Path) -> Result<SecretString, FileError> {
     Ok(String::from_utf8_lossy(&read(file)?).trim().into())
 }
 
-/// Connects an account at a running gateway, as a user does.
+/// Connects an account at a running gateway, as a user does. `account` has the parts of its
+/// address.
 pub(super) async fn connect(
     address: &str,
     key: &SecretString,
-    connector: &str,
-    scheme: &AuthScheme,
+    connector: &Connector,
+    account: &AccountAddress,
     credential: &SecretString,
     provider: Option<&Provider>,
 ) -> Result<(), DevError> {
     let failed = |error: reqwest::Error| DevError::Account(error.without_url().to_string());
     let client = Client::builder().no_proxy().timeout(CONNECT).build().map_err(failed)?;
     let text = credential.expose_secret();
-    let body = match (scheme, provider) {
+    let mut body = match (&connector.manifest().auth, provider) {
         (AuthScheme::Oauth2(_), Some(provider)) => json!({"auth_type": "oauth2", "callback_url": provider.page()}),
         (AuthScheme::ApiKey(scheme), _) => {
             let credentials = match scheme.placement {
@@ -51,6 +54,13 @@ pub(super) async fn connect(
             ));
         }
     };
+    let parts = connector.address_parts().iter().filter(|part| part.is_from_user());
+    let given: AccountAddress =
+        parts.filter_map(|part| Some((part.name.clone(), account.get(&part.name)?.clone()))).collect();
+    if !given.is_empty() {
+        body["address"] = json!(given);
+    }
+    let connector = connector.name();
     let request =
         client.post(format!("{address}/connectors/{connector}/integrations")).bearer_auth(key.expose_secret());
     let response =

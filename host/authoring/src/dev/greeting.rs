@@ -21,7 +21,7 @@ pub(super) fn text(address: &str, key: &str, connector: &Connector, provider: Op
     match (&connector.manifest().auth, provider) {
         (AuthScheme::None, _) => {}
         (AuthScheme::Oauth2(_), Some(provider)) => {
-            let body = json!({"auth_type": "oauth2", "callback_url": provider.page()});
+            let body = with_address(json!({"auth_type": "oauth2", "callback_url": provider.page()}), connector);
             text += "\nConnect an account, and open the `authorization_url` of the answer in a browser or with curl -sL:\n\n";
             text += &curl("integrations", &body);
         }
@@ -34,7 +34,8 @@ pub(super) fn text(address: &str, key: &str, connector: &Connector, provider: Op
                 KeyPlacement::Header(_) | KeyPlacement::Query(_) => json!({"api_key": "YOUR KEY"}),
             };
             text += "\nUsers need an account. Connect one, unless --credential-file has done it:\n\n";
-            text += &curl("integrations", &json!({"auth_type": "api_key", "credentials": credentials}));
+            let body = with_address(json!({"auth_type": "api_key", "credentials": credentials}), connector);
+            text += &curl("integrations", &body);
         }
     }
     let mut operations: Vec<_> = connector.operations().collect();
@@ -45,4 +46,12 @@ pub(super) fn text(address: &str, key: &str, connector: &Connector, provider: Op
         text += &curl(&operation.manifest.path, &example.unwrap_or_else(|| json!({})));
     }
     text
+}
+
+/// The body with the parts of the account's address that the user gives.
+fn with_address(mut body: Value, connector: &Connector) -> Value {
+    for part in connector.address_parts().iter().filter(|part| part.is_from_user()) {
+        body["address"][&part.name] = format!("YOUR {}", part.name.to_uppercase()).into();
+    }
+    body
 }

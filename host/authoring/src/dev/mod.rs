@@ -118,8 +118,8 @@ async fn run_gateway(
         let address = url.as_str().trim_end_matches('/');
         dev_loop.add(&gateway, built).await?;
         if let Some(credential) = &credential {
-            let auth = &connector.manifest().auth;
-            account::connect(address, &key, connector.name(), auth, credential, provider.as_ref()).await?;
+            let account = arguments.connector.address();
+            account::connect(address, &key, &connector, &account, credential, provider.as_ref()).await?;
             print_line("An account is connected.");
         }
         print_line(greeting::text(address, key.expose_secret(), &connector, provider.as_ref()));

@@ -250,6 +250,9 @@ async fn export_line(vault: &Vault, integration: &Integration) -> Result<Option<
         "account": {"id": details.account.id, "email": details.account.email, "name": details.account.name},
         "labels": labels,
     });
+    if !details.account.address.is_empty() {
+        line["address"] = json!(details.account.address);
+    }
     if !holder.subject.is_empty() {
         line["subject"] = holder.subject.as_str().into();
     }

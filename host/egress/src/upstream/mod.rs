@@ -1,18 +1,19 @@
 //! A service that may be called: its address, the granted hosts, its use of the credential, and the
 //! pacing of its calls.
 
+mod base;
+
 use std::sync::Arc;
 
-use hyper::http::uri::PathAndQuery;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use tokio::sync::Notify;
-use url::{Host, Url};
+use url::Url;
 
-use super::address::{self, ForbiddenAddress};
+use self::base::{Base, base_url, how_to_grant, literal, refusal};
 use super::error::EgressError;
 use super::form_field::FormField;
 use super::host::HostPattern;
-use super::location::{Location, Origin, is_plain};
+use super::location::{Location, is_plain};
 use super::pacing::{PacedQueue, Pacer, Pacing};
 use contract_rules::limit::PATH_BYTES;
 use contract_rules::path;
@@ -25,6 +26,9 @@ pub struct UpstreamSettings {
     pub name: String,
     /// Absolute `https` or `http` URL without query, fragment or user. If it is empty, calls fail.
     pub base_url: String,
+    /// `true` if each account has another base URL, which [`Upstream::at`] sets. `base_url` is empty
+    /// then.
+    pub differs_by_account: bool,
     /// How requests carry the credential of the user.
     pub credential: CredentialUse,
     /// Hosts that may be called: `host`, `host:port` if the port is not the default of the scheme,
@@ -68,26 +72,22 @@ pub struct Attempt {
     pub status: Option<u16>,
 }
 
-/// An upstream, made from its settings once, so that a request needs no parsing of addresses.
+/// An upstream, made from its settings once, so that a request needs no parsing of addresses. Cheap
+/// to clone.
+#[derive(Clone)]
 pub struct Upstream {
     name: Arc<str>,
     base: Option<Base>,
+    /// `true` if accounts have different base URLs, which [`Upstream::at`] sets.
+    is_of_account: bool,
     pub(super) credential: CredentialUse,
-    link_hosts: Vec<HostPattern>,
-    granted: Vec<HostPattern>,
-    grant_command: String,
+    link_hosts: Arc<[HostPattern]>,
+    granted: Arc<[HostPattern]>,
+    grant_command: Arc<str>,
     pub(super) pacer: Option<Arc<Pacer>>,
     pub(super) allow_private: bool,
     pub(super) observer: Option<Observer>,
     pub(super) follows_redirects: bool,
-}
-
-struct Base {
-    origin: Arc<Origin>,
-    /// The path without a slash at its end. The path of a request is appended to it.
-    path: String,
-    /// The error of every request, if the host is not granted or is a forbidden address.
-    refusal: Option<EgressError>,
 }
 
 impl Upstream {
@@ -97,15 +97,20 @@ impl Upstream {
         let granted = HostPattern::parse_all(&settings.granted_hosts)?;
         let base = match settings.base_url.as_str() {
             "" => None,
-            text => Some(Base::new(text, &granted, &settings)?),
+            text => {
+                let url = base_url(text)?;
+                let refusal = refusal(&url, &granted, &settings.grant_command, settings.allow_private_network);
+                Some(Base::new(url, refusal)?)
+            }
         };
         Ok(Self {
             name: settings.name.into(),
             base,
+            is_of_account: settings.differs_by_account,
             credential: settings.credential,
-            link_hosts: HostPattern::parse_all(&settings.link_hosts)?,
-            granted,
-            grant_command: settings.grant_command,
+            link_hosts: HostPattern::parse_all(&settings.link_hosts)?.into(),
+            granted: granted.into(),
+            grant_command: settings.grant_command.into(),
             pacer: settings.pacing.map(|pacing| Arc::new(Pacer::new(pacing))),
             allow_private: settings.allow_private_network,
             observer: None,
@@ -133,6 +138,40 @@ impl Upstream {
             ..UpstreamSettings::default()
         })?;
         Ok((upstream, path))
+    }
+
+    /// This upstream as an account has it, with the account's base URL. It shares the queue. With a
+    /// `site`, the host of the URL must be below this domain, and the grant `*.` with the domain
+    /// covers it. Else the host must be granted by name.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if the URL is no base URL, or if its host is not below the site.
+    pub fn at(&self, text: &str, site: Option<&str>) -> Result<Self, EgressError> {
+        let url = base_url(text)?;
+        let refusal = match site {
+            None => refusal(&url, &self.granted, &self.grant_command, self.allow_private),
+            Some(site) => {
+                let below = HostPattern::Below(site.to_owned());
+                if url.scheme() != "https" || !below.covers(&url) {
+                    return Err(EgressError::invalid(format!(
+                        "the host of the account's base URL is not below `{site}`, or has a port"
+                    )));
+                }
+                match self.granted.contains(&below) {
+                    true => literal(&url, self.allow_private).err(),
+                    false => {
+                        let advice = match &*self.grant_command {
+                            "" => String::new(),
+                            command => format!("; the operator can grant them with `{command} *.{site}`"),
+                        };
+                        Some(EgressError::denied(format!(
+                            "the hosts below {site} were not granted to this connector{advice}"
+                        )))
+                    }
+                }
+            }
+        };
+        Ok(Self { base: Some(Base::new(url, refusal)?), ..self.clone() })
     }
 
     /// Returns redirects as ordinary responses instead of following them.
@@ -220,7 +259,7 @@ impl Upstream {
     /// # Errors
     /// As [`Upstream::target`].
     pub(super) fn locate(&self, path: &str, parameter: Option<(&str, &SecretString)>) -> Result<Location, EgressError> {
-        let base = self.base.as_ref().ok_or_else(|| EgressError::NotConfigured { upstream: self.name.to_string() })?;
+        let base = self.base.as_ref().ok_or_else(|| self.has_no_url())?;
         if let Some(refusal) = &base.refusal {
             return Err(refusal.clone());
         }
@@ -231,6 +270,14 @@ impl Upstream {
         match parameter {
             None if path.starts_with('/') && is_plain(path) => base.at_origin(path),
             _ => base.encoded(path, parameter),
+        }
+    }
+
+    fn has_no_url(&self) -> EgressError {
+        let upstream = self.name.to_string();
+        match self.is_of_account {
+            true => EgressError::NoAccountUrl { upstream },
+            false => EgressError::NotConfigured { upstream },
         }
     }
 
@@ -277,91 +324,6 @@ pub(super) fn same_origin(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme()
         && one.host() == other.host()
         && one.port_or_known_default() == other.port_or_known_default()
-}
-
-impl Base {
-    fn new(text: &str, granted: &[HostPattern], settings: &UpstreamSettings) -> Result<Self, EgressError> {
-        let wrong = |why: &str| EgressError::invalid(format!("the base URL of an upstream {why}"));
-        let url = Url::parse(text).map_err(|error| wrong(&format!("is not a URL: {error}")))?;
-        if !matches!(url.scheme(), "https" | "http") {
-            return Err(wrong("must begin with https:// or http://"));
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(wrong("must not contain a user or password"));
-        }
-        if url.query().is_some() || url.fragment().is_some() {
-            return Err(wrong("must not have a query or fragment"));
-        }
-        let refusal = if granted.iter().any(|entry| entry.is_exactly(&url)) {
-            literal(&url, settings.allow_private_network).err()
-        } else {
-            let host = url.host_str().unwrap_or_default();
-            let advice = how_to_grant(&settings.grant_command, &url);
-            Some(EgressError::denied(format!("the host {host} was not granted to this connector{advice}")))
-        };
-        let path = url.path().trim_end_matches('/').to_owned();
-        let origin = Origin::new(url).ok_or_else(|| wrong("has a part that HTTP cannot carry"))?;
-        Ok(Self { origin: Arc::new(origin), path, refusal })
-    }
-
-    /// The address of a path that is written as a URL writes it.
-    fn at_origin(&self, path: &str) -> Result<Location, EgressError> {
-        let path = PathAndQuery::try_from([&self.path, path].concat())
-            .map_err(|_| EgressError::invalid("the path has a character that HTTP cannot carry"))?;
-        Ok(Location::AtOrigin { origin: Arc::clone(&self.origin), path })
-    }
-
-    /// The address of any path, as a URL encodes it.
-    fn encoded(&self, path: &str, parameter: Option<(&str, &SecretString)>) -> Result<Location, EgressError> {
-        let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-        // Starts from the parsed base URL, so that scheme, host and port are not parsed again.
-        let mut url = self.origin.url.clone();
-        if !path.is_empty() {
-            url.set_path(&format!("{}{path}", self.path));
-        }
-        url.set_query(query);
-        if let Some((name, value)) = parameter {
-            url.query_pairs_mut().append_pair(name, value.expose_secret());
-        }
-        if !url.path().starts_with(&self.path) {
-            return Err(EgressError::invalid("the path does not make a URL below the upstream's base URL"));
-        }
-        Ok(Location::Elsewhere(url))
-    }
-}
-
-/// The end of the message that a host is not granted: what the operator can do.
-fn how_to_grant(command: &str, url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    match (command, url.port()) {
-        ("", _) => String::new(),
-        (_, None) => format!("; the operator can grant it with `{command} {host}`"),
-        (_, Some(port)) => format!("; the operator can grant it with `{command} {host}:{port}`"),
-    }
-}
-
-/// Checks a host that is an IP address. The resolver checks names only.
-fn literal(url: &Url, allow_private: bool) -> Result<(), EgressError> {
-    if allow_private {
-        return Ok(());
-    }
-    let checked = match url.host() {
-        Some(Host::Ipv4(address)) => address::check_public(address.into()),
-        Some(Host::Ipv6(address)) => address::check_public(address.into()),
-        Some(Host::Domain(_)) | None => Ok(()),
-    };
-    checked.map_err(|forbidden| forbidden.denial(url.host_str().unwrap_or_default()))
-}
-
-impl ForbiddenAddress {
-    /// The error for callers. It does not contain the address that a name was resolved to, because
-    /// callers must not learn the structure of a private network.
-    pub(super) fn denial(&self, host: &str) -> EgressError {
-        EgressError::denied(format!(
-            "{host} leads to a {} address; the operator can allow it with `allow_private_network`",
-            self.class
-        ))
-    }
 }
 
 #[cfg(test)]

@@ -94,6 +94,52 @@ fn grants_are_exact_in_host_and_port() {
 }
 
 #[test]
+fn the_base_url_of_an_account_is_below_the_granted_site_and_nowhere_else() {
+    let of_site = |granted: &[&str]| {
+        Upstream::new(UpstreamSettings { differs_by_account: true, ..settings("", granted) }).unwrap()
+    };
+    let template = of_site(&["*.acme.example"]);
+    assert_eq!(template.target("/a"), Err(EgressError::NoAccountUrl { upstream: "api".to_owned() }));
+    let at = |url: &str| template.at(url, Some("acme.example"));
+    assert_eq!(
+        at("https://ann.acme.example/v1").unwrap().target("/a").unwrap().as_str(),
+        "https://ann.acme.example/v1/a"
+    );
+    for url in [
+        "https://acme.example",
+        "https://ann.acme.example:8443",
+        "http://ann.acme.example",
+        "https://evilacme.example",
+        "https://ann.acme.example.evil.test",
+        "https://ann@evil.test/.acme.example",
+        "https://127.0.0.1",
+    ] {
+        assert!(matches!(at(url), Err(EgressError::InvalidRequest { .. })), "{url}");
+    }
+    let ungranted = of_site(&["ann.acme.example"]).at("https://ann.acme.example", Some("acme.example")).unwrap();
+    let Err(EgressError::Denied { detail }) = ungranted.target("/") else { panic!() };
+    assert!(detail.contains("acme.example were not granted"), "{detail}");
+    // A path that differs needs the grant of the host.
+    let in_path = of_site(&["api.acme.example"]).at("https://api.acme.example/ex/c-1", None).unwrap();
+    assert_eq!(in_path.target("/x").unwrap().as_str(), "https://api.acme.example/ex/c-1/x");
+    assert!(of_site(&[]).at("https://api.acme.example/ex/c-1", None).unwrap().target("/x").is_err());
+}
+
+#[test]
+fn only_the_origin_of_the_account_itself_is_owned_and_accounts_share_a_queue() {
+    let pacing = Some(Pacing { interval: Duration::from_secs(1), concurrency: 1, max_wait: Duration::ZERO });
+    let paced = UpstreamSettings { differs_by_account: true, pacing, ..settings("", &["*.acme.example"]) };
+    let template = Upstream::new(paced).unwrap();
+    let [ann, bob] =
+        ["ann", "bob"].map(|name| template.at(&format!("https://{name}.acme.example"), Some("acme.example")).unwrap());
+    let url = |text: &str| Url::parse(text).unwrap();
+    assert!(ann.owns(&url("https://ann.acme.example/x")) && !ann.owns(&url("https://bob.acme.example/x")));
+    // A redirect to the host of another account is no way for the credential.
+    assert!(ann.permit(&url("https://bob.acme.example/x"), "redirects to").is_err());
+    assert!(Arc::ptr_eq(ann.pacer.as_ref().unwrap(), bob.pacer.as_ref().unwrap()));
+}
+
+#[test]
 fn wrong_addresses_in_the_settings_are_refused() {
     let base_urls = "api.example.com ftp://a.test file:///a https://user@a.test https://:p@a.test https://a.test?q https://a.test#f https://";
     for base_url in base_urls.split(' ') {

@@ -339,7 +339,9 @@ pub(crate) fn to_guest(error: EgressError) -> wit::Error {
         EgressError::BadResponse { .. } => wit::Error::BadAnswer(error.to_string()),
         EgressError::BadRedirect { .. } => wit::Error::Denied(error.to_string()),
         // Bodies of connectors can be sent again.
-        EgressError::TokenRefreshed | EgressError::NotConfigured { .. } => wit::Error::Failed(error.to_string()),
+        EgressError::TokenRefreshed | EgressError::NotConfigured { .. } | EgressError::NoAccountUrl { .. } => {
+            wit::Error::Failed(error.to_string())
+        }
     }
 }
 

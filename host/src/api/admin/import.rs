@@ -148,7 +148,8 @@ impl ImportTask {
             error => sentence(&error.to_string()),
         })?;
         let line: ImportLine = serde_json::from_str(&input.text).map_err(|_| "The line cannot be read.".to_owned())?;
-        let ImportLine { tenant, subject, connector, user_identifier, credentials, scopes, account, labels } = line;
+        let ImportLine { tenant, subject, connector, user_identifier, credentials, scopes, account, address, labels } =
+            line;
         let expires_at = credentials.expires_at.as_deref().map(page::time).transpose();
         let expires_at = expires_at.map_err(|error| format!("/credentials/expires_at: {error}"))?;
         let grant = credentials.grant.as_deref().map(|grant| AccountGrant::from_export(grant.get())).transpose();
@@ -168,7 +169,12 @@ impl ImportTask {
                 grant,
             },
             scopes,
-            account: Account { id: account.id, email: account.email, name: account.name },
+            account: Account {
+                id: account.id,
+                email: account.email,
+                name: account.name,
+                address: address.unwrap_or_default(),
+            },
             labels,
         })
     }

@@ -4,11 +4,13 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
+use super::page::ADDRESS_FIELD;
 use crate::config::Config;
 use crate::integrations;
 use crate::registry::Connector;
 use crate::schema::Schema;
-use store::GrantType;
+use contract::{AddressPart, PartForm};
+use store::{AccountAddress, GrantType};
 
 /// The fields that are not sent if the user has left them empty.
 const OF_GRANTS: [&str; 5] = ["client_id", "client_secret", "key_file", "subject", "installation_id"];
@@ -18,6 +20,8 @@ const OF_GRANTS: [&str; 5] = ["client_id", "client_secret", "key_file", "subject
 pub(super) struct Form {
     pub(super) connector: Option<String>,
     pub(super) is_finish: bool,
+    /// The parts of the account's address.
+    address: AccountAddress,
     /// The name of the way to connect the account.
     auth_type: Option<String>,
     /// The names and values of a key or of other credentials.
@@ -38,10 +42,26 @@ impl Form {
                 of_grant if OF_GRANTS.contains(&of_grant) && !value.is_empty() => {
                     form.credentials.push((name.into_owned(), value.into_owned().into()));
                 }
-                _ => {}
+                name => {
+                    if let Some(part) = name.strip_prefix(ADDRESS_FIELD) {
+                        form.address.insert(part.to_owned(), value.trim().to_owned());
+                    }
+                }
             }
         }
         form
+    }
+
+    /// The parts of the account's address that the connector asks the user for. Names of hosts are the
+    /// same in upper and lower case.
+    pub(super) fn address_for(&self, connector: &Connector) -> AccountAddress {
+        let parts = connector.address_parts().iter().filter(|part| part.is_from_user());
+        let value = |part: &AddressPart| {
+            let value = self.address.get(&part.name)?;
+            let value = if part.form == PartForm::Segment { value.clone() } else { value.to_ascii_lowercase() };
+            Some((part.name.clone(), value))
+        };
+        parts.filter_map(value).collect()
     }
 
     /// The credentials as the JSON that POST …/integrations takes.
@@ -69,7 +89,12 @@ impl Form {
     pub(super) fn fits(&self, connector: &Connector, config: &Config) -> bool {
         let named = self.auth_type.as_deref().unwrap_or_default();
         let credentials: Value = serde_json::from_str(self.credentials().expose_secret()).unwrap_or_default();
-        let body = SecretString::from(json!({"auth_type": named, "credentials": credentials}).to_string());
+        let mut body = json!({"auth_type": named, "credentials": credentials});
+        let address = self.address_for(connector);
+        if !address.is_empty() {
+            body["address"] = json!(address);
+        }
+        let body = SecretString::from(body.to_string());
         let schema = Schema::compile(&integrations::init_schema(connector, config, named).to_string(), false);
         schema.is_ok_and(|schema| schema.parse(body.expose_secret().as_bytes()).is_ok())
     }

@@ -4,6 +4,7 @@
 //! - [`visit`]: the page: what a browser gets and sends
 //! - [`form`]: the forms that a browser sends
 //! - [`browser`]: the cookie that makes a link one browser's
+//! - [`form`]: the form of the page, as a browser sends it
 //! - [`page`]: the pages as HTML
 //! - [`words`]: every text of the pages
 

@@ -15,11 +15,14 @@ use crate::body::{Body, full};
 use crate::config::Config;
 use crate::integrations::Way;
 use crate::registry::Connector;
-use contract::{AuthScheme, Effect, KeyPlacement};
+use contract::{AddressPart, AuthScheme, Effect, KeyPlacement};
 use store::GrantType;
 
 /// The style of all pages.
 const STYLE: &str = include_str!("page.css");
+
+/// The names of the fields of a form that have parts of the account's address begin with this.
+pub(super) const ADDRESS_FIELD: &str = "address.";
 
 /// A page that submits nothing.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -85,10 +88,10 @@ pub(super) struct WayForm {
     fields: Vec<Field>,
 }
 
-/// A field of the form for credentials.
+/// A field of the form for an account.
 pub(super) struct Field {
-    name: &'static str,
-    label: &'static str,
+    name: String,
+    label: String,
     kind: FieldKind,
     is_required: bool,
 }
@@ -160,23 +163,31 @@ impl ConnectorRow {
 /// A form for each way to connect an account.
 fn forms(connector: &Connector, config: &Config) -> Vec<WayForm> {
     let scheme = &connector.manifest().auth;
-    let form = |(index, way): (usize, Way)| WayForm {
-        auth_type: way.name(scheme),
-        heading: ENGLISH.of_way(way),
-        is_other: index > 0,
-        fields: match (way, scheme) {
-            (Way::Scheme, AuthScheme::ApiKey(scheme)) => fields(&scheme.placement),
+    let form = |(index, way): (usize, Way)| {
+        let of_way = match (way, scheme) {
+            (Way::Scheme, AuthScheme::ApiKey(scheme)) => key_fields(&scheme.placement),
             (Way::Scheme, AuthScheme::Oauth2(_) | AuthScheme::None) => Vec::new(),
             (Way::Grant(grant_type), _) => fields_of_grant(grant_type, connector),
-        },
+        };
+        WayForm {
+            auth_type: way.name(scheme),
+            heading: ENGLISH.of_way(way),
+            is_other: index > 0,
+            fields: address_fields(connector.address_parts()).chain(of_way).collect(),
+        }
     };
     Way::of(connector, config).into_iter().enumerate().map(form).collect()
+}
+
+/// A field for each part of the account's address that the user gives.
+fn address_fields(parts: &[AddressPart]) -> impl Iterator<Item = Field> {
+    let parts = parts.iter().filter(|part| part.is_from_user());
+    parts.map(|part| field(&format!("{ADDRESS_FIELD}{}", part.name), &part.title, FieldKind::Text, true))
 }
 
 /// The fields of credentials from which the gateway gets access tokens, with the names that
 /// `auth-schema` has.
 fn fields_of_grant(grant_type: GrantType, connector: &Connector) -> Vec<Field> {
-    let field = |name, label, kind, is_required| Field { name, label, kind, is_required };
     match grant_type {
         GrantType::ClientCredentials => vec![
             field("client_id", ENGLISH.client_id, FieldKind::Text, true),
@@ -197,13 +208,17 @@ fn fields_of_grant(grant_type: GrantType, connector: &Connector) -> Vec<Field> {
     }
 }
 
+fn field(name: &str, label: &str, kind: FieldKind, is_required: bool) -> Field {
+    Field { name: name.to_owned(), label: label.to_owned(), kind, is_required }
+}
+
 /// The fields of a key, with the names that `auth-schema` has.
-fn fields(placement: &KeyPlacement) -> Vec<Field> {
-    let secret = |name, label, is_required| Field { name, label, kind: FieldKind::Secret, is_required };
+fn key_fields(placement: &KeyPlacement) -> Vec<Field> {
+    let secret = |name, label, is_required| field(name, label, FieldKind::Secret, is_required);
     match placement {
         KeyPlacement::Header(_) | KeyPlacement::Query(_) => vec![secret("api_key", ENGLISH.api_key, true)],
         KeyPlacement::Basic => vec![
-            Field { name: "username", label: ENGLISH.username, kind: FieldKind::Text, is_required: true },
+            field("username", ENGLISH.username, FieldKind::Text, true),
             // Some services take the key as the name.
             secret("password", ENGLISH.password, false),
         ],
@@ -287,7 +302,7 @@ mod tests {
                 auth_type: "api_key",
                 heading: ENGLISH.by_sign_in,
                 is_other: false,
-                fields: fields(&KeyPlacement::Basic),
+                fields: key_fields(&KeyPlacement::Basic),
             }]),
             mistake: None,
         };

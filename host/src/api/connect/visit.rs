@@ -16,7 +16,7 @@ use super::form::Form;
 use super::page::{self, ConnectPage, ConnectorRow, State, connect_page, message_page, redirect};
 use super::words::{ENGLISH, Message};
 use crate::api::body::read_body;
-use crate::api::integrations::{connect_with_grant, connect_with_key};
+use crate::api::integrations::{check_address, connect_with_grant, connect_with_key};
 use crate::api::route::HttpCall;
 use crate::body::Body;
 use crate::config::Config;
@@ -28,7 +28,7 @@ use crate::problem::Problem;
 use crate::registry::Connector;
 use contract::AuthScheme;
 use store::digest::sha256;
-use store::{Acting, Authorization, ConnectLink, GrantType, Integration, LinkEnd, acting};
+use store::{AccountAddress, Acting, Authorization, ConnectLink, GrantType, Integration, LinkEnd, acting};
 
 /// The largest form in megabytes. A key file is at most some kilobytes.
 const MAX_FORM_MB: usize = 1;
@@ -110,8 +110,12 @@ impl Visit {
         let Some(connector) = named.and_then(|named| gateway.registry.get(named)) else {
             return self.back(gateway, None);
         };
+        let address = form.address_for(&connector);
+        if check_address(&connector, &address).is_err() {
+            return self.back(gateway, Some((connector.name(), "address_refused")));
+        }
         if let Some(grant_type) = form.grant_type() {
-            return self.connect_with_grant(gateway, &connector, grant_type, &form).await;
+            return self.connect_with_grant(gateway, &connector, grant_type, &form, &address).await;
         }
         match &connector.manifest().auth {
             AuthScheme::None => self.back(gateway, None),
@@ -121,6 +125,7 @@ impl Visit {
                     replaces: false,
                     confirms: false,
                     labels: self.link.labels.clone(),
+                    address,
                     return_to: ReturnTo::Link(self.link.id.clone()),
                 };
                 let holder = self.link.holder(connector.name());
@@ -142,6 +147,7 @@ impl Visit {
                     holder: &holder,
                     user_identifier: self.link.user_identifier.as_deref(),
                     labels: self.link.labels.as_ref(),
+                    address: &address,
                 };
                 let credentials = form.credentials();
                 let key = credentials.expose_secret().as_bytes();
@@ -158,6 +164,7 @@ impl Visit {
         connector: &Arc<Connector>,
         grant_type: GrantType,
         form: &Form,
+        address: &AccountAddress,
     ) -> Response<Body> {
         if !form.fits(connector, &gateway.config) {
             return self.back(gateway, Some((connector.name(), "key_refused")));
@@ -167,6 +174,7 @@ impl Visit {
             holder: &holder,
             user_identifier: self.link.user_identifier.as_deref(),
             labels: self.link.labels.as_ref(),
+            address,
         };
         let credentials = form.credentials();
         let credentials = credentials.expose_secret().as_bytes();

@@ -24,11 +24,11 @@ use crate::integrations::{
 use crate::oauth::AccountGrant;
 use crate::pipeline::connect;
 use crate::problem::{self, Problem, input_problem, integration_problem, invalid};
-use crate::registry::Connector;
+use crate::registry::{Connector, RefusedPart};
 use crate::schema::Schema;
 use contract::{ApiKey, AuthScheme, Oauth2};
 use egress::SHORTEST_SECRET;
-use store::{Account, GrantType, Holder, Integration};
+use store::{Account, AccountAddress, GrantType, Holder, Integration};
 
 /// Begins an authorization, or connects the account immediately if the connector needs no
 /// authorization.
@@ -66,10 +66,16 @@ async fn begin_now(
     let input = compute::run(body.len(), || schema.parse(body)).await.map_err(input_problem)?;
     let init: AuthorizationInit<'_> =
         serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))?;
+    let address = init.address.clone().unwrap_or_default();
+    check_address(connector, &address)?;
     let holder = caller.holder(connector.name());
     let credentials = init.credentials.map_or("{}", RawValue::get).as_bytes();
-    let named =
-        Named { holder: &holder, user_identifier: init.user_identifier.as_deref(), labels: init.labels.as_ref() };
+    let named = Named {
+        holder: &holder,
+        user_identifier: init.user_identifier.as_deref(),
+        labels: init.labels.as_ref(),
+        address: &address,
+    };
     let grant_type = GrantType::ALL.into_iter().find(|known| known.auth_type() == init.auth_type);
     let integration = match (grant_type, scheme) {
         (Some(grant_type), _) => connect_with_grant(gateway, connector, grant_type, credentials, named).await?,
@@ -96,6 +102,15 @@ fn named_auth_type(body: &[u8]) -> Option<String> {
     serde_json::from_slice(body).ok().map(|Named { auth_type }| auth_type)
 }
 
+/// Checks the parts of an account's address that the user gave.
+///
+/// # Errors
+/// 422 for a value that the connector refuses.
+pub(in crate::api) fn check_address(connector: &Connector, address: &AccountAddress) -> Result<(), Problem> {
+    let checked = connector.check_address_of_user(address);
+    checked.map_err(|RefusedPart { name, detail }| invalid(&format!("/address/{name}"), detail))
+}
+
 /// Begins an authorization at the provider.
 async fn authorization(
     gateway: &Gateway,
@@ -111,6 +126,7 @@ async fn authorization(
         replaces: init.replace.unwrap_or_default(),
         confirms: init.confirm.unwrap_or_default(),
         labels: init.labels,
+        address: init.address.unwrap_or_default(),
         return_to: ReturnTo::Application(destination),
     };
     let begun = gateway

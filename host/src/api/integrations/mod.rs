@@ -18,7 +18,7 @@ use hyper::Response;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
-pub(super) use self::begin::{begin_integration, connect_with_grant, connect_with_key};
+pub(super) use self::begin::{begin_integration, check_address, connect_with_grant, connect_with_key};
 pub use self::callback::callback_parameters;
 pub(super) use self::callback::complete_authorization;
 pub(super) use self::confirm::confirm_integration;

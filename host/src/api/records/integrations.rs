@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::integrations::{AuthTypeName, IntegrationRecord, labels_schema};
 use crate::timestamp::Timestamp;
-use store::Labels;
+use store::{AccountAddress, Labels};
 
 /// GET …/auth-schema has the exact schema for a connector.
 // That schema has accepted the body before it is read into this.
@@ -32,6 +32,9 @@ pub struct AuthorizationInit<'a> {
     /// Texts about the account, such as the team that uses it. If they are left out, an account
     /// that was connected under `user_identifier` before keeps its labels.
     pub labels: Option<Labels>,
+    /// For connectors whose accounts have different addresses: the parts of the address that the user
+    /// knows, such as a subdomain.
+    pub address: Option<AccountAddress>,
     /// For all auth types except oauth2 and none: the key, or the credentials from which the gateway
     /// gets access tokens.
     // Not parsed here, so that no copy of a secret is left in memory.

@@ -18,7 +18,7 @@ use crate::integrations::{IntegrationRecord, is_overdue, labels_schema, last_err
 use crate::jobs::AnyJobRecord;
 use crate::timestamp::Timestamp;
 use crate::webhooks::AnyWebhookRecord;
-use store::{AUDIT_ACTIONS, ApiKey, AuditEntry, Integration, Labels};
+use store::{AUDIT_ACTIONS, AccountAddress, ApiKey, AuditEntry, Integration, Labels};
 
 /// The name of a scope.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -223,6 +223,9 @@ pub struct ImportLine {
     /// The scopes that the user has permitted. Without it, those of the connector.
     pub scopes: Option<Vec<String>>,
     pub account: Option<ImportAccount>,
+    /// The parts of the account's address at the service. Connectors whose accounts have different
+    /// addresses need all of them.
+    pub address: Option<AccountAddress>,
     #[serde(default)]
     #[schemars(schema_with = "schema_of_imported_labels")]
     pub labels: Option<Labels>,

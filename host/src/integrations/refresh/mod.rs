@@ -153,7 +153,8 @@ impl Integrations {
         if integration.grant_type.is_some() {
             return self.renew_leased(lease).await;
         }
-        let issuer = self.issuer(&integration.holder.connector, integration.oauth_client.as_deref()).await;
+        let address = &integration.details.account.address;
+        let issuer = self.issuer(&integration.holder.connector, integration.oauth_client.as_deref(), address).await;
         let Issuer { auth, provider } = match issuer {
             Ok(issuer) => issuer,
             Err(NoIssuer::NotConfigured(reason)) => return self.postpone_for_operator(lease, &reason).await,

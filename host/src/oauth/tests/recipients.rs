@@ -19,7 +19,7 @@ async fn no_secret_is_sent_to_a_host_that_the_operator_did_not_approve() {
             revocation: Some(revocation(format!("{url}/revoke"))),
             ..scheme()
         };
-        let others = Recipients::vouched_for(&["acme.example".to_owned()], &Connector::default());
+        let others = Recipients::vouched_for(&["acme.example".to_owned()], &Connector::default(), &[]);
         let provider = Provider::new("demo", &scheme, &config(), &others, egress(), None).unwrap();
         let failures =
             [exchange(&provider).await.err(), refresh(&provider).await.err(), provider.revoke(&tokens()).await.err()];
@@ -30,7 +30,7 @@ async fn no_secret_is_sent_to_a_host_that_the_operator_did_not_approve() {
         }
         assert!(stub.seen().is_empty());
 
-        let approved = Recipients::vouched_for(&["127.0.0.1".to_owned()], &Connector::default());
+        let approved = Recipients::vouched_for(&["127.0.0.1".to_owned()], &Connector::default(), &[]);
         let provider = Provider::new("demo", &scheme, &config(), &approved, egress(), None).unwrap();
         provider.revoke(&tokens()).await.unwrap();
         exchange(&provider).await.unwrap();

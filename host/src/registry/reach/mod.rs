@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use url::Url;
 
+use super::account_upstreams::Template;
 use super::grant_form::host_of;
 use super::token_hosts;
 use crate::config;
 use crate::metrics::Metrics;
 use contract::words::nearest;
-use contract::{AuthScheme, KeyPlacement, Manifest};
+use contract::{Additions, AuthScheme, KeyPlacement, Manifest, has_parts};
+use contract_rules::account_address::is_in_host;
 use contract_rules::address::below;
 use egress::{CredentialUse, FormField, Pacing, Upstream, UpstreamSettings};
 
@@ -44,7 +46,7 @@ pub struct CredentialPlace {
 }
 
 /// The upstreams of a connector, by the names in its manifest.
-pub(super) type Upstreams = HashMap<String, Upstream>;
+pub type Upstreams = HashMap<String, Upstream>;
 
 /// The upstreams of a connector, ready for requests, and the hosts that it may and may not reach.
 pub(super) struct Reach {
@@ -52,6 +54,8 @@ pub(super) struct Reach {
     pub(super) services: Vec<Service>,
     pub(super) granted: BTreeSet<String>,
     pub(super) missing: BTreeSet<String>,
+    /// The upstreams whose base URLs differ from account to account.
+    pub(super) templates: Vec<Template>,
 }
 
 /// Prepares the upstreams, and compares the hosts that they need with the grants.
@@ -61,6 +65,7 @@ pub(super) struct Reach {
 /// of it, this grants the host.
 pub(super) fn reach(
     manifest: &Manifest,
+    additions: &Additions,
     shipped: bool,
     grants: &[String],
     config: &config::Connector,
@@ -68,11 +73,16 @@ pub(super) fn reach(
     previous: Option<&Upstreams>,
 ) -> Result<Reach, String> {
     warn_of_unused_settings(manifest, config);
-    let mut reach =
-        Reach { upstreams: Upstreams::new(), services: Vec::new(), granted: BTreeSet::new(), missing: BTreeSet::new() };
+    let mut reach = Reach {
+        upstreams: Upstreams::new(),
+        services: Vec::new(),
+        granted: BTreeSet::new(),
+        missing: BTreeSet::new(),
+        templates: Vec::new(),
+    };
     let mut addresses = HashMap::new();
     for upstream in &manifest.upstreams {
-        let UpstreamAddress { base_url, by_operator } = address(upstream, config, &addresses);
+        let UpstreamAddress { base_url, by_operator } = address(upstream, additions, config, &addresses);
         let credential = credential_place(upstream.credential, &manifest.auth);
         if credential.is_some() && !by_operator && is_clear_text(&base_url) {
             return Err(format!(
@@ -82,7 +92,12 @@ pub(super) fn reach(
             ));
         }
         let mut granted_hosts = Vec::new();
-        let base_host = Url::parse(&base_url).ok().map(|base| host_of(&base));
+        let template = has_parts(&base_url).then(|| Template {
+            upstream: upstream.name.clone(),
+            base_url: base_url.clone(),
+            site: site_of(upstream, additions, &base_url).map(str::to_owned),
+        });
+        let base_host = host_to_grant(&base_url, site_of(upstream, additions, &base_url));
         let link_hosts = upstream.link_hosts.iter().map(|host| (host, false));
         let more_link_hosts = config.link_hosts.get(&upstream.name).into_iter().flatten().map(|host| (host, true));
         let link_hosts: Vec<(&String, bool)> = link_hosts.chain(more_link_hosts).collect();
@@ -100,7 +115,8 @@ pub(super) fn reach(
         let declared = upstream.pacing.filter(|_| !by_operator).map(pacing);
         let settings = UpstreamSettings {
             name: upstream.name.clone(),
-            base_url: base_url.clone(),
+            base_url: if template.is_some() { String::new() } else { base_url.clone() },
+            differs_by_account: template.is_some(),
             credential: credential_use(upstream.credential, &manifest.auth),
             granted_hosts,
             link_hosts: link_hosts.clone(),
@@ -119,6 +135,7 @@ pub(super) fn reach(
             ready.share_queue(other);
         }
         reach.upstreams.insert(upstream.name.clone(), ready);
+        reach.templates.extend(template);
         reach.services.push(Service { name: upstream.name.clone(), host: base_host, link_hosts, credential });
         addresses.insert(upstream.name.as_str(), UpstreamAddress { base_url, by_operator });
     }
@@ -152,16 +169,30 @@ fn warn_of_unused_settings(manifest: &Manifest, config: &config::Connector) {
 
 /// All hosts that a manifest names: the hosts of its upstreams and links, and the hosts that
 /// receive its users' tokens.
-pub(super) fn named_hosts(manifest: &Manifest, config: &config::Connector) -> Vec<String> {
+pub(super) fn named_hosts(manifest: &Manifest, additions: &Additions, config: &config::Connector) -> Vec<String> {
     let of_upstream = |upstream: &contract::Upstream| {
-        let base = Url::parse(&upstream.base_url).ok().map(|base| host_of(&base));
+        let base = host_to_grant(&upstream.base_url, site_of(upstream, additions, &upstream.base_url));
         base.into_iter().chain(upstream.link_hosts.clone())
     };
     let mut hosts: Vec<String> = manifest.upstreams.iter().flat_map(of_upstream).collect();
     if let AuthScheme::Oauth2(scheme) = &manifest.auth {
-        hosts.extend(token_hosts::named(scheme, &config.oauth));
+        hosts.extend(token_hosts::named(scheme, &additions.upstreams, &config.oauth));
     }
     hosts
+}
+
+/// The domain that the hosts of accounts are below, if the host of a base URL differs from account
+/// to account.
+fn site_of<'a>(upstream: &contract::Upstream, additions: &'a Additions, base_url: &str) -> Option<&'a str> {
+    additions.upstreams.site(&upstream.name, &upstream.base_url).filter(|_| is_in_host(base_url))
+}
+
+/// The host that the operator grants for a base URL, as grants write it.
+fn host_to_grant(base_url: &str, site: Option<&str>) -> Option<String> {
+    match site {
+        Some(site) => Some(format!("*.{site}")),
+        None => Url::parse(base_url).ok().map(|base| host_of(&base)),
+    }
 }
 
 /// The name of the form field, and the other names by which the service might find a credential.
@@ -220,12 +251,13 @@ struct UpstreamAddress {
 /// earlier one, its address follows the address of the earlier one.
 fn address(
     upstream: &contract::Upstream,
+    additions: &Additions,
     config: &config::Connector,
     earlier: &HashMap<&str, UpstreamAddress>,
 ) -> UpstreamAddress {
     let userinfo = config.oauth.userinfo_url.as_ref().filter(|_| upstream.name == USERINFO);
     if let Some(url) = config.upstreams.get(&upstream.name).or(userinfo) {
-        return UpstreamAddress { base_url: url.to_string(), by_operator: true };
+        return UpstreamAddress { base_url: operators_url(url, additions), by_operator: true };
     }
     let Some((name, path)) = below(&upstream.base_url) else {
         return UpstreamAddress { base_url: upstream.base_url.clone(), by_operator: false };
@@ -237,6 +269,13 @@ fn address(
         },
         None => UpstreamAddress { base_url: String::new(), by_operator: false },
     }
+}
+
+/// A URL of the configuration. Its path may have parts of accounts' addresses, whose braces the URL
+/// has encoded.
+fn operators_url(url: &Url, additions: &Additions) -> String {
+    let parts = additions.upstreams.parts.iter();
+    parts.fold(url.to_string(), |url, part| url.replace(&format!("%7B{}%7D", part.name), &format!("{{{}}}", part.name)))
 }
 
 fn pacing(pacing: contract::Pacing) -> Pacing {

@@ -1,4 +1,4 @@
-use contract::{ApiKey, Imprint, KeyHeader};
+use contract::{AddressPart, ApiKey, Imprint, KeyHeader, PartForm, PartSource, UpstreamAdditions};
 
 use super::*;
 
@@ -33,8 +33,9 @@ fn key(placement: KeyPlacement) -> AuthScheme {
 
 /// The address of `userinfo`, which the manifest puts below `api`.
 fn userinfo(api: &str, config: &config::Connector) -> (String, bool) {
-    let api = address(&upstream("api", api), config, &HashMap::new());
-    let userinfo = address(&upstream("userinfo", "{api}/me"), config, &HashMap::from([("api", api)]));
+    let none = Additions::default();
+    let api = address(&upstream("api", api), &none, config, &HashMap::new());
+    let userinfo = address(&upstream("userinfo", "{api}/me"), &none, config, &HashMap::from([("api", api)]));
     (userinfo.base_url, userinfo.by_operator)
 }
 
@@ -48,11 +49,27 @@ fn an_upstream_below_another_follows_its_address() {
 }
 
 #[test]
+fn the_operators_url_may_have_the_declared_parts_of_an_address_in_its_path() {
+    let part = AddressPart {
+        name: "cloud".to_owned(),
+        title: "Cloud".to_owned(),
+        form: PartForm::Segment,
+        max_length: 64,
+        source: PartSource::User,
+    };
+    let additions = Additions { upstreams: UpstreamAdditions { parts: vec![part], sites: Vec::new() } };
+    let mut config = config::Connector::default();
+    config.upstreams.insert("api".to_owned(), "http://localhost:9000/{cloud}/{other}".parse().unwrap());
+    let api = address(&upstream("api", "https://a.test"), &additions, &config, &HashMap::new());
+    assert_eq!(api.base_url, "http://localhost:9000/{cloud}/%7Bother%7D");
+}
+
+#[test]
 fn the_operator_can_set_the_address_of_userinfo() {
     let mut config = config::Connector::default();
     config.oauth.userinfo_url = Some("https://id.test/claims".parse().unwrap());
     assert_eq!(userinfo("https://a.test/v1", &config), ("https://id.test/claims".to_owned(), true));
-    let other = address(&upstream("api", "https://a.test"), &config, &HashMap::new());
+    let other = address(&upstream("api", "https://a.test"), &Additions::default(), &config, &HashMap::new());
     assert_eq!((other.base_url.as_str(), other.by_operator), ("https://a.test", false));
 }
 
@@ -63,7 +80,8 @@ fn link_hosts_are_granted_one_by_one_and_wildcards_as_they_are_written() {
     let manifest = manifest(AuthScheme::None, vec![api]);
     let reach = |shipped: bool, grants: &[&str], config: &config::Connector| {
         let grants: Vec<String> = grants.iter().map(|host| (*host).to_owned()).collect();
-        let reach = super::reach(&manifest, shipped, &grants, config, &Metrics::default(), None).unwrap();
+        let (none, metrics) = (Additions::default(), Metrics::default());
+        let reach = super::reach(&manifest, &none, shipped, &grants, config, &metrics, None).unwrap();
         (
             reach.granted.into_iter().collect::<Vec<_>>().join(" "),
             reach.missing.into_iter().collect::<Vec<_>>().join(" "),
@@ -120,7 +138,8 @@ fn a_form_field_refuses_the_other_names_of_the_credential() {
 fn a_credential_goes_over_http_only_where_the_operator_says_so() {
     let metrics = Metrics::default();
     let reached = |auth, base_url: &str, config: &config::Connector| {
-        reach(&manifest(auth, vec![upstream("api", base_url)]), false, &[], config, &metrics, None).map(drop)
+        let manifest = manifest(auth, vec![upstream("api", base_url)]);
+        reach(&manifest, &Additions::default(), false, &[], config, &metrics, None).map(drop)
     };
     let basic = || key(KeyPlacement::Basic);
     let unset = config::Connector::default();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Authorization, StateHash, TakenAuthorization};
 use crate::connection::{Connection, Durability};
-use crate::integrations::{read_optional_labels, read_sealed, text_of_labels};
+use crate::integrations::{read_address, read_optional_labels, read_sealed, text_of_address, text_of_labels};
 use crate::time::millis;
 use crate::value::{FromRow, Row, values};
 use crate::{Holder, Store, StoreError, caps};
@@ -16,7 +16,7 @@ const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(24 * 3600);
 /// The columns of an [`Authorization`], in the order in which they are read.
 const COLUMNS: &str =
     "hash, tenant, subject, connector, user_identifier, replaces, confirms, callback_url, redirect_uri, data_key, verifier,
-    expires_at, labels, oauth_client, connect_link";
+    expires_at, labels, oauth_client, connect_link, address";
 
 impl Store {
     /// Stores an authorization. Deletes those that expired more than a day ago.
@@ -68,7 +68,7 @@ pub(super) fn insert_authorization(
     let verifier = authorization.verifier.as_ref();
     connection.execute(
         &format!(
-            "INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+            "INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
         ),
         values![
             &authorization.hash,
@@ -86,6 +86,7 @@ pub(super) fn insert_authorization(
             authorization.labels.as_ref().map(text_of_labels),
             &authorization.oauth_client,
             &authorization.connect_link,
+            text_of_address(&authorization.address),
         ],
     )?;
     Ok(())
@@ -140,6 +141,7 @@ impl FromRow for Authorization {
             labels: read_optional_labels(row)?,
             oauth_client: row.read()?,
             connect_link: row.read()?,
+            address: read_address(row)?,
         })
     }
 }

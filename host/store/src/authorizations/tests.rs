@@ -30,6 +30,7 @@ fn authorization(verifier: Option<Sealed>) -> Authorization {
         redirect_uri: "https://gateway.example.com/callback".into(),
         verifier,
         labels: Some([("team".to_owned(), "blue".to_owned())].into()),
+        address: [("subdomain".to_owned(), "acme".to_owned())].into(),
         oauth_client: Some("oac_1".into()),
         expires_at: from_millis(to_millis(SystemTime::now()) + 600_000),
     }

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use crate::{Holder, Labels, Sealed};
+use crate::{AccountAddress, Holder, Labels, Sealed};
 
 /// SHA-256 of a `state` parameter.
 pub type StateHash = [u8; 32];
@@ -34,6 +34,8 @@ pub struct Authorization {
     pub verifier: Option<Sealed>,
     /// The labels that the caller gave for the integration, if any.
     pub labels: Option<Labels>,
+    /// The parts of the account's address that the caller gave.
+    pub address: AccountAddress,
     /// The id of the tenant's OAuth client that the provider knows. `None` for the client of the
     /// configuration.
     pub oauth_client: Option<String>,

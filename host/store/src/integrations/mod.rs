@@ -2,6 +2,7 @@
 //!
 //! - [`types`]: an integration, its holder and its details
 //! - [`queries`]: storing, finding, selecting and deleting integrations
+//! - [`address`]: the address of an account
 //! - [`all`]: the integrations of all tenants, for the operator
 //! - [`choice`]: the integration that a call runs on
 //! - [`grant_type`]: the credentials of accounts from which the gateway gets access tokens
@@ -9,6 +10,7 @@
 //! - [`labels`]: the labels of an integration
 //! - [`leases`]: the leases that let one gateway at a time refresh the tokens of an integration
 
+mod address;
 mod all;
 mod choice;
 mod grant_type;
@@ -18,13 +20,14 @@ mod leases;
 mod queries;
 mod types;
 
+pub(crate) use self::address::{read_address, text_of_address};
 pub use self::grant_type::GrantType;
 pub use self::import::{Imported, NewImport};
 pub(crate) use self::labels::{read_optional_labels, text_of_labels};
 pub(crate) use self::queries::{note, read_sealed, upsert_integration};
 pub use self::types::{
-    Account, AnyIntegrationFilter, AuthType, Choice, Connected, Details, Holder, Integration, IntegrationFilter,
-    Labels, Status,
+    Account, AccountAddress, AnyIntegrationFilter, AuthType, Choice, Connected, Details, Holder, Integration,
+    IntegrationFilter, Labels, Status,
 };
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use super::address::{read_address, text_of_address};
 use super::labels::{read_labels, text_of_label, text_of_labels};
 use super::{Account, AuthType, Connected, Details, GrantType, Holder, Integration, IntegrationFilter};
 use crate::audit::{self, Acting, AuditAction};
@@ -14,14 +15,14 @@ use crate::{NewDelivery, PendingGrant, Sealed, Store, StoreError, caps, storage,
 /// The columns of an [`Integration`], in the order in which they are read.
 pub(super) const COLUMNS: &str =
     "id, tenant, subject, connector, user_identifier, auth_type, selected, created_at, updated_at, version,
-    status, reason, account_id, account_email, account_name, scopes, expires_at, last_refreshed_at, next_refresh_at,
-    data_key, secret, labels, oauth_client, grant_type";
+    status, reason, account_id, account_email, account_name, address, scopes, expires_at, last_refreshed_at,
+    next_refresh_at, data_key, secret, labels, oauth_client, grant_type";
 
-/// Sets the columns of [`Details`]. [`with_details`] gives the parameters `$1` to `$11`.
+/// Sets the columns of [`Details`]. [`with_details`] gives the parameters `$1` to `$12`.
 const SET_DETAILS: &str =
     "status = $1, reason = $2, account_id = $3, account_email = $4, account_name = $5, scopes = $6,
     expires_at = $7, last_refreshed_at = $8, next_refresh_at = $9, data_key = $10, secret = $11,
-    version = version + 1, updated_at = now_ms()";
+    address = $12, version = version + 1, updated_at = now_ms()";
 
 /// The status at this moment. An active integration has expired when its tokens have, if no refresh
 /// can help.
@@ -170,7 +171,7 @@ impl Store {
         let id = id.to_owned();
         self.write(Durability::PowerLoss, move |connection| {
             let written = connection.optional(
-                &format!("UPDATE integrations SET {SET_DETAILS} WHERE id = $12 AND version = $13 RETURNING {COLUMNS}"),
+                &format!("UPDATE integrations SET {SET_DETAILS} WHERE id = $13 AND version = $14 RETURNING {COLUMNS}"),
                 &with_details(&details, values![&id, expected_version]),
             )?;
             store_deliveries_if_written(connection, written, &deliveries)
@@ -197,7 +198,7 @@ impl Store {
             let written: Option<Integration> = connection.optional(
                 &format!(
                     "UPDATE integrations SET {SET_DETAILS}, leased_until = NULL
-                     WHERE id = $12 AND version = $13 AND fence = $14 RETURNING {COLUMNS}"
+                     WHERE id = $13 AND version = $14 AND fence = $15 RETURNING {COLUMNS}"
                 ),
                 &with_details(&details, values![&id, expected_version, fence]),
             )?;
@@ -253,18 +254,18 @@ pub(crate) fn upsert_integration(
     connection.one(
         &format!(
             "INSERT INTO integrations (status, reason, account_id, account_email, account_name, scopes, expires_at,
-                 last_refreshed_at, next_refresh_at, data_key, secret, id, tenant, subject, connector,
+                 last_refreshed_at, next_refresh_at, data_key, secret, address, id, tenant, subject, connector,
                  user_identifier, auth_type, labels, oauth_client, grant_type, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-                 coalesce($18, '{{}}'), $19, $20, now_ms(), now_ms())
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+                 coalesce($19, '{{}}'), $20, $21, now_ms(), now_ms())
              ON CONFLICT (tenant, subject, connector, user_identifier) DO UPDATE SET
                  status = excluded.status, reason = excluded.reason, account_id = excluded.account_id,
                  account_email = excluded.account_email, account_name = excluded.account_name,
                  scopes = excluded.scopes, expires_at = excluded.expires_at,
                  last_refreshed_at = excluded.last_refreshed_at, next_refresh_at = excluded.next_refresh_at,
                  data_key = excluded.data_key, secret = excluded.secret, auth_type = excluded.auth_type,
-                 labels = coalesce($18, integrations.labels), oauth_client = excluded.oauth_client,
-                 grant_type = excluded.grant_type, imported = NULL,
+                 address = excluded.address, labels = coalesce($19, integrations.labels),
+                 oauth_client = excluded.oauth_client, grant_type = excluded.grant_type, imported = NULL,
                  version = integrations.version + 1, updated_at = excluded.updated_at
              RETURNING {COLUMNS}"
         ),
@@ -312,7 +313,8 @@ fn prepare_to_connect(
     let Some(previous) = find_integration(connection, holder, user_identifier)? else {
         return caps::check_integrations(connection, holder);
     };
-    if account.id.is_some() && account.id != previous.details.account.id {
+    let is_other = account.id.is_some() && account.id != previous.details.account.id;
+    if is_other || account.address != previous.details.account.address {
         storage::clear_values(connection, connector, &previous.id)?;
     }
     Ok(())
@@ -388,6 +390,7 @@ fn with_details(details: &Details, others: &[Value]) -> Vec<Value> {
         details.next_refresh_at.into(),
         secret.map(|sealed| &sealed.key_id).into(),
         secret.map(|sealed| &sealed.bytes).into(),
+        text_of_address(&details.account.address).into(),
     ];
     values.extend_from_slice(others);
     values
@@ -407,7 +410,12 @@ impl FromRow for Integration {
             details: Details {
                 status: row.read()?,
                 reason: row.read()?,
-                account: Account { id: row.read()?, email: row.read()?, name: row.read()? },
+                account: Account {
+                    id: row.read()?,
+                    email: row.read()?,
+                    name: row.read()?,
+                    address: read_address(row)?,
+                },
                 scopes: row.read::<Scopes>()?.0,
                 expires_at: row.read()?,
                 last_refreshed_at: row.read()?,

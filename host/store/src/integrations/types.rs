@@ -11,6 +11,10 @@ use crate::value::{FromValue, Value};
 /// Texts that a caller gave an integration, by name.
 pub type Labels = BTreeMap<String, String>;
 
+/// The address of an account at its service: the parts of the service's URLs that differ from
+/// account to account, by name.
+pub type AccountAddress = BTreeMap<String, String>;
+
 /// The owner of integrations: a user of a tenant, for one connector. The store never returns
 /// integrations of another holder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -126,6 +130,8 @@ pub struct Account {
     pub email: Option<String>,
     /// The name for people.
     pub name: Option<String>,
+    /// The parts of the service's URLs that differ from account to account. Empty for most services.
+    pub address: AccountAddress,
 }
 
 /// The part of an integration that changes. The store always writes it as a whole.

@@ -43,6 +43,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0020_tool_sets.sql"),
     include_str!("../migrations/postgres/0021_console_sessions.sql"),
     include_str!("../migrations/postgres/0022_console_people.sql"),
+    include_str!("../migrations/postgres/0023_account_addresses.sql"),
     include_str!("../migrations/postgres/0024_grant_types.sql"),
 ];
 

@@ -35,6 +35,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0020_tool_sets.sql"),
     include_str!("../migrations/sqlite/0021_console_sessions.sql"),
     include_str!("../migrations/sqlite/0022_console_people.sql"),
+    include_str!("../migrations/sqlite/0023_account_addresses.sql"),
     include_str!("../migrations/sqlite/0024_grant_types.sql"),
 ];
 

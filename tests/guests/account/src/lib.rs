@@ -6,6 +6,7 @@
 //! connector can read.
 
 mod additions;
+mod address;
 mod operations;
 mod scheme;
 
@@ -55,6 +56,7 @@ impl Guest for Account {
     fn describe() -> Manifest {
         let service = service();
         additions::declare(&service);
+        address::declare(&service);
         Manifest {
             identifier: text(&service, "identifier").to_owned(),
             version: "1.0.0".to_owned(),
@@ -95,7 +97,7 @@ fn upstreams(service: &Value) -> Vec<Upstream> {
     vec![
         upstream("api", service["base_url"].as_str().unwrap_or("https://api.example"), standard),
         upstream("form", "{api}/me", form_field),
-        upstream("other", "https://other.example", CredentialUse::None),
+        upstream("other", service["other_url"].as_str().unwrap_or("https://other.example"), CredentialUse::None),
     ]
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::bindings::gateway::connector::http::{self, Body, Error, Method, Request, Response, Target};
 use crate::bindings::gateway::connector::manifest::Effect;
 use crate::bindings::gateway::connector::outcome::{Content, Fault, File, Outcome, UpstreamFault};
+use crate::bindings::gateway::connector::upstream_additions::declare_site;
 use crate::bindings::gateway::connector::{auth_additions, log, progress, storage};
 use crate::text;
 
@@ -193,6 +194,12 @@ fn remember(input: &Value) -> Answer {
         storage::set("value", value.as_bytes(), None).map_err(failed)?;
     }
     reply(&json!({"before": before}))
+}
+
+/// Declares something in `invoke`, which ends it.
+fn declare(_: &Value) -> Answer {
+    declare_site("api", "acme.example");
+    reply(&json!({}))
 }
 
 /// Writes everything that it can read of a response to the operator's log.

@@ -10,6 +10,7 @@ import { build } from "gateway:connector/multipart@1.1.0";
 import { report } from "gateway:connector/progress@1.1.0";
 import { bytes as random } from "gateway:connector/random@1.1.0";
 import * as storage from "gateway:connector/storage@1.1.0";
+import { declarePart, declareSite } from "gateway:connector/upstream-additions@1.1.0";
 
 const MANIFEST = {
   identifier: "frozen",
@@ -51,6 +52,13 @@ const MANIFEST = {
       credential: "none",
       linkHosts: ["files.frozen.example"],
       pacing: { intervalMs: 1, concurrency: 4, maxWaitMs: 10000 },
+    },
+    {
+      name: "customers",
+      baseUrl: "https://{customer}.frozen.example/{cloud}",
+      credential: "standard",
+      linkHosts: [],
+      pacing: undefined,
     },
   ],
   rateLimits: [{ name: "calls", requests: 1000, periodSeconds: 60 }],
@@ -213,6 +221,10 @@ export function describe() {
   clientCredentials();
   serviceAccount({ audience: "frozen", subject: "optional" });
   appInstallation({ upstream: "api", path: "/installations/{installation_id}/tokens" });
+  const customer = { name: "customer", title: "Customer", form: "label", maxLength: 63, source: { tag: "user" } };
+  declarePart(customer);
+  declarePart({ ...customer, name: "cloud", title: "Cloud", form: "segment" });
+  declareSite("customers", "frozen.example");
   return MANIFEST;
 }
 

@@ -4,7 +4,9 @@ import json as standard_json
 
 import wit_world
 from componentize_py_types import Err, Ok
-from wit_world.imports import auth_additions, clock, config, http, json, log, manifest, multipart, outcome, progress, random, storage
+from wit_world.imports import (
+    auth_additions, clock, config, http, json, log, manifest, multipart, outcome, progress, random, storage, upstream_additions
+)
 
 SCHEMA = '{"type": "object", "properties": {"id": {"type": "string"}, "kind": {"type": "string"}}, "additionalProperties": false}'
 
@@ -64,7 +66,14 @@ MANIFEST = manifest.Manifest(
             credential=manifest.CredentialUse.NONE,
             link_hosts=["files.frozen.example"],
             pacing=manifest.Pacing(1, 4, 10_000),
-        )
+        ),
+        manifest.Upstream(
+            name="customers",
+            base_url="https://{customer}.frozen.example/{cloud}",
+            credential=manifest.CredentialUse.STANDARD,
+            link_hosts=[],
+            pacing=None,
+        ),
     ],
     rate_limits=[manifest.RateLimit("calls", 1000, 60)],
     settings=[manifest.Setting("greeting", '{"type": "string"}', '"hello"', "A word that an answer repeats.")],
@@ -194,6 +203,14 @@ class WitWorld(wit_world.WitWorld):
         auth_additions.service_account(auth_additions.ServiceAccountDeclaration("frozen", auth_additions.Subject.OPTIONAL))
         path = "/installations/{installation_id}/tokens"
         auth_additions.app_installation(auth_additions.AppInstallationDeclaration("api", path))
+        form, source = upstream_additions.PartForm, upstream_additions
+        upstream_additions.declare_part(
+            upstream_additions.Part("customer", "Customer", form.LABEL, 63, source.PartSource_User())
+        )
+        upstream_additions.declare_part(
+            upstream_additions.Part("cloud", "Cloud", form.SEGMENT, 63, source.PartSource_User())
+        )
+        upstream_additions.declare_site("customers", "frozen.example")
         return MANIFEST
 
     def invoke(self, operation: str, input: str) -> outcome.Outcome:

@@ -21,7 +21,7 @@ pub(super) fn check(manifest: &Manifest<'_>, operations: &HashSet<&str>, found: 
         Auth::Oauth2(oauth2) => {
             let own = name::identifier_is_no_provider(manifest.identifier, oauth2.provider);
             found.add(format!("identifier `{}`", shorten(manifest.identifier)), own);
-            check_oauth2(oauth2, found);
+            check_oauth2(manifest, oauth2, found);
             oauth2.identity.as_ref().map(|identity| identity.operation)
         }
         Auth::ApiKey(key) => {
@@ -37,7 +37,7 @@ pub(super) fn check(manifest: &Manifest<'_>, operations: &HashSet<&str>, found: 
     }
 }
 
-fn check_oauth2(oauth2: &Oauth2<'_>, found: &mut Violations) {
+fn check_oauth2(manifest: &Manifest<'_>, oauth2: &Oauth2<'_>, found: &mut Violations) {
     let urls = [
         ("authorization-url", Some(oauth2.authorization_url)),
         ("token-url", Some(oauth2.token_url)),
@@ -46,7 +46,8 @@ fn check_oauth2(oauth2: &Oauth2<'_>, found: &mut Violations) {
     ];
     for (key, url) in urls {
         if let Some(url) = url.filter(|url| !url.is_empty()) {
-            found.add(format!("oauth2.{key} `{}`", shorten(url)), address::secret_url(url));
+            let example = manifest.upstream_additions.example_url(url, None);
+            found.add(format!("oauth2.{key} `{}`", shorten(url)), example.and_then(|url| address::secret_url(&url)));
         }
     }
     let separator = matches!(oauth2.scope_separator, " " | ",");

@@ -50,6 +50,13 @@ pub fn check_auth_additions(manifest: &Manifest<'_>, additions: &AuthAdditions<'
     for (name, _) in declared.into_iter().filter(|(_, declared)| *declared) {
         found.add(format!("auth-additions, `{name}`"), ensure(is_oauth2, "it needs the auth scheme `oauth2`"));
     }
+    let declares = declared.iter().any(|(_, declared)| *declared);
+    if let Auth::Oauth2(oauth2) = &manifest.auth
+        && declares
+    {
+        let whole = ensure(!has_part(manifest, oauth2.token_url), "the token URL has no part of an account's address");
+        found.add("auth-additions", whole);
+    }
     if let Some(audience) = service_account.and_then(|account| account.audience) {
         let sound = !audience.is_empty() && audience.bytes().all(|byte| byte.is_ascii_graphic());
         found.add(
@@ -62,9 +69,20 @@ pub fn check_auth_additions(manifest: &Manifest<'_>, additions: &AuthAdditions<'
             let broken = Err(format!("there is no upstream `{}`", shorten(upstream)).into());
             found.add("auth-additions, `app-installation`", broken);
         }
+        let known = manifest.upstreams.iter().filter(|known| known.name == *upstream);
+        let is_whole = known.into_iter().all(|known| !has_part(manifest, known.base_url));
+        let whole = ensure(is_whole, "the base URL of its upstream has no part of an account's address");
+        found.add("auth-additions, `app-installation`", whole);
         found.add(format!("auth-additions, path `{}`", shorten(path)), installation_path(path));
     }
     found.0
+}
+
+/// Returns `true` if a URL has a declared part of accounts' addresses. Tokens are fetched before a
+/// service can tell the parts of an account.
+fn has_part(manifest: &Manifest<'_>, url: &str) -> bool {
+    let mut parts = manifest.upstream_additions.parts.iter();
+    parts.any(|part| url.contains(&format!("{{{}}}", part.name)))
 }
 
 fn installation_path(path: &str) -> Result<(), Broken> {

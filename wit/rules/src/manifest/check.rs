@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Imprint, Manifest, Operation, Setting, Upstream, Violation, auth, shorten, texts};
+use super::{Imprint, Manifest, Operation, Setting, Upstream, Violation, auth, shorten, texts, upstream_additions};
 use crate::limit::{
     ANSWER_EXAMPLE_BYTES, ICON_BYTES, IMPRINT_BYTES, OPERATIONS, RATE_LIMITS, SETTING_SCHEMA_BYTES, SETTINGS,
     TEXT_BYTES, UPSTREAMS, VERSION_BYTES,
@@ -58,6 +58,7 @@ pub fn check(manifest: &Manifest<'_>) -> Vec<Violation> {
         check_operation(operation, &limits, &mut found);
     }
     auth::check(manifest, &operations, &mut found);
+    upstream_additions::check(manifest, &mut found);
     texts::check(manifest, &mut found);
     found.0
 }
@@ -105,7 +106,8 @@ fn check_imprint(imprint: &Imprint<'_>, found: &mut Violations) {
 fn check_upstream(manifest: &Manifest<'_>, upstream: &Upstream<'_>, index: usize, found: &mut Violations) {
     let part = || format!("upstream `{}`", shorten(upstream.name));
     let earlier = manifest.upstreams.iter().take(index).map(|known| known.name);
-    found.add(format!("{}, base-url", part()), address::base_url(upstream.base_url, earlier));
+    let base_url = manifest.upstream_additions.example_url(upstream.base_url, Some(upstream.name));
+    found.add(format!("{}, base-url", part()), base_url.and_then(|url| address::base_url(&url, earlier)));
     for host in &upstream.link_hosts {
         found.add(format!("{}, link host `{}`", part(), shorten(host)), address::link_host(host));
     }

@@ -15,12 +15,14 @@ mod check;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod upstream_additions;
 mod view;
 
 use std::fmt;
 
 pub use auth_additions::{AppInstallation, AuthAdditions, INSTALLATION_ID, ServiceAccount, check_auth_additions};
 pub use check::{check, check_schemas};
+pub use upstream_additions::{Part, PartSource, UpstreamAdditions};
 
 use crate::Broken;
 
@@ -47,6 +49,8 @@ pub struct Manifest<'a> {
     pub settings: Vec<Setting<'a>>,
     /// The operations.
     pub operations: Vec<Operation<'a>>,
+    /// What the connector declares of its upstreams in addition.
+    pub upstream_additions: UpstreamAdditions<'a>,
 }
 
 /// Publisher and licence of a connector.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn manifest() -> Manifest<'static> {
+pub(super) fn manifest() -> Manifest<'static> {
     Manifest {
         identifier: "example",
         version: "1.0.0",
@@ -14,10 +14,11 @@ fn manifest() -> Manifest<'static> {
         rate_limits: vec![RateLimit { name: "slow", requests: 1, period_seconds: 60 }],
         settings: vec![Setting { name: "contact", schema: "{}", default: Some("1"), documentation: "" }],
         operations: vec![operation("list")],
+        upstream_additions: UpstreamAdditions::default(),
     }
 }
 
-fn upstream<'a>(name: &'a str, base_url: &'a str) -> Upstream<'a> {
+pub(super) fn upstream<'a>(name: &'a str, base_url: &'a str) -> Upstream<'a> {
     Upstream { name, base_url, credential_in_form: false, link_hosts: vec!["*.example.com"], concurrency: Some(1) }
 }
 
@@ -37,7 +38,7 @@ fn operation(path: &str) -> Operation<'_> {
     }
 }
 
-fn oauth2() -> Oauth2<'static> {
+pub(super) fn oauth2() -> Oauth2<'static> {
     Oauth2 {
         provider: "acme",
         authorization_url: "https://acme.example/authorize",

@@ -22,6 +22,8 @@ pub(super) fn check(manifest: &Manifest<'_>, found: &mut Violations) {
         rate_limits,
         settings,
         operations,
+        // It is checked with the other rules about it.
+        upstream_additions: _,
     } = manifest;
     found.add("version", line(version));
     found.add("title", line(title));

@@ -39,6 +39,8 @@ macro_rules! manifest_view {
                 rate_limits: manifest.rate_limits.iter().map(rate_limit).collect(),
                 settings: manifest.settings.iter().map(setting).collect(),
                 operations: manifest.operations.iter().map(operation).collect(),
+                // The caller adds what `describe` has declared.
+                upstream_additions: $crate::manifest::UpstreamAdditions::default(),
             }
         }
 

@@ -3,16 +3,19 @@
 //!
 //! # Layout
 //! - here: the head and the statements.
+//! - `address`: the parts of accounts' addresses, and the sites of upstreams.
 //! - `row`: one operation.
 //! - `field`: one field.
 //! - `template`: paths and headers with names in braces.
 
+mod address;
 mod field;
 mod row;
 mod template;
 
+use contract_rules::address::{base_url, link_host};
 use contract_rules::schema::Kind;
-use contract_rules::{address, header, limit, name};
+use contract_rules::{header, limit, name};
 
 use crate::errors::Errors;
 use crate::parse::field::Field;
@@ -23,6 +26,7 @@ use crate::parse::table::Table;
 pub(crate) fn check(table: &mut Table, errors: &mut Errors) {
     check_head(table, errors);
     check_upstreams(table, errors);
+    address::check(table, errors);
     for (index, setting) in table.settings.iter().enumerate() {
         check_setting(setting, table.settings.get(..index).unwrap_or_default(), errors);
     }
@@ -78,12 +82,15 @@ fn check_upstreams(table: &Table, errors: &mut Errors) {
             if names.iter().any(|known| upstream.name == known) {
                 errors.at(upstream.name.span(), format!("`{}` is declared twice", upstream.name));
             }
-            errors.rule(upstream.base_url.span(), address::base_url(&url, names.iter().map(String::as_str)));
+            let texts = self::address::Texts::of(table);
+            let example = texts.additions().example_url(&url, Some(&upstream.name.to_string()));
+            let names = names.iter().map(String::as_str);
+            errors.rule(upstream.base_url.span(), example.and_then(|url| base_url(&url, names)));
         }
         // The test of the manifest checks the hosts of a constant.
         if let Links::Hosts(hosts) = &upstream.links {
             for host in hosts {
-                errors.rule(host.span(), address::link_host(&host.value()));
+                errors.rule(host.span(), link_host(&host.value()));
             }
         }
     }

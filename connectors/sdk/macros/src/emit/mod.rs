@@ -3,12 +3,14 @@
 //!
 //! # Layout
 //! - here: the whole, and the parts of the manifest.
+//! - `address`: a part of accounts' addresses.
 //! - `auth_additions`: further ways in which accounts get access tokens.
 //! - `operation`: one operation.
 //! - `request`: the request of a row.
 //! - `settings`: a function for each setting.
 //! - `input`: the input types of functions.
 
+mod address;
 mod auth_additions;
 mod input;
 mod operation;
@@ -74,6 +76,7 @@ fn connector(table: &Table) -> TokenStream {
     });
     let icon = optional(table.icon.as_ref().map(|path| quote!(::core::include_str!(#path))));
     let upstreams = table.upstreams.iter().map(upstream);
+    let address = table.address.iter().map(address::part);
     let rate_limits = table.rate_limits.iter().map(|limit| {
         let (name, requests, seconds) = (limit.name.to_string(), limit.requests, limit.period_seconds);
         quote!(::connector_sdk::table::RateLimit { name: #name, requests: #requests, period_seconds: #seconds })
@@ -102,6 +105,7 @@ fn connector(table: &Table) -> TokenStream {
             },
             auth_additions: #auth_additions,
             upstreams: &[#(#upstreams),*],
+            address: &[#(#address),*],
             rate_limits: &[#(#rate_limits),*],
             settings: &[#(#settings),*],
             headers: &[#(#headers),*],
@@ -123,6 +127,8 @@ fn component(table: &Table) -> TokenStream {
         quote!(::connector_sdk::run::invoke(&super::CONNECTOR, &operation, &input))
     };
     let declaration = auth_additions::declaration(table);
+    // A component imports only what it calls, so that it also runs on gateways without the rest.
+    let declares = (!table.address.is_empty()).then(|| quote!(::connector_sdk::run::declare(&super::CONNECTOR);));
     quote! {
         #[cfg(target_family = "wasm")]
         mod component {
@@ -130,6 +136,7 @@ fn component(table: &Table) -> TokenStream {
             impl ::connector_sdk::bindings::Guest for Component {
                 fn describe() -> ::connector_sdk::bindings::Manifest {
                     #declaration
+                    #declares
                     ::connector_sdk::run::manifest(&super::CONNECTOR)
                 }
                 fn invoke(operation: ::std::string::String, input: ::std::string::String) -> ::connector_sdk::run::Answer {
@@ -153,6 +160,7 @@ fn upstream(upstream: &Upstream) -> TokenStream {
         "form_field" => quote!(::connector_sdk::table::CredentialUse::FormField),
         _ => quote!(::connector_sdk::table::CredentialUse::None),
     }));
+    let site = optional(upstream.site.as_ref().map(|site| quote!(#site)));
     let pacing = optional(upstream.pacing.map(|[interval, concurrency, wait]| {
         quote!(::connector_sdk::table::Pacing {
             interval_ms: #interval,
@@ -166,6 +174,7 @@ fn upstream(upstream: &Upstream) -> TokenStream {
         credential: #credential,
         link_hosts: #link_hosts,
         pacing: #pacing,
+        site: #site,
     })
 }
 

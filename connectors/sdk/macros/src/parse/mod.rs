@@ -4,6 +4,7 @@
 //! - here: names and literals, and how the parser continues after a mistake.
 //! - `table`: the head, the statements in their order, and the rows.
 //! - `statement`: one statement.
+//! - `address`: the statement about a part of accounts' addresses.
 //! - `row`: one operation.
 //! - `clause`: the clauses of a row.
 //! - `field`: a field, its type and its modifiers.
@@ -11,6 +12,7 @@
 //! - `json`: JSON values in the table.
 //! - `answers`: the file with examples of answers.
 
+pub(crate) mod address;
 mod answers;
 mod block;
 pub(crate) mod clause;

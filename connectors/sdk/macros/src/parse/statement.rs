@@ -18,6 +18,8 @@ pub(crate) struct Upstream {
     pub(crate) links: Links,
     /// `pacing { .. }`: interval, concurrency and maximum wait.
     pub(crate) pacing: Option<[u32; 3]>,
+    /// `site "example.com"`: the domain that the hosts of all accounts are below.
+    pub(crate) site: Option<LitStr>,
 }
 
 /// Other hosts of an upstream.
@@ -50,13 +52,15 @@ pub(crate) struct Trigger {
 
 impl Parse for Upstream {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        const CLAUSES: &str = "expected `credential standard`, `links [\"host\"]`, `pacing { .. }` or `;`";
+        const CLAUSES: &str =
+            "expected `credential standard`, `links [\"host\"]`, `pacing { .. }`, `site \"example.com\"` or `;`";
         let mut upstream = Self {
             name: word(input, "expected the name of an upstream")?,
             base_url: literal(input, "a base URL")?,
             credential: None,
             links: Links::Hosts(Vec::new()),
             pacing: None,
+            site: None,
         };
         while !input.peek(Token![;]) {
             let clause = word(input, CLAUSES)?;
@@ -64,6 +68,7 @@ impl Parse for Upstream {
                 "credential" => upstream.credential = Some(credential(input)?),
                 "links" => upstream.links = input.parse()?,
                 "pacing" => upstream.pacing = Some(pacing(&input.parse()?)?),
+                "site" => upstream.site = Some(literal(input, "a domain")?),
                 _ => return Err(Error::new(clause.span(), CLAUSES)),
             }
         }

@@ -5,6 +5,7 @@ use proc_macro2::{Span, TokenStream};
 use syn::parse::ParseStream;
 use syn::{Error, Ident, LitStr, Path, Token};
 
+use super::address::AddressPart;
 use super::answers::AnswerExamples;
 use super::block::{self, Item};
 use super::field::{self, Field, Lists, Location};
@@ -23,6 +24,8 @@ pub(crate) struct Table {
     /// A Rust expression of the type `&[AuthAddition]`, with the span of the statement.
     pub(crate) auth_additions: Option<(Span, TokenStream)>,
     pub(crate) upstreams: Vec<Upstream>,
+    /// The parts of accounts' addresses.
+    pub(crate) address: Vec<AddressPart>,
     pub(crate) rate_limits: Vec<RateLimit>,
     pub(crate) settings: Vec<Field>,
     pub(crate) headers: Vec<Header>,
@@ -47,7 +50,7 @@ pub(crate) struct Head {
     pub(crate) title: LitStr,
 }
 
-const STATEMENTS: &str = "expected a statement (`auth`, `auth_additions`, `upstream`, `rate_limit`, `setting`, `header`, `values`, \
+const STATEMENTS: &str = "expected a statement (`auth`, `auth_additions`, `upstream`, `address`, `rate_limit`, `setting`, `header`, `values`, \
                           `fields`, `lists`, `via`, `icon` or `answer_examples`) or a row such as `name: GET api \"/path\";`";
 
 impl Default for Table {
@@ -58,6 +61,7 @@ impl Default for Table {
             auth: None,
             auth_additions: None,
             upstreams: Vec::new(),
+            address: Vec::new(),
             rate_limits: Vec::new(),
             settings: Vec::new(),
             headers: Vec::new(),
@@ -119,7 +123,7 @@ impl Table {
 
     fn statement(&mut self, documentation: String, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
         let statement = word(input, STATEMENTS)?;
-        if !documentation.is_empty() && statement != "setting" {
+        if !documentation.is_empty() && statement != "setting" && statement != "address" {
             errors
                 .at(statement.span(), "a documentation comment (`///`) belongs to a row or a setting; write `//` here");
         }
@@ -127,6 +131,7 @@ impl Table {
             "auth" => self.auth = Some(statement::expression(input)?),
             "auth_additions" => self.auth_additions = Some((statement.span(), statement::expression(input)?)),
             "upstream" => self.upstreams.push(input.parse()?),
+            "address" => self.address.push(AddressPart { title: documentation, ..input.parse()? }),
             "rate_limit" => self.rate_limits.push(input.parse()?),
             "setting" => {
                 let mut setting = Field::parse(input, errors)?;

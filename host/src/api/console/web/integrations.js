@@ -69,7 +69,8 @@ function Changes({ one, path, reload }) {
 }
 
 function Details({ one }) {
-  const { id, tenant, subject, connector, account, labels } = one;
+  const { id, tenant, subject, connector, account, address, labels } = one;
+  const pairs = (members) => Object.entries(members).map(([name, value]) => `${name}: ${value}`).join(", ");
   return html`
     ${one.status !== "active" && html`<div class="reason"><p>${say.mustConnect} <${Text} of=${one.last_error ?? one.reason} /></p></div>`}
     ${one.overdue && html`<div class="reason"><p>${say.overdueWhy} <${Text} of=${one.last_error} /></p></div>`}
@@ -81,6 +82,7 @@ function Details({ one }) {
       [words.subject, html`<${Text} of=${subject} />`],
       [say.account, html`<${Text} of=${one.user_identifier} />`],
       [say.atService, html`<${Text} of=${[account.name, account.email, account.id].filter(Boolean).join(" · ")} />`],
+      [say.address, html`<${Text} of=${pairs(address ?? {})} />`],
       [say.authType, text(one.auth_type)],
       [say.reason, html`<${Text} of=${one.reason} />`],
       [say.lastError, html`<${Text} of=${one.last_error} />`],
@@ -89,7 +91,7 @@ function Details({ one }) {
       [say.tokenEnd, html`<${ExactTime} at=${one.expires_at} />`],
       [words.created, html`<${ExactTime} at=${one.created_at} />`],
       [say.scopes, html`<${Text} of=${one.scopes.join(" ")} />`],
-      [say.labels, html`<${Text} of=${Object.entries(labels).map(([name, value]) => `${name}: ${value}`).join(", ")} />`],
+      [say.labels, html`<${Text} of=${pairs(labels)} />`],
     ]} />
     <ul>
       <li><a href=${to(["calls"], { tenant, connector })}>${say.itsCalls}</a></li>

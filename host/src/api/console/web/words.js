@@ -119,6 +119,7 @@ export const words = {
     one: (name) => `Account ${name}`,
     account: "Account",
     atService: "At the service",
+    address: "Address",
     authType: "Connected with",
     reason: "Reason",
     lastError: "Last error",

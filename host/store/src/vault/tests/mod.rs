@@ -94,6 +94,7 @@ impl Machine {
             connect_link: None,
             redirect_uri: "https://gateway.example.com".into(),
             labels: None,
+            address: crate::AccountAddress::new(),
             oauth_client: None,
             verifier: Some(verifier),
             expires_at: std::time::SystemTime::now() + Duration::from_secs(600),

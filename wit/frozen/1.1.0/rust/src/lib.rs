@@ -14,6 +14,7 @@ use self::bindings::gateway::connector::outcome::{
     Content, Explanation, Fault, File, Outcome, UpstreamFault, Violation,
 };
 use self::bindings::gateway::connector::storage::Error as StorageError;
+use self::bindings::gateway::connector::upstream_additions::{self, Part as AddressPart, PartForm, PartSource};
 use self::bindings::gateway::connector::{clock, config, log, progress, random, storage};
 use self::bindings::{Guest, Manifest};
 
@@ -38,6 +39,21 @@ impl Guest for Frozen {
             upstream: "api".to_owned(),
             path: "/installations/{installation_id}/tokens".to_owned(),
         });
+        upstream_additions::declare_part(&AddressPart {
+            name: "customer".to_owned(),
+            title: "Customer".to_owned(),
+            form: PartForm::Label,
+            max_length: 63,
+            source: PartSource::User,
+        });
+        upstream_additions::declare_part(&AddressPart {
+            name: "cloud".to_owned(),
+            title: "Cloud".to_owned(),
+            form: PartForm::Segment,
+            max_length: 63,
+            source: PartSource::User,
+        });
+        upstream_additions::declare_site("customers", "frozen.example");
         Manifest {
             identifier: "frozen".to_owned(),
             version: "1.1.0".to_owned(),
@@ -50,13 +66,22 @@ impl Guest for Frozen {
                 icon: None,
             },
             auth: AuthScheme::Oauth2(oauth2()),
-            upstreams: vec![Upstream {
-                name: "api".to_owned(),
-                base_url: "https://api.frozen.example".to_owned(),
-                credential: CredentialUse::None,
-                link_hosts: vec!["files.frozen.example".to_owned()],
-                pacing: Some(Pacing { interval_ms: 1, concurrency: 4, max_wait_ms: 10_000 }),
-            }],
+            upstreams: vec![
+                Upstream {
+                    name: "api".to_owned(),
+                    base_url: "https://api.frozen.example".to_owned(),
+                    credential: CredentialUse::None,
+                    link_hosts: vec!["files.frozen.example".to_owned()],
+                    pacing: Some(Pacing { interval_ms: 1, concurrency: 4, max_wait_ms: 10_000 }),
+                },
+                Upstream {
+                    name: "customers".to_owned(),
+                    base_url: "https://{customer}.frozen.example/{cloud}".to_owned(),
+                    credential: CredentialUse::Standard,
+                    link_hosts: Vec::new(),
+                    pacing: None,
+                },
+            ],
             rate_limits: vec![RateLimit { name: "calls".to_owned(), requests: 1000, period_seconds: 60 }],
             settings: vec![Setting {
                 name: "greeting".to_owned(),
