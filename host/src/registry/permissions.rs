@@ -35,7 +35,6 @@ impl Permissions {
     fn requested_by(connector: &Connector) -> Self {
         let operations = connector.operations().map(|operation| &operation.manifest);
         let mut others = others(connector.manifest(), operations);
-        others.extend(auth_additions::lines(connector.auth_additions()));
         of_additions(connector.additions(), &mut others);
         Self { hosts: connector.named_hosts().clone(), others }
     }
@@ -168,7 +167,8 @@ fn of_upstream(upstream: &Upstream, auth: &AuthScheme, lines: &mut BTreeSet<Stri
 }
 
 fn of_additions(additions: &Additions, lines: &mut BTreeSet<String>) {
-    let Additions { upstreams: UpstreamAdditions { parts, sites } } = additions;
+    let Additions { auth, upstreams: UpstreamAdditions { parts, sites } } = additions;
+    lines.extend(auth_additions::lines(auth));
     for AddressPart { name, title: _, form, max_length: _, source } in parts {
         let source = match source {
             PartSource::User => "from the user".to_owned(),

@@ -147,8 +147,7 @@ pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};
 pub use self::inspect::DatabaseState;
 pub use self::integrations::{
     Account, AccountAddress, AnyIntegrationFilter, AuthType, Choice, Connected, Details, GrantType, Holder, Imported,
-    Integration,
-    IntegrationFilter, Labels, NewImport, Status,
+    Integration, IntegrationFilter, Labels, NewImport, Status,
 };
 pub use self::jobs::{AnyJobFilter, Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
 pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};

@@ -57,7 +57,8 @@ fn the_operators_url_may_have_the_declared_parts_of_an_address_in_its_path() {
         max_length: 64,
         source: PartSource::User,
     };
-    let additions = Additions { upstreams: UpstreamAdditions { parts: vec![part], sites: Vec::new() } };
+    let additions =
+        Additions { upstreams: UpstreamAdditions { parts: vec![part], sites: Vec::new() }, ..Additions::default() };
     let mut config = config::Connector::default();
     config.upstreams.insert("api".to_owned(), "http://localhost:9000/{cloud}/{other}".parse().unwrap());
     let api = address(&upstream("api", "https://a.test"), &additions, &config, &HashMap::new());
