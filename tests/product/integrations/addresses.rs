@@ -258,7 +258,7 @@ fn an_authorization_at_the_accounts_own_host_goes_to_the_granted_site_only() {
 fn additions_are_declared_in_describe_only() {
     let described = json!({"identifier": "account", "auth": "none"});
     let gateway = Setup::new().module("account", module::account(&described)).start();
-    gateway.client().call("account/declare", json!({})).problem(500, "connector-failed");
+    gateway.client().call("account/declare_site", json!({})).problem(500, "connector-failed");
     gateway.wait_for_log("the reason of the trap", |line| {
         line.to_string().contains("it called `upstream-additions.declare-site` in `invoke`")
     });

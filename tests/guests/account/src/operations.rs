@@ -41,6 +41,7 @@ pub(crate) const ALL: &[Row] = &[
     row("remember", false, remember),
     row("log", false, log_answer),
     row("declare", false, declare),
+    row("declare_site", false, declare_a_site),
     job("collect", Effect::Read, collect),
     job("change", Effect::Write, collect),
     job("limited", Effect::Read, collect),
@@ -196,8 +197,8 @@ fn remember(input: &Value) -> Answer {
     reply(&json!({"before": before}))
 }
 
-/// Declares something in `invoke`, which ends it.
-fn declare(_: &Value) -> Answer {
+/// Declares a site in `invoke`, which ends it.
+fn declare_a_site(_: &Value) -> Answer {
     declare_site("api", "acme.example");
     reply(&json!({}))
 }
