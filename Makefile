@@ -38,6 +38,8 @@ LANGUAGES := $(addprefix target/languages/,javascript.wasm javascript-quickjs.wa
 FROZEN := $(foreach version,$(notdir $(wildcard wit/frozen/*)),$(addprefix target/frozen/$(version)/,javascript.wasm python.wasm))
 # Programs that tests use, from Debian's packages in tests/debian.txt.
 DEBIAN := target/debian
+# The program that makes the bindings of a connector in C. The page names its version.
+WIT_BINDGEN := target/wit-bindgen/bin/wit-bindgen
 # The last commit of the release before, and its gateway.
 PREVIOUS_COMMIT := 0b29fd93fdaeaf0846030332f4daa1ed48cdbb53
 PREVIOUS := target/previous/connector-gateway
@@ -99,7 +101,7 @@ check: setup ## Check format, lints and unit tests: the quick loop while you wri
 	@cargo clippy --workspace --all-targets -- -D warnings
 	@$(MAKE) --no-print-directory test-unit
 
-test: build guests languages frozen test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) $(HELM) browser ## Run every test
+test: build guests languages frozen test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) $(WIT_BINDGEN) $(HELM) browser ## Run every test
 	@tests/postgres.sh cargo test --workspace
 
 test-unit: setup ## Run the unit tests; T=name selects some
@@ -110,10 +112,10 @@ test-sdks: $(NODE_TOOLS) $(SDK_JS)/connector.wit ## Run the unit tests of the SD
 	@$(NODE_TOOLS)/node_modules/.bin/tsc --project $(SDK_JS)/test
 	@PYTHONPATH=$(SDK_PYTHON) python3 -m unittest discover --start-directory $(SDK_PYTHON)/tests
 
-test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) $(HELM) browser ## Run the tests of the whole product; T=name selects some
+test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) $(WIT_BINDGEN) $(HELM) browser ## Run the tests of the whole product; T=name selects some
 	@tests/postgres.sh cargo test --workspace --test product $(T)
 
-test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
+test-conformance: build $(NODE_TOOLS) ## Compare every operation with its provider's specification and with the catalogue, and connectors of OpenAPI documents with these
 	@cargo test --workspace --test conformance
 
 # The release before is built from its last commit, in a separate target folder, and kept.
@@ -175,6 +177,12 @@ $(NODE_TOOLS): tests/clients/package-lock.json | setup
 $(DEBIAN): tests/debian.sh tests/debian.txt | setup
 	@mkdir -p $(@D)
 	@tests/debian.sh $@ $$(sed '/^#/d' tests/debian.txt)
+
+# Built without optimisation, which takes two minutes.
+$(WIT_BINDGEN): connectors/docs/c.md | setup
+	@CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --no-default-features --features c \
+	  --root $(abspath $(@D)/..) $$(grep -om1 'wit-bindgen-cli@[0-9.]*[0-9]' $<)
+	@touch $@
 
 $(HELM): tests/helm.sh | setup
 	@mkdir -p $(@D)

@@ -1,4 +1,4 @@
-//! The conformance of the product's connectors, in two tables.
+//! The conformance of the product's connectors, in two tables, and of tables from documents.
 //!
 //! The first one is about the requests to upstreams: every operation is called through a running
 //! gateway, and every request that reaches the upstream is compared with the provider's own
@@ -7,6 +7,8 @@
 //!
 //! The second one is about what callers see: the description of the API is compared with the
 //! catalogue.
+//!
+//! A third one is about connectors that are made of other people's documents: [`documents`].
 //!
 //! # Layout
 //! - [`specifications`]: the providers' specifications
@@ -30,6 +32,7 @@ mod catalogue;
 mod check;
 mod check_tests;
 mod deviations;
+mod documents;
 mod failures;
 mod further;
 mod generator;

@@ -122,12 +122,12 @@ fn frozen() -> PathBuf {
     module::root().join("wit/frozen")
 }
 
-fn in_rust(version: &str) -> Vec<u8> {
+pub(crate) fn in_rust(version: &str) -> Vec<u8> {
     fs::read(frozen().join(version).join("rust.wasm")).unwrap()
 }
 
 /// Replaces each occurrence of a text by one of the same length.
-fn replaced(mut component: Vec<u8>, old: &str, new: &str) -> Vec<u8> {
+pub(crate) fn replaced(mut component: Vec<u8>, old: &str, new: &str) -> Vec<u8> {
     assert_eq!(old.len(), new.len());
     for at in 0..component.len() - old.len() {
         if component[at..].starts_with(old.as_bytes()) {
@@ -138,7 +138,7 @@ fn replaced(mut component: Vec<u8>, old: &str, new: &str) -> Vec<u8> {
 }
 
 /// The component as if it were built for another version of the contract.
-fn built_for(version: &str) -> Vec<u8> {
+pub(crate) fn built_for(version: &str) -> Vec<u8> {
     replaced(in_rust("1.0.0"), "@1.0.0", &format!("@{version}"))
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn read(file: &Path) -> Result<Vec<u8>, FileError> {
 /// The component of a core module.
 pub(crate) fn component_of(file: &Path) -> Result<Vec<u8>, PackError> {
     let packed = sandbox::pack(&read(file)?);
-    Ok(packed.map_err(|error| RefusedModule { module: file.display().to_string(), reason: format!("{error:#}") })?)
+    Ok(packed.map_err(|error| RefusedModule { module: file.display().to_string(), reason: error.to_string() })?)
 }
 
 /// Runs `connectors pack`: writes the component of a core module.

@@ -28,13 +28,14 @@ pub(crate) fn read(reader: &mut Reader<'_>, operation: &Value, taken: &[Field]) 
     };
     let of_type = |format: Format, is_wanted: fn(&str) -> bool| {
         let found = content.iter().find(|(media_type, _)| is_wanted(media_type));
-        found.map(|(_, content)| (format, content))
+        found.map(|(media_type, content)| (format, media_type, content))
     };
     // JSON is nearest to what callers send.
-    let found = of_type(Format::Json, is_json)
+    let found = of_type(Format::Json, is_plain_json)
+        .or_else(|| of_type(Format::Json, is_json))
         .or_else(|| of_type(Format::Form, is_form))
         .or_else(|| of_type(Format::Multipart, is_multipart));
-    let Some((format, content)) = found else {
+    let Some((format, media_type, content)) = found else {
         let types: Vec<String> = content.keys().map(|media_type| format!("`{media_type}`")).collect();
         return Err(format!("its body is {}, and a row sends JSON or a form; write a function", types.join(" or ")));
     };
@@ -42,6 +43,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, operation: &Value, taken: &[Field]) 
     let fields = fields(reader, body, content, format, taken);
     reader.takes_files = false;
     let fields = fields?;
+    if format == Format::Json && !is_plain_json(media_type) && !fields.is_empty() {
+        reader.note_operation(format!("the media type of its body, `{media_type}`: a row sends `application/json`"));
+    }
     Ok(Body { format: if fields.is_empty() { Format::Json } else { format }, fields })
 }
 
@@ -142,12 +146,17 @@ fn whole(mut spec: Spec, body: &Value, required: bool) -> Field {
     Field { spec, place: Place::Body, upstream_name: None, encoding: None, example: None }
 }
 
-/// Returns `true` for JSON and for a range of media types that includes it.
+/// Returns `true` for JSON, in any of its media types, and for a range of media types that includes
+/// it.
 pub(crate) fn is_json(media_type: &str) -> bool {
     let (name, _) = media_type.split_once(';').unwrap_or((media_type, ""));
     let name = name.trim().to_ascii_lowercase();
-    matches!(name.as_str(), "application/json" | "*/*" | "application/*" | "text/json")
-        || (name.starts_with("application/") && name.ends_with("+json"))
+    is_plain_json(&name) || name == "text/json" || (name.starts_with("application/") && name.ends_with("+json"))
+}
+
+/// Returns `true` for the media type that rows send, and for a range that includes it.
+fn is_plain_json(media_type: &str) -> bool {
+    ["application/json", "application/*", "*/*"].iter().any(|known| is_type(media_type, known))
 }
 
 /// Returns `true` for a form without files.

@@ -36,6 +36,11 @@ impl Reader<'_> {
         {
             flat.insert("description".to_owned(), description.clone());
         }
+        if reference.is_some()
+            && let Some(required) = schema.get("required")
+        {
+            merge(&mut flat, Map::from_iter([("required".to_owned(), required.clone())]));
+        }
         if let Some(Value::Array(parts)) = flat.remove("allOf") {
             for part in parts {
                 if let Some(Value::Object(part)) = self.flat_below(&part, level + 1)? {

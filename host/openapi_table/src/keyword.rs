@@ -1,9 +1,10 @@
 //! Limits, values, patterns, formats and defaults.
 
 use contract_rules::schema::{Field, Kind};
-use serde_json::{Number, Value, json};
+use serde_json::{Number, Value};
 
 use crate::document::text;
+use crate::pattern;
 use crate::schema::Reader;
 
 /// Formats that the gateway checks.
@@ -121,22 +122,12 @@ fn strings(reader: &mut Reader<'_>, field: &mut Field, schema: &Value) {
             field.values = Some(texts);
         }
     }
-    if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
-        if is_pattern(pattern) {
-            field.pattern = Some(pattern.to_owned());
-        } else {
-            reader.note(format!(
-                "the pattern `{pattern}` is not checked, because it is not a regular expression of the contract"
-            ));
+    if let Some(given) = schema.get("pattern").and_then(Value::as_str) {
+        match pattern::of_table(given) {
+            Ok(pattern) => field.pattern = Some(pattern),
+            Err(why) => reader.note(format!("the pattern `{given}` is not checked, because {why}")),
         }
     }
     let format = text(schema, "format");
     field.format = FORMATS.contains(&format).then(|| format.to_owned());
-}
-
-/// Returns `true` for a pattern that both the table and the gateway's validator accept. JSON Schema
-/// has others, for example with lookahead.
-fn is_pattern(pattern: &str) -> bool {
-    let options = jsonschema::draft202012::options().with_pattern_options(jsonschema::PatternOptions::regex());
-    regex_syntax::Parser::new().parse(pattern).is_ok() && options.build(&json!({"pattern": pattern})).is_ok()
 }

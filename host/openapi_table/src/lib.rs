@@ -14,6 +14,7 @@
 //! - `schema`: from a schema to a field
 //! - `combined`: `allOf`, `oneOf` and `anyOf`
 //! - `keyword`: limits, values and defaults
+//! - `pattern`: patterns of strings
 //! - `server`: base URLs
 //! - `security`: how users authenticate
 //! - `name`: names that fit the contract
@@ -29,6 +30,7 @@ mod keyword;
 mod name;
 mod operation;
 mod parameter;
+mod pattern;
 mod schema;
 mod security;
 mod server;
@@ -158,8 +160,8 @@ pub fn convert(
         chosen.truncate(OPERATIONS);
     }
     let auth = security::auth(&document, &chosen, identifier, auth, &mut left_out);
-    let assumed = auth.assumed.map(str::to_owned).into_iter().collect();
-    let mut servers = Servers::new(&document, &mut left_out);
+    let mut assumed: Vec<String> = auth.assumed.iter().cloned().collect();
+    let mut servers = Servers::new(&document, auth.has_credential(), &mut left_out);
     let rows: Vec<_> = chosen
         .iter()
         .filter_map(|operation: &Operation<'_>| operation.row(&document, &mut servers, &mut left_out))
@@ -168,6 +170,7 @@ pub fn convert(
         return Err(OpenapiError::Empty { first: left_out.lines.into_iter().next() });
     };
     let first = first.name.clone();
+    assumed.extend(servers.assumed());
     let table = Table {
         identifier: identifier.to_owned(),
         title: document.title(identifier),

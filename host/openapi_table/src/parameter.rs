@@ -57,7 +57,8 @@ pub(crate) fn field(
         reader.note_operation(format!("the parameter `{given}`, because the gateway adds the credential itself"));
         return Ok(None);
     }
-    if place == Place::Header && header::name(given).is_err() {
+    let is_set = |given: &str| header::name(given).is_err() || given.eq_ignore_ascii_case("accept-encoding");
+    if place == Place::Header && is_set(given) {
         return refused(reader, given, required, "the gateway sets this header itself");
     }
     let Some(schema) = parameter.get("schema") else {
@@ -75,6 +76,10 @@ pub(crate) fn field(
     }
     if !text(parameter, "description").is_empty() {
         spec.documentation = documentation(parameter);
+    }
+    // An empty list is not sent.
+    if required && matches!(spec.kind, Kind::List(_)) && spec.minimum.is_none() {
+        spec.minimum = Some(1.into());
     }
     spec.in_path = place == Place::Path;
     let upstream_name = (place != Place::Path && name != given).then(|| given.to_owned());

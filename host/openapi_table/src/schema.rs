@@ -59,7 +59,10 @@ impl<'a> Reader<'a> {
 
     /// Adds a line about the schema that is read.
     pub(crate) fn note(&mut self, what: impl AsRef<str>) {
-        self.left_out.add(format!("{}: `{}`: {}", self.operation, self.path.join("."), what.as_ref()));
+        match self.path.as_slice() {
+            [] => self.note_operation(format!("its body: {}", what.as_ref())),
+            path => self.left_out.add(format!("{}: `{}`: {}", self.operation, path.join("."), what.as_ref())),
+        }
     }
 
     /// Marks a reference as being read. Returns `false` if it already is, because the schema is

@@ -21,8 +21,16 @@ pub(crate) fn is_protected(document: &Document, operation: &Value) -> bool {
 pub(crate) struct Chosen {
     /// The statement `auth`.
     pub(crate) statement: String,
-    /// The assumption that was made because the document says nothing.
-    pub(crate) assumed: Option<&'static str>,
+    /// The assumption that was made because the document says nothing, or a fact about the provider
+    /// that its operator must know.
+    pub(crate) assumed: Option<String>,
+}
+
+impl Chosen {
+    /// Returns `true` if requests carry a credential.
+    pub(crate) fn has_credential(&self) -> bool {
+        self.statement != NONE
+    }
 }
 
 /// The statement `auth`: the scheme that the author chose, or the scheme of the chosen operations
@@ -61,14 +69,15 @@ pub(crate) fn auth(
         if *kind == Auth::Oauth2 && text.contains("scopes: &[]") {
             left_out.add(format!("the security scheme `{name}` has no scopes for these operations: fill in `scopes`"));
         }
-        return chosen(text.clone());
+        return Chosen { statement: text.clone(), assumed: token_host(document, name) };
     }
     match wanted {
         Some(Auth::ApiKey) => Chosen {
             statement: key("KeyPlacement::Header { name: \"Authorization\", prefix: \"Bearer \" }"),
             assumed: Some(
                 "the key is sent as `Authorization: Bearer …`, because the document does not say how; if the service expects \
-                 it elsewhere, change the statement `auth`",
+                 it elsewhere, change the statement `auth`"
+                    .to_owned(),
             ),
         },
         Some(Auth::Oauth2) => {
@@ -80,10 +89,37 @@ pub(crate) fn auth(
             statement: NONE.to_owned(),
             assumed: Some(
                 "users need no account, because the document has no security scheme that a connector can have; if they do, \
-                 which one is it? Remove the folder and create it again with `--auth api-key` or `--auth oauth2`",
+                 which one is it? Remove the folder and create it again with `--auth api-key` or `--auth oauth2`"
+                    .to_owned(),
             ),
         },
     }
+}
+
+/// What an operator must do about a scheme whose tokens come from another site than the one where
+/// users authorize. `None` if it is the same site.
+fn token_host(document: &Document, scheme: &str) -> Option<String> {
+    let schemes = document.get("/components/securitySchemes")?;
+    let (scheme, _) = document.resolved(schemes.get(scheme)?).ok()?;
+    let flow = scheme.pointer("/flows/authorizationCode")?;
+    let [authorization, token] = ["authorizationUrl", "tokenUrl"].map(|key| host_of(text(flow, key)));
+    let is_other = !authorization.is_empty() && !token.is_empty() && site_of(authorization) != site_of(token);
+    is_other.then(|| {
+        format!(
+            "tokens come from `{token}`, though users authorize at another site, `{authorization}`; if this is right, an operator adds \
+             the module with `--grant {token}`"
+        )
+    })
+}
+
+/// The host of a URL, or an empty text.
+fn host_of(url: &str) -> &str {
+    url.split("://").nth(1).unwrap_or_default().split(['/', ':', '?']).next().unwrap_or_default()
+}
+
+/// The registrable domain of a host, or the host itself.
+fn site_of(host: &str) -> &str {
+    psl::domain_str(host).unwrap_or(host)
 }
 
 /// Returns `true` if a document has security schemes. If no operation needs one of them, the
@@ -139,10 +175,10 @@ fn statement(
     }
 }
 
-/// A name for the provider: the site of its URL.
+/// A name for the provider: the registrable domain of its URL, without the public suffix.
 fn provider(authorization_url: &str, identifier: &str) -> String {
-    let host = authorization_url.split("://").nth(1).unwrap_or_default().split(['/', ':']).next().unwrap_or_default();
-    let site = host.rsplit('.').nth(1).unwrap_or_default().to_ascii_lowercase().replace('-', "_");
+    let domain = psl::domain_str(host_of(authorization_url)).unwrap_or_default();
+    let site = domain.split('.').next().unwrap_or_default().to_ascii_lowercase().replace('-', "_");
     if site.is_empty() || site == identifier { format!("{identifier}_provider") } else { site }
 }
 

@@ -12,6 +12,7 @@
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`random`], [`multipart`],
 //!   [`progress`], [`auth_additions`], [`upstream_additions`]: the interfaces of the contract
 //! - [`outline`]: imports and size of a component, checked before it is compiled
+//! - [`pack`]: the component of a core module
 //! - [`provenance`]: source, commit and packages of a component
 //! - [`setup`]: the settings of a sandbox
 //! - [`engine`]: the WebAssembly engine and its settings
@@ -44,6 +45,7 @@ pub mod module;
 mod multipart;
 mod native_code;
 mod outline;
+mod pack;
 pub mod progress;
 pub mod provenance;
 mod random;
@@ -74,6 +76,7 @@ pub use self::invocation::{Call, Fault, Outcome, Settings};
 pub use self::invocation_error::InvocationError;
 pub use self::limits::{Awaited, CpuBudget, Limit, Limits};
 pub use self::module::{CONTRACT_VERSION, Module};
+pub use self::pack::{PackError, pack};
 pub use self::setup::{CompileLimits, CompiledModules, Pool, Setup};
 pub use self::trap::TrapReport;
 
@@ -363,16 +366,6 @@ async fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 fn connections_of_guests() -> u32 {
     let descriptors = getrlimit(RlimitResource::Nofile).maximum.unwrap_or(u64::from(u32::MAX));
     u32::try_from(descriptors / 16 * 3).unwrap_or(u32::MAX)
-}
-
-/// Makes a component from a core module that was built with the bindings of the contract.
-///
-/// # Errors
-/// If it is not a core module, has no bindings, or differs from the contract.
-pub fn pack(core: &[u8]) -> wasmtime::Result<Vec<u8>> {
-    let encoded =
-        wit_component::ComponentEncoder::default().validate(true).module(core).and_then(|mut encoder| encoder.encode());
-    encoded.map_err(|error| wasmtime::format_err!("{error:#}"))
 }
 
 /// Compiles one module. This is the work of the child process.

@@ -75,6 +75,10 @@ fn of_format(format: &str) -> &'static str {
         "base64url" | "byte" => "([A-Za-z0-9_-]{4}){0,5}",
         "duration" => "PT[1-9][0-9]?M",
         "time" => "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.0000000",
+        "hostname" => "[a-z]{1,8}\\.example",
+        "ipv4" => "192\\.0\\.2\\.[1-9]",
+        "ipv6" => "2001:db8::[1-9a-f]",
+        "password" => "[A-Za-z0-9]{8,12}",
         "uuid" => "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}",
         other => panic!("what does a text of the format `{other}` look like? Say it here"),
     }

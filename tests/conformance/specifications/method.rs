@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use support::Seen;
+use support::multipart::Part;
 
 use super::template::Template;
 
@@ -141,6 +142,37 @@ impl Method {
         self.request["properties"].get("body")
     }
 
+    /// A schema, or the definition that it refers to.
+    fn resolved<'a>(&'a self, schema: &'a Value) -> &'a Value {
+        let target = schema["$ref"].as_str().and_then(|target| self.request.pointer(target.trim_start_matches('#')));
+        target.unwrap_or(schema)
+    }
+
+    /// The schema of a member of the body.
+    fn member(&self, name: &str) -> Value {
+        let Some(body) = self.body() else { return Value::Null };
+        self.resolved(&self.resolved(body)["properties"][name]).clone()
+    }
+
+    /// A form as an object. `annotations[name]` is the member `name` of the object `annotations`.
+    fn form(&self, pairs: Vec<(String, String)>) -> Value {
+        let (mut outer, mut inner) = (Vec::new(), Vec::new());
+        for (name, value) in pairs {
+            match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+                Some((object, member)) if self.member(&name).is_null() && self.member(object)["type"] == "object" => {
+                    inner.push((object.to_owned(), member.to_owned(), value));
+                }
+                _ => outer.push((name, value)),
+            }
+        }
+        let mut form = fields(outer, |name| self.member(name));
+        for (object, member, value) in inner {
+            let schema = self.member(&object)["properties"][&member].clone();
+            form[object][member] = typed(&value, self.resolved(&schema));
+        }
+        form
+    }
+
     /// Reads a request as a document with the members `path`, `query`, `headers`, `content_type`
     /// and `body`. The text of parameters becomes the type that the method describes, if it can.
     /// Returns `None` if the request is for another method.
@@ -149,7 +181,17 @@ impl Method {
             return None;
         }
         let path = self.url.values(url)?;
-        let described = |place: &str, name: &str| self.part(place, name).cloned().unwrap_or_default();
+        let described = |place: &str, name: &str| match self.part(place, name) {
+            Some(schema) => {
+                // The definition has the type. Its place in the request says if a list is joined.
+                let mut found = self.resolved(schema).clone();
+                if schema["x-joined"] == true {
+                    found["x-joined"] = json!(true);
+                }
+                found
+            }
+            None => Value::Null,
+        };
         let path: Map<String, Value> = path
             .into_iter()
             .map(|(name, value)| {
@@ -164,11 +206,15 @@ impl Method {
             .collect();
         let query = fields(seen.parameters(), |name| described("query", name));
         let mut document = json!({"path": path, "query": query, "headers": headers});
-        if !seen.body.is_empty() {
+        let is_form = seen.header("content-type").starts_with("application/x-www-form-urlencoded");
+        if !seen.body.is_empty() || is_form {
             let content_type = seen.header("content-type").split(';').next().unwrap_or_default().trim().to_owned();
-            let schema = self.body().cloned().unwrap_or_default();
             document["body"] = if content_type == "application/x-www-form-urlencoded" {
-                fields(seen.form(), |name| schema["properties"][name].clone())
+                self.form(seen.form())
+            } else if content_type == "multipart/form-data" {
+                let text = |part: &Part| String::from_utf8_lossy(&part.content).into_owned();
+                let parts = seen.multipart().iter().map(|part| (part.name.clone(), text(part))).collect();
+                self.form(parts)
             } else {
                 let text = || json!(String::from_utf8_lossy(&seen.body));
                 serde_json::from_slice(&seen.body).unwrap_or_else(|_| text())
@@ -210,6 +256,12 @@ fn typed(text: &str, schema: &Value) -> Value {
         return text.split(',').map(|item| typed(item, &schema["items"])).collect();
     }
     let parsed = serde_json::from_str::<Value>(text).ok();
+    // A part of a form with files may be an object.
+    if let Some(object) =
+        parsed.as_ref().filter(|value| value.is_object() && (is("object") || schema["$ref"].is_string()))
+    {
+        return object.clone();
+    }
     let fits =
         |value: &Value| (value.is_number() && (is("integer") || is("number"))) || (value.is_boolean() && is("boolean"));
     parsed.filter(fits).unwrap_or_else(|| json!(text))

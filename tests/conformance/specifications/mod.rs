@@ -18,7 +18,7 @@
 mod discovery;
 mod graph;
 mod method;
-mod openapi;
+pub(crate) mod openapi;
 mod slack;
 mod template;
 #[cfg(test)]

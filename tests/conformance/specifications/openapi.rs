@@ -1,5 +1,6 @@
 //! `OpenAPI` 3 documents.
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 use super::method::{Answer, Method, Parts, with_definitions};
@@ -7,13 +8,17 @@ use super::template::Template;
 
 const VERBS: [&str; 5] = ["get", "put", "post", "patch", "delete"];
 
+/// Headers that a document describes elsewhere.
+const DESCRIBED_ELSEWHERE: [&str; 3] = ["accept", "authorization", "content-type"];
+
 /// All operations of a document. Each has two names: its `operationId`, and `VERB /path`.
-pub(super) fn methods(document: &Value) -> Vec<Method> {
+pub(crate) fn methods(document: &Value) -> Vec<Method> {
     let schemas = document["components"]["schemas"].as_object().into_iter().flatten();
     let definitions = schemas.map(|(name, schema)| (name.clone(), converted(schema, document))).collect();
     let document = Document { document, definitions };
     let paths = document.document["paths"].as_object().unwrap().iter();
     let operations = paths.flat_map(|(path, item)| {
+        let item = document.resolved(item);
         VERBS.iter().filter_map(move |verb| item.get(*verb).map(|operation| (path, *verb, item, operation)))
     });
     operations.map(|(path, verb, item, operation)| document.method(path, verb, item, operation)).collect()
@@ -28,8 +33,9 @@ impl Document<'_> {
     fn method(&self, path: &str, verb: &str, item: &Value, operation: &Value) -> Method {
         let lists = [&item["parameters"], &operation["parameters"]].into_iter().filter_map(Value::as_array);
         let parameters: Vec<&Value> = lists.flatten().map(|parameter| self.resolved(parameter)).collect();
-        let server = self.document["servers"][0]["url"].as_str().unwrap();
-        let base = server.trim_start_matches("https://").trim_end_matches('/');
+        let server = [operation, item, self.document].into_iter().find_map(|part| part["servers"][0]["url"].as_str());
+        let server = server.unwrap();
+        let base = server.split_once("://").map_or(server, |(_, rest)| rest).trim_end_matches('/');
         let spans_segments = |name: &str| {
             parameters.iter().any(|parameter| parameter["name"] == name && parameter["x-multi-segment"] == true)
         };
@@ -48,6 +54,7 @@ impl Document<'_> {
                     parts.query.insert(name.to_owned(), schema);
                     name.to_owned()
                 }
+                Some("header") if DESCRIBED_ELSEWHERE.contains(&name.to_lowercase().as_str()) => continue,
                 Some("header") => {
                     let name = name.to_lowercase();
                     parts.headers.insert(name.clone(), schema);
@@ -61,8 +68,14 @@ impl Document<'_> {
         }
         let body = self.resolved(&operation["requestBody"]);
         if let Some(content) = body["content"].as_object() {
-            parts.media_types = content.keys().cloned().collect();
-            let media = content.get("application/json").or_else(|| content.values().next()).unwrap();
+            let name = |media_type: &String| media_type.split(';').next().unwrap_or_default().trim().to_owned();
+            parts.media_types = content.keys().map(name).collect();
+            let is_form = |media_type: &&String| media_type.starts_with("application/x-www-form-urlencoded");
+            let preferred = content.keys().find(|media_type| name(media_type) == "application/json");
+            let preferred = preferred
+                .or_else(|| content.keys().find(is_form))
+                .or_else(|| content.keys().find(|media_type| media_type.starts_with("multipart/form-data")));
+            let media = preferred.map_or_else(|| content.values().next().unwrap(), |media_type| &content[media_type]);
             parts.body = Some(converted(&media["schema"], self.document));
             parts.body_is_required = body["required"] == true;
         }
@@ -109,7 +122,10 @@ impl Document<'_> {
 
 fn resolved<'a>(part: &'a Value, document: &'a Value) -> &'a Value {
     match part["$ref"].as_str() {
-        Some(reference) => document.pointer(reference.trim_start_matches('#')).expect("the reference leads somewhere"),
+        Some(reference) => {
+            let decoded = percent_decode_str(reference.trim_start_matches('#')).decode_utf8_lossy();
+            document.pointer(&decoded).unwrap_or_else(|| panic!("{reference} leads nowhere"))
+        }
         None => part,
     }
 }
@@ -124,10 +140,10 @@ fn converted(schema: &Value, document: &Value) -> Value {
     let mut converted = Map::new();
     for (key, value) in schema.as_object().into_iter().flatten() {
         match key.as_str() {
-            "$ref" => {
-                let name = value.as_str().unwrap().trim_start_matches("#/components/schemas/");
-                converted.insert(key.clone(), json!(format!("#/$defs/{name}")));
-            }
+            "$ref" => match value.as_str().unwrap().strip_prefix("#/components/schemas/") {
+                Some(name) => drop(converted.insert(key.clone(), json!(format!("#/$defs/{name}")))),
+                None => return convert(resolved(schema, document)),
+            },
             "properties" => {
                 let properties = value.as_object().unwrap().iter().map(|(name, value)| (name.clone(), convert(value)));
                 converted.insert(key.clone(), Value::Object(properties.collect()));
@@ -158,6 +174,13 @@ fn converted(schema: &Value, document: &Value) -> Value {
             }
             _ => {}
         }
+    }
+    // A member that is only to be read is required in answers.
+    if let (Some(Value::Array(required)), Value::Object(properties)) =
+        (converted.get_mut("required"), &schema["properties"])
+    {
+        required
+            .retain(|name| properties.get(name.as_str().unwrap_or_default()).is_none_or(|one| one["readOnly"] != true));
     }
     let is_open = converted.get("properties").is_none_or(|properties| properties == &json!({}));
     if !is_open && !converted.contains_key("additionalProperties") && !converted.contains_key("anyOf") {

@@ -1,6 +1,7 @@
 //! The commands `connectors …` and `openapi`, with a running gateway and without one.
 
 mod call;
+mod other_worlds;
 mod remote_gateway;
 
 use std::fs;

@@ -2,10 +2,12 @@
 //! must answer what the page says.
 //!
 //! A page is a list of fenced blocks. [`page`] reads them, [`reader`] does what they say, and
-//! [`archive`] is the release of the gateway that they use.
+//! [`archive`] is the release of the gateway that they use. [`programs`] are other programs that
+//! they call.
 
 mod archive;
 mod page;
+mod programs;
 pub(crate) mod reader;
 
 use std::fs;
@@ -29,6 +31,7 @@ macro_rules! pages {
 
 pages! {
     addresses "addresses.md",
+    c "c.md",
     composed "composed.md",
     debugging "debugging.md",
     dev "dev.md",

@@ -16,6 +16,7 @@ use support::{module, wait_at_most};
 
 use super::archive::Archive;
 use super::page::{self, Block, Kind};
+use super::programs;
 
 /// Time for lines in the other terminal. To build and to compile a module may take minutes on a
 /// busy machine.
@@ -60,6 +61,7 @@ impl Reader {
         }
         let archive = Archive::unpack(&outside.join("archive"));
         symlink(archive.folder().join("connector-gateway"), folder.join(".bin/connector-gateway")).unwrap();
+        programs::add(&folder.join(".bin"));
         fs::write(folder.join(".state"), "").unwrap();
         let mut ports: BTreeMap<_, _> = PORTS.map(|port| (port, free_port().to_string())).into();
         let registry = page::text(page).contains(REGISTRY_PORT).then(Registry::start);
@@ -207,7 +209,7 @@ fn is_like(expected: &[&str], found: &[&str]) -> bool {
 }
 
 /// Returns `true` if a line is the one that the page shows, with any text for each `…`.
-fn is_same(expected: &str, found: &str) -> bool {
+pub(crate) fn is_same(expected: &str, found: &str) -> bool {
     let mut parts = expected.split('…');
     let Some(mut rest) = parts.next().and_then(|first| found.strip_prefix(first)) else { return false };
     let mut last = None;

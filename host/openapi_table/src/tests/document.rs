@@ -94,6 +94,44 @@ fn the_security_scheme_of_the_operations_is_taken() {
 }
 
 #[test]
+fn the_name_of_a_provider_is_its_domain_and_tokens_of_another_site_are_noted() {
+    let with = |authorization: &str, token: &str| {
+        let mut document: Value =
+            serde_json::from_str(&document(&json!({"/x": {"get": {"security": [{"oauth": []}]}}}))).unwrap();
+        document["components"]["securitySchemes"] = json!({"oauth": {"type": "oauth2", "flows": {"authorizationCode": {
+            "authorizationUrl": authorization, "tokenUrl": token, "scopes": {},
+        }}}});
+        converted(&document.to_string())
+    };
+    let british = with("https://login.acme.co.uk/a", "https://acme.co.uk/t");
+    assert!(british.table.contains("provider: \"acme\""), "{}", british.table);
+    assert_eq!(british.assumed, [""; 0]);
+    let lines = with("https://app.acme.example/a", "https://api.acme-tokens.example/t").assumed;
+    assert!(lines.len() == 1 && lines[0].contains("`--grant api.acme-tokens.example`"), "{lines:?}");
+}
+
+/// A gateway refuses a module that would send a credential without TLS.
+#[test]
+fn a_server_without_tls_is_assumed_to_have_it_if_requests_carry_a_credential() {
+    let at = |security: Value| {
+        let own = json!({"servers": [{"url": "http://other.example"}], "security": security});
+        let mut document: Value =
+            serde_json::from_str(&document(&json!({"/x": {"get": {"security": security}, "put": own}}))).unwrap();
+        document["servers"] = json!([{"url": "http://pets.example"}]);
+        document["components"]["securitySchemes"] = json!({"key": {"type": "http", "scheme": "bearer"}});
+        converted(&document.to_string())
+    };
+    let open = at(json!([]));
+    assert!(open.table.contains("upstream api \"http://pets.example\"") && open.assumed.is_empty(), "{open:?}");
+    let protected = at(json!([{"key": []}]));
+    assert!(!protected.table.contains("\"http:"), "{}", protected.table);
+    for (line, url) in protected.assumed.iter().zip(["pets.example", "other.example"]) {
+        assert!(line.contains(&format!("`https://{url}`")) && line.contains(&format!("`http://{url}`")), "{line}");
+    }
+    assert_eq!(protected.assumed.len(), 2);
+}
+
+#[test]
 fn a_document_without_a_security_scheme_makes_the_author_choose() {
     let assumed = |text: &str, auth| convert(text, "pets", &[], auth).unwrap().assumed;
     let silent = document(&json!({"/x": {"get": {}}}));

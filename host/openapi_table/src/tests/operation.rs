@@ -200,3 +200,38 @@ fn a_connector_has_at_most_512_operations() {
     assert_eq!(converted.table.matches(": GET api").count(), 512);
     assert!(converted.left_out[0].contains("88 operations"), "{:?}", converted.left_out);
 }
+
+#[test]
+fn a_body_of_json_with_another_media_type_is_noted_if_there_is_no_plain_one() {
+    let body = |content: Value| {
+        let (row, left_out) = row(json!({"requestBody": {"content": content}}));
+        assert!(row.contains("a?: string"), "{row}");
+        left_out
+    };
+    let schema = |name: &str| json!({"schema": {"type": "object", "properties": {name: {"type": "string"}}}});
+    for plain in ["application/json", "application/json; charset=utf-8", "*/*"] {
+        assert_eq!(body(json!({"application/hal+json": schema("b"), plain: schema("a")})), [""; 0], "{plain}");
+    }
+    let lines = body(json!({"application/merge-patch+json": schema("a")}));
+    assert!(lines.len() == 1 && lines[0].contains("`application/merge-patch+json`"), "{lines:?}");
+}
+
+#[test]
+fn a_required_parameter_that_is_a_list_has_an_item_and_the_encoding_of_answers_is_the_gateways() {
+    let list = json!({"type": "array", "items": {"type": "string"}});
+    let parameters = json!([
+        {"name": "point", "in": "query", "required": true, "schema": list},
+        {"name": "via", "in": "query", "schema": list},
+        {"name": "Accept-Encoding", "in": "header", "schema": {"type": "string"}},
+    ]);
+    let (row, left_out) = row(json!({"parameters": parameters}));
+    assert!(row.contains("point: [string](1..) in query repeated,\n    via?: [string] in query repeated,\n}"), "{row}");
+    assert!(left_out.len() == 1 && left_out[0].contains("`Accept-Encoding`"), "{left_out:?}");
+}
+
+#[test]
+fn a_member_may_be_required_next_to_the_reference_to_its_object() {
+    let schema = json!({"$ref": "#/components/schemas/Tree", "required": ["leaf"]});
+    let (row, _) = row(json!({"requestBody": {"content": {"application/json": {"schema": schema}}}}));
+    assert!(row.contains("    leaf: string,"), "{row}");
+}

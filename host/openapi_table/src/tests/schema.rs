@@ -100,3 +100,13 @@ fn objects_that_are_too_deep_take_any_object() {
         "{field} {left_out:?}"
     );
 }
+
+/// A gateway refuses a schema with a larger pattern.
+#[test]
+fn a_pattern_has_the_digits_of_json_schema_so_that_it_is_small() {
+    assert_member(
+        json!({"type": "string", "pattern": r"^[a-z\d-]{1,255}$"}),
+        r#"m?: string pattern "^[a-z0-9-]{1,255}$""#,
+    );
+    assert_partly(json!({"type": "string", "pattern": r"^\p{L}{0,20}$"}), "m?: string", "too large for a gateway");
+}
