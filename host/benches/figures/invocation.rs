@@ -1,6 +1,10 @@
 //! One invocation of the thin operation: a new instance, its answer, and its end. The library is
 //! called directly, and the request of the outcome is not sent.
+//!
+//! A second pair are the frozen components of two versions of the contract, which have the same
+//! source otherwise: a later version may not make an invocation slower.
 
+use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,7 +12,8 @@ use connector_gateway::Config;
 use sandbox::{Call, Limits, Module, Outcome as Answer, Sandbox};
 use store::Store;
 use store::vault::Vault;
-use support::module::digest;
+use support::Gateway;
+use support::module::{self, digest};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
@@ -21,16 +26,30 @@ const GOAL: f64 = 5e-6;
 /// The goal while all cores invoke at the same time.
 const GOAL_OF_ALL: f64 = 6e-6;
 
+/// The goal of the later version of the contract, compared with the earlier one.
+const GOAL_OF_VERSIONS: f64 = 1.05;
+
+/// The versions of the contract that are compared, the later one first.
+const VERSIONS: [&str; 2] = ["1.1.0", "1.0.0"];
+
 /// Number of invocations between two looks at the clock.
 const BATCH: u32 = 100;
 
-const INPUT: &str = r#"{"item_id":"17","view":"full"}"#;
+/// An operation that is invoked again and again.
+#[derive(Clone)]
+struct Invoked {
+    module: Arc<Module>,
+    operation: &'static str,
+    input: &'static str,
+    immediate: bool,
+}
 
 /// Measures the section.
 pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
     let runtime = Builder::new_multi_thread().enable_all().build()?;
-    // The gateway is started only because it compiles the module into its data directory.
+    // The gateway is started only because it compiles the modules into its data directory.
     let mut gateway = gateway::start(gateway::NOWHERE)?;
+    let frozen = compiled_by(&gateway)?;
     gateway.stop();
     let config = Config { data_dir: gateway.home().data(), ..Config::default() };
     let key = runtime.block_on(async {
@@ -38,44 +57,87 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
         Outcome::Ok(Vault::open(&config.master_key_path(), &store).await?.derive("compiled modules")?)
     })?;
     let sandbox = Sandbox::start(config.sandbox_setup(), &key)?;
-    let bytes = gateway::guest();
-    let loaded = runtime.block_on(sandbox.load(&bytes, &digest(&bytes)))?;
-    if loaded.compiled.took.is_some() {
-        return Err("the gateway's data directory has no compiled module".into());
-    }
-    let module = Arc::new(loaded.module);
-
-    let rounds = settings.pick(5, 3);
-    let time = settings.time(0.4, 0.2);
-    let mut figures = Vec::new();
+    let load = |bytes: &[u8]| -> Outcome<Arc<Module>> {
+        let loaded = runtime.block_on(sandbox.load(bytes, &digest(bytes)))?;
+        if loaded.compiled.took.is_none() {
+            Ok(Arc::new(loaded.module))
+        } else {
+            Err("a module is not in the gateway's cache".into())
+        }
+    };
+    let guest = load(&gateway::guest())?;
+    let invoked = |immediate| Invoked {
+        module: Arc::clone(&guest),
+        operation: "get_item",
+        input: r#"{"item_id":"17","view":"full"}"#,
+        immediate,
+    };
     let all = machine::cores();
+    let mut figures = Vec::new();
     for (what, tasks, goal) in
         [("sequential".to_owned(), 1, GOAL), (format!("on {all} cores in parallel"), all, GOAL_OF_ALL)]
     {
-        let mut seconds = [Vec::new(), Vec::new()];
-        for _ in 0..rounds {
-            for (immediate, seconds) in [true, false].into_iter().zip(&mut seconds) {
-                seconds.push(round(&runtime, &module, tasks, immediate, time)?);
-            }
-        }
-        let [at_once, on_fiber] = seconds.map(median);
+        let [at_once, on_fiber] = take_turns(&runtime, settings, tasks, &[true, false].map(invoked))?;
         figures.push(
-            Figure::new(format!("invocation, {what}"), Unit::Seconds, at_once)
-                .against("on a fiber", on_fiber)
+            Figure::new(format!("invocation, {what}"), Unit::Seconds, median(at_once))
+                .against("on a fiber", median(on_fiber))
                 .goal(Goal::AtMost(goal)),
         );
     }
+
+    let mut modules = Vec::new();
+    for component in &frozen {
+        modules.push(load(component)?);
+    }
+    let [later, earlier] = &modules[..] else { return Err("two versions are compared".into()) };
+    let invoked = |module: &Arc<Module>| Invoked {
+        module: Arc::clone(module),
+        operation: "forward",
+        input: r#"{"id":"17"}"#,
+        immediate: true,
+    };
+    let [later, earlier] = take_turns(&runtime, settings, 1, &[later, earlier].map(invoked))?;
+    let ratios = later.iter().zip(&earlier).map(|(later, earlier)| later / earlier).collect();
+    figures.push(
+        Figure::new("invocation of a component for contract 1.1", Unit::Seconds, median(later))
+            .against_with_ratio("for 1.0", median(earlier), median(ratios))
+            .goal(Goal::RatioAtMost(GOAL_OF_VERSIONS)),
+    );
     Ok(figures)
+}
+
+/// The frozen components of [`VERSIONS`], after the gateway has compiled them.
+fn compiled_by(gateway: &Gateway) -> Outcome<[Vec<u8>; 2]> {
+    let mut components = [Vec::new(), Vec::new()];
+    for (component, version) in components.iter_mut().zip(VERSIONS) {
+        *component = fs::read(module::root().join("wit/frozen").join(version).join("rust.wasm"))?;
+        gateway.home().put("frozen", component);
+        gateway.wait_for_version("frozen", version);
+    }
+    Ok(components)
+}
+
+/// Lets two operations take turns, each for some rounds. Returns the seconds of an invocation, a
+/// value for each round.
+fn take_turns(runtime: &Runtime, settings: &Settings, tasks: usize, invoked: &[Invoked; 2]) -> Outcome<[Vec<f64>; 2]> {
+    let time = settings.time(0.4, 0.2);
+    let mut seconds = [Vec::new(), Vec::new()];
+    for _ in 0..settings.pick(5, 3) {
+        for (invoked, seconds) in invoked.iter().zip(&mut seconds) {
+            seconds.push(round(runtime, invoked, tasks, time)?);
+        }
+    }
+    Ok(seconds)
 }
 
 /// Time of a core that one invocation takes, in seconds, when this many tasks invoke without a
 /// pause.
-fn round(runtime: &Runtime, module: &Arc<Module>, tasks: usize, immediate: bool, time: Duration) -> Outcome<f64> {
+fn round(runtime: &Runtime, invoked: &Invoked, tasks: usize, time: Duration) -> Outcome<f64> {
     let started = Instant::now();
     let count = runtime.block_on(async {
         let mut under_way = JoinSet::new();
         for _ in 0..tasks {
-            under_way.spawn(invoke_for(Arc::clone(module), immediate, started, time));
+            under_way.spawn(invoke_for(invoked.clone(), started, time));
         }
         let mut count = 0;
         while let Some(done) = under_way.join_next().await {
@@ -86,7 +148,7 @@ fn round(runtime: &Runtime, module: &Arc<Module>, tasks: usize, immediate: bool,
     Ok(started.elapsed().as_secs_f64() * tasks as f64 / f64::from(count))
 }
 
-async fn invoke_for(module: Arc<Module>, immediate: bool, started: Instant, time: Duration) -> Outcome<u32> {
+async fn invoke_for(invoked: Invoked, started: Instant, time: Duration) -> Outcome<u32> {
     let limits = Limits {
         memory_bytes: 32 << 20,
         cpu: Duration::from_secs(1),
@@ -96,11 +158,12 @@ async fn invoke_for(module: Arc<Module>, immediate: bool, started: Instant, time
         requests: 256,
     };
     let deadline = (started + time + Duration::from_secs(30)).into();
+    let Invoked { module, operation, input, immediate } = invoked;
     let mut count = 0;
     while started.elapsed() < time {
         for _ in 0..BATCH {
             let make_call = |_| Call::for_description(deadline, limits.cpu);
-            match module.invoke(make_call, limits, "get_item", INPUT, immediate).await? {
+            match module.invoke(make_call, limits, operation, input, immediate).await? {
                 Ok(Answer::Forward(_)) => count += 1,
                 Ok(_) => return Err("the thin operation's answer is not a request".into()),
                 Err(fault) => return Err(format!("the thin operation answered {fault:?}").into()),
