@@ -6,7 +6,7 @@
 #![no_main]
 
 use contract::{
-    Answer, ApiKey, AuthScheme, ClientAuthentication, CredentialUse, Effect, Identity, Imprint, KeyHeader,
+    Additions, Answer, ApiKey, AuthScheme, ClientAuthentication, CredentialUse, Effect, Identity, Imprint, KeyHeader,
     KeyPlacement, Manifest, NextLink, NextPage, Oauth2, Operation, Pagination, Revocation, Setting, Upstream, check,
 };
 use libfuzzer_sys::fuzz_target;
@@ -19,7 +19,7 @@ fuzz_target!(|text: &str| {
         let (part, value) = line.split_once(' ').unwrap_or((line, ""));
         change(&mut manifest, part, value);
     }
-    let violations = check(&manifest);
+    let violations = check(&manifest, &Additions::default());
     assert!(violations.iter().all(|violation| !violation.to_string().is_empty()));
     if violations.is_empty() {
         assert_sound(&manifest);
