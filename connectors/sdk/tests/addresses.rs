@@ -1,7 +1,5 @@
 //! A table of a service whose base URL differs from account to account.
 
-#![expect(clippy::panic, reason = "a test fails by panicking")]
-
 use connector_sdk::connector;
 use connector_sdk::table::{PartForm, PartSource};
 use connector_sdk::testing::forwarded;
