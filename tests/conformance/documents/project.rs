@@ -74,7 +74,7 @@ impl Project {
             names
                 .iter()
                 .map(|name| name.to_lowercase())
-                .any(|name| rest.starts_with(&name) || words(&rest).iter().any(|word| *word == name))
+                .any(|name| rest.starts_with(&name) || words(rest).contains(&name))
                 || (is_body && rest.starts_with("its body"))
         })
     }
