@@ -12,7 +12,7 @@
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`random`], [`multipart`],
 //!   [`progress`], [`auth_additions`], [`upstream_additions`]: the interfaces of the contract
 //! - [`outline`]: imports and size of a component, checked before it is compiled
-//! - [`pack`]: the component of a core module
+//! - [`mod@pack`]: the component of a core module
 //! - [`provenance`]: source, commit and packages of a component
 //! - [`setup`]: the settings of a sandbox
 //! - [`engine`]: the WebAssembly engine and its settings
