@@ -103,7 +103,9 @@ fn every_list_of_the_operator_has_pages(store: &Store) {
     // Each gateway writes what it serves every few seconds.
     wait_for("the connectors to be listed", || {
         let listed = client.get("/admin/connectors").ok();
-        (listed["connectors"].as_array()?.len() == 3).then_some(())
+        let listed = listed["connectors"].as_array()?;
+        let is_live = |connector: &Value| connector["gateways"][0]["state"] == "live";
+        (listed.len() == 3 && listed.iter().all(is_live)).then_some(())
     });
     assert_eq!(same_in_pages(&client, "/admin/connectors", "connectors").len(), 3);
     assert_eq!(same_in_pages(&client, "/admin/gateways", "gateways").len(), 1);
