@@ -1,4 +1,4 @@
-//! What a component declares in addition to its manifest: the parts of accounts' addresses, and the
+//! The declarations of a component in addition to its manifest: the parts of accounts' addresses, and the
 //! sites of upstreams.
 
 #[cfg(target_family = "wasm")]
@@ -36,7 +36,7 @@ pub(crate) fn declare(connector: &Connector) {
     }
 }
 
-/// What a component declares, in the form that the rules take.
+/// The declarations of a component, in the form that the rules take.
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn view(connector: &Connector) -> rules::UpstreamAdditions<'_> {
     let part = |part: &'static AddressPart| rules::Part {

@@ -177,7 +177,7 @@ fn name(folder: &Path, language: Language) -> Option<String> {
     }
 }
 
-/// What Cargo knows about the workspace of a project.
+/// The workspace of a project, as `cargo metadata` describes it.
 fn cargo_metadata(folder: &Path, more: &[&str]) -> Result<Value, ProjectError> {
     let arguments = ["metadata", "--format-version=1"].iter().chain(more).map(OsStr::new);
     Ok(serde_json::from_slice(&run("cargo", arguments, folder, Stdio::piped())?)?)

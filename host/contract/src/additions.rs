@@ -1,8 +1,8 @@
-//! What `describe` declares in addition to the manifest.
+//! The declarations that `describe` makes in addition to the manifest.
 
 use crate::{AuthAdditions, UpstreamAdditions};
 
-/// What `describe` declares in addition to the manifest, which is a record and cannot grow in a
+/// The declarations that `describe` makes. The manifest is a record, which cannot grow in a
 /// minor version of the contract.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Additions {

@@ -1,4 +1,4 @@
-//! What a connector declares of its upstreams in addition to the manifest.
+//! The declarations of a connector about its upstreams, in addition to the manifest.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use contract_rules::manifest as rules;
 /// The address of an account: the values of its parts, by their names.
 pub type Address = BTreeMap<String, String>;
 
-/// What a connector declares of its upstreams in addition to the manifest.
+/// The declarations of a connector about its upstreams, in addition to the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpstreamAdditions {
     /// The parts of accounts' addresses, in the order of their declaration.

@@ -34,7 +34,7 @@ pub(crate) struct Guest {
     pub(super) host_memory: HostMemory,
     /// Bodies of forms with files, by the media types that stand for them.
     pub(super) multiparts: HashMap<String, Multipart>,
-    /// What the guest declares in addition to its manifest. `None` unless it describes itself.
+    /// The declarations of the guest so far. `None` unless it describes itself.
     pub(super) additions: Option<Box<Additions>>,
     memory: GuestMemory,
     log_lines: u32,

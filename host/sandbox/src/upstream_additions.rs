@@ -8,7 +8,7 @@ use super::bindings::gateway::connector::upstream_additions as wit;
 use super::guest::Guest;
 
 impl Guest {
-    /// What the guest has declared so far.
+    /// The declarations of the guest so far.
     ///
     /// # Errors
     /// The guest does not describe itself now, which ends it.

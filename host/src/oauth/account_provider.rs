@@ -35,7 +35,7 @@ pub struct AccountProvider<'a> {
     pub connector: &'a str,
     /// The auth scheme of its manifest.
     pub scheme: &'a Oauth2,
-    /// What it declares besides.
+    /// The ways to authorize that it declares in addition.
     pub additions: &'a AuthAdditions,
     /// The operator's settings, which take precedence.
     pub config: &'a Config,

@@ -226,7 +226,7 @@ impl Connector {
         &self.manifest
     }
 
-    /// What the connector declares in addition to its manifest.
+    /// The declarations of the connector in addition to its manifest.
     pub fn additions(&self) -> &Additions {
         &self.additions
     }

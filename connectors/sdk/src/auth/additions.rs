@@ -28,7 +28,7 @@ pub struct ServiceAccount {
     pub subject: Subject,
 }
 
-/// Whether an account names the user for whom its service account acts.
+/// Says if an account must name the user for whom its service account acts.
 #[derive(Clone, Copy)]
 pub enum Subject {
     /// It does.

@@ -49,7 +49,7 @@ pub struct Manifest<'a> {
     pub settings: Vec<Setting<'a>>,
     /// The operations.
     pub operations: Vec<Operation<'a>>,
-    /// What the connector declares of its upstreams in addition.
+    /// The declarations about its upstreams, which are not in the record.
     pub upstream_additions: UpstreamAdditions<'a>,
 }
 

@@ -1,4 +1,4 @@
-//! What a connector declares of its upstreams in addition to the manifest: the parts of accounts'
+//! The declarations of a connector about its upstreams: the parts of accounts'
 //! addresses, and the sites of upstreams.
 
 use std::collections::HashSet;
@@ -9,7 +9,7 @@ use crate::account_address::{PartForm, authority, fill, is_below, is_in_host, na
 use crate::limit::{ADDRESS_PARTS, TITLE_BYTES};
 use crate::{Broken, ensure, pointer, text};
 
-/// What a connector declares of its upstreams in addition.
+/// The declarations of a connector about its upstreams.
 #[derive(Clone, Debug, Default)]
 pub struct UpstreamAdditions<'a> {
     /// The parts of accounts' addresses.
