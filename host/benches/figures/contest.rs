@@ -32,12 +32,23 @@ pub(crate) struct Round {
 
 /// Lets the contestants take turns.
 pub(crate) async fn take_turns(contestants: &mut [Contestant], settings: &Settings) -> Outcome<()> {
+    take_rounds(contestants, settings.pick(7, 3), settings.time(2.0, 0.5), settings.time(2.0, 1.0)).await
+}
+
+/// As [`take_turns`], with this number of rounds, a time before the first of them, and a time for
+/// each.
+pub(crate) async fn take_rounds(
+    contestants: &mut [Contestant],
+    rounds: usize,
+    before: Duration,
+    time: Duration,
+) -> Outcome<()> {
     for contestant in &mut *contestants {
-        contestant.load.run(settings.time(2.0, 0.5)).await?.check(contestant.name)?;
+        contestant.load.run(before).await?.check(contestant.name)?;
     }
-    for _ in 0..settings.pick(7, 3) {
+    for _ in 0..rounds {
         for contestant in &mut *contestants {
-            contestant.round(settings.time(2.0, 1.0)).await?;
+            contestant.round(time).await?;
         }
     }
     Ok(())
@@ -69,6 +80,11 @@ impl Contestant {
         let round = self.load.run(time).await?;
         round.check(self.name)?;
         Ok(round.unfairness)
+    }
+
+    /// Takes the rounds of an earlier contestant of the same kind for its own.
+    pub(crate) fn continue_from(&mut self, earlier: Self) {
+        self.rounds.splice(0..0, earlier.rounds);
     }
 
     async fn round(&mut self, time: Duration) -> Outcome<()> {

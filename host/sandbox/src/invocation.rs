@@ -102,7 +102,7 @@ pub enum Content {
 pub use outcome::Fault;
 
 impl Module {
-    /// Calls `describe`.
+    /// Calls `describe`, which is called once, before the connector serves.
     pub(super) async fn describe(&self, call: Call, limits: Limits) -> Result<(Manifest, Additions), InvocationError> {
         let (deadline, cpu) = (call.deadline, call.cpu.clone());
         let run = async {
@@ -118,6 +118,7 @@ impl Module {
         };
         let (manifest, mut store) = until(deadline, &cpu, run).await?;
         let additions = store.data_mut().additions.take().map(|additions| *additions).unwrap_or_default();
+        self.code.release();
         Ok((manifest, additions))
     }
 

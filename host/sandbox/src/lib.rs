@@ -84,6 +84,7 @@ use self::cache::{Cache, MAX_FILE_BYTES};
 use self::child::{ChildError, ChildLimits};
 use self::compile::CompileError;
 use self::module::{ContractError, Linkers, Resources};
+use self::native_code::NativeCode;
 use self::shares::SharedPermits;
 use self::ticker::Ticker;
 use self::turns::{Turn, Turns};
@@ -281,9 +282,9 @@ impl Sandbox {
                 (self.compile(bytes).await?, None, Some(began.elapsed()))
             }
         };
-        let component = native_code::load(&self.engine, &artifact, self.cache.folder())
+        let code = NativeCode::load(&self.engine, &artifact, self.cache.folder())
             .map_err(|error| ContractError::Artifact(format!("{error:#}")))?;
-        let module = Module::link(&component, &self.linkers, &self.pool, Arc::clone(&self.ticker), &self.resources)?;
+        let module = Module::link(code, &self.linkers, &self.pool, Arc::clone(&self.ticker), &self.resources)?;
         let compiled = Compiled { bytes: artifact.len() as u64, took };
         let turn = took.map(|_| turn);
         let record = Record { artifact: (!is_kept).then_some(artifact), tried, turn };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use thiserror::Error;
 use wasmtime::component::{
-    Component, ComponentExportIndex, HasSelf, Instance, InstancePre, Linker, Resource, ResourceType, TypedFunc,
+    ComponentExportIndex, HasSelf, Instance, InstancePre, Linker, Resource, ResourceType, TypedFunc,
 };
 use wasmtime::{Engine, Store};
 
@@ -20,6 +20,7 @@ use super::guest::Guest;
 use super::http::{Link, Response};
 use super::json::Document;
 use super::log::LogRate;
+use super::native_code::NativeCode;
 use super::shares::{Permits, Share, SharedPermits};
 use super::ticker::Ticker;
 
@@ -80,6 +81,7 @@ pub enum ContractError {
 
 /// A module, linked with the interfaces that it imports.
 pub struct Module {
+    pub(super) code: NativeCode,
     /// Linked with all interfaces. Their functions may wait, so the guest runs on a fiber.
     pub(super) linked: InstancePre<Guest>,
     /// Linked for immediate operations, which do not call `http` and `storage`: their functions
@@ -293,12 +295,13 @@ pub(super) fn check_size(what: &'static str, needed: u32, limit: u32, key: &'sta
 
 impl Module {
     pub(super) fn link(
-        component: &Component,
+        code: NativeCode,
         linkers: &Linkers,
         limits: &super::Pool,
         ticker: Arc<Ticker>,
         resources: &Resources,
     ) -> Result<Self, ContractError> {
+        let component = &code.component;
         let engine = component.engine();
         let mut imports_wasi = false;
         let mut later_version = None;
@@ -341,6 +344,7 @@ impl Module {
             Some(linked)
         };
         Ok(Self {
+            code,
             linked,
             linked_sync,
             exports,

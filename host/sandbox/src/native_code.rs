@@ -10,19 +10,47 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::mm::{Advice, madvise};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-/// Loads a compiled module. `folder` is on the file system for its copy.
-///
-/// # Errors
-/// If another version of the engine, or one with other settings, compiled the module.
-pub(super) fn load(engine: &Engine, artifact: &[u8], folder: &Path) -> wasmtime::Result<Component> {
-    match file_without_name(artifact, folder) {
-        Ok((_file, path)) => from_file(engine, &path),
-        Err(error) => {
-            tracing::debug!(%error, "the code of a module is held in memory, because it cannot be mapped from a file");
-            from_bytes(engine, artifact)
+/// A module that is loaded.
+pub(super) struct NativeCode {
+    pub(super) component: Component,
+    /// `false` if the code is held in memory.
+    is_mapped: bool,
+}
+
+impl NativeCode {
+    /// Loads a compiled module. `folder` is on the file system for its copy.
+    ///
+    /// # Errors
+    /// If another version of the engine, or one with other settings, compiled the module.
+    pub(super) fn load(engine: &Engine, artifact: &[u8], folder: &Path) -> wasmtime::Result<Self> {
+        match file_without_name(artifact, folder) {
+            Ok((_file, path)) => Ok(Self { component: from_file(engine, &path)?, is_mapped: true }),
+            Err(error) => {
+                tracing::debug!(%error, "the code of a module is held in memory, because it cannot be mapped from a file");
+                Ok(Self { component: from_bytes(engine, artifact)?, is_mapped: false })
+            }
+        }
+    }
+
+    /// Gives back the memory of the code until it runs again. A gateway may have many connectors
+    /// that are seldom called, and `describe` has run most of their code.
+    #[expect(unsafe_code, reason = "wasmtime has no function for it")]
+    pub(super) fn release(&self) {
+        if !self.is_mapped {
+            return;
+        }
+        let image = self.component.image_range();
+        let length = image.end.addr() - image.start.addr();
+        // SAFETY: the image is the whole mapping of a file. Nothing has written to its pages: wasmtime
+        // refuses files whose code it would have to change, and maps them for reading only. So the
+        // pages have the content of the file, and this thread or another one reads them from there
+        // again.
+        if let Err(error) = unsafe { madvise(image.start.cast_mut().cast(), length, Advice::LinuxDontNeed) } {
+            tracing::debug!(%error, "the memory of a module's code is not given back");
         }
     }
 }

@@ -17,9 +17,9 @@ const BATCH: usize = 512;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The time between two batches, as a multiple of the time that the last one took. So records take
-/// at most a twentieth of one core from the calls, and of the database from other writes. Records
+/// at most a fortieth of one core from the calls, and of the database from other writes. Records
 /// that do not fit into this share are dropped.
-const REST: u32 = 19;
+const REST: u32 = 39;
 
 /// The task that writes records.
 pub struct Writer {
