@@ -40,6 +40,8 @@ FROZEN := $(foreach version,$(notdir $(wildcard wit/frozen/*)),$(addprefix targe
 DEBIAN := target/debian
 # The program that makes the bindings of a connector in C. The page names its version.
 WIT_BINDGEN := target/wit-bindgen/bin/wit-bindgen
+# The crates of the page about libraries, some of which the gateway does not have. Cargo keeps them, so that the page's test needs no network.
+CRATES := target/crates
 # The last commit of the release before, and its gateway.
 PREVIOUS_COMMIT := 0b29fd93fdaeaf0846030332f4daa1ed48cdbb53
 PREVIOUS := target/previous/connector-gateway
@@ -101,7 +103,7 @@ check: setup ## Check format, lints and unit tests: the quick loop while you wri
 	@cargo clippy --workspace --all-targets -- -D warnings
 	@$(MAKE) --no-print-directory test-unit
 
-test: build guests languages frozen test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) $(WIT_BINDGEN) $(HELM) browser ## Run every test
+test: build guests languages frozen test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) $(WIT_BINDGEN) $(CRATES) $(HELM) browser ## Run every test
 	@tests/postgres.sh cargo test --workspace
 
 test-unit: setup ## Run the unit tests; T=name selects some
@@ -112,7 +114,7 @@ test-sdks: $(NODE_TOOLS) $(SDK_JS)/connector.wit ## Run the unit tests of the SD
 	@$(NODE_TOOLS)/node_modules/.bin/tsc --project $(SDK_JS)/test
 	@PYTHONPATH=$(SDK_PYTHON) python3 -m unittest discover --start-directory $(SDK_PYTHON)/tests
 
-test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) $(WIT_BINDGEN) $(HELM) browser ## Run the tests of the whole product; T=name selects some
+test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) $(WIT_BINDGEN) $(CRATES) $(HELM) browser ## Run the tests of the whole product; T=name selects some
 	@tests/postgres.sh cargo test --workspace --test product $(T)
 
 test-conformance: build $(NODE_TOOLS) ## Compare every operation with its provider's specification and with the catalogue, and connectors of OpenAPI documents with these
@@ -183,6 +185,13 @@ $(WIT_BINDGEN): connectors/docs/c.md | setup
 	@CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --no-default-features --features c \
 	  --root $(abspath $(@D)/..) $$(grep -om1 'wit-bindgen-cli@[0-9.]*[0-9]' $<)
 	@touch $@
+
+$(CRATES): connectors/docs/libraries.md | setup
+	@rm -rf $@ $@.new && mkdir -p $@.new && touch $@.new/lib.rs
+	@printf '[package]\nname = "crates"\nedition = "2024"\n[lib]\npath = "lib.rs"\n[workspace]\n' >$@.new/Cargo.toml
+	@sed -n 's|^cargo add|& --manifest-path $@.new/Cargo.toml|p' $< | bash -e
+	@cargo fetch --quiet --manifest-path $@.new/Cargo.toml
+	@mv $@.new $@
 
 $(HELM): tests/helm.sh | setup
 	@mkdir -p $(@D)

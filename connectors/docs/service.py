@@ -1,4 +1,4 @@
-"""The service of the pages in this folder: words, news, photos, and notes of a user. It needs Python only.
+"""The service of the pages in this folder: words, news, photos, a shop, and notes of a user. It needs Python only.
 
     python3 service.py 8900
 """
@@ -9,11 +9,20 @@ import sys
 from email import message_from_bytes
 from email.policy import HTTP
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 WORDS = {"hello": ["greeting", "welcome"], "gateway": ["entrance", "portal"]}
 NEWS = [{"title": f"News {number}"} for number in range(1, 6)]
 NOTES = [{"id": number, "text": f"Note {number}"} for number in range(1, 6)]
+PRICES = 'item,price\n"desk, large",120.50\nchair,35\n'
+FEED = """<?xml version="1.0"?>
+<feed xmlns="http://www.w3.org/2005/Atom">
+  <entry><title>Fish &amp; chips</title><updated>2026-03-01T09:30:00+02:00</updated></entry>
+  <entry><title>Tea</title><updated>2026-03-02T00:15:00Z</updated></entry>
+</feed>
+"""
+# The keys of orders that were refused once.
+ORDERS = set()
 
 
 class Service(BaseHTTPRequestHandler):
@@ -25,6 +34,12 @@ class Service(BaseHTTPRequestHandler):
             return self.word(address.path.rsplit("/", 1)[1])
         if address.path == "/news":
             return self.page("news", NEWS, int(query.get("page", 1)))
+        if address.path.startswith("/shelves/"):
+            return self.answer(200, {"shelf": unquote(address.path.rsplit("/", 1)[1]), "query": query})
+        if address.path == "/prices":
+            return self.send(200, "text/csv", PRICES)
+        if address.path == "/feed":
+            return self.send(200, "application/atom+xml", FEED)
         if not self.headers["Authorization"]:
             return self.answer(401, {"message": "Give a token."})
         if address.path == "/me":
@@ -34,13 +49,24 @@ class Service(BaseHTTPRequestHandler):
         return self.answer(404, {"message": "There is no such thing."})
 
     def do_POST(self):
-        """Photos: a form with files."""
+        """Orders, and photos: a form with files."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path.startswith("/orders/"):
+            return self.order(urlsplit(self.path))
         head = f"Content-Type: {self.headers['Content-Type']}\r\n\r\n".encode()
         form = message_from_bytes(head + body, policy=HTTP)
         if self.path != "/photos" or form.get_content_type() != "multipart/form-data":
             return self.answer(400, {"message": "Send a form with files to /photos."})
         return self.answer(200, {"stored": [self.part(part) for part in form.iter_parts()]})
+
+    def order(self, address):
+        """The first request of an order comes too early."""
+        key = self.headers["Idempotency-Key"]
+        if key not in ORDERS:
+            ORDERS.add(key)
+            return self.answer(429, {"message": "Try again in a second."}, [("Retry-After", "1")])
+        count = parse_qs(address.query)["count"][0]
+        return self.answer(201, {"item": unquote(address.path.rsplit("/", 1)[1]), "count": int(count)})
 
     def part(self, part):
         name = part.get_param("name", header="content-disposition")
@@ -59,10 +85,15 @@ class Service(BaseHTTPRequestHandler):
         last = page * 2 >= len(items)
         return self.answer(200, {name: items[page * 2 - 2 : page * 2], "next": None if last else page + 1})
 
-    def answer(self, status, value):
-        body = json.dumps(value).encode()
+    def answer(self, status, value, headers=()):
+        self.send(status, "application/json", json.dumps(value), headers)
+
+    def send(self, status, content_type, text, headers=()):
+        body = text.encode()
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

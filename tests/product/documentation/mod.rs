@@ -39,6 +39,7 @@ pages! {
     files_and_pages "files-and-pages.md",
     first_connector "first-connector.md",
     from_openapi "from-openapi.md",
+    libraries "libraries.md",
     other_languages "other-languages.md",
     other_repository "other-repository.md",
 }
