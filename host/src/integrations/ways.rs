@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::account_secret::auth_type;
+use super::device::DEVICE_CODE;
 use super::key::MAX_CHARACTERS;
 use crate::config::Config;
 use crate::registry::Connector;
@@ -21,6 +22,8 @@ pub enum Way {
     Scheme,
     /// With credentials from which the gateway gets access tokens.
     Grant(GrantType),
+    /// With a code that the user enters on another device.
+    Device,
 }
 
 impl Way {
@@ -30,7 +33,8 @@ impl Way {
         let knows_address = connector.address_parts().iter().all(AddressPart::is_from_user);
         let grants = grant_types(connector.auth_additions()).filter(|_| knows_address).map(Self::Grant);
         let scheme = is_scheme_offered(connector, config).then_some(Self::Scheme);
-        scheme.into_iter().chain(grants).collect()
+        let device = connector.auth_additions().device_code.as_ref().map(|_| Self::Device);
+        scheme.into_iter().chain(grants).chain(device).collect()
     }
 
     /// The name of the way for an auth scheme.
@@ -38,13 +42,14 @@ impl Way {
         match self {
             Self::Scheme => auth_type(scheme).name(),
             Self::Grant(grant_type) => grant_type.auth_type(),
+            Self::Device => DEVICE_CODE,
         }
     }
 }
 
 /// The kinds of credentials that a connector takes.
 pub(super) fn grant_types(additions: &AuthAdditions) -> impl Iterator<Item = GrantType> {
-    let AuthAdditions { client_credentials, service_account, app_installation } = additions;
+    let AuthAdditions { client_credentials, service_account, app_installation, device_code: _ } = additions;
     let client_credentials = client_credentials.then_some(GrantType::ClientCredentials);
     let service_account = service_account.as_ref().map(|_| GrantType::ServiceAccount);
     let app_installation = app_installation.as_ref().map(|_| GrantType::AppInstallation);

@@ -13,7 +13,7 @@ use url::{Url, form_urlencoded};
 
 use super::browser::Browser;
 use super::form::Form;
-use super::page::{self, ConnectPage, ConnectorRow, State, connect_page, message_page, redirect};
+use super::page::{self, ConnectPage, ConnectorRow, DevicePage, State, connect_page, message_page, redirect};
 use super::words::{ENGLISH, Message};
 use crate::api::body::read_body;
 use crate::api::integrations::{check_address, connect_with_grant, connect_with_key};
@@ -22,11 +22,12 @@ use crate::body::Body;
 use crate::config::Config;
 use crate::gateway::Gateway;
 use crate::integrations::{
-    AuthorizationOptions, AuthorizationResult, BeginError, Named, ReturnTo, authorization_origin, random_secret,
+    AuthorizationOptions, AuthorizationResult, BeginError, DeviceOptions, Named, ReturnTo, authorization_origin,
+    random_secret,
 };
 use crate::problem::Problem;
 use crate::registry::Connector;
-use contract::AuthScheme;
+use contract::{AuthScheme, Oauth2};
 use store::digest::sha256;
 use store::{AccountAddress, Acting, Authorization, ConnectLink, GrantType, Integration, LinkEnd, acting};
 
@@ -119,6 +120,9 @@ impl Visit {
         }
         match &connector.manifest().auth {
             AuthScheme::None => self.back(gateway, None),
+            AuthScheme::Oauth2(scheme) if form.is_device() => {
+                self.begin_device(gateway, &connector, scheme, address).await
+            }
             AuthScheme::Oauth2(scheme) => {
                 let options = AuthorizationOptions {
                     user_identifier: self.link.user_identifier.clone(),
@@ -131,14 +135,7 @@ impl Visit {
                 let holder = self.link.holder(connector.name());
                 match gateway.integrations.begin(&holder, &connector, scheme, options).await {
                     Ok(begun) => see_other(&begun.authorization_url),
-                    Err(BeginError::NotConfigured(error)) => {
-                        tracing::warn!(%error, "an account cannot be connected");
-                        self.back(gateway, Some((connector.name(), "not_configured")))
-                    }
-                    Err(BeginError::Failed(error)) => {
-                        tracing::warn!(%error, "an authorization cannot be begun");
-                        self.back(gateway, Some((connector.name(), "failed")))
-                    }
+                    Err(error) => self.not_begun(gateway, &connector, &error),
                 }
             }
             AuthScheme::ApiKey(scheme) => {
@@ -155,6 +152,46 @@ impl Visit {
                 self.answer_credentials(gateway, &connector, connected).await
             }
         }
+    }
+
+    /// Shows the code of a device authorization.
+    async fn begin_device(
+        &self,
+        gateway: &Gateway,
+        connector: &Connector,
+        scheme: &Oauth2,
+        address: AccountAddress,
+    ) -> Response<Body> {
+        let options = DeviceOptions {
+            user_identifier: self.link.user_identifier.clone(),
+            replaces: false,
+            labels: self.link.labels.clone(),
+            address,
+            connect_link: Some(self.link.id.clone()),
+        };
+        let holder = self.link.holder(connector.name());
+        let begun = match gateway.integrations.begin_device(&holder, connector, scheme, options).await {
+            Ok(begun) => begun,
+            Err(error) => return self.not_begun(gateway, connector, &error),
+        };
+        let Some(back) = page_url(gateway, self.browser.token()) else { return unavailable() };
+        let codes = &begun.codes;
+        page::device_page(&DevicePage {
+            words: &ENGLISH,
+            user_code: &codes.user_code,
+            url: codes.verification_uri_complete.as_ref().unwrap_or(&codes.verification_uri),
+            shown_url: &codes.verification_uri,
+            back: back.as_str(),
+        })
+    }
+
+    fn not_begun(&self, gateway: &Gateway, connector: &Connector, error: &BeginError) -> Response<Body> {
+        tracing::warn!(%error, "an authorization cannot be begun");
+        let code = match error {
+            BeginError::NotConfigured(_) => "not_configured",
+            BeginError::Provider(_) | BeginError::Failed(_) => "failed",
+        };
+        self.back(gateway, Some((connector.name(), code)))
     }
 
     /// Connects an account by credentials from which the gateway gets access tokens.
@@ -292,12 +329,17 @@ pub(in crate::api) async fn return_to_page(
 }
 
 fn back_to_page(gateway: &Gateway, token: &str, mistake: Option<(&str, &str)>) -> Response<Body> {
-    let root = gateway.config.public_url.as_str().trim_end_matches('/');
-    let Ok(mut url) = Url::parse(&format!("{root}/connect/{token}")) else { return unavailable() };
+    let Some(mut url) = page_url(gateway, token) else { return unavailable() };
     if let Some((connector, code)) = mistake {
         url.query_pairs_mut().append_pair("connector", connector).append_pair("error", code);
     }
     see_other(&url)
+}
+
+/// The URL of the page of a link.
+fn page_url(gateway: &Gateway, token: &str) -> Option<Url> {
+    let root = gateway.config.public_url.as_str().trim_end_matches('/');
+    Url::parse(&format!("{root}/connect/{token}")).ok()
 }
 
 fn see_other(url: &Url) -> Response<Body> {
