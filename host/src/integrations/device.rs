@@ -237,7 +237,7 @@ impl Integrations {
     }
 }
 
-/// A provider's answer about a device code, after which the authorization goes on.
+/// A provider's answer about a device code, unless the authorization has failed.
 enum Asked {
     Pending,
     SlowDown,

@@ -102,7 +102,7 @@ pub use self::choose::ChosenIntegration;
 pub use self::confirm::NotConfirmed;
 pub use self::connect::Named;
 pub use self::destination::Destination;
-pub use self::device::{DEVICE_CODE, DeviceOptions, DeviceStep, StartedDevice};
+pub use self::device::{DEVICE_CODE, DeviceOptions, DeviceStep};
 pub use self::error::{AccessError, BeginError, IntegrationError};
 pub use self::exchange::NoAuthorization;
 pub use self::import::{Import, ImportedCredentials};
@@ -111,7 +111,7 @@ pub use self::live_credential::LiveCredential;
 pub use self::record::{AuthTypeName, IntegrationRecord};
 pub use self::renew::{NotRenewed, OVERDUE, is_overdue, last_error};
 pub use self::schema::{AuthSchemaRecord, authorization_origin, init_schema, labels_schema};
-pub use self::ways::Way;
+pub use self::ways::{Way, unknown_way};
 
 use self::cache::Cache;
 use self::refresh::{Journal, OngoingRefreshes};

@@ -8,6 +8,7 @@ use super::device::DEVICE_CODE;
 use super::key::MAX_CHARACTERS;
 use crate::config::Config;
 use crate::registry::Connector;
+use contract::words::{nearest, shortened};
 use contract::{AddressPart, AuthAdditions, AuthScheme};
 use egress::SHORTEST_SECRET;
 use store::GrantType;
@@ -45,6 +46,20 @@ impl Way {
             Self::Device => DEVICE_CODE,
         }
     }
+}
+
+/// A sentence about the name of a way that a connector does not have, with the nearest one that it
+/// has. `None` for a way of the connector.
+pub fn unknown_way(connector: &Connector, config: &Config, named: &str) -> Option<String> {
+    let scheme = &connector.manifest().auth;
+    let names: Vec<_> = Way::of(connector, config).into_iter().map(|way| way.name(scheme)).collect();
+    (!names.contains(&named)).then(|| unknown_name(named, &names))
+}
+
+fn unknown_name(named: &str, names: &[&str]) -> String {
+    let question = nearest(named, names.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
+    let question = question.as_deref().unwrap_or(".");
+    format!("`{}` is no auth type of this connector{question} The auth types are: {}.", shortened(named), names.join(", "))
 }
 
 /// The kinds of credentials that a connector takes.
@@ -128,4 +143,22 @@ pub(super) fn credentials_schema(grant_type: GrantType, additions: &AuthAddition
         schema["dependentRequired"] = json!({"app_id": ["private_key"], "private_key": ["app_id"]});
     }
     schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unknown_name;
+
+    #[test]
+    fn an_unknown_way_is_told_with_the_nearest_one_and_all_of_them() {
+        assert_eq!(
+            unknown_name("oauth2_device", &["oauth2", "oauth2_device_code"]),
+            "`oauth2_device` is no auth type of this connector; did you mean `oauth2_device_code`? \
+             The auth types are: oauth2, oauth2_device_code."
+        );
+        assert_eq!(
+            unknown_name("password", &["api_key"]),
+            "`password` is no auth type of this connector. The auth types are: api_key."
+        );
+    }
 }

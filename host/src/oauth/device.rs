@@ -1,5 +1,5 @@
-//! The device authorization grant (RFC 8628): the user opens a page of the provider on any device and
-//! enters a code, and the gateway asks the token URL if the user has decided.
+//! The device authorization grant (RFC 8628): the user opens a page of the provider on any device
+//! and enters a code, and the gateway asks the token URL if the user has decided.
 
 use std::time::Duration;
 

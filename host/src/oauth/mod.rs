@@ -1,5 +1,5 @@
-//! The OAuth 2.0 client (RFC 6749, 6750, 7009, 7523, 7636, 8628): the authorization URL, the exchange of
-//! a code, the refresh of tokens, and their revocation.
+//! The OAuth 2.0 client (RFC 6749, 6750, 7009, 7523, 7636, 8628): the authorization URL, the
+//! exchange of a code, the refresh of tokens, and their revocation.
 //!
 //! Differences between providers are data of the connector's manifest, which the operator's
 //! settings can replace. The code knows no provider by name. It keeps no state: callers decide when

@@ -21,7 +21,7 @@ pub(super) struct Devices {
     codes: HashMap<String, Device>,
     /// The lifetime of new codes, in seconds.
     life_s: u64,
-    /// The number of requests that are answered with `slow_down`.
+    /// The number of requests that will get `slow_down`.
     slow_downs: usize,
     /// Requests that came before the interval was over.
     too_early: usize,
@@ -95,7 +95,7 @@ impl OAuthProvider {
         self.shared.devices.lock().codes.values_mut().for_each(|device| device.life = Duration::ZERO);
     }
 
-    /// The next requests, of this number, are answered with `slow_down`.
+    /// This number of requests will get `slow_down`.
     pub fn slow_down(&self, requests: usize) {
         self.shared.devices.lock().slow_downs = requests;
     }

@@ -20,7 +20,7 @@ use crate::body::Body;
 use crate::clock;
 use crate::gateway::Gateway;
 use crate::integrations::{
-    self, AccountSecret, AuthorizationOptions, DEVICE_CODE, Destination, IntegrationRecord, Key, Named, ReturnTo,
+    self, AccountSecret, AuthorizationOptions, DEVICE_CODE, Destination, IntegrationRecord, Key, Named, ReturnTo, unknown_way,
 };
 use crate::oauth::AccountGrant;
 use crate::pipeline::connect;
@@ -61,6 +61,10 @@ async fn begin_now(
 ) -> Result<Response<Body>, Problem> {
     let scheme = &connector.manifest().auth;
     let named = compute::run(body.len(), || named_auth_type(body)).await;
+    if let Some(detail) = named.as_deref().and_then(|named| unknown_way(connector, &gateway.config, named)) {
+        // The other members depend on it, so nothing is said about them.
+        return Err(invalid("/auth_type", detail));
+    }
     let schema = integrations::init_schema(connector, &gateway.config, named.as_deref().unwrap_or_default());
     let schema = Schema::compile(&schema.to_string(), false)
         .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;

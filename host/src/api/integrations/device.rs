@@ -1,5 +1,5 @@
-//! Authorizations by a device code: the caller shows its user a code and a page, and then asks for the
-//! progress.
+//! Authorizations by a device code: the caller shows its user a code and a page, and then asks for
+//! the progress.
 
 use hyper::Response;
 use serde_json::json;

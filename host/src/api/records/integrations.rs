@@ -22,8 +22,8 @@ pub struct AuthorizationInit<'a> {
     /// The name of the integration. The default is the account's email address or id at the
     /// service.
     pub user_identifier: Option<String>,
-    /// For oauth2 and oauth2_device_code: true if another account may replace the one that is connected under
-    /// `user_identifier`.
+    /// For oauth2 and oauth2_device_code: true if another account may replace the one that is
+    /// connected under `user_identifier`.
     pub replace: Option<bool>,
     /// For oauth2: true if the account is used only after POST
     /// …/integrations/{user_identifier}/confirm. The `callback_url` gets `status=pending` and a
@@ -35,8 +35,8 @@ pub struct AuthorizationInit<'a> {
     /// For connectors whose accounts have different addresses: the parts of the address that the user
     /// knows, such as a subdomain.
     pub address: Option<AccountAddress>,
-    /// For all auth types except oauth2, oauth2_device_code and none: the key, or the credentials from which the gateway
-    /// gets access tokens.
+    /// For all auth types except oauth2, oauth2_device_code and none: the key, or the credentials from
+    /// which the gateway gets access tokens.
     // Not parsed here, so that no copy of a secret is left in memory.
     #[serde(borrow, default)]
     #[schemars(with = "Map<String, Value>", extend("writeOnly" = true))]

@@ -227,8 +227,8 @@ async fn a_device_code_ends_with_its_result_and_keeps_no_secret(site: Site) {
     let hash = save_device(store).await;
     let progress = || async { store.device_progress(&holder(), &hash).await.unwrap() };
     assert_eq!(store.take_authorization("calendar", &hash).await.unwrap(), TakenAuthorization::Unknown);
-    let stranger = Holder { subject: "eve".to_owned(), ..holder() };
-    assert_eq!(store.device_progress(&stranger, &hash).await.unwrap(), None);
+    let other_user = Holder { subject: "eve".to_owned(), ..holder() };
+    assert_eq!(store.device_progress(&other_user, &hash).await.unwrap(), None);
     claim(store, Duration::ZERO).await.unwrap();
     assert!(store.take_device(&hash, 1).await.unwrap());
     // The device code is no longer stored.
