@@ -12,8 +12,9 @@ use tokio::time::Instant;
 use url::{Url, form_urlencoded};
 
 use super::browser::Browser;
+use super::device;
 use super::form::Form;
-use super::page::{self, ConnectPage, ConnectorRow, DevicePage, State, connect_page, message_page, redirect};
+use super::page::{self, ConnectPage, ConnectorRow, State, connect_page, message_page, redirect};
 use super::words::{ENGLISH, Message};
 use crate::api::body::read_body;
 use crate::api::integrations::{check_address, connect_with_grant, connect_with_key};
@@ -22,12 +23,12 @@ use crate::body::Body;
 use crate::config::Config;
 use crate::gateway::Gateway;
 use crate::integrations::{
-    AuthorizationOptions, AuthorizationResult, BeginError, DeviceOptions, Named, ReturnTo, authorization_origin,
+    AuthorizationOptions, AuthorizationResult, BeginError, Named, ReturnTo, authorization_origin,
     random_secret,
 };
 use crate::problem::Problem;
 use crate::registry::Connector;
-use contract::{AuthScheme, Oauth2};
+use contract::AuthScheme;
 use store::digest::sha256;
 use store::{AccountAddress, Acting, Authorization, ConnectLink, GrantType, Integration, LinkEnd, acting};
 
@@ -121,7 +122,8 @@ impl Visit {
         match &connector.manifest().auth {
             AuthScheme::None => self.back(gateway, None),
             AuthScheme::Oauth2(scheme) if form.is_device() => {
-                self.begin_device(gateway, &connector, scheme, address).await
+                let begun = device::begin(gateway, &self.link, self.browser.token(), &connector, scheme, address).await;
+                begun.unwrap_or_else(|error| self.not_begun(gateway, &connector, &error))
             }
             AuthScheme::Oauth2(scheme) => {
                 let options = AuthorizationOptions {
@@ -152,37 +154,6 @@ impl Visit {
                 self.answer_credentials(gateway, &connector, connected).await
             }
         }
-    }
-
-    /// Shows the code of a device authorization.
-    async fn begin_device(
-        &self,
-        gateway: &Gateway,
-        connector: &Connector,
-        scheme: &Oauth2,
-        address: AccountAddress,
-    ) -> Response<Body> {
-        let options = DeviceOptions {
-            user_identifier: self.link.user_identifier.clone(),
-            replaces: false,
-            labels: self.link.labels.clone(),
-            address,
-            connect_link: Some(self.link.id.clone()),
-        };
-        let holder = self.link.holder(connector.name());
-        let begun = match gateway.integrations.begin_device(&holder, connector, scheme, options).await {
-            Ok(begun) => begun,
-            Err(error) => return self.not_begun(gateway, connector, &error),
-        };
-        let Some(back) = page_url(gateway, self.browser.token()) else { return unavailable() };
-        let codes = &begun.codes;
-        page::device_page(&DevicePage {
-            words: &ENGLISH,
-            user_code: &codes.user_code,
-            url: codes.verification_uri_complete.as_ref().unwrap_or(&codes.verification_uri),
-            shown_url: &codes.verification_uri,
-            back: back.as_str(),
-        })
     }
 
     fn not_begun(&self, gateway: &Gateway, connector: &Connector, error: &BeginError) -> Response<Body> {
@@ -337,7 +308,7 @@ fn back_to_page(gateway: &Gateway, token: &str, mistake: Option<(&str, &str)>) -
 }
 
 /// The URL of the page of a link.
-fn page_url(gateway: &Gateway, token: &str) -> Option<Url> {
+pub(super) fn page_url(gateway: &Gateway, token: &str) -> Option<Url> {
     let root = gateway.config.public_url.as_str().trim_end_matches('/');
     Url::parse(&format!("{root}/connect/{token}")).ok()
 }
@@ -436,7 +407,7 @@ fn refusal(status: StatusCode, Message { title, text }: Message) -> Response<Bod
     message_page(status, title, text, ROOT)
 }
 
-fn unavailable() -> Response<Body> {
+pub(super) fn unavailable() -> Response<Body> {
     refusal(StatusCode::SERVICE_UNAVAILABLE, ENGLISH.unavailable)
 }
 

@@ -118,7 +118,9 @@ pub struct AuthorizationProgressRecord<'a> {
 pub enum AuthorizationStatus {
     /// The user has not decided yet.
     Pending,
+    /// The account is connected.
     Connected,
+    /// No account is connected.
     Failed,
 }
 
