@@ -160,11 +160,13 @@ export function client_credentials(): AuthAddition;
 export function service_account(account: { subject: "required" | "optional"; audience?: string }): AuthAddition;
 /** Accounts are installations of an application. `path` has `{installation_id}`. */
 export function app_installation(app: { upstream: string; path: string }): AuthAddition;
+/** Users authorize with a code that they enter on another device. */
+export function device_code(device: { device_authorization_url: string }): AuthAddition;
 
 /** The same under one name: `auth.none`. */
 export const auth: {
   none: Auth; USERINFO: Identity; oauth2: typeof oauth2; api_key: typeof api_key; client_credentials: typeof client_credentials;
-  service_account: typeof service_account; app_installation: typeof app_installation;
+  service_account: typeof service_account; app_installation: typeof app_installation; device_code: typeof device_code;
 };
 
 export interface Upstream {

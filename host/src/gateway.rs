@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use hyper::header::HeaderValue;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::{Authenticator, Oidc};
@@ -23,6 +25,7 @@ use crate::mcp::Catalogues;
 use crate::mcp::streams::Streams;
 use crate::metrics::Metrics;
 use crate::pipeline::Services;
+use crate::pipeline::connect::ask_about_device;
 use crate::registry::{Derived, Registry};
 use crate::samples::Samples;
 use crate::telemetry::Telemetry;
@@ -32,6 +35,12 @@ use store::Store;
 
 /// The longest request id that is accepted from a caller.
 const MAX_REQUEST_ID_BYTES: usize = 128;
+
+/// Time between two searches for device codes that a provider must be asked about.
+const DEVICE_TICK: Duration = Duration::from_secs(1);
+
+/// Concurrent requests about device codes. A provider that does not answer delays only its own.
+const CONCURRENT_DEVICES: usize = 64;
 
 /// Documents by the digest of the module that they are about.
 type TextsByDigest = HashMap<String, Arc<TaggedText>>;
@@ -93,6 +102,33 @@ impl Gateway {
             egress: &self.egress,
             store: &self.store,
             metrics: &self.metrics,
+        }
+    }
+}
+
+/// Asks the providers about device codes, each in its interval. Runs until it is dropped.
+pub async fn ask_about_devices(gateway: Gateway) {
+    let permits = Arc::new(Semaphore::new(CONCURRENT_DEVICES));
+    let mut ticks = interval(DEVICE_TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let due = match gateway.integrations.due_devices().await {
+            Ok(due) => due,
+            Err(error) => {
+                error.log("providers are not asked about device codes");
+                continue;
+            }
+        };
+        for hash in due {
+            // Nobody closes it.
+            let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
+            let running = gateway.clone();
+            // The task ends even if the gateway is about to stop, because the provider gives tokens once.
+            gateway.integrations.spawn(async move {
+                ask_about_device(running.services(), &hash).await;
+                drop(permit);
+            });
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::budgets::{Budgets, Ledger};
 use crate::calls::CallLog;
 use crate::config::{Config, ConfigError};
 use crate::exposure;
-use crate::gateway::{Draining, Gateway, RequestIds};
+use crate::gateway::{Draining, Gateway, RequestIds, ask_about_devices};
 use crate::heartbeat;
 use crate::idempotency::Idempotency;
 use crate::integrations::{IntegrationError, Integrations};
@@ -294,6 +294,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                     // These need the connectors.
                     background.extend([
                         tokio::spawn(Arc::clone(&integrations).sweep()),
+                        tokio::spawn(ask_about_devices(gateway.clone())),
                         tokio::spawn(Arc::clone(&jobs).work()),
                         tokio::spawn(Arc::clone(&jobs).maintain()),
                         tokio::spawn(webhooks.clone().send()),

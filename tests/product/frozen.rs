@@ -104,7 +104,9 @@ fn has_everything(component: &[u8], version: &str) {
 fn connects_accounts(client: &Client) {
     let schema = client.get("/connectors/frozen/auth-schema").ok();
     let ways: Vec<_> = schema["auth_types"].as_array().unwrap().iter().map(|way| way["auth_type"].clone()).collect();
-    assert_eq!(ways, ["oauth2_client_credentials", "oauth2_service_account", "oauth2_app_installation"]);
+    let declared =
+        ["oauth2_client_credentials", "oauth2_service_account", "oauth2_app_installation", "oauth2_device_code"];
+    assert_eq!(ways, declared);
     let credentials = json!({"client_id": "frozen", "client_secret": "a-long-secret"});
     let address = json!({"customer": "acme", "cloud": "two"});
     let init = json!({"auth_type": "oauth2_client_credentials", "credentials": credentials, "address": address});

@@ -25,6 +25,17 @@ export function app_installation(app) {
   return { tag: "app-installation", val: app };
 }
 
+/**
+ * Users authorize with a code that they enter on another device (RFC 8628). `device_authorization_url`
+ * is empty if only the operator knows it.
+ */
+export function device_code(device) {
+  only(device, ["device_authorization_url"], "`device_code`");
+  const { device_authorization_url } = device;
+  if (typeof device_authorization_url !== "string") throw new Mistake("`device_code` has `device_authorization_url`, a text");
+  return { tag: "device-code", val: { deviceAuthorizationUrl: device_authorization_url } };
+}
+
 /** The declarations of a table, in the form of the contract. */
 export function additionsOf(declared, auth, upstreams) {
   const additions = declared ?? [];
@@ -55,6 +66,7 @@ export function declare(host, additions) {
   for (const { tag, val } of additions) {
     if (tag === "client-credentials") host.clientCredentials();
     else if (tag === "service-account") host.serviceAccount(val);
+    else if (tag === "device-code") host.deviceCode(val);
     else host.appInstallation(val);
   }
 }

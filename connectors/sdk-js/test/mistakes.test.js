@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { declare } from "../src/auth_additions.js";
 import { RESERVED, RESERVED_PREFIXES } from "../src/header.js";
 import {
-  api_key, app_installation, boolean, client_credentials, connector, entries, file, get, integer, list, none, number, oauth2, object, post, read,
+  api_key, app_installation, boolean, client_credentials, connector, device_code, entries, file, get, integer, list, none, number, oauth2, object, post, read,
   service_account, string, string_or_list,
 } from "../src/index.js";
 
@@ -97,6 +97,8 @@ const MISTAKES = [
   [() => api_key({ header: "A", query: "b" }), /one of/],
   [() => service_account({ subject: "some" }), /"required" or "optional"/],
   [() => service_account({ subject: "required", audiences: "a" }), /no `audiences`/],
+  [() => device_code({ url: "a" }), /no `url`/],
+  [() => device_code({}), /`device_authorization_url`, a text/],
   [() => added([client_credentials()], { auth: none }), /`auth_additions` need an `auth` with OAuth 2\.0, whose token URL and scopes they use/],
   [() => added(client_credentials()), /a list such as/],
   [() => added([client_credentials(), client_credentials()]), /`auth_additions` have each way once/],
@@ -160,8 +162,13 @@ test("the headers of the gateway are those of the contract", () => {
 test("ways to authorize are declared before the manifest", () => {
   const declared = [];
   const note = (name) => (val) => declared.push([name, val]);
-  const host = { clientCredentials: note("client"), serviceAccount: note("account"), appInstallation: note("app") };
+  const host = {
+    clientCredentials: note("client"), serviceAccount: note("account"), appInstallation: note("app"), deviceCode: note("device"),
+  };
   const app = { upstream: "api", path: "/x/{installation_id}" };
-  declare(host, added([client_credentials(), service_account({ subject: "required" }), app_installation(app)]).authAdditions);
-  assert.deepEqual(declared, [["client", undefined], ["account", { audience: undefined, subject: "required" }], ["app", app]]);
+  const device = device_code({ device_authorization_url: "https://a.example/device" });
+  declare(host, added([client_credentials(), service_account({ subject: "required" }), app_installation(app), device]).authAdditions);
+  const account = { audience: undefined, subject: "required" };
+  const inContract = { deviceAuthorizationUrl: "https://a.example/device" };
+  assert.deepEqual(declared, [["client", undefined], ["account", account], ["app", app], ["device", inContract]]);
 });

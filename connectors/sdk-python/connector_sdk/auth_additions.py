@@ -30,6 +30,14 @@ def app_installation(*, upstream: str, path: str) -> dict[str, Any]:
     return {"tag": "app-installation", "val": {"upstream": upstream, "path": path}}
 
 
+def device_code(*, device_authorization_url: str) -> dict[str, Any]:
+    """Users authorize with a code that they enter on another device (RFC 8628).
+
+    `device_authorization_url` is empty if only the operator knows it.
+    """
+    return {"tag": "device-code", "val": {"device_authorization_url": device_authorization_url}}
+
+
 def checked(additions: Sequence[dict[str, Any]], auth: dict[str, Any], upstreams: list[str]) -> list[dict[str, Any]]:
     """The declarations of a table."""
     additions = list(additions)

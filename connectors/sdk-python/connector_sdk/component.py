@@ -78,6 +78,8 @@ def _declare(addition: dict[str, Any]) -> None:
             auth_additions.service_account(auth_additions.ServiceAccountDeclaration(audience, subject))
         case {"tag": "app-installation", "val": {"upstream": upstream, "path": path}}:
             auth_additions.app_installation(auth_additions.AppInstallationDeclaration(upstream, path))
+        case {"tag": "device-code", "val": {"device_authorization_url": url}}:
+            auth_additions.device_code(auth_additions.DeviceCodeDeclaration(url))
 
 
 def _defect(error: BaseException, place_of: Callable[[str], str | None]) -> str:

@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 from connector_sdk import (
-    NONE, Connector, Mistake, api_key, app_installation, boolean, client_credentials, entries, file, get, header, integer, list_of, number, oauth2,
+    NONE, Connector, Mistake, api_key, app_installation, boolean, client_credentials, device_code, entries, file, get, header, integer, list_of, number, oauth2,
     object_of, post, service_account, string, string_or_list,
 )
 
@@ -137,6 +137,7 @@ MISTAKES = [
     (lambda: oauth2("a", scope="b"), "no `scope`"),
     (lambda: api_key(header="A", query="b"), "one of"),
     (lambda: service_account(subject="some"), '"required" or "optional"'),
+    (lambda: added([device_code(device_authorization_url="https://a.example/device")] * 2), "`auth_additions` have each way once"),
     (lambda: added([client_credentials()], auth=NONE), r"`auth_additions` need an `auth` with OAuth 2\.0, whose token URL and scopes they use"),
     (lambda: added([client_credentials(), client_credentials()]), "`auth_additions` have each way once"),
     (lambda: added([app_installation(upstream="b", path="/x/{installation_id}")]), "the `upstream` of an installation is the name of an upstream"),

@@ -21,6 +21,9 @@ pub fn auth_additions(additions: &[AuthAddition]) {
                 upstream: app.upstream.to_owned(),
                 path: app.path.to_owned(),
             }),
+            AuthAddition::DeviceCode(device) => wit::device_code(&wit::DeviceCodeDeclaration {
+                device_authorization_url: device.device_authorization_url.to_owned(),
+            }),
         }
     }
 }

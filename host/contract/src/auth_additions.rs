@@ -12,6 +12,8 @@ pub struct AuthAdditions {
     pub service_account: Option<ServiceAccount>,
     /// Set if accounts may be installations of an application.
     pub app_installation: Option<AppInstallation>,
+    /// Set if users may authorize with a code on another device (RFC 8628).
+    pub device_code: Option<DeviceCode>,
 }
 
 /// A service account that signs a JWT.
@@ -32,6 +34,13 @@ pub struct AppInstallation {
     pub path: String,
 }
 
+/// The device authorization grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceCode {
+    /// URL of the device authorization endpoint. Empty if only the operator knows it.
+    pub device_authorization_url: String,
+}
+
 impl AuthAdditions {
     /// Returns `true` if the connector declares nothing.
     pub fn is_empty(&self) -> bool {
@@ -44,6 +53,10 @@ impl AuthAdditions {
             client_credentials: self.client_credentials,
             service_account: account.map(|account| rules::ServiceAccount { audience: account.audience.as_deref() }),
             app_installation: app.map(|app| rules::AppInstallation { upstream: &app.upstream, path: &app.path }),
+            device_code: self
+                .device_code
+                .as_ref()
+                .map(|device| rules::DeviceCode { device_authorization_url: &device.device_authorization_url }),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The `auth-additions` interface: `describe` declares ways to authorize, which are collected next
 //! to the manifest.
 
-use contract::{AppInstallation, AuthAdditions, ServiceAccount};
+use contract::{AppInstallation, AuthAdditions, DeviceCode, ServiceAccount};
 
 use super::bindings::gateway::connector::auth_additions as wit;
 use super::guest::Guest;
@@ -49,5 +49,12 @@ impl wit::Host for Guest {
         let wit::AppInstallationDeclaration { upstream, path } = declaration;
         let declared = AppInstallation { upstream, path };
         once(self.declarations(NAME)?.app_installation.replace(declared).is_some(), NAME)
+    }
+
+    fn device_code(&mut self, declaration: wit::DeviceCodeDeclaration) -> wasmtime::Result<()> {
+        const NAME: &str = "device-code";
+        let wit::DeviceCodeDeclaration { device_authorization_url } = declaration;
+        let declared = DeviceCode { device_authorization_url };
+        once(self.declarations(NAME)?.device_code.replace(declared).is_some(), NAME)
     }
 }

@@ -130,6 +130,7 @@ pub(super) struct PathArguments<'a> {
     /// The secret part of a link.
     pub(super) token: &'a str,
     pub(super) oauth_client: &'a str,
+    pub(super) authorization_id: &'a str,
     /// A file of the console.
     pub(super) file: &'a str,
     /// As it is in the path: percent-encoded.
@@ -213,6 +214,7 @@ impl<'a> PathArguments<'a> {
             "{token}" => Some(&mut self.token),
             // The handler takes it from the path as it was sent.
             "{path}" => None,
+            "{authorization_id}" => Some(&mut self.authorization_id),
             "{oauth_client}" => Some(&mut self.oauth_client),
             "{file}" => Some(&mut self.file),
             "{tenant}" => Some(&mut self.tenant),

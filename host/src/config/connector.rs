@@ -70,6 +70,8 @@ pub struct Oauth {
     pub authorization_url: Option<Url>,
     /// The endpoint for codes and refresh tokens.
     pub token_url: Option<Url>,
+    /// The endpoint for device codes.
+    pub device_authorization_url: Option<Url>,
     /// The endpoint that revokes tokens.
     pub revocation_url: Option<Url>,
     /// The endpoint that returns the user's account.

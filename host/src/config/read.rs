@@ -281,6 +281,7 @@ fn read_connector(section: &mut Section<'_>, connector: &mut Connector) {
 fn read_oauth(section: &mut Section<'_>, oauth: &mut Oauth) {
     section.value("authorization_url", &mut oauth.authorization_url, value::optional_endpoint);
     section.value("token_url", &mut oauth.token_url, value::optional_endpoint);
+    section.value("device_authorization_url", &mut oauth.device_authorization_url, value::optional_endpoint);
     section.value("revocation_url", &mut oauth.revocation_url, value::optional_endpoint);
     section.value("userinfo_url", &mut oauth.userinfo_url, value::optional_endpoint);
     section.value("scopes", &mut oauth.scopes, |given| value::strings(given).map(Some));

@@ -12,7 +12,7 @@ use super::exchange::state_hash;
 use super::{BeginError, Destination, IntegrationError, Integrations};
 use crate::clock;
 use crate::config::Config;
-use crate::oauth::{NotConfigured, Provider, TenantClient};
+use crate::oauth::{NotConfigured, Provider, TenantClient, no_authorization_url};
 use crate::registry::Connector;
 use contract::Oauth2;
 use store::{AccountAddress, Authorization, Holder, Labels};
@@ -74,7 +74,8 @@ impl Integrations {
         let redirect_uri = redirect_url.unwrap_or_else(|| redirect_uri(&self.config, &holder.connector));
         let provider = self.configured_provider(connector, scheme, client, &options.address)?;
         let state = random_secret()?;
-        let (authorization_url, verifier) = provider.authorization_url(&redirect_uri, &state);
+        let page = provider.authorization_url(&redirect_uri, &state);
+        let (authorization_url, verifier) = page.ok_or_else(|| no_authorization_url(connector.name()))?;
         let AuthorizationOptions { user_identifier, replaces, confirms, labels, address, return_to } = options;
         let context = holder.verifier_context(user_identifier.as_deref());
         let verifier = match verifier {
@@ -110,7 +111,7 @@ impl Integrations {
 
     /// The provider, if the operator has set every URL and granted every host that users of the
     /// connector need.
-    fn configured_provider(
+    pub(super) fn configured_provider(
         &self,
         connector: &Connector,
         scheme: &Oauth2,

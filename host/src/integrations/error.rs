@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::key::NoKey;
 use super::reason::Reason;
-use crate::oauth::{NoTokens, NotConfigured};
+use crate::oauth::{NoTokens, NotConfigured, TokenError};
 use crate::webhooks::WebhookError;
 use egress::EgressError;
 use store::vault::VaultError;
@@ -144,6 +144,9 @@ pub enum BeginError {
     /// Settings or grants for the provider are missing.
     #[error(transparent)]
     NotConfigured(#[from] NotConfigured),
+    /// The provider gave no device code.
+    #[error(transparent)]
+    Provider(#[from] TokenError),
     /// The gateway itself failed.
     #[error(transparent)]
     Failed(#[from] IntegrationError),

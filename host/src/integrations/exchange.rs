@@ -8,10 +8,11 @@ use secrecy::{ExposeSecret, SecretString};
 use super::provider::NoClient;
 use super::{AccountSecret, AuthorizationResult, IntegrationError, Integrations};
 use crate::clock;
+use crate::oauth::Provider;
 use crate::registry::Connector;
 use contract::Oauth2;
 use store::digest::sha256;
-use store::{Authorization, Sealed, StateHash, TakenAuthorization};
+use store::{AccountAddress, Authorization, Sealed, StateHash, TakenAuthorization};
 
 /// Why a `state` leads to no authorization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,22 +65,9 @@ impl Integrations {
         code: SecretString,
     ) -> Result<AccountSecret, AuthorizationResult> {
         let Authorization { holder, user_identifier, redirect_uri, oauth_client, .. } = authorization;
-        let client = self.client_by_id(oauth_client.as_deref()).await;
-        let provider = client.map(|client| self.provider(connector, scheme, client, &authorization.address));
+        let client = oauth_client.as_deref();
+        let provider = self.provider_of_authorization(connector, scheme, client, &authorization.address).await?;
         let connector = holder.connector.as_str();
-        let not_exchanged = |error: &dyn Display, code| {
-            tracing::warn!(connector, %error, "an authorization code cannot be exchanged");
-            AuthorizationResult::failed(code)
-        };
-        let provider = match provider {
-            Ok(Ok(provider)) => provider,
-            Ok(Err(error)) => return Err(not_exchanged(&error, "not_configured")),
-            Err(error @ NoClient::Deleted) => return Err(not_exchanged(&error, "not_configured")),
-            Err(NoClient::Failed(error)) => {
-                error.log("an authorization code cannot be exchanged");
-                return Err(AuthorizationResult::failed("internal_error"));
-            }
-        };
         let verifier = match &authorization.verifier {
             None => None,
             Some(sealed) => {
@@ -99,7 +87,38 @@ impl Integrations {
         Ok(AccountSecret::OAuth2 { tokens, scopes: provider.scopes().to_vec(), since, client })
     }
 
-    async fn unseal_text(&self, context: &[&str], sealed: &Sealed) -> Result<SecretString, IntegrationError> {
+    /// The provider at which an authorization was begun with this client of the tenant.
+    ///
+    /// # Errors
+    /// The failed result of the authorization.
+    pub(super) async fn provider_of_authorization(
+        &self,
+        connector: &Connector,
+        scheme: &Oauth2,
+        client: Option<&str>,
+        address: &AccountAddress,
+    ) -> Result<Provider, AuthorizationResult> {
+        let name = connector.name();
+        let not_exchanged = |error: &dyn Display, code| {
+            tracing::warn!(connector = &**name, %error, "an authorization code cannot be exchanged");
+            AuthorizationResult::failed(code)
+        };
+        match self.client_by_id(client).await.map(|client| self.provider(connector, scheme, client, address)) {
+            Ok(Ok(provider)) => Ok(provider),
+            Ok(Err(error)) => Err(not_exchanged(&error, "not_configured")),
+            Err(error @ NoClient::Deleted) => Err(not_exchanged(&error, "not_configured")),
+            Err(NoClient::Failed(error)) => {
+                error.log("an authorization code cannot be exchanged");
+                Err(AuthorizationResult::failed("internal_error"))
+            }
+        }
+    }
+
+    pub(super) async fn unseal_text(
+        &self,
+        context: &[&str],
+        sealed: &Sealed,
+    ) -> Result<SecretString, IntegrationError> {
         let bytes = self.vault.unseal(context, sealed).await?;
         let text = std::str::from_utf8(bytes.expose_secret())
             .map_err(|_| IntegrationError::Secret("it is not UTF-8".to_owned()))?;

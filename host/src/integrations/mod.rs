@@ -10,6 +10,7 @@
 //! - `exchange`: takes the authorization of a `state`, and exchanges the code for tokens
 //! - `conclude`: decides if the account is connected, waits for a confirmation, or is refused
 //! - `account_grant`: connects an account that brings the credentials for its tokens
+//! - `device`: authorizations by a code that the user enters on another device
 //! - `connect`: stores the account
 //! - `confirm`: keeps a grant until the caller confirms it
 //! - `authorization_result`: the result, as the URL for the user names it
@@ -60,6 +61,7 @@ mod conclude;
 mod confirm;
 mod connect;
 mod destination;
+mod device;
 mod error;
 mod events;
 mod exchange;
@@ -100,6 +102,7 @@ pub use self::choose::ChosenIntegration;
 pub use self::confirm::NotConfirmed;
 pub use self::connect::Named;
 pub use self::destination::Destination;
+pub use self::device::{DEVICE_CODE, DeviceOptions, DeviceStep};
 pub use self::error::{AccessError, BeginError, IntegrationError};
 pub use self::exchange::NoAuthorization;
 pub use self::import::{Import, ImportedCredentials};
@@ -108,7 +111,7 @@ pub use self::live_credential::LiveCredential;
 pub use self::record::{AuthTypeName, IntegrationRecord};
 pub use self::renew::{NotRenewed, OVERDUE, is_overdue, last_error};
 pub use self::schema::{AuthSchemaRecord, authorization_origin, init_schema, labels_schema};
-pub use self::ways::Way;
+pub use self::ways::{Way, unknown_way};
 
 use self::cache::Cache;
 use self::refresh::{Journal, OngoingRefreshes};

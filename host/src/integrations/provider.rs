@@ -137,7 +137,16 @@ impl Integrations {
     ) -> Result<Provider, NotConfigured> {
         let scheme = connector.scheme_at(scheme, address);
         let scheme = permitted_scheme(&scheme, connector.is_shipped());
-        Provider::new(connector.name(), &scheme, &self.config, connector.recipients(), self.egress.clone(), client)
+        let device = connector.auth_additions().device_code.as_ref();
+        Provider::new(
+            connector.name(),
+            &scheme,
+            device,
+            &self.config,
+            connector.recipients(),
+            self.egress.clone(),
+            client,
+        )
     }
 
     /// The client of a tenant for new authorizations. `None` for the configuration's.
@@ -208,7 +217,7 @@ mod tests {
         let scheme = Oauth2 { provider: "acme".to_owned(), ..oauth::tests::scheme() };
         let scheme = permitted_scheme(&scheme, is_shipped);
         let egress = Egress::new(&Settings::default()).unwrap();
-        let provider = Provider::new("calendar", &scheme, &config, &Recipients::OfManifest, egress, None);
+        let provider = Provider::new("calendar", &scheme, None, &config, &Recipients::OfManifest, egress, None);
         provider.err().map(|error| error.missing).unwrap_or_default()
     }
 

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::device::DEVICE_CODE;
 use super::freshness::status_at;
 use super::reason::Reason;
 use crate::timestamp::Timestamp;
@@ -68,7 +69,12 @@ impl AuthTypeName {
     /// Every way.
     pub fn all() -> Vec<&'static str> {
         let of_users = AuthType::ALL.map(AuthType::name);
-        of_users.into_iter().chain(GrantType::ALL.map(GrantType::auth_type)).collect()
+        of_users.into_iter().chain(GrantType::ALL.map(GrantType::auth_type)).chain([DEVICE_CODE]).collect()
+    }
+
+    /// The way by a device code.
+    pub(super) fn of_device() -> Self {
+        Self(DEVICE_CODE)
     }
 }
 

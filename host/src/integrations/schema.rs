@@ -74,16 +74,14 @@ fn schema_of_way(way: Way, connector: &Connector) -> Value {
             required.push("credentials");
             properties["credentials"] = credentials_schema(grant_type, connector.auth_additions());
         }
+        (Way::Device, _) => properties["replace"] = replace_schema(),
         (Way::Scheme, AuthScheme::Oauth2(_)) => {
             required.push("callback_url");
             properties["callback_url"] = json!({
                 "type": "string", "format": "uri", "minLength": 1, "maxLength": MAX_URL_CHARACTERS,
                 "description": "The page that the user is sent to at the end, with `status` in the query.",
             });
-            properties["replace"] = json!({
-                "type": ["boolean", "null"],
-                "description": "true if another account may replace the one that is connected under `user_identifier`.",
-            });
+            properties["replace"] = replace_schema();
             properties["confirm"] = json!({
                 "type": ["boolean", "null"],
                 "description": "true if the account is used only after POST …/integrations/{user_identifier}/confirm, with the \
@@ -98,6 +96,13 @@ fn schema_of_way(way: Way, connector: &Connector) -> Value {
     }
     json!({
         "type": "object", "additionalProperties": false, "required": required, "properties": properties,
+    })
+}
+
+fn replace_schema() -> Value {
+    json!({
+        "type": ["boolean", "null"],
+        "description": "true if another account may replace the one that is connected under `user_identifier`.",
     })
 }
 
@@ -174,6 +179,7 @@ impl<'a> AuthSchemaRecord<'a> {
             auth_type: match way {
                 Way::Scheme => auth_type(scheme).into(),
                 Way::Grant(grant_type) => grant_type.into(),
+                Way::Device => AuthTypeName::of_device(),
             },
             schema: schema_of_way(way, connector),
             oauth2: match (way, scheme) {

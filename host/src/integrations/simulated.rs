@@ -24,7 +24,7 @@ impl Integrations {
         }
         let scheme = Oauth2 { provider: CONNECTOR.to_owned(), ..oauth::tests::scheme() };
         let provider =
-            Provider::new(connector, &scheme, &self.config, &Recipients::OfManifest, self.egress.clone(), None)
+            Provider::new(connector, &scheme, None, &self.config, &Recipients::OfManifest, self.egress.clone(), None)
                 .unwrap();
         Some(Issuer { auth: AuthScheme::Oauth2(scheme), provider })
     }

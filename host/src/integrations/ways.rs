@@ -4,9 +4,11 @@
 use serde_json::{Value, json};
 
 use super::account_secret::auth_type;
+use super::device::DEVICE_CODE;
 use super::key::MAX_CHARACTERS;
 use crate::config::Config;
 use crate::registry::Connector;
+use contract::words::{nearest, shortened};
 use contract::{AddressPart, AuthAdditions, AuthScheme};
 use egress::SHORTEST_SECRET;
 use store::GrantType;
@@ -21,6 +23,8 @@ pub enum Way {
     Scheme,
     /// With credentials from which the gateway gets access tokens.
     Grant(GrantType),
+    /// With a code that the user enters on another device.
+    Device,
 }
 
 impl Way {
@@ -30,7 +34,8 @@ impl Way {
         let knows_address = connector.address_parts().iter().all(AddressPart::is_from_user);
         let grants = grant_types(connector.auth_additions()).filter(|_| knows_address).map(Self::Grant);
         let scheme = is_scheme_offered(connector, config).then_some(Self::Scheme);
-        scheme.into_iter().chain(grants).collect()
+        let device = connector.auth_additions().device_code.as_ref().map(|_| Self::Device);
+        scheme.into_iter().chain(grants).chain(device).collect()
     }
 
     /// The name of the way for an auth scheme.
@@ -38,13 +43,28 @@ impl Way {
         match self {
             Self::Scheme => auth_type(scheme).name(),
             Self::Grant(grant_type) => grant_type.auth_type(),
+            Self::Device => DEVICE_CODE,
         }
     }
 }
 
+/// A sentence about the name of a way that a connector does not have, with the nearest one that it
+/// has. `None` for a way of the connector.
+pub fn unknown_way(connector: &Connector, config: &Config, named: &str) -> Option<String> {
+    let scheme = &connector.manifest().auth;
+    let names: Vec<_> = Way::of(connector, config).into_iter().map(|way| way.name(scheme)).collect();
+    (!names.contains(&named)).then(|| unknown_name(named, &names))
+}
+
+fn unknown_name(named: &str, names: &[&str]) -> String {
+    let question = nearest(named, names.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
+    let question = question.as_deref().unwrap_or(".");
+    format!("`{}` is no auth type of this connector{question} The auth types are: {}.", shortened(named), names.join(", "))
+}
+
 /// The kinds of credentials that a connector takes.
 pub(super) fn grant_types(additions: &AuthAdditions) -> impl Iterator<Item = GrantType> {
-    let AuthAdditions { client_credentials, service_account, app_installation } = additions;
+    let AuthAdditions { client_credentials, service_account, app_installation, device_code: _ } = additions;
     let client_credentials = client_credentials.then_some(GrantType::ClientCredentials);
     let service_account = service_account.as_ref().map(|_| GrantType::ServiceAccount);
     let app_installation = app_installation.as_ref().map(|_| GrantType::AppInstallation);
@@ -123,4 +143,22 @@ pub(super) fn credentials_schema(grant_type: GrantType, additions: &AuthAddition
         schema["dependentRequired"] = json!({"app_id": ["private_key"], "private_key": ["app_id"]});
     }
     schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unknown_name;
+
+    #[test]
+    fn an_unknown_way_is_told_with_the_nearest_one_and_all_of_them() {
+        assert_eq!(
+            unknown_name("oauth2_device", &["oauth2", "oauth2_device_code"]),
+            "`oauth2_device` is no auth type of this connector; did you mean `oauth2_device_code`? \
+             The auth types are: oauth2, oauth2_device_code."
+        );
+        assert_eq!(
+            unknown_name("password", &["api_key"]),
+            "`password` is no auth type of this connector. The auth types are: api_key."
+        );
+    }
 }

@@ -1,5 +1,5 @@
-//! The OAuth 2.0 client (RFC 6749, 6750, 7009, 7523, 7636): the authorization URL, the exchange of
-//! a code, the refresh of tokens, and their revocation.
+//! The OAuth 2.0 client (RFC 6749, 6750, 7009, 7523, 7636, 8628): the authorization URL, the
+//! exchange of a code, the refresh of tokens, and their revocation.
 //!
 //! Differences between providers are data of the connector's manifest, which the operator's
 //! settings can replace. The code knows no provider by name. It keeps no state: callers decide when
@@ -7,6 +7,7 @@
 //!
 //! # Layout
 //! - [`provider`]: the provider of one connector; authorization, exchange and refresh
+//! - [`device`]: the device authorization grant
 //! - [`revoke`]: the revocation of tokens
 //! - [`account_provider`]: access tokens for the credentials that accounts bring
 //! - [`account_grant`]: these credentials
@@ -26,6 +27,7 @@
 mod account_grant;
 mod account_provider;
 mod assertion;
+mod device;
 mod endpoint;
 mod error;
 mod error_text;
@@ -38,9 +40,10 @@ mod tokens;
 
 pub use self::account_grant::AccountGrant;
 pub use self::account_provider::{AccountProvider, UnusableGrant};
+pub use self::device::{DeviceAnswer, DeviceAuthorization, LONGEST_INTERVAL};
 pub use self::endpoint::CALL_TIMEOUT;
 pub use self::error::{NotConfigured, TokenError};
-pub use self::provider::{Provider, TenantClient, token_urls};
+pub use self::provider::{Provider, TenantClient, no_authorization_url, token_urls};
 pub use self::recipients::{Recipients, site};
 pub use self::revoke::Revocation;
 pub use self::tokens::{NoTokens, Tokens};

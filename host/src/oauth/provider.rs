@@ -22,13 +22,13 @@ use super::revoke::{Revocation, Revoker};
 use super::token_response::{TokenLocation, standard_tokens};
 use super::tokens::Tokens;
 use crate::config::{self, Config, OauthClient, PROTOCOL_PARAMETERS};
-use contract::{ClientAuthentication, Oauth2};
+use contract::{ClientAuthentication, DeviceCode, Oauth2};
 use egress::Egress;
 
-/// The OAuth library's client, with the URLs that it needs.
-type Library = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
+/// The OAuth library's client, with the URL that every request needs.
+type Library = BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 
-type LibraryError = RequestTokenError<TokenError, BasicErrorResponse>;
+pub(super) type LibraryError = RequestTokenError<TokenError, BasicErrorResponse>;
 
 /// The registration of a tenant with a provider. It takes the place of the configuration's.
 #[derive(Clone, Debug)]
@@ -46,14 +46,17 @@ pub struct TenantClient {
 /// The OAuth provider of one connector. Building it is cheap and calls nothing, so each use builds
 /// one.
 pub struct Provider {
-    egress: Egress,
-    client: OauthClient,
+    pub(super) egress: Egress,
+    pub(super) client: OauthClient,
     /// The id of the tenant's client. `None` if the client is the configuration's.
     client_of_tenant: Option<String>,
-    scheme: Oauth2,
-    scopes: Vec<String>,
-    authorization_url: Url,
-    token: TokenEndpoint,
+    pub(super) scheme: Oauth2,
+    pub(super) scopes: Vec<String>,
+    /// `None` if the connector's users authorize with device codes only.
+    authorization_url: Option<Url>,
+    pub(super) token: TokenEndpoint,
+    /// Set if users can authorize with device codes.
+    pub(super) device: Option<Endpoint>,
     /// Set if refresh tokens are sent to another URL than codes.
     refresh: Option<TokenEndpoint>,
     /// Set if the provider offers revocation.
@@ -61,9 +64,9 @@ pub struct Provider {
 }
 
 /// A URL, for the library and for egress.
-struct TokenEndpoint {
+pub(super) struct TokenEndpoint {
     url: Url,
-    endpoint: Endpoint,
+    pub(super) endpoint: Endpoint,
 }
 
 impl TokenEndpoint {
@@ -76,7 +79,8 @@ impl TokenEndpoint {
 impl Provider {
     /// Combines the manifest's scheme with the operator's settings, which take precedence.
     /// Requests go only to URLs that `recipients` includes. The registration of a tenant takes the
-    /// place of the configuration's.
+    /// place of the configuration's. A connector that declares the device authorization grant needs no
+    /// authorization URL.
     ///
     /// # Errors
     /// If the gateway is not registered with the provider, or if a URL is neither in the manifest
@@ -84,6 +88,7 @@ impl Provider {
     pub fn new(
         connector: &str,
         scheme: &Oauth2,
+        device: Option<&DeviceCode>,
         config: &Config,
         recipients: &Recipients,
         egress: Egress,
@@ -103,7 +108,7 @@ impl Provider {
         let policy = EndpointPolicy { recipients, private_network: settings.allow_private_network };
         let authorization_url =
             settings.oauth.authorization_url.clone().or_else(|| manifest_url(&scheme.authorization_url));
-        if authorization_url.is_none() {
+        if authorization_url.is_none() && device.is_none() {
             missing.push(format!("connectors.{connector}.oauth.authorization_url"));
         }
         let token_url = settings.oauth.token_url.clone().or_else(|| manifest_url(&scheme.token_url));
@@ -111,7 +116,7 @@ impl Provider {
         if token.is_none() {
             missing.push(format!("connectors.{connector}.oauth.token_url"));
         }
-        let (Some(client), Some(authorization_url), Some(token)) = (client, authorization_url, token) else {
+        let (Some(client), Some(token), true) = (client, token, missing.is_empty()) else {
             return Err(NotConfigured { connector: connector.to_owned(), missing, ungranted: Vec::new() });
         };
         Ok(Self {
@@ -120,6 +125,9 @@ impl Provider {
             scopes: scopes.or_else(|| settings.oauth.scopes.clone()).unwrap_or_else(|| scheme.scopes.clone()),
             authorization_url,
             token,
+            device: device
+                .and_then(|device| device_url(device, settings))
+                .and_then(|url| Endpoint::new("device authorization endpoint", &url, policy).ok()),
             refresh: refresh_url(&scheme, settings).and_then(|url| TokenEndpoint::new("refresh endpoint", url, policy)),
             scheme,
             client,
@@ -138,9 +146,10 @@ impl Provider {
     }
 
     /// The provider's page for the user, and the PKCE verifier (S256) if the provider supports
-    /// PKCE.
-    pub fn authorization_url(&self, redirect_uri: &str, state: &str) -> (Url, Option<SecretString>) {
-        let library = self.library(&self.token.url);
+    /// PKCE. `None` if neither the manifest nor the operator has the URL.
+    pub fn authorization_url(&self, redirect_uri: &str, state: &str) -> Option<(Url, Option<SecretString>)> {
+        let url = AuthUrl::from_url(self.authorization_url.clone()?);
+        let library = self.library(&self.token.url).set_auth_uri(url);
         let mut request = library
             .authorize_url(|| CsrfToken::new(state.to_owned()))
             // Sent as text, not as a parsed URL: a provider compares it letter by letter with the
@@ -161,7 +170,7 @@ impl Provider {
         for (name, value) in additional(&self.scheme.authorization_parameters).filter(is_other) {
             request = request.add_extra_param(name, value);
         }
-        (request.url().0, verifier)
+        Some((request.url().0, verifier))
     }
 
     /// Exchanges the code that the user came back with.
@@ -244,9 +253,7 @@ impl Provider {
         if let Some(secret) = &self.client.client_secret {
             library = library.set_client_secret(ClientSecret::new(secret.expose_secret().to_owned()));
         }
-        library
-            .set_auth_uri(AuthUrl::from_url(self.authorization_url.clone()))
-            .set_token_uri(TokenUrl::from_url(token_url.clone()))
+        library.set_token_uri(TokenUrl::from_url(token_url.clone()))
     }
 
     fn http<'a>(&'a self, token: &'a TokenEndpoint, secrets: [Option<&SecretString>; 3], or_top: bool) -> Http<'a> {
@@ -259,7 +266,7 @@ impl Provider {
         }
     }
 
-    fn tokens(&self, result: Result<BasicTokenResponse, LibraryError>) -> Result<Tokens, TokenError> {
+    pub(super) fn tokens(&self, result: Result<BasicTokenResponse, LibraryError>) -> Result<Tokens, TokenError> {
         let response = result.map_err(|error| match error {
             RequestTokenError::Request(error) => error,
             // The library's own message is not used, because it quotes the response.
@@ -300,6 +307,19 @@ impl<'c> AsyncHttpClient<'c> for Http<'_> {
             Ok(HttpResponse::new(tokens.to_string().into_bytes()))
         })
     }
+}
+
+/// The error about an authorization URL that only the operator can set.
+pub fn no_authorization_url(connector: &str) -> NotConfigured {
+    let missing = vec![format!("connectors.{connector}.oauth.authorization_url")];
+    NotConfigured { connector: connector.to_owned(), missing, ungranted: Vec::new() }
+}
+
+/// The URL that gives device codes. The manifest's is not used if the operator replaced another URL
+/// of the provider, because the client secret would go to a host that the operator has replaced.
+pub(super) fn device_url(device: &DeviceCode, settings: &config::Connector) -> Option<Url> {
+    let of_manifest = manifest_url(&device.device_authorization_url).filter(|_| !settings.oauth.replaces_provider());
+    settings.oauth.device_authorization_url.clone().or(of_manifest)
 }
 
 /// A URL of the manifest, or `None` if the manifest leaves it empty.

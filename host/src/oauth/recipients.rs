@@ -31,7 +31,13 @@ impl Recipients {
     /// sites.
     pub fn vouched_for(grants: &[String], settings: &config::Connector, account_sites: &[(String, String)]) -> Self {
         let oauth = &settings.oauth;
-        let of_oauth = [&oauth.authorization_url, &oauth.token_url, &oauth.revocation_url, &oauth.userinfo_url];
+        let of_oauth = [
+            &oauth.authorization_url,
+            &oauth.token_url,
+            &oauth.device_authorization_url,
+            &oauth.revocation_url,
+            &oauth.userinfo_url,
+        ];
         let urls = settings.upstreams.values().chain(of_oauth.into_iter().flatten());
         // A wildcard covers the hosts of many owners, so it does not approve the site. It approves the
         // hosts of accounts, which users name themselves.

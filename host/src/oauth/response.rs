@@ -94,7 +94,7 @@ impl Response {
     }
 
     /// The error code, if the response reports an error.
-    fn error(&self) -> Option<&str> {
+    pub(super) fn error(&self) -> Option<&str> {
         let without_code = || (self.body.as_ref()?.get("ok")? == &Value::Bool(false)).then_some("unknown_error");
         self.member("error").or_else(without_code)
     }

@@ -11,13 +11,13 @@ use tokio::time::Instant;
 
 use super::{Accept, Call, Error, RunAs, Services, run};
 use crate::calls::Recording;
-use crate::integrations::{AccountSecret, AuthorizationResult, IntegrationError, Key, Named};
+use crate::integrations::{AccountSecret, AuthorizationResult, DeviceStep, IntegrationError, Key, Named};
 use crate::registry::{Connector, RefusedPart};
 use crate::telemetry::Trace;
 use contract::identity::{lost_pointers, text_at};
-use contract::{ApiKey, AuthScheme, Identity, PartSource};
+use contract::{ApiKey, AuthScheme, Identity, Oauth2, PartSource};
 use egress::{Credential, SHORTEST_SECRET};
-use store::{Account, AccountAddress, Authorization, Holder, Integration, StoreError};
+use store::{Account, AccountAddress, Authorization, Holder, Integration, StateHash, StoreError};
 
 /// The largest answer about an account. Such an answer has some kilobytes.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
@@ -44,8 +44,7 @@ pub async fn complete(
     code: SecretString,
     arrived: Instant,
 ) -> AuthorizationResult {
-    let Authorization { holder, user_identifier, .. } = authorization;
-    let connector = services.registry.get(&holder.connector);
+    let connector = services.registry.get(&authorization.holder.connector);
     let scheme = connector.as_ref().map(|connector| (connector, &connector.manifest().auth));
     let Some((connector, AuthScheme::Oauth2(scheme))) = scheme else {
         return AuthorizationResult::failed("connector_changed");
@@ -54,6 +53,39 @@ pub async fn complete(
         Ok(secret) => secret,
         Err(result) => return result,
     };
+    conclude(services, authorization, connector, scheme, &secret, arrived).await
+}
+
+/// Asks the provider about an authorization by a device code, unless another gateway does. If the
+/// user has consented, the account is connected.
+pub async fn ask_about_device(services: Services<'_>, hash: &StateHash) {
+    let (poll, secret) = match services.integrations.ask_about_device(hash).await {
+        DeviceStep::Wait => return,
+        DeviceStep::Granted(poll, secret) => (poll, secret),
+    };
+    let authorization = &poll.authorization;
+    let connector = services.registry.get(&authorization.holder.connector);
+    let scheme = connector.as_ref().map(|connector| (connector, &connector.manifest().auth));
+    let result = match scheme {
+        Some((connector, AuthScheme::Oauth2(scheme))) => {
+            conclude(services, authorization, connector, scheme, &secret, Instant::now()).await
+        }
+        _ => AuthorizationResult::failed("connector_changed"),
+    };
+    services.integrations.end_device(&poll, &result).await;
+}
+
+/// Ends an authorization whose tokens the gateway has: asks whose account it is, and stores the
+/// account and the tokens.
+async fn conclude(
+    services: Services<'_>,
+    authorization: &Authorization,
+    connector: &Arc<Connector>,
+    scheme: &Oauth2,
+    secret: &AccountSecret,
+    arrived: Instant,
+) -> AuthorizationResult {
+    let Authorization { holder, user_identifier, .. } = authorization;
     if secret.is_too_short() {
         tracing::warn!("the access token has fewer than {SHORTEST_SECRET} bytes, so it cannot be masked in responses");
         return AuthorizationResult::failed("answer_not_understood");
@@ -61,17 +93,18 @@ pub async fn complete(
     let known = Account { address: authorization.address.clone(), ..Account::default() };
     let account = match &scheme.identity {
         None => known,
-        Some(identity) => match identify(services, connector, identity, &holder.tenant, &secret, &known, arrived).await
-        {
-            Ok(account) => account,
-            Err(error) => {
-                tracing::warn!(%error, "the service does not say whose account was connected");
-                if user_identifier.is_none() {
-                    return AuthorizationResult::failed("identity_unavailable");
+        Some(identity) => {
+            match identify(services, connector, identity, &holder.tenant, secret, &known, arrived).await {
+                Ok(account) => account,
+                Err(error) => {
+                    tracing::warn!(%error, "the service does not say whose account was connected");
+                    if user_identifier.is_none() {
+                        return AuthorizationResult::failed("identity_unavailable");
+                    }
+                    known
                 }
-                known
             }
-        },
+        }
     };
     if let Err(RefusedPart { name, .. }) = connector.check_address(&account.address) {
         let part = name.as_str();
@@ -79,10 +112,10 @@ pub async fn complete(
             part,
             "the address of the account that was connected has no such part that the connector accepts"
         );
-        services.integrations.revoke_unused(holder, &account.address, &secret).await;
+        services.integrations.revoke_unused(holder, &account.address, secret).await;
         return AuthorizationResult::failed("address_unavailable");
     }
-    match services.integrations.conclude(authorization, account, &secret).await {
+    match services.integrations.conclude(authorization, account, secret).await {
         Ok(result) => result,
         Err(IntegrationError::Store(StoreError::TooManyIntegrations { .. })) => {
             AuthorizationResult::failed("too_many_integrations")

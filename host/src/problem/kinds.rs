@@ -143,6 +143,8 @@ kinds! {
     REAUTHORIZATION_REQUIRED = ("reauthorization-required", FAILED_DEPENDENCY, "The user must authorize again", User, false, Gateway);
     /// No grant waits for this completion.
     UNKNOWN_COMPLETION = ("unknown-completion", NOT_FOUND, "There is no such completion", Caller, false, Gateway);
+    /// The caller has no authorization of this id.
+    UNKNOWN_AUTHORIZATION = ("unknown-authorization", NOT_FOUND, "There is no such authorization", Caller, false, Gateway);
     /// The grant belongs to another user of the tenant.
     COMPLETION_OF_OTHER_SUBJECT = ("completion-of-other-subject", CONFLICT, "The authorization was begun for another user", Caller, false, Gateway);
     /// The holder has begun too many authorizations.

@@ -149,5 +149,6 @@ impl Connector {
 /// The URLs of an auth scheme that the operator has not replaced.
 pub(super) fn scheme_urls<'a>(auth: &'a AuthScheme, set: &crate::config::Oauth) -> Vec<&'a str> {
     let AuthScheme::Oauth2(scheme) = auth else { return Vec::new() };
-    super::token_hosts::unreplaced(scheme, set).into_iter().map(|(_, url)| url).collect()
+    // A device authorization URL has no parts.
+    super::token_hosts::unreplaced(scheme, None, set).into_iter().map(|(_, url)| url).collect()
 }

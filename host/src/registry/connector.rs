@@ -159,7 +159,7 @@ impl Connector {
         let mut missing_token_hosts = BTreeSet::new();
         let mut named = BTreeSet::new();
         if let AuthScheme::Oauth2(scheme) = &manifest.auth {
-            let declared = &additions.upstreams;
+            let declared = &additions;
             let is_granted = |host: &str| shipped || granted.iter().any(|grant| grant == host);
             token_hosts::check(scheme, declared, &config.oauth, is_granted)?;
             missing_token_hosts = token_hosts::missing(scheme, declared, &config.oauth, &recipients);

@@ -7,30 +7,33 @@ use url::Url;
 use super::grant_form::host_of;
 use crate::config::Oauth;
 use crate::oauth::{Recipients, site};
-use contract::{Oauth2, PartForm, Revocation, UpstreamAdditions, fill_url};
+use contract::{Additions, DeviceCode, Oauth2, PartForm, Revocation, UpstreamAdditions, fill_url};
 use contract_rules::account_address::{is_below, is_in_host, names};
 
-/// Checks that authorization codes, tokens and the client secret go to the site at which users
-/// authorize (the same registrable domain), or to a host that the operator granted. A mistake in a
-/// manifest must not send them to another party.
+/// Checks that codes, tokens and the client secret go to the site at which users authorize (the
+/// same registrable domain), or to a host that the operator granted. A mistake in a manifest must
+/// not send them to another party. Without an authorization URL, the site is that of the device
+/// authorization URL.
 ///
 /// # Errors
 /// A sentence that names the URL at another site, and how the operator can allow it.
 pub(super) fn check(
     scheme: &Oauth2,
-    additions: &UpstreamAdditions,
+    additions: &Additions,
     set: &Oauth,
     is_granted: impl Fn(&str) -> bool,
 ) -> Result<(), String> {
-    let of_scheme = || parse(&scheme.authorization_url, additions);
-    let Some(authorization) = set.authorization_url.clone().or_else(of_scheme) else {
+    let of_scheme = || parse(&scheme.authorization_url, &additions.upstreams);
+    let device = || Url::parse(&additions.auth.device_code.as_ref()?.device_authorization_url).ok();
+    let of_device = || set.device_authorization_url.clone().or_else(device);
+    let Some(authorization) = set.authorization_url.clone().or_else(of_scheme).or_else(of_device) else {
         return Ok(());
     };
     for (name, _, url) in of_manifest(scheme, additions, set) {
         let host = url.host_str().unwrap_or_default();
         if site(&url) != site(&authorization) && !is_granted(host) {
             return Err(format!(
-                "oauth2.{name} is at {host}, and users authorize at {}, which is another site; \
+                "{name} is at {host}, and users authorize at {}, which is another site; \
                  if this is right, add the module with `--grant {host}`",
                 authorization.host_str().unwrap_or_default()
             ));
@@ -43,21 +46,21 @@ pub(super) fn check(
 /// enough that users authorize at the same site, because only the manifest says so.
 pub(super) fn missing(
     scheme: &Oauth2,
-    additions: &UpstreamAdditions,
+    additions: &Additions,
     set: &Oauth,
     recipients: &Recipients,
 ) -> BTreeSet<String> {
     of_manifest(scheme, additions, set)
         .filter(|(_, _, url)| !recipients.include(url))
-        .map(|(_, text, url)| wildcard(text, &url, additions).unwrap_or_else(|| host_of(&url)))
+        .map(|(_, text, url)| wildcard(text, &url, &additions.upstreams).unwrap_or_else(|| host_of(&url)))
         .collect()
 }
 
 /// The hosts of these URLs, with their ports and without.
-pub(super) fn named(scheme: &Oauth2, additions: &UpstreamAdditions, set: &Oauth) -> BTreeSet<String> {
+pub(super) fn named(scheme: &Oauth2, additions: &Additions, set: &Oauth) -> BTreeSet<String> {
     let mut named = BTreeSet::new();
     for (_, text, url) in of_manifest(scheme, additions, set) {
-        match wildcard(text, &url, additions) {
+        match wildcard(text, &url, &additions.upstreams) {
             Some(wildcard) => named.extend([wildcard]),
             None => named.extend([host_of(&url), url.host_str().unwrap_or_default().to_owned()]),
         }
@@ -76,22 +79,35 @@ fn wildcard(text: &str, url: &Url, additions: &UpstreamAdditions) -> Option<Stri
 /// has replaced. Each is given as the manifest has it, and as it is for some account.
 fn of_manifest<'a>(
     scheme: &'a Oauth2,
-    additions: &UpstreamAdditions,
+    additions: &'a Additions,
     set: &Oauth,
 ) -> impl Iterator<Item = (&'static str, &'a str, Url)> {
-    unreplaced(scheme, set).into_iter().filter_map(|(name, url)| Some((name, url, parse(url, additions)?)))
+    let urls = unreplaced(scheme, additions.auth.device_code.as_ref(), set).into_iter();
+    urls.filter_map(|(name, url)| Some((name, url, parse(url, &additions.upstreams)?)))
 }
 
 /// The URLs of the manifest that the operator has not replaced, by name.
-pub(super) fn unreplaced<'a>(scheme: &'a Oauth2, set: &Oauth) -> Vec<(&'static str, &'a str)> {
+pub(super) fn unreplaced<'a>(
+    scheme: &'a Oauth2,
+    device: Option<&'a DeviceCode>,
+    set: &Oauth,
+) -> Vec<(&'static str, &'a str)> {
+    let device = device.map(|device| device.device_authorization_url.as_str());
     let revocation = scheme.revocation.as_ref().map(|revocation| match revocation {
         Revocation::Form(url) | Revocation::Bearer(url) | Revocation::Delete(url) => url.as_str(),
     });
     let addresses = [
-        ("authorization-url", Some(scheme.authorization_url.as_str()).filter(|_| set.authorization_url.is_none())),
-        ("token-url", Some(scheme.token_url.as_str()).filter(|_| set.token_url.is_none())),
-        ("refresh-url", scheme.refresh_url.as_deref().filter(|_| set.token_url.is_none())),
-        ("revocation", revocation.filter(|_| set.revocation_url.is_none() && !set.replaces_provider())),
+        (
+            "oauth2.authorization-url",
+            Some(scheme.authorization_url.as_str()).filter(|_| set.authorization_url.is_none()),
+        ),
+        ("oauth2.token-url", Some(scheme.token_url.as_str()).filter(|_| set.token_url.is_none())),
+        ("oauth2.refresh-url", scheme.refresh_url.as_deref().filter(|_| set.token_url.is_none())),
+        ("oauth2.revocation", revocation.filter(|_| set.revocation_url.is_none() && !set.replaces_provider())),
+        (
+            "device-authorization-url",
+            device.filter(|_| set.device_authorization_url.is_none() && !set.replaces_provider()),
+        ),
     ];
     addresses.into_iter().filter_map(|(name, url)| Some((name, url?))).collect()
 }
@@ -117,11 +133,53 @@ mod tests {
     use super::*;
     use crate::{config, oauth};
 
-    const NO_PARTS: UpstreamAdditions = UpstreamAdditions { parts: Vec::new(), sites: Vec::new() };
+    const NO_PARTS: Additions = Additions {
+        auth: contract::AuthAdditions {
+            client_credentials: false,
+            service_account: None,
+            app_installation: None,
+            device_code: None,
+        },
+        upstreams: UpstreamAdditions { parts: Vec::new(), sites: Vec::new() },
+    };
+
+    /// A connector that declares the device authorization grant.
+    fn with_device(url: &str) -> Additions {
+        let mut additions = NO_PARTS;
+        additions.auth.device_code = Some(DeviceCode { device_authorization_url: url.to_owned() });
+        additions
+    }
+
+    #[test]
+    fn a_device_authorization_url_at_another_site_is_refused() {
+        let code = scheme("https://acme.example/authorize", "https://acme.example/token");
+        let own = with_device("https://login.acme.example/device");
+        assert_eq!(check(&code, &own, &Oauth::default(), |_| false), Ok(()));
+        let elsewhere = with_device("https://thief.example/device");
+        let refusal = check(&code, &elsewhere, &Oauth::default(), |_| false).unwrap_err();
+        assert!(refusal.contains("device-authorization-url is at thief.example"), "{refusal}");
+        assert!(check(&code, &elsewhere, &Oauth::default(), |host| host == "thief.example").is_ok());
+        assert!(named(&code, &elsewhere, &Oauth::default()).contains("thief.example"));
+        let missing = super::missing(
+            &code,
+            &own,
+            &Oauth::default(),
+            &Recipients::vouched_for(&[], &config::Connector::default(), &[]),
+        );
+        assert!(missing.contains("login.acme.example"), "{missing:?}");
+        // The operator has replaced the provider.
+        let set = Oauth { token_url: Url::parse("https://own.example/token").ok(), ..Oauth::default() };
+        assert_eq!(check(&code, &elsewhere, &set, |_| false), Ok(()));
+
+        let without_page = scheme("", "https://acme.example/token");
+        assert_eq!(check(&without_page, &own, &Oauth::default(), |_| false), Ok(()));
+        let refusal = check(&without_page, &elsewhere, &Oauth::default(), |_| false).unwrap_err();
+        assert!(refusal.contains("oauth2.token-url is at acme.example"), "{refusal}");
+    }
 
     #[test]
     fn hosts_of_accounts_need_the_grant_of_their_site() {
-        let additions = UpstreamAdditions {
+        let upstreams = UpstreamAdditions {
             parts: vec![AddressPart {
                 name: "shop".to_owned(),
                 title: "Shop".to_owned(),
@@ -131,6 +189,7 @@ mod tests {
             }],
             sites: vec![("api".to_owned(), "netlify.app".to_owned())],
         };
+        let additions = Additions { upstreams, ..NO_PARTS };
         let scheme =
             scheme("https://{shop}.netlify.app/admin/oauth/authorize", "https://{shop}.netlify.app/admin/token");
         let set = Oauth::default();
@@ -138,7 +197,7 @@ mod tests {
         let sites = ["*.netlify.app".to_owned()];
         assert_eq!(named(&scheme, &additions, &set), sites.clone().into());
         let config = config::Connector::default();
-        let recipients = |granted: &[String]| Recipients::vouched_for(granted, &config, &additions.sites);
+        let recipients = |granted: &[String]| Recipients::vouched_for(granted, &config, &additions.upstreams.sites);
         assert_eq!(super::missing(&scheme, &additions, &set, &recipients(&[])), sites.clone().into());
         assert!(super::missing(&scheme, &additions, &set, &recipients(&sites)).is_empty());
     }

@@ -130,7 +130,7 @@ use secrecy::SecretString;
 pub use self::audit::{
     AUDIT_ACTIONS, Acting, AuditAction, AuditEntry, AuditFilter, AuditPlace, acting, inherit as inherit_acting,
 };
-pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
+pub use self::authorizations::{Authorization, DevicePoll, DeviceProgress, StateHash, TakenAuthorization};
 pub use self::backlog::Backlog;
 pub use self::backup::Restored;
 pub use self::budgets::{Budget, Exchange, Share, ShareReport, Silence};

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use support::oauth::Account;
 use support::oauth::own_credentials::key_file;
 use support::process::Process;
 use support::setup::KEY;
@@ -100,6 +101,30 @@ fn each_way_to_connect_an_account_has_a_form() {
     assert!(page.contains("The service does not accept this."), "{page}");
     let page = send(&[("auth_type", "oauth2_app_installation"), ("installation_id", "1")]);
     assert!(page.contains("The operator of the gateway must set it up."), "{page}");
+}
+
+#[test]
+fn the_page_shows_the_code_of_an_authorization_on_another_device() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let additions = json!({"additions": [{"is": "device_code", "url": ""}]});
+    let setup = Setup::new().account_with("mail", &provider, &additions);
+    let gateway = setup.config(&format!("oauth.device_authorization_url = \"{}\"", provider.device_url())).start();
+    let application = client(&gateway, "acme", Some("ann"), "integrate,operate");
+    let (id, url) = link(&application, json!({"connectors": ["mail"]}));
+    let mut ann = Browser::default();
+    let page = ann.get(&url);
+    assert!(texts(&page).contains("With a code, on this or another device"), "{}", texts(&page));
+    let page = ann.post(&url, &[("connector", "mail"), ("auth_type", "oauth2_device_code")]);
+    assert_eq!(page.status, 200);
+    let html = page.text();
+    let code = html.split("class=\"code\">").nth(1).and_then(|rest| rest.split('<').next()).unwrap();
+    assert!(html.contains(&format!("{}/activate?user_code={code}", provider.url())), "{html}");
+    assert!(html.contains(&format!("href=\"{url}\"")), "the way back: {html}");
+    assert!(provider.secrets().iter().all(|secret| !html.contains(secret)), "{html}");
+    provider.enter_code(code, &Account::named("ann"));
+    wait_for("the account", || texts(&ann.get(&url)).contains("Connected as ann@example.com").then_some(()));
+    let shown = application.get(&format!("/connect-links/{id}")).ok();
+    assert_eq!(shown["connectors"][0]["user_identifier"], "ann@example.com");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod clients;
 mod closing;
 mod consent;
 mod crash;
+mod device_codes;
 mod failover;
 mod full_disk;
 mod identity;

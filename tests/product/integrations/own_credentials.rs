@@ -324,8 +324,9 @@ fn every_way_is_described_and_an_unknown_one_is_refused_with_their_names() {
     let ways = described["auth_types"].as_array().unwrap();
     assert_eq!(ways.iter().map(|way| way["auth_type"].as_str().unwrap()).collect::<Vec<_>>(), names);
     assert_eq!(ways[2]["schema"]["properties"]["credentials"]["required"], json!(["key_file", "subject"]));
-    let violations = post(&client, json!({"auth_type": "api_key", "callback_url": super::DONE})).violations();
-    assert_eq!(violations[0].0, "/auth_type");
+    let violations = post(&client, json!({"auth_type": "oauth2_client_credential", "credentials": {}})).violations();
+    assert_eq!((violations.len(), violations[0].0.as_str()), (1, "/auth_type"), "{violations:?}");
+    assert!(violations[0].1.contains("did you mean `oauth2_client_credentials`?"), "{violations:?}");
     assert!(names.iter().all(|name| violations[0].1.contains(name)), "{violations:?}");
     let mut init = client_credentials("robot");
     init["credentials"]["client_secret"] = json!("short");

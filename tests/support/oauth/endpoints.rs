@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::dialect::{ClientAuthentication, Revocation};
 use super::grants::{Consent, Issued};
-use super::{API, Account, Endpoint, Event, Shared, own_credentials};
+use super::{API, Account, Endpoint, Event, Shared, devices, own_credentials};
 use crate::encoding::{pairs, percent, to_form};
 use crate::{Reply, Seen, Upstream};
 
@@ -17,6 +17,9 @@ const CLIENT_CREDENTIALS: &str = "client_credentials";
 
 /// The grant type of an assertion (RFC 7523).
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+
+/// The grant type of a device code (RFC 8628).
+const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
 type Parameters = Vec<(String, String)>;
 
@@ -32,6 +35,7 @@ pub(super) fn serve(http: &Upstream, shared: &Arc<Shared>) {
     on("/authorize", authorize);
     on("/consent", consent);
     on("/token", token);
+    on("/device", device);
     match shared.dialect.revocation {
         Some(Revocation::Form) => on("/revoke", revoke_by_form),
         Some(Revocation::Bearer) => on("/revoke", revoke_by_bearer),
@@ -135,6 +139,7 @@ fn token(shared: &Shared, seen: &Seen) -> Reply {
     let endpoint = match single(&form, "grant_type") {
         Ok("refresh_token") => Endpoint::Refresh,
         Ok(CLIENT_CREDENTIALS | JWT_BEARER) => Endpoint::Direct,
+        Ok(DEVICE_CODE) => Endpoint::Poll,
         _ => Endpoint::Exchange,
     };
     if let Some(reply) = shared.commands.lock().broken.clone() {
@@ -163,6 +168,23 @@ fn token(shared: &Shared, seen: &Seen) -> Reply {
     match &commands.gate {
         Some(gate) => reply.behind(gate),
         None => reply,
+    }
+}
+
+/// Gives a client a code for a person.
+fn device(shared: &Shared, seen: &Seen) -> Reply {
+    let form = pairs(&seen.body);
+    match check_form(seen).and_then(|()| check_client(shared, seen, &form)) {
+        Ok(()) => {
+            let scopes = single(&form, shared.dialect.scope_parameter).unwrap_or_default();
+            let scopes = scopes.split(shared.dialect.scope_separator).filter(|scope| !scope.is_empty());
+            devices::begin(shared, seen, scopes.map(str::to_owned).collect())
+        }
+        Err((error, description)) => {
+            shared.note(Endpoint::Device, Some(&format!("{error}: {description}")));
+            let (status, document) = shared.dialect.refusal(error, &description);
+            Reply::json(document).status(status)
+        }
     }
 }
 
@@ -195,6 +217,7 @@ fn issue(shared: &Shared, seen: &Seen, form: &Parameters) -> Result<Issued, Refu
             };
             shared.grants().exchange(code, redirect_uri, proves).map_err(refused)
         }
+        DEVICE_CODE => devices::ask(shared, single(form, "device_code")?),
         "refresh_token" => shared.grants().refresh(single(form, "refresh_token")?).map_err(refused),
         other => Err(("unsupported_grant_type", format!("`{other}`"))),
     }
@@ -266,7 +289,7 @@ fn answer(shared: &Shared, issued: &Issued, endpoint: Endpoint) -> Value {
     if let Some(seconds) = issued.lifetime_s {
         tokens["expires_in"] = json!(seconds);
     }
-    if dialect.token_member.is_empty() || endpoint != Endpoint::Exchange {
+    if dialect.token_member.is_empty() || !matches!(endpoint, Endpoint::Exchange | Endpoint::Poll) {
         return tokens;
     }
     tokens["id"] = json!(issued.account.id);

@@ -158,6 +158,13 @@ impl Grants {
         self.issue(grant, false)
     }
 
+    /// Issues tokens for a code that a person has entered on another device.
+    pub(super) fn issue_for_device(&mut self, account: Account, scopes: Vec<String>) -> Issued {
+        let grant = self.granted.len();
+        self.granted.push(Grant { alive: true, account, scopes });
+        self.issue(grant, self.rotation != Rotation::Never)
+    }
+
     fn issue(&mut self, grant: usize, with_refresh: bool) -> Issued {
         // Tokens contain characters that a URL, JSON and base64 encode differently.
         let make = |kind: &str| format!("{kind}.{}/{}+==", unique(), &unique()[..9]);

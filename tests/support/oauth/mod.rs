@@ -6,10 +6,12 @@
 //! - [`dialect`]: the differences between providers
 //! - [`grants`]: authorization codes, tokens and grants, and the rules for them
 //! - [`own_credentials`]: the credentials that accounts bring
+//! - [`devices`]: codes that a person enters on another device
 //! - [`endpoints`]: the HTTP endpoints
 //! - [`browser`]: a person who consents or declines
 
 pub mod browser;
+mod devices;
 pub mod dialect;
 mod endpoints;
 mod grants;
@@ -23,6 +25,7 @@ pub use browser::Person;
 pub use dialect::{ClientAuthentication, Dialect, Errors, Revocation, Rotation};
 use parking_lot::{Mutex, MutexGuard};
 
+use self::devices::Devices;
 use self::grants::Grants;
 use self::own_credentials::OwnCredentials;
 use crate::{Gate, Reply, Seen, Upstream};
@@ -59,6 +62,10 @@ pub enum Endpoint {
     Refresh,
     /// A token for the client credentials or the assertion of an account.
     Direct,
+    /// A code for a person who enters it on another device.
+    Device,
+    /// The question if a person has decided about such a code.
+    Poll,
     /// A token for an installation of an application.
     Installation,
     /// The revocation of a grant.
@@ -84,6 +91,7 @@ struct Shared {
     grants: Mutex<Grants>,
     commands: Mutex<Commands>,
     own: Mutex<OwnCredentials>,
+    devices: Mutex<Devices>,
     events: Mutex<Vec<Event>>,
     resource: Mutex<Resource>,
 }
@@ -119,6 +127,7 @@ impl OAuthProvider {
             dialect,
             commands: Mutex::default(),
             own: Mutex::default(),
+            devices: Mutex::default(),
             events: Mutex::default(),
             resource: Mutex::new(resource),
         });
@@ -256,10 +265,11 @@ impl OAuthProvider {
         self.grants().newest_tokens()
     }
 
-    /// Every secret that was ever issued: the client's, codes, and tokens of both kinds.
+    /// Every secret that was ever issued: the client's, codes, device codes, and tokens of both kinds.
     pub fn secrets(&self) -> Vec<String> {
         let mut secrets = self.grants().secrets();
         secrets.push(self.dialect().client_secret.clone());
+        secrets.extend(self.shared.devices.lock().secrets());
         secrets
     }
 

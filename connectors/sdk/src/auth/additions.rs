@@ -17,6 +17,8 @@ pub enum AuthAddition {
     /// Accounts are installations of an application. The operator or the account has the
     /// application's id and private key.
     AppInstallation(AppInstallation),
+    /// Users authorize with a code that they enter on another device (RFC 8628).
+    DeviceCode(DeviceCode),
 }
 
 /// A service account.
@@ -51,6 +53,13 @@ pub struct AppInstallation {
     pub path: &'static str,
 }
 
+/// The device authorization grant. The client is the one of the authorization code.
+#[derive(Clone, Copy)]
+pub struct DeviceCode {
+    /// URL of the device authorization endpoint. Empty if only the operator knows it.
+    pub device_authorization_url: &'static str,
+}
+
 const INSTALLATION_ID: &[u8] = b"{installation_id}";
 
 /// Returns `true` if the scheme is OAuth 2.0. `connector!` refuses other tables at compile time.
@@ -64,18 +73,19 @@ pub const fn fit(auth: &Auth) -> bool {
 #[doc(hidden)]
 #[must_use]
 pub const fn are_distinct(additions: &[AuthAddition]) -> bool {
-    let mut counts = [0; 3];
+    let mut counts = [0; 4];
     let mut index = 0;
     while index < additions.len() {
         let kind = match additions[index] {
             AuthAddition::ClientCredentials => 0,
             AuthAddition::ServiceAccount(_) => 1,
             AuthAddition::AppInstallation(_) => 2,
+            AuthAddition::DeviceCode(_) => 3,
         };
         counts[kind] += 1;
         index += 1;
     }
-    counts[0] < 2 && counts[1] < 2 && counts[2] < 2
+    counts[0] < 2 && counts[1] < 2 && counts[2] < 2 && counts[3] < 2
 }
 
 /// Returns `true` if the upstreams of installations are in the table.

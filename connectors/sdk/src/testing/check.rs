@@ -2,7 +2,7 @@
 
 use contract_rules::manifest as rules;
 
-use crate::auth::{AppInstallation, AuthAddition, ServiceAccount};
+use crate::auth::{AppInstallation, AuthAddition, DeviceCode, ServiceAccount};
 use crate::bindings::gateway::connector::manifest as wit;
 use crate::table::Connector;
 use crate::{additions, run};
@@ -34,6 +34,9 @@ fn auth_additions(declared: &[AuthAddition]) -> rules::AuthAdditions<'static> {
             }
             AuthAddition::AppInstallation(AppInstallation { upstream, path }) => {
                 additions.app_installation = Some(rules::AppInstallation { upstream, path });
+            }
+            AuthAddition::DeviceCode(DeviceCode { device_authorization_url }) => {
+                additions.device_code = Some(rules::DeviceCode { device_authorization_url });
             }
         }
     }

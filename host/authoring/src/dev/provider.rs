@@ -1,7 +1,7 @@
 //! A stand-in for an OAuth provider, at a port of this machine. It consents to every request
 //! immediately.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -48,6 +48,7 @@ pub(super) struct Provider {
 }
 
 struct State {
+    address: SocketAddr,
     scheme: Oauth2,
     grant: Grant,
     secret: String,
@@ -57,6 +58,7 @@ struct State {
 #[derive(Default)]
 struct Issued {
     codes: HashMap<String, Code>,
+    device_codes: HashSet<String>,
     refresh_tokens: Vec<String>,
     /// Access tokens with the instants at which they expire.
     access_tokens: HashMap<String, Option<Instant>>,
@@ -75,7 +77,7 @@ impl Provider {
     pub(super) async fn start(scheme: Oauth2, grant: Grant) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let state = Arc::new(State { scheme, grant, secret: random()?, issued: Mutex::default() });
+        let state = Arc::new(State { address, scheme, grant, secret: random()?, issued: Mutex::default() });
         let serving = Arc::clone(&state);
         tokio::spawn(async move {
             while let Ok((connection, _)) = listener.accept().await {
@@ -111,12 +113,16 @@ impl Provider {
         Oauth {
             authorization_url: url("authorize"),
             token_url: url("token"),
+            device_authorization_url: url("device"),
             revocation_url: self.state.scheme.revocation.as_ref().and_then(|_| url("revoke")),
             userinfo_url: url("userinfo"),
             ..Oauth::default()
         }
     }
 }
+
+/// The grant type of a device code (RFC 8628).
+const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
 /// The id of the only client.
 const CLIENT_ID: &str = "connectors-dev";
@@ -135,6 +141,11 @@ impl State {
                 Ok(tokens) => json_response(StatusCode::OK, &tokens),
                 Err(error) => json_response(StatusCode::BAD_REQUEST, &json!({"error": error})),
             },
+            ("POST", "/device") => match self.device_codes(&head.headers, &form) {
+                Ok(codes) => json_response(StatusCode::OK, &codes),
+                Err(error) => json_response(StatusCode::BAD_REQUEST, &json!({"error": error})),
+            },
+            ("GET", "/device") => Response::new(Full::from("The stand-in has accepted the code already.\n")),
             ("GET" | "POST", "/userinfo") => self.userinfo(&head.headers),
             // The query of the gateway's redirect says if the account is connected.
             ("GET", "/connected") => Response::new(Full::from(head.uri.query().unwrap_or_default().to_owned() + "\n")),
@@ -174,6 +185,19 @@ impl State {
         response
     }
 
+    /// The codes of a device authorization (RFC 8628). The user has consented already.
+    fn device_codes(&self, headers: &HeaderMap, form: &Parameters) -> Result<Value, &'static str> {
+        if client(headers, form) != (CLIENT_ID.to_owned(), self.secret.clone()) {
+            return Err("invalid_client");
+        }
+        let code = random().map_err(|_| "server_error")?;
+        self.issued.lock().device_codes.insert(code.clone());
+        let page = format!("http://{}/device", self.address);
+        Ok(json!({
+            "device_code": code, "user_code": "DEV-CODE", "verification_uri": page, "expires_in": 600, "interval": 1,
+        }))
+    }
+
     /// The tokens for a code or a refresh token, or an error code of RFC 6749.
     fn exchange(&self, headers: &HeaderMap, form: &Parameters) -> Result<Value, &'static str> {
         let parameter = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
@@ -197,6 +221,8 @@ impl State {
                     return Err("invalid_grant");
                 }
             }
+            DEVICE_CODE if issued.device_codes.remove(parameter("device_code")) => {}
+            DEVICE_CODE => return Err("invalid_grant"),
             "refresh_token" => {
                 let known = issued.refresh_tokens.iter().position(|token| token == parameter("refresh_token"));
                 issued.refresh_tokens.swap_remove(known.ok_or("invalid_grant")?);

@@ -57,6 +57,11 @@ pub(super) fn for_connector(
         connector_config.oauth = Oauth {
             authorization_url: Url::parse(&scheme.authorization_url).ok(),
             token_url: Url::parse(&scheme.token_url).ok(),
+            device_authorization_url: connector
+                .auth_additions()
+                .device_code
+                .as_ref()
+                .and_then(|device| Url::parse(&device.device_authorization_url).ok()),
             ..Oauth::default()
         };
     }

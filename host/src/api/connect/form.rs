@@ -6,7 +6,7 @@ use url::form_urlencoded;
 
 use super::page::ADDRESS_FIELD;
 use crate::config::Config;
-use crate::integrations;
+use crate::integrations::{self, DEVICE_CODE};
 use crate::registry::Connector;
 use crate::schema::Schema;
 use contract::{AddressPart, PartForm};
@@ -83,6 +83,11 @@ impl Form {
     pub(super) fn grant_type(&self) -> Option<GrantType> {
         let named = self.auth_type.as_deref()?;
         GrantType::ALL.into_iter().find(|known| known.auth_type() == named)
+    }
+
+    /// Returns `true` for the way by a device code.
+    pub(super) fn is_device(&self) -> bool {
+        self.auth_type.as_deref() == Some(DEVICE_CODE)
     }
 
     /// Returns `true` if the connector takes these credentials in the way that the form names.

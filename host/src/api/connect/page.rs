@@ -40,6 +40,20 @@ struct MessagePage<'a> {
     root: &'a str,
 }
 
+/// The page with the code that the user enters at the service.
+#[derive(Template)]
+#[template(path = "device.html")]
+pub(super) struct DevicePage<'a> {
+    pub(super) words: &'static Words,
+    pub(super) user_code: &'a str,
+    /// The page of the service, with the code if the service has such a page.
+    pub(super) url: &'a str,
+    /// The page of the service as people read it.
+    pub(super) shown_url: &'a str,
+    /// The page of the link.
+    pub(super) back: &'a str,
+}
+
 /// The page of a link.
 #[derive(Template)]
 #[template(path = "connect.html")]
@@ -166,7 +180,7 @@ fn forms(connector: &Connector, config: &Config) -> Vec<WayForm> {
     let form = |(index, way): (usize, Way)| {
         let of_way = match (way, scheme) {
             (Way::Scheme, AuthScheme::ApiKey(scheme)) => key_fields(&scheme.placement),
-            (Way::Scheme, AuthScheme::Oauth2(_) | AuthScheme::None) => Vec::new(),
+            (Way::Scheme, AuthScheme::Oauth2(_) | AuthScheme::None) | (Way::Device, _) => Vec::new(),
             (Way::Grant(grant_type), _) => fields_of_grant(grant_type, connector),
         };
         WayForm {
@@ -246,6 +260,11 @@ pub(in crate::api) fn message_page(status: StatusCode, title: &str, text: &str, 
     html_response(status, page.render(), POLICY)
 }
 
+/// The page with a code as a response.
+pub(super) fn device_page(page: &DevicePage<'_>) -> Response<Body> {
+    html_response(StatusCode::OK, page.render(), POLICY)
+}
+
 fn html_response(status: StatusCode, html: Result<String, askama::Error>, policy: HeaderValue) -> Response<Body> {
     // Writing to a string never fails.
     let mut response = Response::new(full(html.unwrap_or_default()));
@@ -315,6 +334,15 @@ mod tests {
         assert!(!html.contains("<script") && !html.contains("onload"), "{html}");
         assert_eq!(html.matches("&#62;&#60;script&#62;alert(1)").count(), 4, "{html}");
         assert!(html.contains("src=\"data:image/svg+xml;base64,PHN2"), "{html}");
+    }
+
+    #[tokio::test]
+    async fn no_text_of_a_provider_becomes_html() {
+        let odd = "\"><script>alert(1)</script>";
+        let page = DevicePage { words: &ENGLISH, user_code: odd, url: odd, shown_url: odd, back: "x" };
+        let body = device_page(&page).into_body().collect().await.unwrap().to_bytes();
+        let html = String::from_utf8_lossy(&body);
+        assert!(!html.contains("<script"), "{html}");
     }
 
     #[tokio::test]

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use url::{Url, form_urlencoded};
 
 use super::browser::Browser;
+use super::device;
 use super::form::Form;
 use super::page::{self, ConnectPage, ConnectorRow, State, connect_page, message_page, redirect};
 use super::words::{ENGLISH, Message};
@@ -22,7 +23,8 @@ use crate::body::Body;
 use crate::config::Config;
 use crate::gateway::Gateway;
 use crate::integrations::{
-    AuthorizationOptions, AuthorizationResult, BeginError, Named, ReturnTo, authorization_origin, random_secret,
+    AuthorizationOptions, AuthorizationResult, BeginError, Named, ReturnTo, authorization_origin,
+    random_secret,
 };
 use crate::problem::Problem;
 use crate::registry::Connector;
@@ -119,6 +121,10 @@ impl Visit {
         }
         match &connector.manifest().auth {
             AuthScheme::None => self.back(gateway, None),
+            AuthScheme::Oauth2(scheme) if form.is_device() => {
+                let begun = device::begin(gateway, &self.link, self.browser.token(), &connector, scheme, address).await;
+                begun.unwrap_or_else(|error| self.not_begun(gateway, &connector, &error))
+            }
             AuthScheme::Oauth2(scheme) => {
                 let options = AuthorizationOptions {
                     user_identifier: self.link.user_identifier.clone(),
@@ -131,14 +137,7 @@ impl Visit {
                 let holder = self.link.holder(connector.name());
                 match gateway.integrations.begin(&holder, &connector, scheme, options).await {
                     Ok(begun) => see_other(&begun.authorization_url),
-                    Err(BeginError::NotConfigured(error)) => {
-                        tracing::warn!(%error, "an account cannot be connected");
-                        self.back(gateway, Some((connector.name(), "not_configured")))
-                    }
-                    Err(BeginError::Failed(error)) => {
-                        tracing::warn!(%error, "an authorization cannot be begun");
-                        self.back(gateway, Some((connector.name(), "failed")))
-                    }
+                    Err(error) => self.not_begun(gateway, &connector, &error),
                 }
             }
             AuthScheme::ApiKey(scheme) => {
@@ -155,6 +154,15 @@ impl Visit {
                 self.answer_credentials(gateway, &connector, connected).await
             }
         }
+    }
+
+    fn not_begun(&self, gateway: &Gateway, connector: &Connector, error: &BeginError) -> Response<Body> {
+        tracing::warn!(%error, "an authorization cannot be begun");
+        let code = match error {
+            BeginError::NotConfigured(_) => "not_configured",
+            BeginError::Provider(_) | BeginError::Failed(_) => "failed",
+        };
+        self.back(gateway, Some((connector.name(), code)))
     }
 
     /// Connects an account by credentials from which the gateway gets access tokens.
@@ -292,12 +300,17 @@ pub(in crate::api) async fn return_to_page(
 }
 
 fn back_to_page(gateway: &Gateway, token: &str, mistake: Option<(&str, &str)>) -> Response<Body> {
-    let root = gateway.config.public_url.as_str().trim_end_matches('/');
-    let Ok(mut url) = Url::parse(&format!("{root}/connect/{token}")) else { return unavailable() };
+    let Some(mut url) = page_url(gateway, token) else { return unavailable() };
     if let Some((connector, code)) = mistake {
         url.query_pairs_mut().append_pair("connector", connector).append_pair("error", code);
     }
     see_other(&url)
+}
+
+/// The URL of the page of a link.
+pub(super) fn page_url(gateway: &Gateway, token: &str) -> Option<Url> {
+    let root = gateway.config.public_url.as_str().trim_end_matches('/');
+    Url::parse(&format!("{root}/connect/{token}")).ok()
 }
 
 fn see_other(url: &Url) -> Response<Body> {
@@ -394,7 +407,7 @@ fn refusal(status: StatusCode, Message { title, text }: Message) -> Response<Bod
     message_page(status, title, text, ROOT)
 }
 
-fn unavailable() -> Response<Body> {
+pub(super) fn unavailable() -> Response<Body> {
     refusal(StatusCode::SERVICE_UNAVAILABLE, ENGLISH.unavailable)
 }
 

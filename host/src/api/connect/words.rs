@@ -39,6 +39,12 @@ pub(in crate::api) struct Words {
     pub(super) by_client: &'static str,
     pub(super) by_service_account: &'static str,
     pub(super) by_installation: &'static str,
+    pub(super) by_device: &'static str,
+    /// The title of the page with the code of a device authorization.
+    pub(super) code_title: &'static str,
+    pub(super) code_text: &'static str,
+    pub(super) code_after: &'static str,
+    pub(super) code_done: &'static str,
     pub(super) refused_by_user: &'static str,
     pub(super) other_account: &'static str,
     pub(super) key_refused: &'static str,
@@ -91,6 +97,11 @@ pub(super) const ENGLISH: Words = Words {
     by_client: "With a client id and a client secret",
     by_service_account: "With a service account",
     by_installation: "With an installation of the application",
+    by_device: "With a code, on this or another device",
+    code_title: "Enter this code at the service",
+    code_text: "Open the page below, on this or another device. Sign in there and enter the code:",
+    code_after: "Then come back to this page. It can take some seconds until your account is shown as connected.",
+    code_done: "I have entered the code",
     refused_by_user: "You did not give access. Nothing was connected.",
     other_account: "You signed in with another account than the one that is connected already. Nothing was changed.",
     key_refused: "The service does not accept this. Check it and send it again.",
@@ -126,6 +137,7 @@ impl Words {
             Way::Grant(GrantType::ClientCredentials) => self.by_client,
             Way::Grant(GrantType::ServiceAccount) => self.by_service_account,
             Way::Grant(GrantType::AppInstallation) => self.by_installation,
+            Way::Device => self.by_device,
         }
     }
 

@@ -8,6 +8,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use super::device;
 use super::problems::{begin_problem, grant_problem, key_problem};
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
@@ -19,7 +20,7 @@ use crate::body::Body;
 use crate::clock;
 use crate::gateway::Gateway;
 use crate::integrations::{
-    self, AccountSecret, AuthorizationOptions, Destination, IntegrationRecord, Key, Named, ReturnTo,
+    self, AccountSecret, AuthorizationOptions, DEVICE_CODE, Destination, IntegrationRecord, Key, Named, ReturnTo, unknown_way,
 };
 use crate::oauth::AccountGrant;
 use crate::pipeline::connect;
@@ -60,6 +61,10 @@ async fn begin_now(
 ) -> Result<Response<Body>, Problem> {
     let scheme = &connector.manifest().auth;
     let named = compute::run(body.len(), || named_auth_type(body)).await;
+    if let Some(detail) = named.as_deref().and_then(|named| unknown_way(connector, &gateway.config, named)) {
+        // The other members depend on it, so nothing is said about them.
+        return Err(invalid("/auth_type", detail));
+    }
     let schema = integrations::init_schema(connector, &gateway.config, named.as_deref().unwrap_or_default());
     let schema = Schema::compile(&schema.to_string(), false)
         .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
@@ -77,6 +82,11 @@ async fn begin_now(
         address: &address,
     };
     let grant_type = GrantType::ALL.into_iter().find(|known| known.auth_type() == init.auth_type);
+    if init.auth_type == DEVICE_CODE
+        && let AuthScheme::Oauth2(scheme) = scheme
+    {
+        return device::begin(gateway, connector, scheme, &holder, init).await;
+    }
     let integration = match (grant_type, scheme) {
         (Some(grant_type), _) => connect_with_grant(gateway, connector, grant_type, credentials, named).await?,
         (None, AuthScheme::Oauth2(scheme)) => return authorization(gateway, connector, scheme, &holder, init).await,

@@ -2,6 +2,7 @@
 //!
 //! - [`begin`]: connects an account, or begins an authorization
 //! - [`callback`]: completes an authorization when the user comes back from the provider
+//! - [`device`]: begins an authorization by a device code, and shows its progress
 //! - [`confirm`]: the caller confirms what the user has consented to
 //! - [`list`]: the accounts that a user has connected
 //! - [`problems`]: why an account could not be connected
@@ -11,6 +12,7 @@
 mod begin;
 mod callback;
 mod confirm;
+mod device;
 mod list;
 mod problems;
 
@@ -22,6 +24,7 @@ pub(super) use self::begin::{begin_integration, check_address, connect_with_gran
 pub use self::callback::callback_parameters;
 pub(super) use self::callback::complete_authorization;
 pub(super) use self::confirm::confirm_integration;
+pub(super) use self::device::get_authorization;
 pub(super) use self::list::list_integrations;
 
 use super::answer::{json_answer, private_answer};

@@ -17,6 +17,7 @@ use egress::whole_seconds;
 pub(super) fn begin_problem(error: BeginError, config: &Config, connector: &str) -> Problem {
     match error {
         BeginError::NotConfigured(error) => not_configured(&error, config, connector),
+        BeginError::Provider(error) => provider_problem(error),
         BeginError::Failed(error) => integration_problem(&error),
     }
 }
@@ -72,20 +73,28 @@ pub(super) fn grant_problem(error: GrantError) -> Problem {
             let detail = format!("The service refuses these: {error}{description}. Check them and send them again.");
             invalid("/credentials", detail)
         }
-        GrantError::Provider(TokenError::Misconfigured { .. }) => {
+        GrantError::Provider(error) => provider_problem(error),
+        GrantError::UnusableToken(_) => UPSTREAM_NOT_UNDERSTOOD.with_detail(sentence(&text)),
+        GrantError::Failed(error) => integration_problem(&error),
+    }
+}
+
+/// The problem of a provider that has given nothing, for a reason that the caller cannot change.
+fn provider_problem(error: TokenError) -> Problem {
+    let text = error.to_string();
+    match error {
+        // A provider that refuses its client before a user is asked expects another setup.
+        TokenError::Misconfigured { .. } | TokenError::Refused { .. } => {
             INTEGRATION_NOT_CONFIGURED.with_detail(sentence(&text))
         }
-        GrantError::Provider(TokenError::Unavailable { retry_after, .. }) => {
+        TokenError::Unavailable { retry_after, .. } => {
             let problem = UPSTREAM_FAILED.with_detail(sentence(&text));
             match retry_after {
                 Some(after) => problem.retry_after(whole_seconds(after)),
                 None => problem,
             }
         }
-        GrantError::Provider(TokenError::NotUnderstood { .. }) | GrantError::UnusableToken(_) => {
-            UPSTREAM_NOT_UNDERSTOOD.with_detail(sentence(&text))
-        }
-        GrantError::Failed(error) => integration_problem(&error),
+        TokenError::NotUnderstood { .. } => UPSTREAM_NOT_UNDERSTOOD.with_detail(sentence(&text)),
     }
 }
 

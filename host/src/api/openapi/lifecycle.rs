@@ -10,8 +10,8 @@ use super::schemas::reference;
 /// Members of POST /connectors/{connector}/integrations.
 pub(in crate::api) fn describe_begin() -> Value {
     let mut members = describe_answer(
-        "The URL to send the user to; or the integration, if the user need not be sent anywhere.",
-        json!({"oneOf": [reference("AuthorizationBegun"), reference("Integration")]}),
+        "The URL to send the user to, or the code to show to the user; or the integration, if the user need not be sent anywhere.",
+        json!({"oneOf": [reference("AuthorizationBegun"), reference("DeviceAuthorization"), reference("Integration")]}),
     );
     members["requestBody"] = json!({"required": true, "content": {"application/json": {
         "schema": reference("AuthorizationInit"),
@@ -21,6 +21,11 @@ pub(in crate::api) fn describe_begin() -> Value {
     members["responses"]["200"]["headers"] =
         headers([("X-Request-Id", "RequestId"), ("Idempotent-Replayed", "IdempotentReplayed")]);
     with_problems(members, &["409", "424", "429", OF_SERVICE, "502", "504"])
+}
+
+/// Members of GET /connectors/{connector}/authorizations/{authorization_id}.
+pub(in crate::api) fn describe_authorization() -> Value {
+    describe_answer("The progress.", reference("AuthorizationProgress"))
 }
 
 /// Members of a route that answers with an integration.

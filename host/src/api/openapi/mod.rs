@@ -236,6 +236,7 @@ fn path_parameter(segment: &str) -> Option<Value> {
         "path" => "The rest of the path, with any number of segments. It is sent as it is.",
         "tenant" => "The tenant.",
         "oauth_client" => "The connector, or the provider of a connector that came with the gateway.",
+        "authorization_id" => "The `authorization_id` of the answer that began the authorization.",
         "webhook_id" => "The webhook's id.",
         "request_id" => "The `X-Request-Id` of the answer, or the id of a job.",
         "job_id" => "The job's id.",

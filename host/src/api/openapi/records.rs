@@ -25,6 +25,8 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<ReadinessRecord>(&mut answers);
     add::<AuthSchemaRecord<'_>>(&mut answers);
     add::<AuthorizationBegunRecord<'_>>(&mut answers);
+    add::<DeviceAuthorizationRecord<'_>>(&mut answers);
+    add::<AuthorizationProgressRecord<'_>>(&mut answers);
     add::<IntegrationPageRecord<'_>>(&mut answers);
     add::<IntegrationExistsRecord>(&mut answers);
     add::<IntegrationDeletedRecord>(&mut answers);

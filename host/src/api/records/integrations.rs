@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::integrations::{AuthTypeName, IntegrationRecord, labels_schema};
+use crate::integrations::{AuthTypeName, DEVICE_CODE, IntegrationRecord, labels_schema};
 use crate::timestamp::Timestamp;
 use store::{AccountAddress, Labels};
 
@@ -22,8 +22,8 @@ pub struct AuthorizationInit<'a> {
     /// The name of the integration. The default is the account's email address or id at the
     /// service.
     pub user_identifier: Option<String>,
-    /// For oauth2: true if another account may replace the one that is connected under
-    /// `user_identifier`.
+    /// For oauth2 and oauth2_device_code: true if another account may replace the one that is
+    /// connected under `user_identifier`.
     pub replace: Option<bool>,
     /// For oauth2: true if the account is used only after POST
     /// …/integrations/{user_identifier}/confirm. The `callback_url` gets `status=pending` and a
@@ -35,8 +35,8 @@ pub struct AuthorizationInit<'a> {
     /// For connectors whose accounts have different addresses: the parts of the address that the user
     /// knows, such as a subdomain.
     pub address: Option<AccountAddress>,
-    /// For all auth types except oauth2 and none: the key, or the credentials from which the gateway
-    /// gets access tokens.
+    /// For all auth types except oauth2, oauth2_device_code and none: the key, or the credentials from
+    /// which the gateway gets access tokens.
     // Not parsed here, so that no copy of a secret is left in memory.
     #[serde(borrow, default)]
     #[schemars(with = "Map<String, Value>", extend("writeOnly" = true))]
@@ -77,6 +77,51 @@ pub struct AuthorizationBegunRecord<'a> {
     /// Comes back with the user, once.
     pub state: &'a str,
     pub expires_at: Timestamp,
+}
+
+/// An authorization that the user completes on any device. Show the user the code and the page.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DeviceAuthorization")]
+pub struct DeviceAuthorizationRecord<'a> {
+    #[schemars(extend("const" = DEVICE_CODE))]
+    pub auth_type: &'static str,
+    /// GET /connectors/{connector}/authorizations/{authorization_id} has the result.
+    pub authorization_id: &'a str,
+    /// The code that the user enters at `verification_uri`.
+    pub user_code: &'a str,
+    #[schemars(extend("format" = "uri"))]
+    pub verification_uri: &'a str,
+    /// The page with the code already entered, for a link or a QR code; null if the provider has none.
+    pub verification_uri_complete: Option<&'a str>,
+    /// The seconds in which the user can enter the code.
+    pub expires_in: u64,
+    pub expires_at: Timestamp,
+}
+
+/// The progress of an authorization that was begun with a device code.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AuthorizationProgress")]
+pub struct AuthorizationProgressRecord<'a> {
+    pub authorization_id: &'a str,
+    pub status: AuthorizationStatus,
+    /// The integration, if `status` is `connected`.
+    pub user_identifier: Option<String>,
+    /// Why no account was connected, if `status` is `failed`: `access_denied` if the user has
+    /// declined, `expired_token` if the time is over, `other_account` if another account is connected
+    /// under the name, or another code of the provider or of the gateway.
+    pub error: Option<String>,
+}
+
+/// The state of an authorization.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AuthorizationStatus {
+    /// The user has not decided yet.
+    Pending,
+    /// The account is connected.
+    Connected,
+    /// No account is connected.
+    Failed,
 }
 
 /// A page of integrations.

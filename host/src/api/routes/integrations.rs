@@ -24,6 +24,21 @@ pub(super) static ROUTES: &[Route] = &[
         }],
     },
     Route {
+        path: "/connectors/{connector}/authorizations/{authorization_id}",
+        family: Family::Integrations,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            query: Query::None,
+            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::get_authorization(call, caller))),
+            description: Some(Description {
+                id: "authorization",
+                summary: "The progress of an authorization that was begun with a device code.",
+                members: lifecycle::describe_authorization,
+            }),
+        }],
+    },
+    Route {
         path: "/connectors/{connector}/integration-exists",
         family: Family::Integrations,
         methods: &[Endpoint {

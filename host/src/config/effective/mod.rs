@@ -329,6 +329,7 @@ impl List {
         let Oauth {
             authorization_url,
             token_url,
+            device_authorization_url,
             revocation_url,
             userinfo_url,
             scopes,
@@ -340,6 +341,7 @@ impl List {
         let urls = [
             ("authorization_url", authorization_url),
             ("token_url", token_url),
+            ("device_authorization_url", device_authorization_url),
             ("revocation_url", revocation_url),
             ("userinfo_url", userinfo_url),
         ];

@@ -10,7 +10,7 @@ fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 
 #[test]
 fn the_authorization_url_has_every_parameter_of_the_standard() {
-    let (url, verifier) = provider(&scheme()).authorization_url(REDIRECT_URI, "the state");
+    let (url, verifier) = provider(&scheme()).authorization_url(REDIRECT_URI, "the state").unwrap();
     let verifier = verifier.unwrap();
     assert_eq!(verifier.expose_secret().len(), 43);
     let challenge = URL_SAFE_NO_PAD.encode(store::digest::sha256(verifier.expose_secret().as_bytes()));
@@ -32,13 +32,13 @@ fn the_authorization_url_has_every_parameter_of_the_standard() {
 #[test]
 fn two_authorizations_have_different_verifiers() {
     let provider = provider(&scheme());
-    let verifier = || provider.authorization_url(REDIRECT_URI, "s").1.unwrap().expose_secret().to_owned();
+    let verifier = || provider.authorization_url(REDIRECT_URI, "s").unwrap().1.unwrap().expose_secret().to_owned();
     assert_ne!(verifier(), verifier());
 }
 
 #[test]
 fn a_provider_without_pkce_gets_no_challenge() {
-    let (url, verifier) = provider(&Oauth2 { pkce: false, ..scheme() }).authorization_url(REDIRECT_URI, "s");
+    let (url, verifier) = provider(&Oauth2 { pkce: false, ..scheme() }).authorization_url(REDIRECT_URI, "s").unwrap();
     assert!(verifier.is_none());
     assert!(!url.as_str().contains("code_challenge"), "{url}");
 }
@@ -51,14 +51,15 @@ fn scopes_are_joined_and_named_as_the_manifest_says() {
         scope_parameter: "user_scope".to_owned(),
         ..scheme()
     };
-    let query = query(&provider(&scheme).authorization_url(REDIRECT_URI, "s").0);
+    let query = query(&provider(&scheme).authorization_url(REDIRECT_URI, "s").unwrap().0);
     assert_eq!(query["user_scope"], "channels:read,users:read");
     assert!(!query.contains_key("scope"));
 }
 
 #[test]
 fn without_scopes_there_is_no_scope_parameter() {
-    let query = query(&provider(&Oauth2 { scopes: Vec::new(), ..scheme() }).authorization_url(REDIRECT_URI, "s").0);
+    let query =
+        query(&provider(&Oauth2 { scopes: Vec::new(), ..scheme() }).authorization_url(REDIRECT_URI, "s").unwrap().0);
     assert!(!query.contains_key("scope"));
 }
 
@@ -69,7 +70,7 @@ fn the_manifests_parameters_are_added_and_the_urls_query_is_kept() {
         authorization_parameters: pairs(&[("access_type", "offline"), ("prompt", "consent")]),
         ..scheme()
     };
-    let query = query(&provider(&scheme).authorization_url(REDIRECT_URI, "s").0);
+    let query = query(&provider(&scheme).authorization_url(REDIRECT_URI, "s").unwrap().0);
     for (name, value) in [("access_type", "offline"), ("prompt", "consent"), ("request", "authorize")] {
         assert_eq!(query[name], value);
     }
@@ -86,6 +87,6 @@ fn a_manifest_cannot_set_parameters_of_the_protocol() {
         ]),
         ..scheme()
     };
-    let query = query(&provider(&scheme).authorization_url(REDIRECT_URI, "s").0);
+    let query = query(&provider(&scheme).authorization_url(REDIRECT_URI, "s").unwrap().0);
     assert_eq!((query["redirect_uri"].as_str(), query["state"].as_str()), (REDIRECT_URI, "s"));
 }

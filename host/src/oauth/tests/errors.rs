@@ -176,9 +176,10 @@ async fn a_private_address_is_called_only_if_the_operator_allows_it() {
     let scheme = Oauth2 { token_url: format!("{}/token", stub.url()), ..scheme() };
     let mut config = config();
     config.connectors.clear();
-    let error = exchange(&Provider::new("demo", &scheme, &config, &Recipients::OfManifest, egress(), None).unwrap())
-        .await
-        .unwrap_err();
+    let error =
+        exchange(&Provider::new("demo", &scheme, None, &config, &Recipients::OfManifest, egress(), None).unwrap())
+            .await
+            .unwrap_err();
     assert_eq!(kind(&error), "misconfigured", "{error:?}");
     assert!(error.to_string().contains("allow_private_network"), "{error}");
     assert!(stub.seen().is_empty());

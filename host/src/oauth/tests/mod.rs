@@ -2,6 +2,7 @@
 
 mod account_grants;
 mod authorization;
+mod device;
 mod errors;
 mod exchange;
 mod recipients;
@@ -61,7 +62,7 @@ fn config() -> Config {
 }
 
 fn provider(scheme: &Oauth2) -> Provider {
-    Provider::new("demo", scheme, &config(), &Recipients::OfManifest, egress(), None).unwrap()
+    Provider::new("demo", scheme, None, &config(), &Recipients::OfManifest, egress(), None).unwrap()
 }
 
 /// A provider whose token endpoint is the stub.

@@ -1,7 +1,7 @@
 use super::*;
 
 fn missing(scheme: &Oauth2, config: &Config) -> super::super::NotConfigured {
-    Provider::new("demo", scheme, config, &Recipients::OfManifest, egress(), None).err().unwrap()
+    Provider::new("demo", scheme, None, config, &Recipients::OfManifest, egress(), None).err().unwrap()
 }
 
 #[test]
@@ -43,9 +43,9 @@ fn the_operators_urls_scopes_and_client_replace_the_manifests() {
         scopes: Some(vec!["one".to_owned()]),
         ..Oauth::default()
     };
-    let provider = Provider::new("demo", &scheme(), &config, &Recipients::OfManifest, egress(), None).unwrap();
+    let provider = Provider::new("demo", &scheme(), None, &config, &Recipients::OfManifest, egress(), None).unwrap();
     assert_eq!(provider.scopes(), ["one"]);
-    let url = provider.authorization_url(REDIRECT_URI, "s").0;
+    let url = provider.authorization_url(REDIRECT_URI, "s").unwrap().0;
     assert!(url.as_str().starts_with("http://127.0.0.1:9/authorize?"), "{url}");
     assert_eq!((query(&url)["client_id"].as_str(), query(&url)["scope"].as_str()), ("own", "one"));
 }
@@ -59,7 +59,7 @@ fn a_manifest_may_leave_urls_empty_that_the_operator_sets() {
         token_url: Some("https://people.example/token".parse().unwrap()),
         ..Oauth::default()
     };
-    assert!(Provider::new("demo", &empty, &config, &Recipients::OfManifest, egress(), None).is_ok());
+    assert!(Provider::new("demo", &empty, None, &config, &Recipients::OfManifest, egress(), None).is_ok());
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! The permissions that the declarations of `auth-additions` request.
 
-use contract::{AppInstallation, AuthAdditions, ServiceAccount};
+use contract::{AppInstallation, AuthAdditions, DeviceCode, ServiceAccount};
 
 /// A line for each way to authorize, with everything that decides where credentials go.
 pub(super) fn lines(additions: &AuthAdditions) -> impl Iterator<Item = String> {
-    let AuthAdditions { client_credentials, service_account, app_installation } = additions;
+    let AuthAdditions { client_credentials, service_account, app_installation, device_code } = additions;
     let client_credentials = client_credentials.then(|| "accounts by their own client credentials".to_owned());
     let service_account = service_account.as_ref().map(|ServiceAccount { audience, needs_subject }| {
         let audience = audience.as_deref().unwrap_or("the token URL");
@@ -14,7 +14,10 @@ pub(super) fn lines(additions: &AuthAdditions) -> impl Iterator<Item = String> {
     let app_installation = app_installation.as_ref().map(|AppInstallation { upstream, path }| {
         format!("accounts by installations of an application, with tokens from upstream {upstream} at {path}")
     });
-    [client_credentials, service_account, app_installation].into_iter().flatten()
+    let device_code = device_code.as_ref().map(|DeviceCode { device_authorization_url }| {
+        format!("accounts by codes on other devices, from {device_authorization_url}")
+    });
+    [client_credentials, service_account, app_installation, device_code].into_iter().flatten()
 }
 
 #[cfg(test)]
@@ -30,6 +33,7 @@ mod tests {
                 upstream: "api".to_owned(),
                 path: "/a/{installation_id}".to_owned(),
             }),
+            device_code: Some(DeviceCode { device_authorization_url: "https://acme.example/device".to_owned() }),
         };
         let lines: Vec<_> = lines(&additions).collect();
         assert_eq!(
@@ -38,6 +42,7 @@ mod tests {
                 "accounts by their own client credentials",
                 "accounts by keys of service accounts, for the audience acme, for a named user",
                 "accounts by installations of an application, with tokens from upstream api at /a/{installation_id}",
+                "accounts by codes on other devices, from https://acme.example/device",
             ]
         );
     }

@@ -176,7 +176,7 @@ pub(super) fn named_hosts(manifest: &Manifest, additions: &Additions, config: &c
     };
     let mut hosts: Vec<String> = manifest.upstreams.iter().flat_map(of_upstream).collect();
     if let AuthScheme::Oauth2(scheme) = &manifest.auth {
-        hosts.extend(token_hosts::named(scheme, &additions.upstreams, &config.oauth));
+        hosts.extend(token_hosts::named(scheme, additions, &config.oauth));
     }
     hosts
 }

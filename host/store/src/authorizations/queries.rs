@@ -14,7 +14,7 @@ use crate::{Holder, Store, StoreError, caps};
 const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(24 * 3600);
 
 /// The columns of an [`Authorization`], in the order in which they are read.
-const COLUMNS: &str =
+pub(super) const COLUMNS: &str =
     "hash, tenant, subject, connector, user_identifier, replaces, confirms, callback_url, redirect_uri, data_key, verifier,
     expires_at, labels, oauth_client, connect_link, address";
 
@@ -26,11 +26,7 @@ impl Store {
     /// if the database does not answer.
     pub async fn save_authorization(&self, authorization: Authorization) -> Result<(), StoreError> {
         self.write(Durability::PowerLoss, move |connection| {
-            connection.execute(
-                "DELETE FROM authorizations WHERE expires_at <= now_ms() - $1",
-                values![millis(KEPT_AFTER_EXPIRY)],
-            )?;
-            caps::check_authorizations(connection, &authorization.holder)?;
+            prepare_new(connection, &authorization.holder)?;
             insert_authorization(connection, &authorization)
         })
         .await
@@ -59,6 +55,13 @@ impl Store {
         }
         self.write(Durability::PowerLoss, move |connection| take_locked(connection, &hash)).await
     }
+}
+
+/// Deletes old authorizations, and checks that the holder may have another one.
+pub(super) fn prepare_new(connection: &mut dyn Connection, holder: &Holder) -> Result<(), StoreError> {
+    connection
+        .execute("DELETE FROM authorizations WHERE expires_at <= now_ms() - $1", values![millis(KEPT_AFTER_EXPIRY)])?;
+    caps::check_authorizations(connection, holder)
 }
 
 pub(super) fn insert_authorization(
@@ -112,10 +115,13 @@ fn take_locked(connection: &mut dyn Connection, hash: &StateHash) -> Result<Take
     Ok(found)
 }
 
-/// Reads the authorization without taking it.
+/// Reads the authorization without taking it. No browser comes back for a device code.
 fn find_authorization(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
     let found: Option<(Authorization, bool, bool)> = connection.optional(
-        &format!("SELECT {COLUMNS}, is_used, expires_at <= now_ms() FROM authorizations WHERE hash = $1"),
+        &format!(
+            "SELECT {COLUMNS}, is_used, expires_at <= now_ms() FROM authorizations
+             WHERE hash = $1 AND poll_interval IS NULL"
+        ),
         values![hash],
     )?;
     Ok(match found {

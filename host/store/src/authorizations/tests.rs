@@ -16,6 +16,8 @@ on_every_database!(
     an_authorization_that_cannot_be_taken_is_reported_without_waiting_for_writers,
     a_user_may_have_a_hundred_authorizations_under_way,
     an_application_may_have_ten_thousand_authorizations_under_way,
+    one_gateway_at_a_time_asks_about_a_device_code_and_only_the_last_one_writes,
+    a_device_code_ends_with_its_result_and_keeps_no_secret,
 );
 
 fn authorization(verifier: Option<Sealed>) -> Authorization {
@@ -172,4 +174,77 @@ async fn an_application_may_have_ten_thousand_authorizations_under_way(site: Sit
     begin(&site.store, &application, 10_000).await.unwrap();
     let over = begin(&site.store, &application, 10_001).await.unwrap_err();
     assert_eq!(over.to_string(), "the holder has 10000 authorizations in progress and may not have more");
+}
+
+/// An authorization by a device code whose first request is due.
+async fn save_device(store: &Store) -> StateHash {
+    data_key(store, "dk_1").await;
+    let begun = authorization(Some(sealed("dk_1")));
+    store.save_device_authorization(begun, Duration::ZERO).await.unwrap();
+    [7; 32]
+}
+
+/// Takes the next request for this time.
+async fn claim(store: &Store, life: Duration) -> Option<DevicePoll> {
+    store.claim_device(&[7; 32], life, "expired_token").await.unwrap()
+}
+
+async fn one_gateway_at_a_time_asks_about_a_device_code_and_only_the_last_one_writes(site: Site) {
+    let store = &site.store;
+    let hash = save_device(store).await;
+    let other = site.open_again().await;
+    assert_eq!(other.due_devices(10).await.unwrap(), [hash]);
+    let asking: Vec<_> = (0..10)
+        .map(|number| {
+            let store = if number % 2 == 0 { store } else { &other }.clone();
+            tokio::spawn(async move { claim(&store, Duration::from_secs(60)).await })
+        })
+        .collect();
+    let mut claimed = Vec::new();
+    for answer in asking {
+        claimed.extend(answer.await.unwrap());
+    }
+    let [first] = &claimed[..] else { panic!("{} gateways ask", claimed.len()) };
+    assert_eq!((first.number, first.interval), (1, Duration::ZERO));
+    assert_eq!(first.authorization.verifier, Some(sealed("dk_1")));
+    assert!(other.due_devices(10).await.unwrap().is_empty());
+
+    // The first gateway was too slow, and another one asks.
+    store.postpone_device(&hash, 1, Duration::from_secs(9), Duration::ZERO).await.unwrap();
+    let second = claim(&other, Duration::from_secs(60)).await.unwrap();
+    assert_eq!((second.number, second.interval), (2, Duration::from_secs(9)));
+    store.postpone_device(&hash, 1, Duration::ZERO, Duration::ZERO).await.unwrap();
+    store.end_device(&hash, 1, Err("access_denied".to_owned())).await.unwrap();
+    assert!(!store.take_device(&hash, 1).await.unwrap());
+    assert!(store.due_devices(10).await.unwrap().is_empty());
+    assert_eq!(store.device_progress(&holder(), &hash).await.unwrap(), Some(DeviceProgress::Pending));
+    assert!(other.take_device(&hash, 2).await.unwrap());
+    assert!(!other.take_device(&hash, 2).await.unwrap());
+}
+
+async fn a_device_code_ends_with_its_result_and_keeps_no_secret(site: Site) {
+    let store = &site.store;
+    let hash = save_device(store).await;
+    let progress = || async { store.device_progress(&holder(), &hash).await.unwrap() };
+    assert_eq!(store.take_authorization("calendar", &hash).await.unwrap(), TakenAuthorization::Unknown);
+    let other_user = Holder { subject: "eve".to_owned(), ..holder() };
+    assert_eq!(store.device_progress(&other_user, &hash).await.unwrap(), None);
+    claim(store, Duration::ZERO).await.unwrap();
+    assert!(store.take_device(&hash, 1).await.unwrap());
+    // The device code is no longer stored.
+    assert_eq!(site.execute("DELETE FROM data_keys").await, 1);
+    assert_eq!(progress().await, Some(DeviceProgress::Pending));
+    site.execute("UPDATE authorizations SET expires_at = expires_at - 721000").await;
+    assert_eq!(progress().await, Some(DeviceProgress::Lost));
+    store.end_device(&hash, 1, Ok("ann".to_owned())).await.unwrap();
+    store.end_device(&hash, 1, Err("access_denied".to_owned())).await.unwrap();
+    assert_eq!(progress().await, Some(DeviceProgress::Connected { user_identifier: "ann".to_owned() }));
+
+    site.execute("DELETE FROM authorizations").await;
+    save_device(store).await;
+    site.execute("UPDATE authorizations SET expires_at = expires_at - 600001").await;
+    assert_eq!(progress().await, Some(DeviceProgress::Pending));
+    assert_eq!(claim(store, Duration::ZERO).await, None);
+    assert_eq!(progress().await, Some(DeviceProgress::Failed("expired_token".to_owned())));
+    assert_eq!(site.execute("DELETE FROM data_keys").await, 1);
 }

@@ -1,6 +1,6 @@
 //! An OAuth authorization in progress: the user was sent to the provider and has not come back yet.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::{AccountAddress, Holder, Labels, Sealed};
 
@@ -27,10 +27,10 @@ pub struct Authorization {
     /// The id of the link whose page began the authorization. `None` if the application did.
     pub connect_link: Option<String>,
     /// The gateway's URL, to which the provider sends the user. The token request must repeat it
-    /// exactly.
+    /// exactly. Empty for a device code.
     pub redirect_uri: String,
-    /// The PKCE verifier, sealed with [`Holder::verifier_context`]. `None` if the provider does not
-    /// use PKCE.
+    /// The PKCE verifier, or the device code, sealed with [`Holder::verifier_context`]. `None` if the
+    /// provider does not use PKCE.
     pub verifier: Option<Sealed>,
     /// The labels that the caller gave for the integration, if any.
     pub labels: Option<Labels>,
@@ -56,4 +56,31 @@ pub enum TakenAuthorization {
     Expired,
     /// There is no such authorization. It never existed, or it was deleted a day after it expired.
     Unknown,
+}
+
+/// A request to the provider about an authorization by a device code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DevicePoll {
+    /// The authorization. Its verifier is the device code.
+    pub authorization: Authorization,
+    /// The time between two requests.
+    pub interval: Duration,
+    /// The number of the request.
+    pub number: i64,
+}
+
+/// The progress of an authorization by a device code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeviceProgress {
+    /// The user has not decided yet.
+    Pending,
+    /// The account is connected.
+    Connected {
+        /// The integration's identifier.
+        user_identifier: String,
+    },
+    /// No account is connected, for the reason with this code.
+    Failed(String),
+    /// The gateway ended after the provider had given the tokens and before the account was stored.
+    Lost,
 }

@@ -45,6 +45,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0022_console_people.sql"),
     include_str!("../migrations/postgres/0023_account_addresses.sql"),
     include_str!("../migrations/postgres/0024_grant_types.sql"),
+    include_str!("../migrations/postgres/0025_device_codes.sql"),
 ];
 
 /// The version of the tables of the previous release. It works with the tables of this release.

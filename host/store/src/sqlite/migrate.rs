@@ -37,6 +37,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0022_console_people.sql"),
     include_str!("../migrations/sqlite/0023_account_addresses.sql"),
     include_str!("../migrations/sqlite/0024_grant_types.sql"),
+    include_str!("../migrations/sqlite/0025_device_codes.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

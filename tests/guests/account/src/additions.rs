@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::bindings::gateway::connector::auth_additions::{
-    self, AppInstallationDeclaration, ServiceAccountDeclaration, Subject,
+    self, AppInstallationDeclaration, DeviceCodeDeclaration, ServiceAccountDeclaration, Subject,
 };
 use crate::text;
 
@@ -15,6 +15,9 @@ pub(crate) fn declare(service: &Value) {
             "service_account" => auth_additions::service_account(&ServiceAccountDeclaration {
                 audience: addition["audience"].as_str().map(str::to_owned),
                 subject: if addition["subject"] == "required" { Subject::Required } else { Subject::Optional },
+            }),
+            "device_code" => auth_additions::device_code(&DeviceCodeDeclaration {
+                device_authorization_url: text(addition, "url").to_owned(),
             }),
             _ => auth_additions::app_installation(&AppInstallationDeclaration {
                 upstream: text(addition, "upstream").to_owned(),

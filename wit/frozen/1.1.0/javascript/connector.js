@@ -1,6 +1,6 @@
 // A connector that calls every function of the contract once. It has no SDK, so that only the contract is between it and the gateway.
 
-import { appInstallation, clientCredentials, serviceAccount } from "gateway:connector/auth-additions@1.1.0";
+import { appInstallation, clientCredentials, deviceCode, serviceAccount } from "gateway:connector/auth-additions@1.1.0";
 import { now, sleep } from "gateway:connector/clock@1.1.0";
 import { get as setting } from "gateway:connector/config@1.1.0";
 import { send, sendAll } from "gateway:connector/http@1.1.0";
@@ -221,6 +221,7 @@ export function describe() {
   clientCredentials();
   serviceAccount({ audience: "frozen", subject: "optional" });
   appInstallation({ upstream: "api", path: "/installations/{installation_id}/tokens" });
+  deviceCode({ deviceAuthorizationUrl: "https://api.frozen.example/device" });
   const customer = { name: "customer", title: "Customer", form: "label", maxLength: 63, source: { tag: "user" } };
   declarePart(customer);
   declarePart({ ...customer, name: "cloud", title: "Cloud", form: "segment" });

@@ -203,6 +203,7 @@ class WitWorld(wit_world.WitWorld):
         auth_additions.service_account(auth_additions.ServiceAccountDeclaration("frozen", auth_additions.Subject.OPTIONAL))
         path = "/installations/{installation_id}/tokens"
         auth_additions.app_installation(auth_additions.AppInstallationDeclaration("api", path))
+        auth_additions.device_code(auth_additions.DeviceCodeDeclaration("https://api.frozen.example/device"))
         form, source = upstream_additions.PartForm, upstream_additions
         upstream_additions.declare_part(
             upstream_additions.Part("customer", "Customer", form.LABEL, 63, source.PartSource_User())

@@ -3,7 +3,8 @@
 
 use super::check::Violations;
 use super::{Auth, Manifest, Violation, shorten};
-use crate::{Broken, ensure, path};
+use crate::text::line;
+use crate::{Broken, address, ensure, path};
 
 /// The placeholder in the path of [`AppInstallation`].
 pub const INSTALLATION_ID: &str = "{installation_id}";
@@ -17,6 +18,8 @@ pub struct AuthAdditions<'a> {
     pub service_account: Option<ServiceAccount<'a>>,
     /// Set if accounts may be installations of an application.
     pub app_installation: Option<AppInstallation<'a>>,
+    /// Set if users may authorize with a code on another device.
+    pub device_code: Option<DeviceCode<'a>>,
 }
 
 /// A service account that signs a JWT.
@@ -35,17 +38,25 @@ pub struct AppInstallation<'a> {
     pub path: &'a str,
 }
 
+/// The device authorization grant.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceCode<'a> {
+    /// URL of the device authorization endpoint. May be empty.
+    pub device_authorization_url: &'a str,
+}
+
 /// Checks the declarations against the manifest that `describe` returned after them. Returns every
 /// rule that they break.
 #[must_use]
 pub fn check_auth_additions(manifest: &Manifest<'_>, additions: &AuthAdditions<'_>) -> Vec<Violation> {
     let mut found = Violations(Vec::new());
-    let AuthAdditions { client_credentials, service_account, app_installation } = additions;
+    let AuthAdditions { client_credentials, service_account, app_installation, device_code } = additions;
     let is_oauth2 = matches!(manifest.auth, Auth::Oauth2(_));
     let declared = [
         ("client-credentials", *client_credentials),
         ("service-account", service_account.is_some()),
         ("app-installation", app_installation.is_some()),
+        ("device-code", device_code.is_some()),
     ];
     for (name, _) in declared.into_iter().filter(|(_, declared)| *declared) {
         found.add(format!("auth-additions, `{name}`"), ensure(is_oauth2, "it needs the auth scheme `oauth2`"));
@@ -74,6 +85,16 @@ pub fn check_auth_additions(manifest: &Manifest<'_>, additions: &AuthAdditions<'
         let whole = ensure(is_whole, "the base URL of its upstream has no part of an account's address");
         found.add("auth-additions, `app-installation`", whole);
         found.add(format!("auth-additions, path `{}`", shorten(path)), installation_path(path));
+    }
+    if let Some(DeviceCode { device_authorization_url: url }) = device_code
+        && !url.is_empty()
+    {
+        let part = format!("auth-additions, device-authorization-url `{}`", shorten(url));
+        let whole = ensure(
+            !url.contains(['{', '}']),
+            "the device authorization URL has neither a part of an account's address nor another placeholder",
+        );
+        found.add(part, whole.and_then(|()| line(url)).and_then(|()| address::secret_url(url)));
     }
     found.0
 }

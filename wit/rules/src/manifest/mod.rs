@@ -20,7 +20,9 @@ mod view;
 
 use std::fmt;
 
-pub use auth_additions::{AppInstallation, AuthAdditions, INSTALLATION_ID, ServiceAccount, check_auth_additions};
+pub use auth_additions::{
+    AppInstallation, AuthAdditions, DeviceCode, INSTALLATION_ID, ServiceAccount, check_auth_additions,
+};
 pub use check::{check, check_schemas};
 pub use upstream_additions::{Part, PartSource, UpstreamAdditions};
 

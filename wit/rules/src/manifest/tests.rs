@@ -236,10 +236,11 @@ fn ways_to_authorize_need_oauth_2_and_an_upstream() {
     let all = AuthAdditions {
         client_credentials: true,
         service_account: Some(ServiceAccount { audience: Some("https://acme.example/token") }),
+        device_code: Some(DeviceCode { device_authorization_url: "https://acme.example/device" }),
         ..app("api", "/app/{installation_id}/tokens")
     };
     assert_eq!(broken(&with_oauth2, &all), [""; 0]);
-    assert_eq!(broken(&manifest(), &all).len(), 3);
+    assert_eq!(broken(&manifest(), &all).len(), 4);
     assert_eq!(broken(&manifest(), &AuthAdditions::default()), [""; 0]);
     let unknown = broken(&with_oauth2, &app("none", "/{installation_id}"));
     assert!(unknown[0].contains("there is no upstream `none`"), "{unknown:?}");
@@ -257,4 +258,21 @@ fn ways_to_authorize_need_oauth_2_and_an_upstream() {
     let odd =
         AuthAdditions { service_account: Some(ServiceAccount { audience: Some("a b") }), ..AuthAdditions::default() };
     assert!(broken(&with_oauth2, &odd)[0].contains("audience"));
+}
+
+#[test]
+fn a_device_authorization_url_is_empty_or_as_a_token_url_and_has_no_part() {
+    let with_oauth2 = Manifest { auth: Auth::Oauth2(oauth2()), ..manifest() };
+    let device = |device_authorization_url| AuthAdditions {
+        device_code: Some(DeviceCode { device_authorization_url }),
+        ..AuthAdditions::default()
+    };
+    for url in ["", "https://acme.example/device", "http://127.0.0.1:8080/device"] {
+        assert_eq!(broken(&with_oauth2, &device(url)), [""; 0], "{url}");
+    }
+    for url in
+        ["http://acme.example/device", "/device", "https://{shop}.acme.example/device", "https://a.example/{client_id}"]
+    {
+        assert_eq!(broken(&with_oauth2, &device(url)).len(), 1, "{url}");
+    }
 }

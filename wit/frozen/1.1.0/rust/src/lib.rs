@@ -1,7 +1,7 @@
 //! A connector that calls every function of the contract once. It has no SDK, so that only the contract is between it and the gateway.
 
 use self::bindings::gateway::connector::auth_additions::{
-    self, AppInstallationDeclaration, ServiceAccountDeclaration, Subject,
+    self, AppInstallationDeclaration, DeviceCodeDeclaration, ServiceAccountDeclaration, Subject,
 };
 use self::bindings::gateway::connector::http::{self, Body, Error, Method, Request, Target, TypedBytes};
 use self::bindings::gateway::connector::json::{Document, Kind};
@@ -38,6 +38,9 @@ impl Guest for Frozen {
         auth_additions::app_installation(&AppInstallationDeclaration {
             upstream: "api".to_owned(),
             path: "/installations/{installation_id}/tokens".to_owned(),
+        });
+        auth_additions::device_code(&DeviceCodeDeclaration {
+            device_authorization_url: "https://api.frozen.example/device".to_owned(),
         });
         upstream_additions::declare_part(&AddressPart {
             name: "customer".to_owned(),

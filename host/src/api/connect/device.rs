@@ -1,0 +1,45 @@
+//! The page with a code that the user enters at the service, on this or another device.
+
+use hyper::Response;
+
+use super::page::{DevicePage, device_page};
+use super::visit::{page_url, unavailable};
+use super::words::ENGLISH;
+use crate::body::Body;
+use crate::gateway::Gateway;
+use crate::integrations::{BeginError, DeviceOptions};
+use crate::registry::Connector;
+use contract::Oauth2;
+use store::{AccountAddress, ConnectLink};
+
+/// Begins a device authorization for the user of a link, and shows its code. `token` is the secret
+/// part of the link.
+///
+/// # Errors
+/// If the provider gives no code.
+pub(super) async fn begin(
+    gateway: &Gateway,
+    link: &ConnectLink,
+    token: &str,
+    connector: &Connector,
+    scheme: &Oauth2,
+    address: AccountAddress,
+) -> Result<Response<Body>, BeginError> {
+    let Some(back) = page_url(gateway, token) else { return Ok(unavailable()) };
+    let options = DeviceOptions {
+        user_identifier: link.user_identifier.clone(),
+        replaces: false,
+        labels: link.labels.clone(),
+        address,
+        connect_link: Some(link.id.clone()),
+    };
+    let holder = link.holder(connector.name());
+    let codes = gateway.integrations.begin_device(&holder, connector, scheme, options).await?.codes;
+    Ok(device_page(&DevicePage {
+        words: &ENGLISH,
+        user_code: &codes.user_code,
+        url: codes.verification_uri_complete.as_ref().unwrap_or(&codes.verification_uri),
+        shown_url: &codes.verification_uri,
+        back: back.as_str(),
+    }))
+}

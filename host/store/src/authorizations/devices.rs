@@ -1,0 +1,192 @@
+//! Authorizations by a device code (RFC 8628): a gateway asks the provider in intervals if the user
+//! has decided.
+//!
+//! Of all gateways on one database, one at a time asks about an authorization. A gateway moves the
+//! time of the next request on before it sends one. If it dies, another gateway asks at that time.
+//! Each request has a number. A gateway whose request is no longer the last one changes nothing, so
+//! that it cannot overwrite the result of its successor.
+
+use std::time::Duration;
+
+use super::queries::{COLUMNS, insert_authorization, prepare_new};
+use super::{Authorization, DevicePoll, DeviceProgress, StateHash};
+use crate::connection::Durability;
+use crate::time::millis;
+use crate::value::values;
+use crate::{Holder, Store, StoreError};
+
+/// Time after its expiry for which an authorization without a result counts as pending: the longest
+/// time from the provider's consent to the stored account.
+const LONGEST_END: Duration = Duration::from_secs(120);
+
+impl Store {
+    /// Stores an authorization by a device code. Its verifier is the device code. The first request is
+    /// due after the interval.
+    ///
+    /// # Errors
+    /// As [`Store::save_authorization`].
+    pub async fn save_device_authorization(
+        &self,
+        authorization: Authorization,
+        interval: Duration,
+    ) -> Result<(), StoreError> {
+        self.write(Durability::PowerLoss, move |connection| {
+            prepare_new(connection, &authorization.holder)?;
+            insert_authorization(connection, &authorization)?;
+            connection.execute(
+                "UPDATE authorizations SET poll_interval = $1, next_poll_at = now_ms() + $1 WHERE hash = $2",
+                values![millis(interval), &authorization.hash],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// The authorizations about which a gateway must ask the provider now, the most urgent one first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn due_devices(&self, limit: u32) -> Result<Vec<StateHash>, StoreError> {
+        self.read(move |connection| {
+            // SQLite prepares a statement again each time its limit is bound.
+            connection.all(
+                &format!(
+                    "SELECT hash FROM authorizations WHERE next_poll_at IS NOT NULL AND next_poll_at <= now_ms()
+                     ORDER BY next_poll_at LIMIT {limit}"
+                ),
+                values![],
+            )
+        })
+        .await
+    }
+
+    /// Takes the next request about an authorization for the time `life`. Returns `None` if another
+    /// gateway has taken it, or if the authorization has ended. An authorization that has expired ends
+    /// with the result `expired`.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn claim_device(
+        &self,
+        hash: &StateHash,
+        life: Duration,
+        expired: &'static str,
+    ) -> Result<Option<DevicePoll>, StoreError> {
+        let hash = *hash;
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.execute(
+                "UPDATE authorizations
+                 SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL, failure = $1
+                 WHERE hash = $2 AND next_poll_at <= now_ms() AND expires_at <= now_ms()",
+                values![expired, &hash],
+            )?;
+            let claimed: Option<(Authorization, i64, i64)> = connection.optional(
+                &format!(
+                    "UPDATE authorizations SET polls = polls + 1, next_poll_at = now_ms() + $1
+                     WHERE hash = $2 AND next_poll_at <= now_ms() RETURNING {COLUMNS}, poll_interval, polls"
+                ),
+                values![millis(life), &hash],
+            )?;
+            Ok(claimed.map(|(authorization, interval, number)| DevicePoll {
+                authorization,
+                interval: Duration::from_millis(u64::try_from(interval).unwrap_or_default()),
+                number,
+            }))
+        })
+        .await
+    }
+
+    /// Lets the next request about an authorization be due after `delay`, and sets the interval. Does
+    /// nothing if the request with this number is not the last one.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer. The request is then due when its claim ends.
+    pub async fn postpone_device(
+        &self,
+        hash: &StateHash,
+        number: i64,
+        interval: Duration,
+        delay: Duration,
+    ) -> Result<(), StoreError> {
+        let hash = *hash;
+        self.write(Durability::ProcessKill, move |connection| {
+            connection.execute(
+                "UPDATE authorizations SET poll_interval = $1, next_poll_at = now_ms() + $2
+                 WHERE hash = $3 AND polls = $4 AND next_poll_at IS NOT NULL",
+                values![millis(interval), millis(delay), &hash, number],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Marks an authorization as used, because the provider has given its tokens. Returns `false` if
+    /// the request with this number is not the last one.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn take_device(&self, hash: &StateHash, number: i64) -> Result<bool, StoreError> {
+        let hash = *hash;
+        self.write(Durability::PowerLoss, move |connection| {
+            let taken = connection.execute(
+                "UPDATE authorizations SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL
+                 WHERE hash = $1 AND polls = $2 AND next_poll_at IS NOT NULL",
+                values![&hash, number],
+            )?;
+            Ok(taken > 0)
+        })
+        .await
+    }
+
+    /// Ends an authorization with its result. Does nothing if it has one, or if the request with this
+    /// number is not the last one.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn end_device(
+        &self,
+        hash: &StateHash,
+        number: i64,
+        result: Result<String, String>,
+    ) -> Result<(), StoreError> {
+        let hash = *hash;
+        let (connected_as, failure) = (result.as_ref().ok().cloned(), result.err());
+        self.write(Durability::ProcessKill, move |connection| {
+            connection.execute(
+                "UPDATE authorizations
+                 SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL, connected_as = $1, failure = $2
+                 WHERE hash = $3 AND polls = $4 AND connected_as IS NULL AND failure IS NULL",
+                values![&connected_as, &failure, &hash, number],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// The progress of an authorization by a device code. Returns `None` if the holder has no such
+    /// authorization.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn device_progress(
+        &self,
+        holder: &Holder,
+        hash: &StateHash,
+    ) -> Result<Option<DeviceProgress>, StoreError> {
+        let (holder, hash) = (holder.clone(), *hash);
+        self.read(move |connection| {
+            let found: Option<(Option<String>, Option<String>, bool)> = connection.optional(
+                "SELECT connected_as, failure, next_poll_at IS NULL AND expires_at <= now_ms() - $1 FROM authorizations
+                 WHERE hash = $2 AND tenant = $3 AND subject = $4 AND connector = $5 AND poll_interval IS NOT NULL",
+                values![millis(LONGEST_END), &hash, &holder.tenant, &holder.subject, &holder.connector],
+            )?;
+            Ok(found.map(|found| match found {
+                (Some(user_identifier), _, _) => DeviceProgress::Connected { user_identifier },
+                (None, Some(failure), _) => DeviceProgress::Failed(failure),
+                (None, None, true) => DeviceProgress::Lost,
+                (None, None, false) => DeviceProgress::Pending,
+            }))
+        })
+        .await
+    }
+}
