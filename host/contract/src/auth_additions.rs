@@ -2,6 +2,7 @@
 //! (`auth-additions` in `wit/connector.wit`).
 
 use contract_rules::manifest as rules;
+use contract_rules::signature;
 
 /// The declarations of a connector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,7 +13,24 @@ pub struct AuthAdditions {
     pub service_account: Option<ServiceAccount>,
     /// Set if accounts may be installations of an application.
     pub app_installation: Option<AppInstallation>,
+    /// Set if requests are signed with the account's secret.
+    pub signature: Option<Signature>,
 }
+
+/// Requests that are signed with the account's secret, in place of a key that they carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Signature {
+    /// AWS Signature Version 4.
+    Aws(AwsSignature),
+    /// HMAC over parts of the request.
+    Hmac(HmacSignature),
+}
+
+/// See [`signature::AwsSignature`].
+pub type AwsSignature = signature::AwsSignature<String>;
+
+/// See [`signature::HmacSignature`].
+pub type HmacSignature = signature::HmacSignature<String, Vec<signature::TextPart<String>>>;
 
 /// A service account that signs a JWT.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +62,14 @@ impl AuthAdditions {
             client_credentials: self.client_credentials,
             service_account: account.map(|account| rules::ServiceAccount { audience: account.audience.as_deref() }),
             app_installation: app.map(|app| rules::AppInstallation { upstream: &app.upstream, path: &app.path }),
+            aws_signature: match &self.signature {
+                Some(Signature::Aws(aws)) => Some(aws.borrowed()),
+                _ => None,
+            },
+            hmac_signature: match &self.signature {
+                Some(Signature::Hmac(hmac)) => Some(hmac.borrowed()),
+                _ => None,
+            },
         }
     }
 }

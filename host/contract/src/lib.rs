@@ -40,7 +40,7 @@ mod bindings {
 }
 
 pub use additions::Additions;
-pub use auth_additions::{AppInstallation, AuthAdditions, ServiceAccount};
+pub use auth_additions::{AppInstallation, AuthAdditions, AwsSignature, HmacSignature, ServiceAccount, Signature};
 pub use bindings::gateway::connector::manifest::*;
 pub use check::check;
 pub use owner::Owner;

@@ -44,7 +44,7 @@ impl Way {
 
 /// The kinds of credentials that a connector takes.
 pub(super) fn grant_types(additions: &AuthAdditions) -> impl Iterator<Item = GrantType> {
-    let AuthAdditions { client_credentials, service_account, app_installation } = additions;
+    let AuthAdditions { client_credentials, service_account, app_installation, .. } = additions;
     let client_credentials = client_credentials.then_some(GrantType::ClientCredentials);
     let service_account = service_account.as_ref().map(|_| GrantType::ServiceAccount);
     let app_installation = app_installation.as_ref().map(|_| GrantType::AppInstallation);

@@ -24,7 +24,7 @@ pub fn check(connector: &Connector) {
     }
 }
 
-fn auth_additions(declared: &[AuthAddition]) -> rules::AuthAdditions<'static> {
+fn auth_additions(declared: &'static [AuthAddition]) -> rules::AuthAdditions<'static> {
     let mut additions = rules::AuthAdditions::default();
     for addition in declared {
         match *addition {
@@ -35,6 +35,8 @@ fn auth_additions(declared: &[AuthAddition]) -> rules::AuthAdditions<'static> {
             AuthAddition::AppInstallation(AppInstallation { upstream, path }) => {
                 additions.app_installation = Some(rules::AppInstallation { upstream, path });
             }
+            AuthAddition::AwsSignature(declared) => additions.aws_signature = Some(declared),
+            AuthAddition::HmacSignature(ref declared) => additions.hmac_signature = Some(declared.borrowed()),
         }
     }
     additions

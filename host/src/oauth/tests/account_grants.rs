@@ -24,6 +24,7 @@ fn additions() -> AuthAdditions {
             upstream: "api".to_owned(),
             path: "/app/{installation_id}/tokens".to_owned(),
         }),
+        signature: None,
     }
 }
 

@@ -1,10 +1,11 @@
 //! The permissions that the declarations of `auth-additions` request.
 
-use contract::{AppInstallation, AuthAdditions, ServiceAccount};
+use contract::{AppInstallation, AuthAdditions, ServiceAccount, Signature};
+use contract_rules::signature::Region;
 
 /// A line for each way to authorize, with everything that decides where credentials go.
 pub(super) fn lines(additions: &AuthAdditions) -> impl Iterator<Item = String> {
-    let AuthAdditions { client_credentials, service_account, app_installation } = additions;
+    let AuthAdditions { client_credentials, service_account, app_installation, signature } = additions;
     let client_credentials = client_credentials.then(|| "accounts by their own client credentials".to_owned());
     let service_account = service_account.as_ref().map(|ServiceAccount { audience, needs_subject }| {
         let audience = audience.as_deref().unwrap_or("the token URL");
@@ -14,12 +15,23 @@ pub(super) fn lines(additions: &AuthAdditions) -> impl Iterator<Item = String> {
     let app_installation = app_installation.as_ref().map(|AppInstallation { upstream, path }| {
         format!("accounts by installations of an application, with tokens from upstream {upstream} at {path}")
     });
-    [client_credentials, service_account, app_installation].into_iter().flatten()
+    let signature = signature.as_ref().map(|signature| match signature {
+        Signature::Aws(declared) => {
+            let region = match &declared.region {
+                Region::Fixed(region) => format!("in {region}"),
+                Region::Part(_) => "in the account's region".to_owned(),
+            };
+            format!("requests and links signed with AWS Signature 4 for {}, {region}", declared.service)
+        }
+        Signature::Hmac(_) => "requests signed by HMAC".to_owned(),
+    });
+    [client_credentials, service_account, app_installation, signature].into_iter().flatten()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use contract::AwsSignature;
 
     #[test]
     fn each_way_to_authorize_is_a_permission() {
@@ -30,6 +42,10 @@ mod tests {
                 upstream: "api".to_owned(),
                 path: "/a/{installation_id}".to_owned(),
             }),
+            signature: Some(Signature::Aws(AwsSignature {
+                service: "s3".to_owned(),
+                region: Region::Fixed("us-east-1".to_owned()),
+            })),
         };
         let lines: Vec<_> = lines(&additions).collect();
         assert_eq!(
@@ -38,6 +54,7 @@ mod tests {
                 "accounts by their own client credentials",
                 "accounts by keys of service accounts, for the audience acme, for a named user",
                 "accounts by installations of an application, with tokens from upstream api at /a/{installation_id}",
+                "requests and links signed with AWS Signature 4 for s3, in us-east-1",
             ]
         );
     }
