@@ -2,7 +2,7 @@
 
 import { Mistake, only } from "./mistake.js";
 
-export { client_credentials, service_account, app_installation } from "./auth_additions.js";
+export { client_credentials, service_account, app_installation, aws_signature, hmac_signature } from "./auth_additions.js";
 
 /** Users need no account. */
 export const none = { tag: "none" };

@@ -5,8 +5,8 @@
 pub mod additions;
 
 pub use additions::{
-    AppInstallation, AuthAddition, AwsSignature, Encoding, Hash, HmacSignature, Region, SecretForm, ServiceAccount, Subject,
-    TextPart, Timestamp, TimestampForm,
+    AppInstallation, AuthAddition, AwsSignature, Encoding, Hash, HmacSignature, Region, SecretForm, ServiceAccount,
+    Subject, TextPart, Timestamp, TimestampForm,
 };
 
 /// The auth scheme of a connector.

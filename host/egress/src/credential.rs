@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +12,7 @@ use url::Url;
 
 use super::error::EgressError;
 use super::mask::Masker;
-use super::sign::{KeyPair, SignatureScheme, Signer, Unsigned};
+use super::sign::{self, KeyPair, SignatureScheme, Signer, Unsigned};
 
 /// A credential, prepared for requests once and cheap to clone.
 ///
@@ -30,8 +29,14 @@ struct Prepared {
 }
 
 enum Placement {
-    Header { name: HeaderName, value: HeaderValue },
-    Query { name: String, value: SecretString },
+    Header {
+        name: HeaderName,
+        value: HeaderValue,
+    },
+    Query {
+        name: String,
+        value: SecretString,
+    },
     /// Requests carry no secret. Each is signed.
     Signature(Box<Signer>),
 }
@@ -150,7 +155,7 @@ impl Credential {
         request: impl FnOnce() -> Unsigned<'a>,
     ) -> Result<Vec<(HeaderName, HeaderValue)>, EgressError> {
         match &self.0.placement {
-            Placement::Signature(signer) => signer.headers(&request(), SystemTime::now()),
+            Placement::Signature(signer) => signer.headers(&request(), sign::now()),
             Placement::Header { .. } | Placement::Query { .. } => Ok(Vec::new()),
         }
     }
@@ -161,7 +166,7 @@ impl Credential {
     /// `InvalidRequest` if the credential makes no links.
     pub(super) fn link_to(&self, method: &Method, url: Url, seconds: u32) -> Result<Url, EgressError> {
         match &self.0.placement {
-            Placement::Signature(signer) => signer.link(method.as_str(), url, seconds, SystemTime::now()),
+            Placement::Signature(signer) => signer.link(method.as_str(), url, seconds, sign::now()),
             Placement::Header { .. } | Placement::Query { .. } => Err(EgressError::invalid(NO_LINKS)),
         }
     }

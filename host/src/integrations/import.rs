@@ -145,8 +145,16 @@ impl Integrations {
 }
 
 fn secret_of(import: &Import, auth: &AuthScheme, signature: Option<&Signature>) -> Result<AccountSecret, String> {
-    let ImportedCredentials { access_token, refresh_token, expires_at, api_key, username, password, signing_key, grant } =
-        &import.credentials;
+    let ImportedCredentials {
+        access_token,
+        refresh_token,
+        expires_at,
+        api_key,
+        username,
+        password,
+        signing_key,
+        grant,
+    } = &import.credentials;
     match auth {
         AuthScheme::Oauth2(_) => {
             let since = clock::now();

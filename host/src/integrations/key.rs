@@ -62,8 +62,11 @@ impl Key {
     /// If the bytes have another form.
     pub fn from_bytes(json: &[u8]) -> Result<Self, NoKey> {
         // Owned strings, because a string with an escape cannot be borrowed.
-        let members: HashMap<String, SecretString> =
-            serde_json::from_slice::<HashMap<String, String>>(json).map_err(|_| NoKey)?.into_iter().map(|(name, text)| (name, text.into())).collect();
+        let members: HashMap<String, SecretString> = serde_json::from_slice::<HashMap<String, String>>(json)
+            .map_err(|_| NoKey)?
+            .into_iter()
+            .map(|(name, text)| (name, text.into()))
+            .collect();
         let secret = |name: &str| members.get(name).cloned();
         let text = |name: &str| members.get(name).map(|text| text.expose_secret().to_owned());
         let key = match secret("secret_access_key").or_else(|| secret("secret")) {

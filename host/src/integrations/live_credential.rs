@@ -77,7 +77,8 @@ impl Integrations {
                     continue;
                 }
             }
-            let unsealed = row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme, signature)).await?.clone();
+            let unsealed =
+                row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme, signature)).await?.clone();
             return Ok(LiveCredential::new(self, connector, chosen.0, unsealed.credential));
         }
         Err(IntegrationError::KeptChanging.into())

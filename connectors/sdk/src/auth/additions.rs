@@ -101,10 +101,8 @@ pub const fn fit(auth: &Auth, additions: &[AuthAddition]) -> bool {
 pub const fn have_header(auth: &Auth, additions: &[AuthAddition]) -> bool {
     let mut index = 0;
     while index < additions.len() {
-        let has_header = matches!(
-            auth,
-            Auth::ApiKey(ApiKey { placement: KeyPlacement::Header { .. }, form_field: None, check: _ })
-        );
+        let has_header =
+            matches!(auth, Auth::ApiKey(ApiKey { placement: KeyPlacement::Header { .. }, form_field: None, check: _ }));
         if additions[index].is_signature() && !has_header {
             return false;
         }

@@ -88,8 +88,11 @@ pub(crate) async fn run(arguments: &CallArguments, config: &Config) -> Result<()
         return printed;
     }
     let connector = local.connector();
-    let credential =
-        arguments.credential.read(&connector.manifest().auth, connector.auth_additions(), &arguments.connector.address())?;
+    let credential = arguments.credential.read(
+        &connector.manifest().auth,
+        connector.auth_additions(),
+        &arguments.connector.address(),
+    )?;
     let Some(file) = &arguments.record else {
         let outcome = local.run(called, &input, credential, watched(None)).await;
         let printed = print(&outcome, &mut Results::of_service());

@@ -183,7 +183,8 @@ fn timestamp(at: SystemTime) -> String {
 
 /// The names of the signed headers, and their lines with the line of the host. Both are sorted.
 fn canonical_headers(headers: &HeaderMap, host: &str) -> Result<(String, String), EgressError> {
-    let mut names: Vec<&str> = headers.keys().map(HeaderName::as_str).filter(|name| !NOT_SIGNED.contains(name)).collect();
+    let mut names: Vec<&str> =
+        headers.keys().map(HeaderName::as_str).filter(|name| !NOT_SIGNED.contains(name)).collect();
     if !names.contains(&"host") {
         names.push("host");
     }
@@ -196,8 +197,9 @@ fn canonical_headers(headers: &HeaderMap, host: &str) -> Result<(String, String)
             lines.push_str(host);
         } else {
             for (index, value) in headers.get_all(*name).iter().enumerate() {
-                let value = std::str::from_utf8(value.as_bytes())
-                    .map_err(|_| EgressError::invalid(format!("the header `{name}` is no text, so it cannot be signed")))?;
+                let value = std::str::from_utf8(value.as_bytes()).map_err(|_| {
+                    EgressError::invalid(format!("the header `{name}` is no text, so it cannot be signed"))
+                })?;
                 if index > 0 {
                     lines.push(',');
                 }
@@ -237,8 +239,8 @@ fn normalized(path: &str) -> String {
     format!("/{}{}", segments.join("/"), if is_folder { "/" } else { "" })
 }
 
-/// A query in which a space is `%20`. Services read a plus sign as a space or as itself, and AWS signs
-/// the space as `%20`.
+/// A query in which a space is `%20`. Services read a plus sign as a space or as itself, and AWS
+/// signs the space as `%20`.
 pub(super) fn plain_query(query: &str) -> String {
     query.replace('+', "%20")
 }

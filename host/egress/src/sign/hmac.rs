@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use contract_rules::signature::{Encoding, HmacSignature, Hash, KEY_ID, SecretForm, TextPart, TimestampForm};
+use contract_rules::signature::{Encoding, Hash, HmacSignature, KEY_ID, SecretForm, TextPart, TimestampForm};
 use hyper::header::{HeaderName, HeaderValue};
 use ring::{digest, hmac};
 use secrecy::{ExposeSecret, SecretSlice};

@@ -118,6 +118,11 @@ impl Signer {
     }
 }
 
+/// The time of a signature. The service compares it with the present time.
+pub(super) fn now() -> SystemTime {
+    SystemTime::now()
+}
+
 /// The error of a request whose body has not been read, although the signature needs it.
 fn needs_body() -> EgressError {
     EgressError::invalid(
