@@ -56,6 +56,14 @@ impl AuthAdditions {
         *self == Self::default()
     }
 
+    /// The part of accounts' addresses that is the region of signatures.
+    pub fn region_part(&self) -> Option<&str> {
+        match &self.signature {
+            Some(Signature::Aws(AwsSignature { region: signature::Region::Part(part), .. })) => Some(part),
+            _ => None,
+        }
+    }
+
     pub(crate) fn view(&self) -> rules::AuthAdditions<'_> {
         let (account, app) = (self.service_account.as_ref(), self.app_installation.as_ref());
         rules::AuthAdditions {

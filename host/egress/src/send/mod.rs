@@ -186,7 +186,10 @@ fn sign(outgoing: &mut Outgoing, hop: &Hop, credential: &Credential) -> Result<(
         headers: outgoing.headers(),
         body: outgoing.body().in_memory(),
     })?;
-    outgoing.headers_mut().extend(signed);
+    // They replace headers of the same name, which the request might have brought.
+    for (name, value) in signed {
+        outgoing.headers_mut().insert(name, value);
+    }
     Ok(())
 }
 
