@@ -20,6 +20,7 @@ OPTIMISED = target/$(TRIPLE)/release/connector-gateway
 CORE := target/wasm/wasm32-unknown-unknown/connector
 # The gateway takes the connectors in this folder next to its binary for shipped ones.
 SHIPPED := target/debug/connectors
+EXAMPLES := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard connectors/examples/*/Cargo.toml)))
 CONNECTORS := $(filter-out sdk,$(notdir $(patsubst %/Cargo.toml,%,$(wildcard connectors/*/Cargo.toml))))
 GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.toml)))
 # Tools that the tests use. A changed list of tools installs them anew.
@@ -92,9 +93,9 @@ demo: build guests ## Walk through the product, offline
 	@cargo build -q --workspace --bin demo && target/debug/demo
 
 guests: build
-	@connectors/build.sh --only $(addprefix -p ,$(GUESTS))
+	@connectors/build.sh --only $(addprefix -p ,$(GUESTS) $(EXAMPLES))
 	@mkdir -p target/guests
-	@for guest in $(GUESTS); do \
+	@for guest in $(GUESTS) $(EXAMPLES); do \
 	  $(GATEWAY) connectors pack $(CORE)/$$guest.wasm --output target/guests/$$guest.wasm; \
 	done
 

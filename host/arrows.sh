@@ -193,6 +193,7 @@ cli/                     the same
 egress/src/retry.rs      the dates of HTTP headers, which have limits
 egress/src/throttle.rs   the same
 sandbox/src/cache.rs     the times of files, which other gateways on the machine compare
+egress/src/sign/mod.rs   the time of a signature, which the service compares with its own
 sandbox/src/clock.rs     the clock that connectors ask
 src/clock/               this clock
 store/src/jobs/types.rs  ids that sort by their time

@@ -163,10 +163,22 @@ export function app_installation(app: { upstream: string; path: string }): AuthA
 /** Users authorize with a code that they enter on another device. */
 export function device_code(device: { device_authorization_url: string }): AuthAddition;
 
+/** Requests are signed with AWS Signature Version 4. The `auth` is `api_key({ header: "Authorization" })`. */
+export function aws_signature(signature: { service: string; region?: string; region_part?: string }): AuthAddition;
+/** A part of the text that an HMAC signs. */
+export type SignedPart =
+  "method" | "host" | "path" | "query" | "target" | "timestamp" | "key_id" | "body" | "body_hash" | { literal: string };
+/** Requests are signed by HMAC. The header is that of `api_key`. */
+export function hmac_signature(signature: {
+  hash?: "sha1" | "sha256" | "sha512"; secret?: "text" | "base64"; encoding?: "hex" | "base64"; text: SignedPart[];
+  separator?: string; timestamp?: { header: string; form: "seconds" | "milliseconds" | "rfc3339" }; key_header?: string;
+}): AuthAddition;
+
 /** The same under one name: `auth.none`. */
 export const auth: {
   none: Auth; USERINFO: Identity; oauth2: typeof oauth2; api_key: typeof api_key; client_credentials: typeof client_credentials;
   service_account: typeof service_account; app_installation: typeof app_installation; device_code: typeof device_code;
+  aws_signature: typeof aws_signature; hmac_signature: typeof hmac_signature;
 };
 
 export interface Upstream {
@@ -243,6 +255,8 @@ export class Request {
   form(fields: Record<string, unknown> | readonly (readonly [string, unknown])[]): this;
   /** A file of a caller is a part once it has a name: `{ name: "photo", ...photo }`. */
   multipart(parts: readonly Part[]): this;
+  /** A link with a signature in its query, which needs no account for this number of seconds. */
+  signedLink(seconds: number): string;
   bytes(contentType: string, bytes: Uint8Array): this;
   withoutCredential(): this;
 }

@@ -123,4 +123,4 @@ pub use api::{SIGNATURE, connectors_record, description};
 
 // Credentials of callers and of users.
 pub use auth::{NoRandomness, Scope, make_key};
-pub use integrations::Key;
+pub use integrations::{Key, KeyForm, KeyUse};

@@ -67,6 +67,7 @@ pub mod proxy;
 pub mod registry;
 pub mod reply;
 pub mod setup;
+pub mod signatures;
 pub mod signer;
 pub mod tls;
 pub mod upstream;

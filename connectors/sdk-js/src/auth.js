@@ -2,7 +2,9 @@
 
 import { Mistake, only } from "./mistake.js";
 
-export { client_credentials, service_account, app_installation, device_code } from "./auth_additions.js";
+export {
+  client_credentials, service_account, app_installation, device_code, aws_signature, hmac_signature,
+} from "./auth_additions.js";
 
 /** Users need no account. */
 export const none = { tag: "none" };

@@ -1,4 +1,5 @@
-// Further ways in which accounts get access tokens, besides the authorization code of `oauth2`.
+// Declarations in addition to `auth`: further ways in which accounts get access tokens, and signatures
+// of requests.
 
 import { Mistake, only } from "./mistake.js";
 
@@ -36,11 +37,58 @@ export function device_code(device) {
   return { tag: "device-code", val: { deviceAuthorizationUrl: device_authorization_url } };
 }
 
+/**
+ * Requests are signed with AWS Signature Version 4. `service` is for example `"s3"`. `region` is fixed,
+ * or `region_part` is the name of the part of the account's address that has it.
+ */
+export function aws_signature(signature) {
+  only(signature, ["service", "region", "region_part"], "`aws_signature`");
+  const { service, region, region_part } = signature;
+  if (typeof service !== "string") throw new Mistake("`aws_signature` has `service`, the name of the service in signatures");
+  if ((region === undefined) === (region_part === undefined)) throw new Mistake("`aws_signature` has one of `region` and `region_part`");
+  const of = region === undefined ? { tag: "address-part", val: region_part } : { tag: "fixed", val: region };
+  return { tag: "aws-signature", val: { service, region: of } };
+}
+
+const PARTS = ["method", "host", "path", "query", "target", "timestamp", "key_id", "body", "body_hash"];
+
+/**
+ * Requests are signed by HMAC. `text` has the parts of the signed text: `"method"`, `"host"`, `"path"`,
+ * `"query"`, `"target"`, `"timestamp"`, `"key_id"`, `"body"`, `"body_hash"`, or `{ literal: "…" }`.
+ */
+export function hmac_signature(signature) {
+  only(signature, ["hash", "secret", "encoding", "text", "separator", "timestamp", "key_header"], "`hmac_signature`");
+  const { hash = "sha256", secret = "text", encoding = "hex", text, separator = "", timestamp, key_header } = signature;
+  oneOf("hash", hash, ["sha1", "sha256", "sha512"]);
+  oneOf("secret", secret, ["text", "base64"]);
+  oneOf("encoding", encoding, ["hex", "base64"]);
+  if (!Array.isArray(text)) throw new Mistake("`hmac_signature` has `text`, a list of the parts that are signed");
+  const parts = text.map((part) => {
+    if (typeof part?.literal === "string") return { tag: "literal", val: part.literal };
+    oneOf("text", part, PARTS);
+    return { tag: part.replace("_", "-") };
+  });
+  if (timestamp !== undefined) {
+    only(timestamp, ["header", "form"], "`timestamp` of `hmac_signature`");
+    oneOf("timestamp", timestamp.form, ["seconds", "milliseconds", "rfc3339"]);
+  }
+  return { tag: "hmac-signature", val: { hash, secret, encoding, text: parts, separator, timestamp, keyHeader: key_header } };
+}
+
+function oneOf(name, value, known) {
+  if (!known.includes(value)) throw new Mistake(`\`${name}\` of \`hmac_signature\` is one of ${known.join(", ")}`);
+}
+
 /** The declarations of a table, in the form of the contract. */
 export function additionsOf(declared, auth, upstreams) {
   const additions = declared ?? [];
   if (!Array.isArray(additions)) throw new Mistake("`auth_additions` is a list such as `[client_credentials()]`");
-  if (additions.length > 0 && auth.tag !== "oauth2") {
+  const signatures = additions.filter(({ tag }) => tag.endsWith("-signature"));
+  if (signatures.length > 1) throw new Mistake("`auth_additions` have one kind of signature");
+  if (signatures.length > 0 && (auth.val?.placement?.tag !== "header" || auth.val.formField !== undefined)) {
+    throw new Mistake("a signature needs an `auth` that is an `api_key` with the header for the signature");
+  }
+  if (additions.length > signatures.length && auth.tag !== "oauth2") {
     throw new Mistake("`auth_additions` need an `auth` with OAuth 2.0, whose token URL and scopes they use");
   }
   const tags = new Set(additions.map(({ tag }) => tag));
@@ -67,6 +115,8 @@ export function declare(host, additions) {
     if (tag === "client-credentials") host.clientCredentials();
     else if (tag === "service-account") host.serviceAccount(val);
     else if (tag === "device-code") host.deviceCode(val);
+    else if (tag === "aws-signature") host.awsSignatureV4(val);
+    else if (tag === "hmac-signature") host.hmacSignature(val);
     else host.appInstallation(val);
   }
 }

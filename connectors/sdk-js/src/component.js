@@ -9,6 +9,7 @@ import * as log from "gateway:connector/log@1.1.0";
 import * as multipart from "gateway:connector/multipart@1.1.0";
 import * as progress from "gateway:connector/progress@1.1.0";
 import { bytes } from "gateway:connector/random@1.1.0";
+import * as signedLinks from "gateway:connector/signed-links@1.1.0";
 import * as storage from "gateway:connector/storage@1.1.0";
 import { declarePart, declareSite } from "gateway:connector/upstream-additions@1.1.0";
 
@@ -24,7 +25,7 @@ import { refuseTimers, replaceTime } from "./time.js";
 const replaced = [replaceRandomValues(bytes), replaceTime(clock.now), replaceConsole(log.write)];
 refuseTimers();
 refuseFetch();
-setHost({ http, Document, storage, config, log, clock, multipart, progress });
+setHost({ http, Document, storage, config, log, clock, multipart, progress, signedLinks });
 
 export function component(table, lines) {
   if (!(table instanceof Table)) throw new TypeError("the module of a connector exports its table: `export default connector({ … })`");

@@ -117,6 +117,15 @@ export class Request {
     return this;
   }
 
+  /**
+   * A link to the path of this request, with a signature of the user in its query. Someone without an
+   * account can follow it with the request's method for this number of seconds, at most seven days.
+   */
+  signedLink(seconds) {
+    const { method, upstream, path } = this;
+    return calling(() => host().signedLinks.make({ method, upstream, path, seconds }));
+  }
+
   /** Leaves out the user's credential. */
   withoutCredential() {
     this.omitCredential = true;

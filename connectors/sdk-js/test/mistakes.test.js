@@ -7,7 +7,8 @@ import { test } from "node:test";
 import { declare } from "../src/auth_additions.js";
 import { RESERVED, RESERVED_PREFIXES } from "../src/header.js";
 import {
-  api_key, app_installation, boolean, client_credentials, connector, device_code, entries, file, get, integer, list, none, number, oauth2, object, post, read,
+  api_key, app_installation, aws_signature, boolean, client_credentials, connector, device_code, entries, file, get, hmac_signature, integer,
+  list, none, number, oauth2, object, post, read,
   service_account, string, string_or_list,
 } from "../src/index.js";
 
@@ -106,6 +107,11 @@ const MISTAKES = [
   ...["/x/{id}", "/x/a{installation_id}", "x/{installation_id}", "/{installation_id}?a"].map((path) => [
     () => added([app_installation({ upstream: "api", path })]), /the `path` of an installation begins with `\/`, has no query, and has `\{installation_id\}` once/,
   ]),
+  [() => aws_signature({ service: "s3" }), /one of `region` and `region_part`/],
+  [() => aws_signature({ region: "eu" }), /has `service`/],
+  [() => hmac_signature({ text: ["bodies"] }), /`text` of `hmac_signature` is one of method/],
+  [() => hmac_signature({ hash: "md5", text: [] }), /`hash` of `hmac_signature` is one of sha1, sha256, sha512/],
+  [() => added([aws_signature({ service: "s3", region: "eu" })]), /a signature needs an `auth`/],
 ];
 
 test("every mistake has a message that says what to write", () => {
@@ -171,4 +177,19 @@ test("ways to authorize are declared before the manifest", () => {
   const account = { audience: undefined, subject: "required" };
   const inContract = { deviceAuthorizationUrl: "https://a.example/device" };
   assert.deepEqual(declared, [["client", undefined], ["account", account], ["app", app], ["device", inContract]]);
+});
+
+test("signatures are declared before the manifest", () => {
+  const declared = [];
+  const host = { awsSignatureV4: (val) => declared.push(val), hmacSignature: (val) => declared.push(val) };
+  const key = { auth: api_key({ header: "Authorization" }) };
+  declare(host, added([aws_signature({ service: "s3", region_part: "region" })], key).authAdditions);
+  const timestamp = { header: "X-Time", form: "seconds" };
+  const text = ["timestamp", "body_hash", { literal: "a" }];
+  declare(host, added([hmac_signature({ text, separator: "\n", timestamp, key_header: "X-Key" })], key).authAdditions);
+  const parts = [{ tag: "timestamp" }, { tag: "body-hash" }, { tag: "literal", val: "a" }];
+  assert.deepEqual(declared, [
+    { service: "s3", region: { tag: "address-part", val: "region" } },
+    { hash: "sha256", secret: "text", encoding: "hex", text: parts, separator: "\n", timestamp, keyHeader: "X-Key" },
+  ]);
 });

@@ -11,7 +11,8 @@ from typing import Any
 import wit_world
 from componentize_py_types import Err, Ok
 from wit_world.imports import (
-    auth_additions, clock, config, http, json, log, multipart, outcome, progress, random, storage, upstream_additions
+    auth_additions, clock, config, http, json, log, multipart, outcome, progress, random, signed_links, storage,
+    upstream_additions,
 )
 
 from . import clocks, missing, randomness
@@ -80,6 +81,10 @@ def _declare(addition: dict[str, Any]) -> None:
             auth_additions.app_installation(auth_additions.AppInstallationDeclaration(upstream, path))
         case {"tag": "device-code", "val": {"device_authorization_url": url}}:
             auth_additions.device_code(auth_additions.DeviceCodeDeclaration(url))
+        case {"tag": "aws-signature", "val": declaration}:
+            auth_additions.aws_signature_v4(value_of(auth_additions.AwsSignatureDeclaration, declaration))
+        case {"tag": "hmac-signature", "val": declaration}:
+            auth_additions.hmac_signature(value_of(auth_additions.HmacDeclaration, declaration))
 
 
 def _defect(error: BaseException, place_of: Callable[[str], str | None]) -> str:
@@ -199,6 +204,10 @@ class _Host:
             return multipart.build([_part(part) for part in parts])
         except Err as error:
             raise BrokenPart(error.value.index, error.value.detail) from None
+
+    def signed_link(self, request: Request, seconds: int) -> str:
+        wanted = signed_links.LinkRequest(_METHODS[request.method], request.upstream, request.path, seconds)
+        return self.calling(signed_links.make, wanted)
 
     def parse(self, text: str) -> Any:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from . import multipart
 from .encoding import encode, encode_name, has_dot_segment
@@ -109,6 +109,14 @@ class Request:
         """
         self.body = multipart.body(parts)
         return self
+
+    def signed_link(self, seconds: int) -> str:
+        """A link to the path of this request, with a signature of the user in its query.
+
+        Someone without an account can follow it with the request's method for this number of seconds, at
+        most seven days.
+        """
+        return cast(str, host().signed_link(self, seconds))
 
     def bytes(self, content_type: str, content: bytes) -> Request:
         self.body = ("bytes", (content_type, content))

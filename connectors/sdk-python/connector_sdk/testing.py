@@ -147,6 +147,11 @@ class _Host:
         except HttpError as error:
             return error
 
+    def signed_link(self, request: Request, seconds: int) -> str:
+        """A link that shows what it is for. No secret is there to sign it."""
+        join = "&" if "?" in request.path else "?"
+        return f"https://{request.upstream}.test{request.path}{join}method={request.method}&seconds={seconds}"
+
     def multipart(self, parts: list[Part]) -> str:
         """Checks the parts as the gateway does, and keeps them for the test."""
         for index, part in enumerate(parts):

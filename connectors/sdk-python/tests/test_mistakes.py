@@ -6,9 +6,10 @@ import unittest
 from pathlib import Path
 
 from connector_sdk import (
-    NONE, Connector, Mistake, api_key, app_installation, boolean, client_credentials, device_code, entries, file, get, header, integer, list_of, number, oauth2,
-    object_of, post, service_account, string, string_or_list,
+    NONE, Connector, Mistake, api_key, app_installation, aws_signature, boolean, client_credentials, device_code, entries, file, get, header,
+    hmac_signature, integer, list_of, number, oauth2, object_of, post, service_account, string, string_or_list,
 )
+from connector_sdk.auth_additions import checked
 
 
 def table(operations=None, **more):
@@ -140,6 +141,10 @@ MISTAKES = [
     (lambda: added([device_code(device_authorization_url="https://a.example/device")] * 2), "`auth_additions` have each way once"),
     (lambda: added([client_credentials()], auth=NONE), r"`auth_additions` need an `auth` with OAuth 2\.0, whose token URL and scopes they use"),
     (lambda: added([client_credentials(), client_credentials()]), "`auth_additions` have each way once"),
+    (lambda: aws_signature(service="s3"), "one of `region` and `region_part`"),
+    (lambda: hmac_signature(text=["bodies"]), "`text` of `hmac_signature` is one of method"),
+    (lambda: hmac_signature(text=[], hash="md5"), "`hash` of `hmac_signature` is one of sha1, sha256, sha512"),
+    (lambda: added([aws_signature(service="s3", region="eu")]), "a signature needs an `auth`"),
     (lambda: added([app_installation(upstream="b", path="/x/{installation_id}")]), "the `upstream` of an installation is the name of an upstream"),
     *(
         (lambda path=path: added([app_installation(upstream="api", path=path)]), "the `path` of an installation begins with `/`, has no query, and has")
@@ -154,6 +159,14 @@ class Mistakes(unittest.TestCase):
             with self.subTest(index=index, message=message), self.assertRaisesRegex(Mistake, message):
                 make()
 
+
+    def test_signatures_have_the_form_of_the_contract(self):
+        key = api_key(header="Authorization")
+        [aws] = checked([aws_signature(service="s3", region_part="region")], key, ["api"])
+        self.assertEqual(aws["val"], {"service": "s3", "region": {"tag": "address-part", "val": "region"}})
+        timestamp = {"header": "X-Time", "form": "seconds"}
+        [hmac] = checked([hmac_signature(text=["timestamp", "body_hash", {"literal": "a"}], timestamp=timestamp)], key, ["api"])
+        self.assertEqual(hmac["val"]["text"], [{"tag": "timestamp"}, {"tag": "body-hash"}, {"tag": "literal", "val": "a"}])
 
     def test_an_example_fits_the_fields_as_in_rust(self):
         fields = {

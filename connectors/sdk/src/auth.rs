@@ -4,7 +4,10 @@
 #[doc(hidden)]
 pub mod additions;
 
-pub use additions::{AppInstallation, AuthAddition, DeviceCode, ServiceAccount, Subject};
+pub use additions::{
+    AppInstallation, AuthAddition, AwsSignature, DeviceCode, Encoding, Hash, HmacSignature, Region, SecretForm,
+    ServiceAccount, Subject, TextPart, Timestamp, TimestampForm,
+};
 
 /// The auth scheme of a connector.
 #[expect(clippy::large_enum_variant, reason = "each connector has one value of this type, a constant")]

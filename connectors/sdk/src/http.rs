@@ -13,6 +13,7 @@ use std::fmt::Display;
 use contract_rules::path::has_dot_segment;
 
 use crate::bindings::gateway::connector::http as wit;
+use crate::bindings::gateway::connector::signed_links::LinkRequest;
 use crate::multipart::{self, BrokenPart, Part};
 use crate::{Document, Fault, UpstreamFault, encoding, host, json};
 
@@ -47,6 +48,25 @@ pub struct Request {
 }
 
 impl Request {
+    /// A link to the path of this request, with a signature of the user in its query. Someone without
+    /// an account can follow it with the request's method for this number of seconds, at most seven
+    /// days. Headers and body are not part of it. The table declares
+    /// [`AwsSignature`](crate::auth::AuthAddition::AwsSignature).
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] if the gateway cannot make the link.
+    ///
+    /// ```
+    /// # use connector_sdk::{Request, testing::Gateway};
+    /// # let gateway = Gateway::new();
+    /// let link = Request::get("api", "/photos/sea.png").signed_link(3600);
+    /// # assert_eq!(link.unwrap(), "https://api.test/photos/sea.png?method=get&seconds=3600");
+    /// ```
+    pub fn signed_link(self, seconds: u32) -> Result<String, Error> {
+        let Self { method, upstream, path, .. } = self;
+        host::signed_links::make(&LinkRequest { method, upstream, path, seconds })
+    }
+
     /// A request without headers and body. The gateway appends `path` to the upstream's base URL.
     /// It is percent-encoded, and empty or begins with `/`.
     pub fn new(method: Method, upstream: &str, path: impl Into<String>) -> Self {

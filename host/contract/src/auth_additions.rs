@@ -2,6 +2,7 @@
 //! (`auth-additions` in `wit/connector.wit`).
 
 use contract_rules::manifest as rules;
+use contract_rules::signature;
 
 /// The declarations of a connector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,7 +15,24 @@ pub struct AuthAdditions {
     pub app_installation: Option<AppInstallation>,
     /// Set if users may authorize with a code on another device (RFC 8628).
     pub device_code: Option<DeviceCode>,
+    /// Set if requests are signed with the account's secret.
+    pub signature: Option<Signature>,
 }
+
+/// Requests that are signed with the account's secret, in place of a key that they carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Signature {
+    /// AWS Signature Version 4.
+    Aws(AwsSignature),
+    /// HMAC over parts of the request.
+    Hmac(HmacSignature),
+}
+
+/// See [`signature::AwsSignature`].
+pub type AwsSignature = signature::AwsSignature<String>;
+
+/// See [`signature::HmacSignature`].
+pub type HmacSignature = signature::HmacSignature<String, Vec<signature::TextPart<String>>>;
 
 /// A service account that signs a JWT.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +65,14 @@ impl AuthAdditions {
         *self == Self::default()
     }
 
+    /// The part of accounts' addresses that is the region of signatures.
+    pub fn region_part(&self) -> Option<&str> {
+        match &self.signature {
+            Some(Signature::Aws(AwsSignature { region: signature::Region::Part(part), .. })) => Some(part),
+            _ => None,
+        }
+    }
+
     pub(crate) fn view(&self) -> rules::AuthAdditions<'_> {
         let (account, app) = (self.service_account.as_ref(), self.app_installation.as_ref());
         rules::AuthAdditions {
@@ -57,6 +83,14 @@ impl AuthAdditions {
                 .device_code
                 .as_ref()
                 .map(|device| rules::DeviceCode { device_authorization_url: &device.device_authorization_url }),
+            aws_signature: match &self.signature {
+                Some(Signature::Aws(aws)) => Some(aws.borrowed()),
+                _ => None,
+            },
+            hmac_signature: match &self.signature {
+                Some(Signature::Hmac(hmac)) => Some(hmac.borrowed()),
+                _ => None,
+            },
         }
     }
 }

@@ -40,7 +40,9 @@ mod bindings {
 }
 
 pub use additions::Additions;
-pub use auth_additions::{AppInstallation, AuthAdditions, DeviceCode, ServiceAccount};
+pub use auth_additions::{
+    AppInstallation, AuthAdditions, AwsSignature, DeviceCode, HmacSignature, ServiceAccount, Signature,
+};
 pub use bindings::gateway::connector::manifest::*;
 pub use check::check;
 pub use owner::Owner;

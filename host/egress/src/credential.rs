@@ -5,12 +5,14 @@ use std::sync::{Arc, OnceLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use hyper::Method;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::error::EgressError;
 use super::mask::Masker;
+use super::sign::{self, KeyPair, SignatureScheme, Signer, Unsigned};
 
 /// A credential, prepared for requests once and cheap to clone.
 ///
@@ -27,8 +29,16 @@ struct Prepared {
 }
 
 enum Placement {
-    Header { name: HeaderName, value: HeaderValue },
-    Query { name: String, value: SecretString },
+    Header {
+        name: HeaderName,
+        value: HeaderValue,
+    },
+    Query {
+        name: String,
+        value: SecretString,
+    },
+    /// Requests carry no secret. Each is signed.
+    Signature(Box<Signer>),
 }
 
 impl Credential {
@@ -73,6 +83,16 @@ impl Credential {
         Self::prepare(Placement::Query { name: name.to_owned(), value: secret.clone() }, vec![secret])
     }
 
+    /// A signature of each request.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if a header cannot have a part of the key, or if the key has a form that the
+    /// scheme cannot use.
+    pub fn signature(scheme: &SignatureScheme, keys: KeyPair) -> Result<Self, EgressError> {
+        let secrets = std::iter::once(keys.secret.clone()).chain(keys.session_token.clone()).collect();
+        Ok(Self::prepare(Placement::Signature(Box::new(Signer::new(scheme, keys)?)), secrets))
+    }
+
     /// Returns `true` if this is a clone of the other credential. Equal secrets are not enough.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -114,7 +134,40 @@ impl Credential {
     pub(super) fn query_parameter(&self) -> Option<(&str, &SecretString)> {
         match &self.0.placement {
             Placement::Query { name, value } => Some((name, value)),
-            Placement::Header { .. } => None,
+            Placement::Header { .. } | Placement::Signature(_) => None,
+        }
+    }
+
+    /// The query as it must be sent with a signature. `None` if it may stay as it is.
+    pub(super) fn query_to_sign(&self, query: &str) -> Option<String> {
+        match &self.0.placement {
+            Placement::Signature(signer) => signer.query(query),
+            Placement::Header { .. } | Placement::Query { .. } => None,
+        }
+    }
+
+    /// The headers of the signature, if the credential signs requests.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if the request cannot be signed.
+    pub(super) fn signature_of<'a>(
+        &self,
+        request: impl FnOnce() -> Unsigned<'a>,
+    ) -> Result<Vec<(HeaderName, HeaderValue)>, EgressError> {
+        match &self.0.placement {
+            Placement::Signature(signer) => signer.headers(&request(), sign::now()),
+            Placement::Header { .. } | Placement::Query { .. } => Ok(Vec::new()),
+        }
+    }
+
+    /// A link to a URL with a signature in its query.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if the credential makes no links.
+    pub(super) fn link_to(&self, method: &Method, url: Url, seconds: u32) -> Result<Url, EgressError> {
+        match &self.0.placement {
+            Placement::Signature(signer) => signer.link(method.as_str(), url, seconds, sign::now()),
+            Placement::Header { .. } | Placement::Query { .. } => Err(EgressError::invalid(NO_LINKS)),
         }
     }
 
@@ -123,6 +176,9 @@ impl Credential {
         self.0.secrets.first()
     }
 }
+
+/// The rule for links that carry a signature.
+pub(super) const NO_LINKS: &str = "signed links need a connector that declares `aws-signature-v4`";
 
 fn sensitive(parts: &[&str], name: &HeaderName) -> Result<HeaderValue, EgressError> {
     let mut value = HeaderValue::try_from(parts.concat()).map_err(|_| {
@@ -137,6 +193,7 @@ impl fmt::Debug for Credential {
         let placement = match &self.0.placement {
             Placement::Header { .. } => "header",
             Placement::Query { .. } => "query",
+            Placement::Signature(_) => "signature",
         };
         write!(formatter, "Credential({placement}, [redacted])")
     }

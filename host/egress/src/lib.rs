@@ -14,6 +14,7 @@
 //! - `streamed_body`: a body that is sent while it is read
 //! - `headers`: the headers that a request may have
 //! - `credential`: the user's secret, as requests carry it
+//! - `sign`: signatures of requests, which are computed with the user's secret
 //! - `form_field`: a form field that carries the user's secret
 //! - `link`: addresses that an upstream gave
 //! - `send`: the life of one request, top to bottom
@@ -60,6 +61,7 @@ mod request;
 mod response;
 mod retry;
 mod send;
+mod sign;
 mod streamed_body;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -84,6 +86,7 @@ pub use quota::{Budget, BudgetGrant, BudgetReport, Quota, Quotas, Refused, Remai
 pub use request::{Body, Request, Target};
 pub use response::{Response, ResponseBody};
 pub use retry::retry_after;
+pub use sign::{KeyPair, SignatureScheme};
 pub use streamed_body::{BrokenBody, StreamedBody};
 pub use tracing::{Beginning, EndAttempt, TracedAttempt, Tracing};
 pub use transport::{Outline, Transport, Watcher};

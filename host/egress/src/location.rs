@@ -94,6 +94,14 @@ impl Location {
         }
     }
 
+    /// The host, and the port if it is not the default one of the scheme.
+    pub(super) fn authority(&self) -> &str {
+        match self {
+            Self::AtOrigin { origin, .. } => &origin.url[Position::BeforeHost..Position::AfterPort],
+            Self::Elsewhere(url) => &url[Position::BeforeHost..Position::AfterPort],
+        }
+    }
+
     /// The host, for messages.
     pub(super) fn host(&self) -> &str {
         match self {

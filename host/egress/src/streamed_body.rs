@@ -1,7 +1,6 @@
 //! The body of a request, as hyper sends it, and a body that is sent while its beginning is still
 //! on its way from a caller.
 
-use std::convert::Infallible;
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
@@ -11,7 +10,6 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures_util::Stream;
-use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
 use parking_lot::Mutex;
 
@@ -54,15 +52,25 @@ impl fmt::Debug for StreamedBody {
 
 /// The body of one attempt.
 pub(super) enum OutgoingBody {
-    /// It is in memory.
-    Whole(Full<Bytes>),
+    /// It is in memory. Empty once it was sent.
+    Whole(Bytes),
     /// It is read while it is sent.
     Streamed(StreamedBody),
 }
 
 impl From<Option<Bytes>> for OutgoingBody {
     fn from(bytes: Option<Bytes>) -> Self {
-        Self::Whole(Full::new(bytes.unwrap_or_default()))
+        Self::Whole(bytes.unwrap_or_default())
+    }
+}
+
+impl OutgoingBody {
+    /// The bytes, if they are in memory.
+    pub(super) fn in_memory(&self) -> Option<&[u8]> {
+        match self {
+            Self::Whole(bytes) => Some(bytes),
+            Self::Streamed(_) => None,
+        }
     }
 }
 
@@ -72,7 +80,8 @@ impl Body for OutgoingBody {
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenBody>>> {
         match self.get_mut() {
-            Self::Whole(body) => Pin::new(body).poll_frame(context).map_err(|never: Infallible| match never {}),
+            Self::Whole(body) if body.is_empty() => Poll::Ready(None),
+            Self::Whole(body) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(body))))),
             Self::Streamed(StreamedBody(source)) => {
                 source.has_begun.store(true, Ordering::Relaxed);
                 let polled = source.pieces.lock().as_mut().poll_next(context);
@@ -83,14 +92,14 @@ impl Body for OutgoingBody {
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Whole(body) => body.is_end_stream(),
+            Self::Whole(body) => body.is_empty(),
             Self::Streamed(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole(body) => body.size_hint(),
+            Self::Whole(body) => SizeHint::with_exact(body.len() as u64),
             Self::Streamed(StreamedBody(source)) => source.length.map(SizeHint::with_exact).unwrap_or_default(),
         }
     }

@@ -6,25 +6,52 @@
 #![no_main]
 
 use contract::{
-    Additions, Answer, ApiKey, AuthScheme, ClientAuthentication, CredentialUse, Effect, Identity, Imprint, KeyHeader,
-    KeyPlacement, Manifest, NextLink, NextPage, Oauth2, Operation, Pagination, Revocation, Setting, Upstream, check,
+    Additions, Answer, ApiKey, AuthScheme, AwsSignature, ClientAuthentication, CredentialUse, Effect, HmacSignature,
+    Identity, Imprint, KeyHeader, KeyPlacement, Manifest, NextLink, NextPage, Oauth2, Operation, Pagination,
+    Revocation, Setting, Signature, Upstream, check,
 };
+use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, is_name};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use url::Url;
 
 fuzz_target!(|text: &str| {
-    let mut manifest = honest();
+    let (mut manifest, mut additions) = (honest(), Additions::default());
     for line in text.lines() {
         let (part, value) = line.split_once(' ').unwrap_or((line, ""));
         change(&mut manifest, part, value);
+        declare(&mut additions, part, value);
     }
-    let violations = check(&manifest, &Additions::default());
+    let violations = check(&manifest, &additions);
     assert!(violations.iter().all(|violation| !violation.to_string().is_empty()));
     if violations.is_empty() {
         assert_sound(&manifest);
+        if let Some(Signature::Aws(AwsSignature { service, region: Region::Fixed(region) })) = &additions.auth.signature
+        {
+            assert!(is_name(service) && is_name(region), "{service} {region}");
+        }
     }
 });
+
+/// Declares a signature of requests.
+fn declare(additions: &mut Additions, part: &str, value: &str) {
+    let text = value.to_owned();
+    additions.auth.signature = Some(match part {
+        "aws_service" => Signature::Aws(AwsSignature { service: text, region: Region::Fixed("eu".to_owned()) }),
+        "aws_region" => Signature::Aws(AwsSignature { service: "s3".to_owned(), region: Region::Fixed(text) }),
+        "aws_part" => Signature::Aws(AwsSignature { service: "s3".to_owned(), region: Region::Part(text) }),
+        "hmac" => Signature::Hmac(HmacSignature {
+            hash: Hash::Sha256,
+            secret: SecretForm::Text,
+            encoding: Encoding::Hex,
+            text: vec![TextPart::Method, TextPart::Literal(text.clone())],
+            separator: text.clone(),
+            timestamp: None,
+            key_header: Some(text),
+        }),
+        _ => return,
+    });
+}
 
 /// Checks what other parts of the gateway take for granted.
 fn assert_sound(manifest: &Manifest) {

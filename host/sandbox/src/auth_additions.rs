@@ -1,7 +1,8 @@
 //! The `auth-additions` interface: `describe` declares ways to authorize, which are collected next
 //! to the manifest.
 
-use contract::{AppInstallation, AuthAdditions, DeviceCode, ServiceAccount};
+use contract::{AppInstallation, AuthAdditions, AwsSignature, DeviceCode, HmacSignature, ServiceAccount, Signature};
+use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, Timestamp, TimestampForm};
 
 use super::bindings::gateway::connector::auth_additions as wit;
 use super::guest::Guest;
@@ -17,6 +18,21 @@ impl Guest {
                 "it called `auth-additions.{function}` in an operation; only `describe` declares how accounts are authorized"
             )
         })
+    }
+}
+
+impl Guest {
+    /// Takes the declaration of a signature.
+    ///
+    /// # Errors
+    /// A trap if there is one already: a connector declares one kind of signature.
+    fn signature(&mut self, function: &str, declared: Signature) -> wasmtime::Result<()> {
+        let earlier = self.declarations(function)?.signature.replace(declared);
+        wasmtime::ensure!(
+            earlier.is_none(),
+            "it called `auth-additions.{function}` after it had declared a signature; a connector declares one kind, once"
+        );
+        Ok(())
     }
 }
 
@@ -56,5 +72,60 @@ impl wit::Host for Guest {
         let wit::DeviceCodeDeclaration { device_authorization_url } = declaration;
         let declared = DeviceCode { device_authorization_url };
         once(self.declarations(NAME)?.device_code.replace(declared).is_some(), NAME)
+    }
+
+    fn aws_signature_v4(&mut self, declaration: wit::AwsSignatureDeclaration) -> wasmtime::Result<()> {
+        let wit::AwsSignatureDeclaration { service, region } = declaration;
+        let region = match region {
+            wit::SignatureRegion::Fixed(region) => Region::Fixed(region),
+            wit::SignatureRegion::AddressPart(part) => Region::Part(part),
+        };
+        self.signature("aws-signature-v4", Signature::Aws(AwsSignature { service, region }))
+    }
+
+    fn hmac_signature(&mut self, declaration: wit::HmacDeclaration) -> wasmtime::Result<()> {
+        let wit::HmacDeclaration { hash, secret, encoding, text, separator, timestamp, key_header } = declaration;
+        let declared = HmacSignature {
+            hash: match hash {
+                wit::SignatureHash::Sha1 => Hash::Sha1,
+                wit::SignatureHash::Sha256 => Hash::Sha256,
+                wit::SignatureHash::Sha512 => Hash::Sha512,
+            },
+            secret: match secret {
+                wit::SecretForm::Text => SecretForm::Text,
+                wit::SecretForm::Base64 => SecretForm::Base64,
+            },
+            encoding: match encoding {
+                wit::SignatureEncoding::Hex => Encoding::Hex,
+                wit::SignatureEncoding::Base64 => Encoding::Base64,
+            },
+            text: text.into_iter().map(text_part).collect(),
+            separator,
+            timestamp: timestamp.map(|wit::TimestampHeader { header, form }| Timestamp {
+                header,
+                form: match form {
+                    wit::TimestampForm::Seconds => TimestampForm::Seconds,
+                    wit::TimestampForm::Milliseconds => TimestampForm::Milliseconds,
+                    wit::TimestampForm::Rfc3339 => TimestampForm::Rfc3339,
+                },
+            }),
+            key_header,
+        };
+        self.signature("hmac-signature", Signature::Hmac(declared))
+    }
+}
+
+fn text_part(part: wit::TextPart) -> TextPart<String> {
+    match part {
+        wit::TextPart::Method => TextPart::Method,
+        wit::TextPart::Host => TextPart::Host,
+        wit::TextPart::Path => TextPart::Path,
+        wit::TextPart::Query => TextPart::Query,
+        wit::TextPart::Target => TextPart::Target,
+        wit::TextPart::Timestamp => TextPart::Timestamp,
+        wit::TextPart::KeyId => TextPart::KeyId,
+        wit::TextPart::Body => TextPart::Body,
+        wit::TextPart::BodyHash => TextPart::BodyHash,
+        wit::TextPart::Literal(text) => TextPart::Literal(text),
     }
 }

@@ -10,7 +10,8 @@
 //! - [`limits`]: the limits of an invocation
 //! - [`host_memory`]: the memory of the gateway that is used for a guest
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`random`], [`multipart`],
-//!   [`progress`], [`auth_additions`], [`upstream_additions`]: the interfaces of the contract
+//!   [`progress`], [`auth_additions`], [`upstream_additions`], [`signed_links`]: the interfaces of
+//!   the contract
 //! - [`outline`]: imports and size of a component, checked before it is compiled
 //! - [`mod@pack`]: the component of a core module
 //! - [`provenance`]: source, commit and packages of a component
@@ -51,6 +52,7 @@ pub mod provenance;
 mod random;
 mod setup;
 mod shares;
+mod signed_links;
 pub mod storage;
 mod ticker;
 mod trap;

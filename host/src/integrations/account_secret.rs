@@ -6,9 +6,10 @@ use secrecy::{ExposeSecret, SecretSlice};
 
 use super::freshness::due_at;
 use super::key::Key;
+use super::key_form::KeyUse;
 use super::{IntegrationError, Integrations};
 use crate::oauth::{AccountGrant, Tokens};
-use contract::{AuthScheme, KeyPlacement};
+use contract::{AuthScheme, Signature};
 use egress::{Credential, EgressError, SHORTEST_SECRET};
 use store::{Account, AuthType, Details, GrantType, Integration, Sealed, Status};
 
@@ -28,8 +29,8 @@ pub enum AccountSecret {
         /// the configuration.
         client: Option<String>,
     },
-    /// An API key, and its place in requests to the service.
-    ApiKey(Key, KeyPlacement),
+    /// A key, and its use in requests to the service.
+    ApiKey(Key, KeyUse),
     /// The service needs no secret.
     None,
 }
@@ -52,7 +53,7 @@ impl AccountSecret {
     pub fn credential(&self) -> Result<Option<Credential>, EgressError> {
         Ok(match self {
             Self::OAuth2 { tokens, .. } => Some(Credential::bearer(tokens.access_token.clone())?),
-            Self::ApiKey(key, placement) => Some(key.credential(placement)?),
+            Self::ApiKey(key, usage) => Some(key.credential(usage)?),
             Self::None => None,
         })
     }
@@ -127,6 +128,7 @@ pub fn auth_type(scheme: &AuthScheme) -> AuthType {
 
 impl Integrations {
     /// Unseals the secret of an integration, in the form that the connector's scheme expects.
+    /// `signature` is the connector's declaration of signed requests.
     ///
     /// # Errors
     /// If there is no secret of that form, or it cannot be unsealed.
@@ -134,6 +136,7 @@ impl Integrations {
         &self,
         integration: &Integration,
         scheme: &AuthScheme,
+        signature: Option<&Signature>,
     ) -> Result<AccountSecret, IntegrationError> {
         let missing =
             || IntegrationError::Secret("the integration has no secret for the connector's scheme".to_owned());
@@ -146,7 +149,8 @@ impl Integrations {
                 client: integration.oauth_client.clone(),
             },
             AuthScheme::ApiKey(key) => {
-                AccountSecret::ApiKey(Key::from_bytes(bytes.expose_secret())?, key.placement.clone())
+                let usage = KeyUse::of(key, signature, &integration.details.account.address);
+                AccountSecret::ApiKey(Key::from_bytes(bytes.expose_secret())?, usage)
             }
             AuthScheme::None => return Err(missing()),
         })

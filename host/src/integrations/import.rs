@@ -8,13 +8,14 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
 use super::key::Key;
+use super::key_form::KeyUse;
 use super::ways::grant_types;
 use super::{AccountSecret, IntegrationError, Integrations};
 use crate::clock;
 use crate::config::rsa_key;
 use crate::oauth::{AccountGrant, Tokens};
 use crate::registry::RefusedPart;
-use contract::{AuthAdditions, AuthScheme};
+use contract::{AuthAdditions, AuthScheme, Signature};
 use store::digest::sha256_hex;
 use store::{Account, Connected, Holder, Imported, Labels, NewImport};
 
@@ -39,6 +40,8 @@ pub struct ImportedCredentials {
     pub api_key: Option<SecretString>,
     pub username: Option<String>,
     pub password: Option<SecretString>,
+    /// A key that signs requests.
+    pub signing_key: Option<Key>,
     /// The credentials from which access tokens are made.
     pub grant: Option<AccountGrant>,
 }
@@ -102,7 +105,7 @@ impl Integrations {
         if let Some(grant) = &import.credentials.grant {
             check_grant(grant, connector.auth_additions())?;
         }
-        let mut secret = secret_of(import, auth)?;
+        let mut secret = secret_of(import, auth, connector.auth_additions().signature.as_ref())?;
         if secret.is_too_short() {
             return Err("The token or key is too short to be masked in answers; it needs 8 bytes.".to_owned());
         }
@@ -141,9 +144,17 @@ impl Integrations {
     }
 }
 
-fn secret_of(import: &Import, auth: &AuthScheme) -> Result<AccountSecret, String> {
-    let ImportedCredentials { access_token, refresh_token, expires_at, api_key, username, password, grant } =
-        &import.credentials;
+fn secret_of(import: &Import, auth: &AuthScheme, signature: Option<&Signature>) -> Result<AccountSecret, String> {
+    let ImportedCredentials {
+        access_token,
+        refresh_token,
+        expires_at,
+        api_key,
+        username,
+        password,
+        signing_key,
+        grant,
+    } = &import.credentials;
     match auth {
         AuthScheme::Oauth2(_) => {
             let since = clock::now();
@@ -164,13 +175,15 @@ fn secret_of(import: &Import, auth: &AuthScheme) -> Result<AccountSecret, String
             Ok(AccountSecret::OAuth2 { tokens, scopes: Vec::new(), since, client: None })
         }
         AuthScheme::ApiKey(scheme) => {
-            let key = Key::new(api_key.clone(), username.clone(), password.clone());
-            let fits = key.filter(|key| key.credential(&scheme.placement).is_ok());
+            let usage = KeyUse::of(scheme, signature, &import.account.address);
+            let placed = || Key::new(api_key.clone(), username.clone(), password.clone());
+            let key = signing_key.clone().or_else(placed);
+            let fits = key.filter(|key| key.credential(&usage).is_ok());
             let key = fits.ok_or_else(|| {
                 "The connector takes a key: `credentials` needs the members that GET /connectors/{connector}/auth-schema says."
                     .to_owned()
             })?;
-            Ok(AccountSecret::ApiKey(key, scheme.placement.clone()))
+            Ok(AccountSecret::ApiKey(key, usage))
         }
         AuthScheme::None => Ok(AccountSecret::None),
     }
@@ -247,6 +260,8 @@ fn hash_of(import: &Import) -> String {
     ]);
     // Added only if they are there, so that lines without them keep the hash that is stored.
     if let Some(parts) = whole.as_array_mut() {
+        let signing = credentials.signing_key.as_ref().map(Key::to_bytes);
+        parts.extend(signing.map(|key| json!(String::from_utf8_lossy(key.expose_secret()))));
         parts.extend(credentials.grant.as_ref().map(AccountGrant::to_export));
         parts.extend(Some(&account.address).filter(|address| !address.is_empty()).map(|address| json!(address)));
     }

@@ -17,7 +17,7 @@ use super::refresh::RefreshEnd;
 use super::{AccessError, AccountSecret, IntegrationError, Integrations};
 use crate::clock;
 use crate::registry::Connector;
-use contract::{AuthScheme, Owner};
+use contract::{AuthScheme, Owner, Signature};
 use egress::Credential;
 use sandbox::http::CredentialSource;
 use store::{AccountAddress, AuthType, Details, Integration, Status};
@@ -54,6 +54,7 @@ impl Integrations {
         mut chosen: ChosenIntegration,
     ) -> Result<LiveCredential, AccessError> {
         let scheme = &connector.manifest().auth;
+        let signature = connector.auth_additions().signature.as_ref();
         for _ in 0..ATTEMPTS {
             let ChosenIntegration(row) = &chosen;
             let Integration { id, version, holder, user_identifier, details, .. } = &row.integration;
@@ -76,7 +77,8 @@ impl Integrations {
                     continue;
                 }
             }
-            let unsealed = row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme)).await?.clone();
+            let unsealed =
+                row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme, signature)).await?.clone();
             return Ok(LiveCredential::new(self, connector, chosen.0, unsealed.credential));
         }
         Err(IntegrationError::KeptChanging.into())
@@ -87,8 +89,9 @@ impl Integrations {
         &self,
         integration: &Integration,
         scheme: &AuthScheme,
+        signature: Option<&Signature>,
     ) -> Result<UnsealedCredential, IntegrationError> {
-        let secret = self.account_secret(integration, scheme).await?;
+        let secret = self.account_secret(integration, scheme, signature).await?;
         let is_refreshable = matches!(&secret, AccountSecret::OAuth2 { tokens, .. } if tokens.are_renewable());
         let credential = secret
             .credential()?
@@ -112,7 +115,7 @@ impl Integrations {
         // Compares credentials instead of versions: a row also changes for other reasons, for
         // example when it is sealed again.
         let integration = self.reread(known).await?;
-        let unsealed = self.unseal(&integration, scheme).await?;
+        let unsealed = self.unseal(&integration, scheme, None).await?;
         // Another call may have refreshed it. A credential that has expired since then is as
         // useless as the refused one.
         if !unsealed.credential.holds_the_same(refused) && is_good(&integration) {
@@ -132,7 +135,7 @@ impl Integrations {
             return Err(IntegrationError::RefreshNotStored.into());
         }
         let integration = self.reread(known).await?;
-        let unsealed = self.unseal(&integration, scheme).await?;
+        let unsealed = self.unseal(&integration, scheme, None).await?;
         if unsealed.credential.holds_the_same(refused) || !is_good(&integration) {
             let delay = retry_delay(&integration.details).unwrap_or(Duration::from_secs(1));
             return Err(not_refreshed(&integration, delay));

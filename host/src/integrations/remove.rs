@@ -121,7 +121,7 @@ impl Integrations {
             let client = client.map_err(|error| error.to_string())?;
             let provider = self.provider(&connector, scheme, client, &integration.details.account.address);
             let provider = provider.map_err(|error| error.to_string())?;
-            let secret = self.account_secret(integration, &connector.manifest().auth).await;
+            let secret = self.account_secret(integration, &connector.manifest().auth, None).await;
             let AccountSecret::OAuth2 { tokens, .. } = secret.map_err(|error| error.to_string())? else {
                 return Ok(false);
             };
@@ -146,7 +146,8 @@ impl Integrations {
     async fn revoke_token(&self, integration: &Integration) -> bool {
         let Some(issuer) = self.account_issuer(&integration.holder.connector) else { return false };
         let result = async {
-            let secret = self.account_secret(integration, &issuer.auth).await.map_err(|error| error.to_string())?;
+            let secret =
+                self.account_secret(integration, &issuer.auth, None).await.map_err(|error| error.to_string())?;
             let AccountSecret::OAuth2 { tokens, .. } = secret else { return Ok(false) };
             let (Some(grant), Some(provider)) = (&tokens.grant, issuer.provider(&self.config, &self.egress)) else {
                 return Ok(false);

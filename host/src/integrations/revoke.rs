@@ -107,7 +107,7 @@ impl Integrations {
         let scheme = self.scheme_of_replaced(previous).await?;
         let Integration { id, holder, user_identifier, details, updated_at, .. } = previous;
         let grant = async {
-            let secret = self.account_secret(previous, &scheme).await?;
+            let secret = self.account_secret(previous, &scheme, None).await?;
             let AccountSecret::OAuth2 { mut tokens, scopes, since, client } = secret else { return Ok(None) };
             // A token that was made from the account's own credentials ends by itself.
             if tokens.grant.is_some() || share_a_token(&tokens, new) {

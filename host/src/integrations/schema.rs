@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::account_secret::auth_type;
 use super::begin::redirect_uri;
-use super::key::Key;
+use super::key_form::KeyForm;
 use super::record::AuthTypeName;
 use super::ways::{Way, credentials_schema};
 use crate::config::Config;
@@ -90,7 +90,7 @@ fn schema_of_way(way: Way, connector: &Connector) -> Value {
         }
         (Way::Scheme, AuthScheme::ApiKey(key)) => {
             required.push("credentials");
-            properties["credentials"] = Key::schema(&key.placement);
+            properties["credentials"] = KeyForm::of(key, connector.auth_additions()).schema();
         }
         (Way::Scheme, AuthScheme::None) => {}
     }

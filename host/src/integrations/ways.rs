@@ -59,12 +59,16 @@ pub fn unknown_way(connector: &Connector, config: &Config, named: &str) -> Optio
 fn unknown_name(named: &str, names: &[&str]) -> String {
     let question = nearest(named, names.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
     let question = question.as_deref().unwrap_or(".");
-    format!("`{}` is no auth type of this connector{question} The auth types are: {}.", shortened(named), names.join(", "))
+    format!(
+        "`{}` is no auth type of this connector{question} The auth types are: {}.",
+        shortened(named),
+        names.join(", ")
+    )
 }
 
 /// The kinds of credentials that a connector takes.
 pub(super) fn grant_types(additions: &AuthAdditions) -> impl Iterator<Item = GrantType> {
-    let AuthAdditions { client_credentials, service_account, app_installation, device_code: _ } = additions;
+    let AuthAdditions { client_credentials, service_account, app_installation, .. } = additions;
     let client_credentials = client_credentials.then_some(GrantType::ClientCredentials);
     let service_account = service_account.as_ref().map(|_| GrantType::ServiceAccount);
     let app_installation = app_installation.as_ref().map(|_| GrantType::AppInstallation);

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::{Accept, Call, Error, RunAs, Services, run};
 use crate::calls::Recording;
-use crate::integrations::{AccountSecret, AuthorizationResult, DeviceStep, IntegrationError, Key, Named};
+use crate::integrations::{AccountSecret, AuthorizationResult, DeviceStep, IntegrationError, Key, KeyUse, Named};
 use crate::registry::{Connector, RefusedPart};
 use crate::telemetry::Trace;
 use contract::identity::{lost_pointers, text_at};
@@ -143,7 +143,9 @@ pub async fn with_key(
     arrived: Instant,
 ) -> Result<Integration, KeyError> {
     let Named { holder, user_identifier, labels, address } = integration;
-    let credential = key.credential(&scheme.placement).map_err(|error| KeyError::NotSendable(error.to_string()))?;
+    let signature = connector.auth_additions().signature.as_ref();
+    let usage = KeyUse::of(scheme, signature, address);
+    let credential = key.credential(&usage).map_err(|error| KeyError::NotSendable(error.to_string()))?;
     let mut account = Account { address: address.clone(), ..Account::default() };
     if let Some(operation) = &scheme.check {
         let asked = NewAccount { tenant: &holder.tenant, credential, address };
@@ -158,7 +160,7 @@ pub async fn with_key(
         let detail = format!("the service's answer about the account has no `{name}` that the connector accepts");
         return Err(KeyError::Check(Error::NotUnderstood(detail)));
     }
-    let secret = AccountSecret::ApiKey(key, scheme.placement.clone());
+    let secret = AccountSecret::ApiKey(key, usage);
     Ok(services.integrations.connect(holder, user_identifier, labels.cloned(), account, &secret).await?)
 }
 

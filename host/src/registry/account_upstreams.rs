@@ -39,10 +39,10 @@ pub struct RefusedPart {
 
 impl AccountUpstreams {
     /// `scheme_urls` are the URLs of the auth scheme that the operator has not replaced. Parts that
-    /// only replaced URLs have are not needed.
+    /// only replaced URLs have are not needed, except the region of signatures.
     pub(super) fn new(templates: Vec<Template>, additions: &Additions, scheme_urls: &[&str]) -> Self {
         let urls = templates.iter().map(|template| template.base_url.as_str()).chain(scheme_urls.iter().copied());
-        let needed: BTreeSet<&str> = urls.flat_map(names).collect();
+        let needed: BTreeSet<&str> = urls.flat_map(names).chain(additions.auth.region_part()).collect();
         let parts = additions.upstreams.parts.iter();
         let parts = parts.filter(|part| needed.contains(part.name.as_str())).cloned().collect();
         Self { templates, parts }

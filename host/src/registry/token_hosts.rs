@@ -139,6 +139,7 @@ mod tests {
             service_account: None,
             app_installation: None,
             device_code: None,
+            signature: None,
         },
         upstreams: UpstreamAdditions { parts: Vec::new(), sites: Vec::new() },
     };

@@ -25,6 +25,7 @@ mod refresh;
 mod removal;
 mod scale;
 mod selection;
+mod signatures;
 mod sites;
 mod tenant_isolation;
 mod vault;

@@ -11,6 +11,7 @@
 //! - [`path`]: the path of a request.
 //! - [`header`]: headers of a request.
 //! - [`multipart`]: parts of a form with files.
+//! - [`signature`]: signatures of requests.
 //! - [`mod@pointer`]: JSON Pointers.
 //! - [`schema`]: JSON Schemas made from fields, the values that a field accepts, and the rules for
 //!   schemas of a manifest.
@@ -35,6 +36,7 @@ pub mod name;
 pub mod path;
 pub mod pointer;
 pub mod schema;
+pub mod signature;
 pub mod text;
 
 /// A rule that a value breaks. The text is a sentence without a full stop, addressed to the author

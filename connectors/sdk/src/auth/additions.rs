@@ -1,13 +1,22 @@
-//! Further ways in which accounts get access tokens: constant data for the table's `auth_additions`
-//! statement. Since contract 1.1.
+//! Declarations in addition to the auth scheme: further ways in which accounts get access tokens, and
+//! signatures of requests. Constant data for the table's `auth_additions` statement. Since contract
+//! 1.1.
 
-use super::Auth;
+use super::{ApiKey, Auth, KeyPlacement};
 use crate::table::Upstream;
+use contract_rules::signature;
 
-/// A way in which an account gets access tokens, in addition to the authorization code of
-/// [`OAuth2`](super::OAuth2). The token URL, the scopes and the other fields of `OAuth2` apply to it.
+pub use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, Timestamp, TimestampForm};
+
+/// A declaration in addition to the auth scheme.
 ///
-/// With an empty `authorization_url`, accounts are connected in these ways only.
+/// The first three are ways in which an account gets access tokens, in addition to the authorization
+/// code of [`OAuth2`](super::OAuth2). The token URL, the scopes and the other fields of `OAuth2` apply
+/// to them. With an empty `authorization_url`, accounts are connected in these ways only.
+///
+/// The others say how the gateway signs requests with the account's secret, which the connector does
+/// not see. They need an [`ApiKey`](super::ApiKey) whose `placement` is the header for the signature.
+/// A table has one of them.
 #[derive(Clone, Copy)]
 pub enum AuthAddition {
     /// Accounts bring a client id and a client secret (RFC 6749, section 4.4).
@@ -19,6 +28,24 @@ pub enum AuthAddition {
     AppInstallation(AppInstallation),
     /// Users authorize with a code that they enter on another device (RFC 8628).
     DeviceCode(DeviceCode),
+    /// Requests are signed with AWS Signature Version 4. The header is `Authorization`, without a
+    /// prefix. Accounts bring `access_key_id`, `secret_access_key`, and perhaps a `session_token`.
+    AwsSignature(AwsSignature),
+    /// Requests are signed by HMAC over a text of their parts. Accounts bring a `secret`, and a
+    /// `key_id` if a request has one.
+    HmacSignature(HmacSignature),
+}
+
+/// The service and the region of signatures. See [`signature::AwsSignature`].
+pub type AwsSignature = signature::AwsSignature<&'static str>;
+
+/// The text that is signed. See [`signature::HmacSignature`].
+pub type HmacSignature = signature::HmacSignature<&'static str, &'static [TextPart<&'static str>]>;
+
+impl AuthAddition {
+    const fn is_signature(&self) -> bool {
+        matches!(self, Self::AwsSignature(_) | Self::HmacSignature(_))
+    }
 }
 
 /// A service account.
@@ -62,18 +89,42 @@ pub struct DeviceCode {
 
 const INSTALLATION_ID: &[u8] = b"{installation_id}";
 
-/// Returns `true` if the scheme is OAuth 2.0. `connector!` refuses other tables at compile time.
+/// Returns `true` if the scheme is OAuth 2.0, or if there is no further way to get tokens.
+/// `connector!` refuses other tables at compile time.
 #[doc(hidden)]
 #[must_use]
-pub const fn fit(auth: &Auth) -> bool {
-    matches!(auth, Auth::OAuth2(_))
+pub const fn fit(auth: &Auth, additions: &[AuthAddition]) -> bool {
+    let mut index = 0;
+    while index < additions.len() {
+        if !additions[index].is_signature() && !matches!(auth, Auth::OAuth2(_)) {
+            return false;
+        }
+        index += 1;
+    }
+    true
 }
 
-/// Returns `true` if no way is there twice.
+/// Returns `true` if signatures have a header of an API key, or if there is none.
+#[doc(hidden)]
+#[must_use]
+pub const fn have_header(auth: &Auth, additions: &[AuthAddition]) -> bool {
+    let mut index = 0;
+    while index < additions.len() {
+        let has_header =
+            matches!(auth, Auth::ApiKey(ApiKey { placement: KeyPlacement::Header { .. }, form_field: None, check: _ }));
+        if additions[index].is_signature() && !has_header {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
+/// Returns `true` if no way is there twice, and there is at most one kind of signature.
 #[doc(hidden)]
 #[must_use]
 pub const fn are_distinct(additions: &[AuthAddition]) -> bool {
-    let mut counts = [0; 4];
+    let mut counts = [0; 5];
     let mut index = 0;
     while index < additions.len() {
         let kind = match additions[index] {
@@ -81,6 +132,7 @@ pub const fn are_distinct(additions: &[AuthAddition]) -> bool {
             AuthAddition::ServiceAccount(_) => 1,
             AuthAddition::AppInstallation(_) => 2,
             AuthAddition::DeviceCode(_) => 3,
+            AuthAddition::AwsSignature(_) | AuthAddition::HmacSignature(_) => 4,
         };
         counts[kind] += 1;
         index += 1;

@@ -24,7 +24,7 @@ pub fn check(connector: &Connector) {
     }
 }
 
-fn auth_additions(declared: &[AuthAddition]) -> rules::AuthAdditions<'static> {
+fn auth_additions(declared: &'static [AuthAddition]) -> rules::AuthAdditions<'static> {
     let mut additions = rules::AuthAdditions::default();
     for addition in declared {
         match *addition {
@@ -38,6 +38,8 @@ fn auth_additions(declared: &[AuthAddition]) -> rules::AuthAdditions<'static> {
             AuthAddition::DeviceCode(DeviceCode { device_authorization_url }) => {
                 additions.device_code = Some(rules::DeviceCode { device_authorization_url });
             }
+            AuthAddition::AwsSignature(declared) => additions.aws_signature = Some(declared),
+            AuthAddition::HmacSignature(ref declared) => additions.hmac_signature = Some(declared.borrowed()),
         }
     }
     additions

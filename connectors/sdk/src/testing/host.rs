@@ -195,6 +195,24 @@ pub(crate) mod random {
     }
 }
 
+pub(crate) mod signed_links {
+    use contract_rules::signature::LINK_SECONDS;
+
+    use crate::bindings::gateway::connector::http::Error;
+    use crate::bindings::gateway::connector::signed_links::LinkRequest;
+
+    /// A link that shows what it is for. No secret is there to sign it.
+    pub(crate) fn make(request: &LinkRequest) -> Result<String, Error> {
+        let LinkRequest { method, upstream, path, seconds } = request;
+        if !(1..=LINK_SECONDS).contains(seconds) {
+            return Err(Error::InvalidRequest(format!("a signed link is valid for 1 to {LINK_SECONDS} seconds")));
+        }
+        let method = format!("{method:?}").replace("Method::", "").to_lowercase();
+        let join = if path.contains('?') { '&' } else { '?' };
+        Ok(format!("https://{upstream}.test{path}{join}method={method}&seconds={seconds}"))
+    }
+}
+
 pub(crate) mod multipart {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;

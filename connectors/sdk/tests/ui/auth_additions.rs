@@ -46,4 +46,16 @@ mod without_id {
     }
 }
 
+mod without_header {
+    connector_sdk::connector! {
+        connector five "Five";
+        auth Auth::ApiKey(ApiKey { placement: KeyPlacement::Basic, form_field: None, check: None });
+        auth_additions &[AuthAddition::AwsSignature(AwsSignature { service: "s3", region: Region::Fixed("eu-central-1") })];
+        upstream api "https://api.example.com";
+
+        /// A row
+        a: GET api "/a";
+    }
+}
+
 fn main() {}

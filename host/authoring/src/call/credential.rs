@@ -2,25 +2,30 @@
 
 use std::{env, fs};
 
-use connector_gateway::Key;
+use connector_gateway::{Key, KeyForm, KeyUse};
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::json;
 
 use super::CallError;
 use super::arguments::CredentialArguments;
 use crate::module_file::FileError;
-use contract::{AuthScheme, KeyPlacement};
+use contract::{Address, AuthAdditions, AuthScheme};
 use egress::{Credential, SHORTEST_SECRET};
 
 /// Words that say how a credential is given.
 const HOW: &str = "give it with `--credential-env NAME` or `--credential-file FILE`";
 
 impl CredentialArguments {
-    /// Reads the credential for connectors with this scheme. `None` if users need no account.
+    /// Reads the credential for connectors with this scheme, for an account with this address. `None`
+    /// if users need no account.
     ///
     /// # Errors
     /// If the credential is missing or cannot be used.
-    pub(super) fn read(&self, scheme: &AuthScheme) -> Result<Option<Credential>, CallError> {
+    pub(super) fn read(
+        &self,
+        scheme: &AuthScheme,
+        additions: &AuthAdditions,
+        address: &Address,
+    ) -> Result<Option<Credential>, CallError> {
         let secret = match (&self.credential_env, &self.credential_file) {
             (None, None) => None,
             (Some(name), _) => {
@@ -41,12 +46,9 @@ impl CredentialArguments {
             (AuthScheme::Oauth2(_), None) => {
                 wrong(&format!("the operation runs with a user's access token (OAuth 2.0); {HOW}"))
             }
-            (AuthScheme::ApiKey(key), None) => wrong(&match key.placement {
-                KeyPlacement::Basic => {
-                    format!("the operation runs with a user's name and password, as `user:password`; {HOW}")
-                }
-                _ => format!("the operation runs with a user's API key; {HOW}"),
-            }),
+            (AuthScheme::ApiKey(key), None) => {
+                wrong(&format!("the operation runs with a user's {}; {HOW}", KeyForm::of(key, additions).line()))
+            }
             (_, Some(secret)) if secret.expose_secret().len() < SHORTEST_SECRET => wrong(&format!(
                 "it has fewer than {SHORTEST_SECRET} bytes, so it cannot be masked in answers; check the text"
             )),
@@ -54,23 +56,17 @@ impl CredentialArguments {
                 Credential::bearer(token).map(Some).map_err(|error| CallError::Credential(error.to_string()))
             }
             (AuthScheme::ApiKey(scheme), Some(secret)) => {
-                let key = key(&scheme.placement, &secret)?;
-                key.credential(&scheme.placement).map(Some).map_err(|error| CallError::Credential(error.to_string()))
+                let key = key(KeyForm::of(scheme, additions), &secret)?;
+                let usage = KeyUse::of(scheme, additions.signature.as_ref(), address);
+                key.credential(&usage).map(Some).map_err(|error| CallError::Credential(error.to_string()))
             }
         }
     }
 }
 
-fn key(placement: &KeyPlacement, secret: &SecretString) -> Result<Key, CallError> {
-    let text = secret.expose_secret();
-    let members = match placement {
-        KeyPlacement::Basic => {
-            let (name, password) = text.split_once(':').unwrap_or((text, ""));
-            json!({"username": name, "password": password})
-        }
-        KeyPlacement::Header(_) | KeyPlacement::Query(_) => json!({"api_key": text}),
-    };
-    let key = Key::from_bytes(members.to_string().as_bytes());
+fn key(form: KeyForm, secret: &SecretString) -> Result<Key, CallError> {
+    let members = SecretString::from(form.members_of(secret.expose_secret()).to_string());
+    let key = Key::from_bytes(members.expose_secret().as_bytes());
     let key = key.map_err(|error| CallError::Credential(error.to_string()))?;
     match key.too_short() {
         Some(part) => Err(CallError::Credential(format!(

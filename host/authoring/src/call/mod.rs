@@ -87,7 +87,12 @@ pub(crate) async fn run(arguments: &CallArguments, config: &Config) -> Result<()
         note_identity(&local, called, &outcome);
         return printed;
     }
-    let credential = arguments.credential.read(&local.connector().manifest().auth)?;
+    let connector = local.connector();
+    let credential = arguments.credential.read(
+        &connector.manifest().auth,
+        connector.auth_additions(),
+        &arguments.connector.address(),
+    )?;
     let Some(file) = &arguments.record else {
         let outcome = local.run(called, &input, credential, watched(None)).await;
         let printed = print(&outcome, &mut Results::of_service());

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use connector_gateway::Connector;
+use connector_gateway::{Connector, KeyForm};
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::DevError;
 use super::provider::Provider;
 use crate::module_file::{FileError, read};
-use contract::{AuthScheme, KeyPlacement};
+use contract::AuthScheme;
 use store::AccountAddress;
 
 /// The longest time for connecting an account. The gateway may request the account's name from the
@@ -39,13 +39,7 @@ pub(super) async fn connect(
     let mut body = match (&connector.manifest().auth, provider) {
         (AuthScheme::Oauth2(_), Some(provider)) => json!({"auth_type": "oauth2", "callback_url": provider.page()}),
         (AuthScheme::ApiKey(scheme), _) => {
-            let credentials = match scheme.placement {
-                KeyPlacement::Basic => {
-                    let (username, password) = text.split_once(':').unwrap_or((text, ""));
-                    json!({"username": username, "password": password})
-                }
-                KeyPlacement::Header(_) | KeyPlacement::Query(_) => json!({"api_key": text}),
-            };
+            let credentials = KeyForm::of(scheme, connector.auth_additions()).members_of(text);
             json!({"auth_type": "api_key", "credentials": credentials})
         }
         _ => {

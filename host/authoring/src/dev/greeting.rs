@@ -1,10 +1,10 @@
 //! The lines that tell an author how to call the gateway.
 
-use connector_gateway::Connector;
+use connector_gateway::{Connector, KeyForm};
 use serde_json::{Value, json};
 
 use super::provider::Provider;
-use contract::{AuthScheme, KeyPlacement};
+use contract::AuthScheme;
 
 /// The requests to try.
 pub(super) fn text(address: &str, key: &str, connector: &Connector, provider: Option<&Provider>) -> String {
@@ -29,10 +29,13 @@ pub(super) fn text(address: &str, key: &str, connector: &Connector, provider: Op
             text += "\nUsers need an account. Try it with --oauth, or with a token of yours in --credential-file.\n";
         }
         (AuthScheme::ApiKey(scheme), _) => {
-            let credentials = match scheme.placement {
-                KeyPlacement::Basic => json!({"username": "YOUR NAME", "password": "YOUR PASSWORD"}),
-                KeyPlacement::Header(_) | KeyPlacement::Query(_) => json!({"api_key": "YOUR KEY"}),
-            };
+            let form = KeyForm::of(scheme, connector.auth_additions());
+            let credentials = form.members_of(match form {
+                KeyForm::ApiKey => "YOUR KEY",
+                KeyForm::Login => "YOUR NAME:YOUR PASSWORD",
+                KeyForm::Aws | KeyForm::Signing { needs_id: true } => "YOUR KEY ID:YOUR SECRET",
+                KeyForm::Signing { needs_id: false } => "YOUR SECRET",
+            });
             text += "\nUsers need an account. Connect one, unless --credential-file has done it:\n\n";
             let body = with_address(json!({"auth_type": "api_key", "credentials": credentials}), connector);
             text += &curl("integrations", &body);

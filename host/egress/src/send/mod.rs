@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hyper::body::{Body, Incoming};
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, RANGE, USER_AGENT};
-use hyper::{Method, StatusCode};
+use hyper::{Method, StatusCode, Uri};
 use secrecy::SecretString;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -21,6 +21,7 @@ use super::redirect::{Hop, MAX_REDIRECTS};
 use super::request::Request;
 use super::response::Response;
 use super::retry;
+use super::sign::Unsigned;
 use super::streamed_body::OutgoingBody;
 use super::throttle;
 use super::tracing::{Beginning, EndAttempt};
@@ -149,7 +150,8 @@ impl Egress {
             CredentialUse::None | CredentialUse::Standard => None,
         };
         let body = body(request, hop, &mut headers, secret)?;
-        if let Some(credential) = request.carried_as_made(upstream).filter(|_| hop.at_upstream) {
+        let own = request.carried_as_made(upstream).filter(|_| hop.at_upstream);
+        if let Some(credential) = own {
             credential.apply_header(&mut headers);
         }
         headers.entry(USER_AGENT).or_insert_with(|| self.user_agent());
@@ -162,8 +164,33 @@ impl Egress {
         *outgoing.method_mut() = hop.method.clone();
         *outgoing.uri_mut() = hop.location.path()?;
         *outgoing.headers_mut() = headers;
+        if let Some(credential) = own {
+            sign(&mut outgoing, hop, credential)?;
+        }
         Ok(outgoing)
     }
+}
+
+/// Signs a request that is complete, if the credential is a signature.
+fn sign(outgoing: &mut Outgoing, hop: &Hop, credential: &Credential) -> Result<(), EgressError> {
+    if let Some(query) = outgoing.uri().query().and_then(|query| credential.query_to_sign(query)) {
+        let target = [outgoing.uri().path(), "?", &query].concat();
+        *outgoing.uri_mut() = Uri::try_from(target)
+            .map_err(|_| EgressError::invalid("the query has a character that HTTP cannot carry"))?;
+    }
+    let signed = credential.signature_of(|| Unsigned {
+        method: outgoing.method().as_str(),
+        host: hop.location.authority(),
+        path: outgoing.uri().path(),
+        query: outgoing.uri().query().unwrap_or_default(),
+        headers: outgoing.headers(),
+        body: outgoing.body().in_memory(),
+    })?;
+    // They replace headers of the same name, which the request might have brought.
+    for (name, value) in signed {
+        outgoing.headers_mut().insert(name, value);
+    }
+    Ok(())
 }
 
 /// Begins the attempt in the trace of the call. Returns also the function that ends it, if there is

@@ -5,11 +5,13 @@ mod base;
 
 use std::sync::Arc;
 
+use hyper::Method;
 use secrecy::SecretString;
 use tokio::sync::Notify;
 use url::Url;
 
 use self::base::{Base, base_url, how_to_grant, literal, refusal};
+use super::credential::{Credential, NO_LINKS};
 use super::error::EgressError;
 use super::form_field::FormField;
 use super::host::HostPattern;
@@ -17,6 +19,7 @@ use super::location::{Location, is_plain};
 use super::pacing::{PacedQueue, Pacer, Pacing};
 use contract_rules::limit::PATH_BYTES;
 use contract_rules::path;
+use contract_rules::signature::LINK_SECONDS;
 
 /// The settings of an upstream.
 #[derive(Clone, Debug, Default)]
@@ -252,6 +255,27 @@ impl Upstream {
     /// `PathTooLong`; `InvalidRequest` for a path that could lead out of the base URL.
     pub fn target(&self, path: &str) -> Result<Url, EgressError> {
         self.locate(path, None).map(|location| location.url())
+    }
+
+    /// A link to a path, with a signature of the user in its query. It ends after this number of
+    /// seconds.
+    ///
+    /// # Errors
+    /// As [`Upstream::target`], and `InvalidRequest` if the credential makes no links, if requests to
+    /// the upstream carry none, or if the link would be valid for too long.
+    pub fn signed_link(
+        &self,
+        credential: Option<&Credential>,
+        method: &Method,
+        path: &str,
+        seconds: u32,
+    ) -> Result<Url, EgressError> {
+        let credential = credential.filter(|_| self.credential == CredentialUse::Standard);
+        let credential = credential.ok_or_else(|| EgressError::invalid(NO_LINKS))?;
+        if !(1..=LINK_SECONDS).contains(&seconds) {
+            return Err(EgressError::invalid(format!("a signed link is valid for 1 to {LINK_SECONDS} seconds")));
+        }
+        credential.link_to(method, self.target(path)?, seconds)
     }
 
     /// The address of a request for a path. `parameter` is appended to the query.

@@ -11,6 +11,7 @@ use url::Url;
 
 use super::Link;
 use crate::bindings::gateway::connector::http as wit;
+use crate::bindings::gateway::connector::signed_links::LinkRequest;
 use crate::guest::Guest;
 use egress::{CallRecord, Credential, Egress, EgressError, Headers, Tracing, Upstream, whole_seconds};
 
@@ -283,6 +284,20 @@ impl Outbound {
         let (route, upstream) = self.upstream(upstream)?;
         let credential = route.credentials.as_ref().map(|source| source.credential());
         upstream.link(response_url, address, credential.as_ref())
+    }
+
+    /// A link with a signature in its query, for the user's credential.
+    ///
+    /// # Errors
+    /// If the request breaks a rule, or if the credential makes no signed links.
+    pub(crate) fn signed_link(&self, request: LinkRequest) -> Result<String, wit::Error> {
+        let LinkRequest { method: verb, upstream, path, seconds } = request;
+        let made = || {
+            let (route, upstream) = self.upstream(&upstream)?;
+            let credential = route.credentials.as_ref().map(|source| source.credential());
+            upstream.signed_link(credential.as_ref(), &method(verb), &path, seconds)
+        };
+        made().map(String::from).inspect_err(|error| self.record.request_failed(error)).map_err(to_guest)
     }
 
     fn upstream(&self, name: &str) -> Result<(&Route, &Upstream), EgressError> {

@@ -19,7 +19,7 @@ use crate::api::route::HttpCall;
 use crate::api::spool::{SpoolWriter, spool};
 use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::integrations::{Import, ImportedCredentials};
+use crate::integrations::{Import, ImportedCredentials, Key};
 use crate::media_type::essence;
 use crate::oauth::AccountGrant;
 use crate::problem::{self, Problem, read_query};
@@ -156,6 +156,15 @@ impl ImportTask {
         let grant = grant.map_err(|_| "/credentials/grant: It lacks members that its `type` needs.".to_owned())?;
         let account = account.unwrap_or_default();
         let secret = |text: Option<String>| text.map(SecretString::from);
+        let of_signing_key = [
+            ("access_key_id", credentials.access_key_id),
+            ("secret_access_key", credentials.secret_access_key),
+            ("session_token", credentials.session_token),
+            ("key_id", credentials.key_id),
+            ("secret", credentials.secret),
+        ];
+        let of_signing_key =
+            of_signing_key.into_iter().filter_map(|(name, text)| Some((name.to_owned(), secret(text)?))).collect();
         Ok(Import {
             holder: Holder { tenant, subject: subject.unwrap_or_default(), connector },
             user_identifier,
@@ -166,6 +175,7 @@ impl ImportTask {
                 api_key: secret(credentials.api_key),
                 username: credentials.username,
                 password: secret(credentials.password),
+                signing_key: Key::signing(&of_signing_key),
                 grant,
             },
             scopes,

@@ -13,7 +13,18 @@ use contract::{AddressPart, PartForm};
 use store::{AccountAddress, GrantType};
 
 /// The fields that are not sent if the user has left them empty.
-const OF_GRANTS: [&str; 5] = ["client_id", "client_secret", "key_file", "subject", "installation_id"];
+const SENT_IF_FILLED: [&str; 10] = [
+    "client_id",
+    "client_secret",
+    "key_file",
+    "subject",
+    "installation_id",
+    "access_key_id",
+    "secret_access_key",
+    "session_token",
+    "key_id",
+    "secret",
+];
 
 /// The fields of a form.
 #[derive(Default)]
@@ -39,7 +50,7 @@ impl Form {
                 "api_key" | "username" | "password" => {
                     form.credentials.push((name.into_owned(), value.into_owned().into()));
                 }
-                of_grant if OF_GRANTS.contains(&of_grant) && !value.is_empty() => {
+                known if SENT_IF_FILLED.contains(&known) && !value.is_empty() => {
                     form.credentials.push((name.into_owned(), value.into_owned().into()));
                 }
                 name => {

@@ -13,9 +13,9 @@ use super::words::{ENGLISH, Words};
 use crate::api::answer::answer_of_type;
 use crate::body::{Body, full};
 use crate::config::Config;
-use crate::integrations::Way;
+use crate::integrations::{KeyForm, Way};
 use crate::registry::Connector;
-use contract::{AddressPart, AuthScheme, Effect, KeyPlacement};
+use contract::{AddressPart, AuthScheme, Effect};
 use store::GrantType;
 
 /// The style of all pages.
@@ -179,7 +179,7 @@ fn forms(connector: &Connector, config: &Config) -> Vec<WayForm> {
     let scheme = &connector.manifest().auth;
     let form = |(index, way): (usize, Way)| {
         let of_way = match (way, scheme) {
-            (Way::Scheme, AuthScheme::ApiKey(scheme)) => key_fields(&scheme.placement),
+            (Way::Scheme, AuthScheme::ApiKey(scheme)) => key_fields(KeyForm::of(scheme, connector.auth_additions())),
             (Way::Scheme, AuthScheme::Oauth2(_) | AuthScheme::None) | (Way::Device, _) => Vec::new(),
             (Way::Grant(grant_type), _) => fields_of_grant(grant_type, connector),
         };
@@ -227,15 +227,24 @@ fn field(name: &str, label: &str, kind: FieldKind, is_required: bool) -> Field {
 }
 
 /// The fields of a key, with the names that `auth-schema` has.
-fn key_fields(placement: &KeyPlacement) -> Vec<Field> {
+fn key_fields(form: KeyForm) -> Vec<Field> {
     let secret = |name, label, is_required| field(name, label, FieldKind::Secret, is_required);
-    match placement {
-        KeyPlacement::Header(_) | KeyPlacement::Query(_) => vec![secret("api_key", ENGLISH.api_key, true)],
-        KeyPlacement::Basic => vec![
+    match form {
+        KeyForm::ApiKey => vec![secret("api_key", ENGLISH.api_key, true)],
+        KeyForm::Login => vec![
             field("username", ENGLISH.username, FieldKind::Text, true),
             // Some services take the key as the name.
             secret("password", ENGLISH.password, false),
         ],
+        KeyForm::Aws => vec![
+            field("access_key_id", ENGLISH.access_key_id, FieldKind::Text, true),
+            secret("secret_access_key", ENGLISH.secret_access_key, true),
+            secret("session_token", ENGLISH.session_token, false),
+        ],
+        KeyForm::Signing { needs_id } => {
+            let id = needs_id.then(|| field("key_id", ENGLISH.key_id, FieldKind::Text, true));
+            id.into_iter().chain([secret("secret", ENGLISH.secret, true)]).collect()
+        }
     }
 }
 
@@ -321,7 +330,7 @@ mod tests {
                 auth_type: "api_key",
                 heading: ENGLISH.by_sign_in,
                 is_other: false,
-                fields: key_fields(&KeyPlacement::Basic),
+                fields: key_fields(KeyForm::Login),
             }]),
             mistake: None,
         };

@@ -252,6 +252,17 @@ pub struct ImportCredentials {
     pub username: Option<String>,
     #[schemars(with = "Option<Secret>")]
     pub password: Option<String>,
+    /// The id of a key of AWS that signs requests.
+    pub access_key_id: Option<String>,
+    #[schemars(with = "Option<Secret>")]
+    pub secret_access_key: Option<String>,
+    #[schemars(with = "Option<Secret>")]
+    pub session_token: Option<String>,
+    /// The id of another key that signs requests.
+    pub key_id: Option<String>,
+    /// The secret of that key.
+    #[schemars(with = "Option<Secret>")]
+    pub secret: Option<String>,
     /// The credentials from which the gateway gets access tokens: the `credentials` that `auth-schema`
     /// describes, with a `type`: `client_credentials`, `service_account` or `app_installation`. Without
     /// an `access_token`, the first call gets one.

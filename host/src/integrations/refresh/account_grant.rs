@@ -16,7 +16,7 @@ impl Integrations {
                 .postpone_for_operator(lease, "The connector is not installed, or no longer uses OAuth 2.")
                 .await;
         };
-        let secret = self.account_secret(integration, &issuer.auth).await?;
+        let secret = self.account_secret(integration, &issuer.auth, None).await?;
         let AccountSecret::OAuth2 { tokens: previous, .. } = secret else { return Ok(Outcome::Superseded) };
         let Some(grant) = &previous.grant else { return Ok(Outcome::Superseded) };
         let Some(provider) = issuer.provider(&self.config, &self.egress) else { return Ok(Outcome::Superseded) };

@@ -161,7 +161,7 @@ impl Integrations {
             Err(NoIssuer::ClientDeleted) => return self.expire(lease, CLIENT_DELETED).await,
             Err(NoIssuer::Failed(error)) => return Err(error),
         };
-        let secret = self.account_secret(integration, &auth).await?;
+        let secret = self.account_secret(integration, &auth, None).await?;
         let AccountSecret::OAuth2 { tokens: previous, .. } = secret else { return Ok(Outcome::Superseded) };
         let Some(refresh_token) = &previous.refresh_token else {
             return self.expire(lease, "The service gave no refresh token.").await;

@@ -25,6 +25,7 @@ fn additions() -> AuthAdditions {
             path: "/app/{installation_id}/tokens".to_owned(),
         }),
         device_code: None,
+        signature: None,
     }
 }
 

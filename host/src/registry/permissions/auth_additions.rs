@@ -1,10 +1,11 @@
 //! The permissions that the declarations of `auth-additions` request.
 
-use contract::{AppInstallation, AuthAdditions, DeviceCode, ServiceAccount};
+use contract::{AppInstallation, AuthAdditions, DeviceCode, ServiceAccount, Signature};
+use contract_rules::signature::Region;
 
 /// A line for each way to authorize, with everything that decides where credentials go.
 pub(super) fn lines(additions: &AuthAdditions) -> impl Iterator<Item = String> {
-    let AuthAdditions { client_credentials, service_account, app_installation, device_code } = additions;
+    let AuthAdditions { client_credentials, service_account, app_installation, device_code, signature } = additions;
     let client_credentials = client_credentials.then(|| "accounts by their own client credentials".to_owned());
     let service_account = service_account.as_ref().map(|ServiceAccount { audience, needs_subject }| {
         let audience = audience.as_deref().unwrap_or("the token URL");
@@ -17,12 +18,23 @@ pub(super) fn lines(additions: &AuthAdditions) -> impl Iterator<Item = String> {
     let device_code = device_code.as_ref().map(|DeviceCode { device_authorization_url }| {
         format!("accounts by codes on other devices, from {device_authorization_url}")
     });
-    [client_credentials, service_account, app_installation, device_code].into_iter().flatten()
+    let signature = signature.as_ref().map(|signature| match signature {
+        Signature::Aws(declared) => {
+            let region = match &declared.region {
+                Region::Fixed(region) => format!("in {region}"),
+                Region::Part(_) => "in the account's region".to_owned(),
+            };
+            format!("requests and links signed with AWS Signature 4 for {}, {region}", declared.service)
+        }
+        Signature::Hmac(_) => "requests signed by HMAC".to_owned(),
+    });
+    [client_credentials, service_account, app_installation, device_code, signature].into_iter().flatten()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use contract::AwsSignature;
 
     #[test]
     fn each_way_to_authorize_is_a_permission() {
@@ -34,6 +46,10 @@ mod tests {
                 path: "/a/{installation_id}".to_owned(),
             }),
             device_code: Some(DeviceCode { device_authorization_url: "https://acme.example/device".to_owned() }),
+            signature: Some(Signature::Aws(AwsSignature {
+                service: "s3".to_owned(),
+                region: Region::Fixed("us-east-1".to_owned()),
+            })),
         };
         let lines: Vec<_> = lines(&additions).collect();
         assert_eq!(
@@ -43,6 +59,7 @@ mod tests {
                 "accounts by keys of service accounts, for the audience acme, for a named user",
                 "accounts by installations of an application, with tokens from upstream api at /a/{installation_id}",
                 "accounts by codes on other devices, from https://acme.example/device",
+                "requests and links signed with AWS Signature 4 for s3, in us-east-1",
             ]
         );
     }

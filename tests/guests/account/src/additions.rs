@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use crate::bindings::gateway::connector::auth_additions::{
-    self, AppInstallationDeclaration, DeviceCodeDeclaration, ServiceAccountDeclaration, Subject,
+    self, AppInstallationDeclaration, AwsSignatureDeclaration, DeviceCodeDeclaration, HmacDeclaration, SecretForm,
+    ServiceAccountDeclaration, SignatureEncoding, SignatureHash, SignatureRegion, Subject, TextPart, TimestampForm,
+    TimestampHeader,
 };
 use crate::text;
 
@@ -19,10 +21,39 @@ pub(crate) fn declare(service: &Value) {
             "device_code" => auth_additions::device_code(&DeviceCodeDeclaration {
                 device_authorization_url: text(addition, "url").to_owned(),
             }),
+            "aws_signature" => auth_additions::aws_signature_v4(&AwsSignatureDeclaration {
+                service: text(addition, "service").to_owned(),
+                region: match addition["region"].as_str() {
+                    Some(region) => SignatureRegion::Fixed(region.to_owned()),
+                    None => SignatureRegion::AddressPart(text(addition, "part").to_owned()),
+                },
+            }),
+            "hmac_signature" => auth_additions::hmac_signature(&hmac()),
             _ => auth_additions::app_installation(&AppInstallationDeclaration {
                 upstream: text(addition, "upstream").to_owned(),
                 path: text(addition, "path").to_owned(),
             }),
         }
+    }
+}
+
+/// A signature over everything that a text can have.
+fn hmac() -> HmacDeclaration {
+    HmacDeclaration {
+        hash: SignatureHash::Sha512,
+        secret: SecretForm::Text,
+        encoding: SignatureEncoding::Base64,
+        text: vec![
+            TextPart::Timestamp,
+            TextPart::Method,
+            TextPart::Host,
+            TextPart::Target,
+            TextPart::KeyId,
+            TextPart::BodyHash,
+            TextPart::Literal("end".to_owned()),
+        ],
+        separator: "\n".to_owned(),
+        timestamp: Some(TimestampHeader { header: "X-Time".to_owned(), form: TimestampForm::Milliseconds }),
+        key_header: Some("X-Key".to_owned()),
     }
 }

@@ -91,6 +91,7 @@ fn upstreams(service: &Value) -> Vec<Upstream> {
         pacing: None,
     };
     let (standard, form_field) = match text(service, "auth") {
+        "api_key" if text(service, "placement") == "signature" => (CredentialUse::Standard, CredentialUse::None),
         "oauth2" | "api_key" => (CredentialUse::Standard, CredentialUse::FormField),
         _ => (CredentialUse::None, CredentialUse::None),
     };

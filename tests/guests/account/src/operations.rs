@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::bindings::gateway::connector::http::{self, Body, Error, Method, Request, Response, Target};
 use crate::bindings::gateway::connector::manifest::Effect;
 use crate::bindings::gateway::connector::outcome::{Content, Fault, File, Outcome, UpstreamFault};
+use crate::bindings::gateway::connector::signed_links::{self, LinkRequest};
 use crate::bindings::gateway::connector::upstream_additions::declare_site;
 use crate::bindings::gateway::connector::{auth_additions, log, progress, storage};
 use crate::text;
@@ -41,6 +42,7 @@ pub(crate) const ALL: &[Row] = &[
     row("remember", false, remember),
     row("log", false, log_answer),
     row("declare", false, declare),
+    row("signed_link", true, signed_link),
     row("declare_site", false, declare_a_site),
     job("collect", Effect::Read, collect),
     job("change", Effect::Write, collect),
@@ -220,6 +222,19 @@ fn collect(input: &Value) -> Answer {
         last = http::send(request(input)).map_err(Fault::Http)?.text().map_err(Fault::Http)?;
     }
     reply(&json!({"count": count, "last": last, "input": input}))
+}
+
+/// Answers with a signed link to `path`, for GET and `count` seconds.
+fn signed_link(input: &Value) -> Answer {
+    let seconds = input["count"].as_u64().and_then(|count| count.try_into().ok()).unwrap_or(60);
+    let request = LinkRequest {
+        method: method(text(input, "method")),
+        upstream: upstream(input).to_owned(),
+        path: text(input, "path").to_owned(),
+        seconds,
+    };
+    let link = signed_links::make(&request).map_err(Fault::Http)?;
+    reply(&json!({"link": link}))
 }
 
 /// Declares a way to authorize, which only `describe` may do.

@@ -16,9 +16,12 @@ pub(crate) fn of(service: &Value) -> AuthScheme {
             placement: match text(service, "placement") {
                 "query" => KeyPlacement::Query("api_key".to_owned()),
                 "basic" => KeyPlacement::Basic,
+                "signature" => {
+                    KeyPlacement::Header(KeyHeader { name: "Authorization".to_owned(), prefix: String::new() })
+                }
                 _ => KeyPlacement::Header(KeyHeader { name: "X-Api-Key".to_owned(), prefix: "Key ".to_owned() }),
             },
-            form_field: Some(form_field(service)),
+            form_field: (text(service, "placement") != "signature").then(|| form_field(service)),
             check: service["check"].as_str().map(str::to_owned),
         }),
         _ => AuthScheme::None,

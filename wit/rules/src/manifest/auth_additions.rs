@@ -2,7 +2,8 @@
 //! (`auth-additions`).
 
 use super::check::Violations;
-use super::{Auth, Manifest, Violation, shorten};
+use super::{ApiKey, Auth, Manifest, PartSource, Violation, shorten};
+use crate::signature::{AwsSignature, HmacSignature, Region, TextPart};
 use crate::text::line;
 use crate::{Broken, address, ensure, path};
 
@@ -10,7 +11,7 @@ use crate::{Broken, address, ensure, path};
 pub const INSTALLATION_ID: &str = "{installation_id}";
 
 /// The declarations of a connector.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct AuthAdditions<'a> {
     /// `true` if accounts may be connected by client credentials.
     pub client_credentials: bool,
@@ -20,6 +21,10 @@ pub struct AuthAdditions<'a> {
     pub app_installation: Option<AppInstallation<'a>>,
     /// Set if users may authorize with a code on another device.
     pub device_code: Option<DeviceCode<'a>>,
+    /// Set if requests are signed with AWS Signature Version 4.
+    pub aws_signature: Option<AwsSignature<&'a str>>,
+    /// Set if requests are signed by HMAC.
+    pub hmac_signature: Option<HmacSignature<&'a str, Vec<TextPart<&'a str>>>>,
 }
 
 /// A service account that signs a JWT.
@@ -50,7 +55,8 @@ pub struct DeviceCode<'a> {
 #[must_use]
 pub fn check_auth_additions(manifest: &Manifest<'_>, additions: &AuthAdditions<'_>) -> Vec<Violation> {
     let mut found = Violations(Vec::new());
-    let AuthAdditions { client_credentials, service_account, app_installation, device_code } = additions;
+    let AuthAdditions { client_credentials, service_account, app_installation, device_code, .. } = additions;
+    check_signatures(manifest, additions, &mut found);
     let is_oauth2 = matches!(manifest.auth, Auth::Oauth2(_));
     let declared = [
         ("client-credentials", *client_credentials),
@@ -97,6 +103,38 @@ pub fn check_auth_additions(manifest: &Manifest<'_>, additions: &AuthAdditions<'
         found.add(part, whole.and_then(|()| line(url)).and_then(|()| address::secret_url(url)));
     }
     found.0
+}
+
+/// The auth scheme names the header for a signature, and a connector declares one kind of it.
+fn check_signatures(manifest: &Manifest<'_>, additions: &AuthAdditions<'_>, found: &mut Violations) {
+    let AuthAdditions { aws_signature, hmac_signature, .. } = additions;
+    let header = match &manifest.auth {
+        Auth::ApiKey(ApiKey { header: Some(header), prefix, form_field: None, .. }) => {
+            Some((*header, prefix.unwrap_or_default()))
+        }
+        _ => None,
+    };
+    const SCHEME: &str = "it needs the auth scheme `api-key`, with the header for the signature as its `placement` and without a \
+                          `form-field`";
+    if let Some(declared) = aws_signature {
+        let part = "auth-additions, `aws-signature-v4`";
+        found.add(part, ensure(header.is_some(), SCHEME));
+        let is_authorization =
+            header.is_none_or(|(header, prefix)| header.eq_ignore_ascii_case("authorization") && prefix.is_empty());
+        found.add(part, ensure(is_authorization, "the header of its signature is `Authorization`, without a prefix"));
+        found.add(part, declared.check());
+        if let Region::Part(name) = declared.region {
+            let mut parts = manifest.upstream_additions.parts.iter();
+            let is_known = parts.any(|part| part.name == name && part.source == PartSource::User);
+            found.add(part, ensure(is_known, "the part of its region is a part of the address that the user gives"));
+        }
+        found.add(part, ensure(hmac_signature.is_none(), "a connector declares one kind of signature"));
+    }
+    if let Some(declared) = hmac_signature {
+        let part = "auth-additions, `hmac-signature`";
+        found.add(part, ensure(header.is_some(), SCHEME));
+        found.add(part, declared.check(header.map(|(header, _)| header).unwrap_or_default()));
+    }
 }
 
 /// Returns `true` if a URL has a declared part of accounts' addresses. Tokens are fetched before a

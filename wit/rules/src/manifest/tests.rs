@@ -276,3 +276,55 @@ fn a_device_authorization_url_is_empty_or_as_a_token_url_and_has_no_part() {
         assert_eq!(broken(&with_oauth2, &device(url)).len(), 1, "{url}");
     }
 }
+
+#[test]
+fn signatures_need_a_header_of_an_api_key() {
+    use crate::account_address::PartForm;
+    use crate::signature::{AwsSignature, Encoding, Hash, HmacSignature, Region, SecretForm, TextPart};
+
+    let key = |header, prefix| ApiKey { header, prefix, query: None, form_field: None, check: None };
+    let with = |key| Manifest { auth: Auth::ApiKey(key), ..manifest() };
+    let signed = || with(key(Some("Authorization"), Some("")));
+    let aws = |region| AuthAdditions {
+        aws_signature: Some(AwsSignature { service: "s3", region }),
+        ..AuthAdditions::default()
+    };
+    let hmac = AuthAdditions {
+        hmac_signature: Some(HmacSignature {
+            hash: Hash::Sha256,
+            secret: SecretForm::Text,
+            encoding: Encoding::Hex,
+            text: vec![TextPart::Method, TextPart::Body],
+            separator: "\n",
+            timestamp: None,
+            key_header: None,
+        }),
+        ..AuthAdditions::default()
+    };
+    let fixed = aws(Region::Fixed("us-east-1"));
+    assert_eq!(broken(&signed(), &fixed), [""; 0]);
+    assert_eq!(broken(&with(key(Some("X-Signature"), Some("HMAC "))), &hmac), [""; 0]);
+    let one = |manifest: &Manifest<'_>, additions: &AuthAdditions<'_>, words: &str| {
+        let found = broken(manifest, additions);
+        assert!(matches!(found.as_slice(), [only] if only.contains(words)), "{words}: {found:?}");
+    };
+    for other in [Auth::None, Auth::Oauth2(oauth2()), Auth::ApiKey(key(None, None))] {
+        one(&Manifest { auth: other, ..manifest() }, &fixed, "needs the auth scheme `api-key`");
+    }
+    let in_form = ApiKey { form_field: Some("token"), ..key(Some("X-Signature"), Some("")) };
+    one(&with(in_form), &hmac, "needs the auth scheme `api-key`");
+    one(&with(key(Some("X-Signature"), Some(""))), &fixed, "is `Authorization`");
+    one(&with(key(Some("Authorization"), Some("AWS "))), &fixed, "is `Authorization`");
+    one(&signed(), &AuthAdditions { hmac_signature: hmac.hmac_signature.clone(), ..fixed }, "one kind of signature");
+    one(&signed(), &aws(Region::Fixed("US")), "1 to 64 characters");
+    one(&signed(), &aws(Region::Part("region")), "the part of its region");
+    let mut with_part = signed();
+    with_part.upstream_additions.parts.push(Part {
+        name: "region",
+        title: "Region",
+        form: PartForm::Label,
+        max_length: 20,
+        source: PartSource::User,
+    });
+    assert_eq!(broken(&with_part, &aws(Region::Part("region"))), [""; 0]);
+}

@@ -1,4 +1,4 @@
-//! The further ways in which accounts get access tokens.
+//! The further ways in which accounts get access tokens, and the signatures of requests.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -22,12 +22,16 @@ pub(super) fn checks(table: &Table) -> TokenStream {
     let Some((span, _)) = &table.auth_additions else { return TokenStream::new() };
     quote_spanned! {*span=>
         const _: () = ::core::assert!(
-            ::connector_sdk::auth::additions::fit(&CONNECTOR.auth),
+            ::connector_sdk::auth::additions::fit(&CONNECTOR.auth, CONNECTOR.auth_additions),
             "`auth_additions` need an `auth` with OAuth 2.0, whose token URL and scopes they use"
         );
         const _: () = ::core::assert!(
             ::connector_sdk::auth::additions::are_distinct(CONNECTOR.auth_additions),
             "`auth_additions` have each way once"
+        );
+        const _: () = ::core::assert!(
+            ::connector_sdk::auth::additions::have_header(&CONNECTOR.auth, CONNECTOR.auth_additions),
+            "a signature needs an `auth` with an API key, whose `placement` is the header for the signature, and which has no `form_field`"
         );
         const _: () = ::core::assert!(
             ::connector_sdk::auth::additions::have_upstreams(CONNECTOR.auth_additions, CONNECTOR.upstreams),
