@@ -24,8 +24,8 @@ const SMALL_ARENAS: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "64M");
 /// Maximum length of the message of a child, which is usually one sentence.
 const MAX_MESSAGE_BYTES: u64 = 4 << 10;
 
-/// How much a child yields to calls, which are served meanwhile. Where calls need all cores, a child
-/// gets a quarter of each.
+/// How much a child yields to calls, which are served meanwhile. Where calls need all cores, it gets
+/// a quarter of each.
 const NICENESS: i32 = 5;
 
 /// The exit code of a child that refuses the module. Its message then has the reason.
