@@ -59,7 +59,11 @@ pub fn unknown_way(connector: &Connector, config: &Config, named: &str) -> Optio
 fn unknown_name(named: &str, names: &[&str]) -> String {
     let question = nearest(named, names.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
     let question = question.as_deref().unwrap_or(".");
-    format!("`{}` is no auth type of this connector{question} The auth types are: {}.", shortened(named), names.join(", "))
+    format!(
+        "`{}` is no auth type of this connector{question} The auth types are: {}.",
+        shortened(named),
+        names.join(", ")
+    )
 }
 
 /// The kinds of credentials that a connector takes.

@@ -23,8 +23,7 @@ use crate::body::Body;
 use crate::config::Config;
 use crate::gateway::Gateway;
 use crate::integrations::{
-    AuthorizationOptions, AuthorizationResult, BeginError, Named, ReturnTo, authorization_origin,
-    random_secret,
+    AuthorizationOptions, AuthorizationResult, BeginError, Named, ReturnTo, authorization_origin, random_secret,
 };
 use crate::problem::Problem;
 use crate::registry::Connector;

@@ -20,7 +20,8 @@ use crate::body::Body;
 use crate::clock;
 use crate::gateway::Gateway;
 use crate::integrations::{
-    self, AccountSecret, AuthorizationOptions, DEVICE_CODE, Destination, IntegrationRecord, Key, Named, ReturnTo, unknown_way,
+    self, AccountSecret, AuthorizationOptions, DEVICE_CODE, Destination, IntegrationRecord, Key, Named, ReturnTo,
+    unknown_way,
 };
 use crate::oauth::AccountGrant;
 use crate::pipeline::connect;
