@@ -220,7 +220,7 @@ impl Integrations {
             Ok(DeviceAnswer::Granted(tokens)) => {
                 let client = provider.client_of_tenant().map(str::to_owned);
                 let scopes = provider.scopes().to_vec();
-                Ok(Asked::Granted(Box::new(AccountSecret::OAuth2 { tokens, scopes, since, client })))
+                Ok(Asked::Granted(Box::new(AccountSecret::OAuth2 { tokens: *tokens, scopes, since, client })))
             }
             Err(TokenError::Unavailable { detail, retry_after }) => {
                 tracing::warn!(connector = name, detail, "a provider cannot answer about a device code now");

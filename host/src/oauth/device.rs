@@ -61,7 +61,7 @@ pub enum DeviceAnswer {
     /// The user has not decided yet, and the requests are too frequent.
     SlowDown,
     /// The user has consented.
-    Granted(Tokens),
+    Granted(Box<Tokens>),
 }
 
 impl Provider {
@@ -113,7 +113,7 @@ impl Provider {
         let standard = standard_tokens(body.as_ref(), &location)?;
         let tokens: BasicTokenResponse = serde_json::from_value(standard)
             .map_err(|_| TokenError::not_understood("it does not contain tokens in the form of RFC 6749"))?;
-        self.tokens(Ok(tokens)).map(DeviceAnswer::Granted)
+        self.tokens(Ok(tokens)).map(|tokens| DeviceAnswer::Granted(Box::new(tokens)))
     }
 
     /// Posts a form as the client of the gateway.
