@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, nice, setrlimit};
+use rustix::process::{Resource, Rlimit, setrlimit};
 use thiserror::Error;
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
@@ -23,10 +23,6 @@ const SMALL_ARENAS: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "64M");
 
 /// Maximum length of the message of a child, which is usually one sentence.
 const MAX_MESSAGE_BYTES: u64 = 4 << 10;
-
-/// How much a child yields to calls, which are served meanwhile. Where calls need all cores, it gets
-/// a quarter of each.
-const NICENESS: i32 = 5;
 
 /// The exit code of a child that refuses the module. Its message then has the reason.
 const REFUSED: u8 = 3;
@@ -101,14 +97,12 @@ where
     }
 }
 
-/// The work of a child: sets the priority and the limits of its own process, then does the work.
+/// The work of a child: sets the limits for its own process, then does the work.
 pub fn work<E: std::fmt::Display>(limits: ChildLimits, work: impl FnOnce() -> Result<(), E>) -> ExitCode {
     let refused = |reason: String| {
         eprintln!("{reason}");
         ExitCode::from(REFUSED)
     };
-    // A container may forbid it. The work is the same then.
-    let _ = nice(NICENESS);
     if let Err(error) = set_limits(limits).and_then(|()| end_with_parent()) {
         return refused(format!("the limits of the process cannot be set: {error}"));
     }
