@@ -1,5 +1,5 @@
-//! Requests that are signed with the secret of an account. A stand-in computes the signatures anew, and no one but the gateway sees the
-//! secret.
+//! Requests that are signed with the secret of an account. A stand-in computes the signatures anew,
+//! and no one but the gateway sees the secret.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
