@@ -57,8 +57,8 @@ fn canonical_query(seen: &Seen) -> String {
     parameters.join("&")
 }
 
-/// Returns `true` if a request to S3 in `region` has a good signature in the header `Authorization`, and
-/// the hash of its body.
+/// Returns `true` if a request to S3 in `region` has a good signature in its header, and the hash
+/// of its body.
 pub fn is_signed_for_s3(seen: &Seen, region: &str) -> bool {
     let authorization = seen.header("authorization");
     let (names, signature) = (between(authorization, "SignedHeaders=", ","), between(authorization, "Signature=", ","));

@@ -274,7 +274,7 @@ fn decoded(text: &str) -> Vec<u8> {
         if let (b'%', [high, low, after @ ..]) = (first, after)
             && let (Some(high), Some(low)) = (digit(high), digit(low))
         {
-            decoded.push(high << 4 | low);
+            decoded.push((high << 4) | low);
             rest = after;
         } else {
             decoded.push(*first);
