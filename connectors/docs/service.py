@@ -3,6 +3,7 @@
     python3 service.py 8900
 """
 
+import hmac
 import json
 import re
 import sys
@@ -40,6 +41,8 @@ class Service(BaseHTTPRequestHandler):
             return self.send(200, "text/csv", PRICES)
         if address.path == "/feed":
             return self.send(200, "application/atom+xml", FEED)
+        if address.path == "/signed/me" and self.is_signed(b""):
+            return self.answer(200, {"id": "7", "name": "Ada"})
         if not self.headers["Authorization"]:
             return self.answer(401, {"message": "Give a token."})
         if address.path == "/me":
@@ -49,8 +52,12 @@ class Service(BaseHTTPRequestHandler):
         return self.answer(404, {"message": "There is no such thing."})
 
     def do_POST(self):
-        """Orders, and photos: a form with files."""
+        """Orders, signed notes, and photos: a form with files."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/signed/notes":
+            if not self.is_signed(body):
+                return self.answer(401, {"message": "The signature is wrong."})
+            return self.answer(201, {"stored": json.loads(body)["text"]})
         if self.path.startswith("/orders/"):
             return self.order(urlsplit(self.path))
         head = f"Content-Type: {self.headers['Content-Type']}\r\n\r\n".encode()
@@ -58,6 +65,12 @@ class Service(BaseHTTPRequestHandler):
         if self.path != "/photos" or form.get_content_type() != "multipart/form-data":
             return self.answer(400, {"message": "Send a form with files to /photos."})
         return self.answer(200, {"stored": [self.part(part) for part in form.iter_parts()]})
+
+    def is_signed(self, body):
+        """The signature is over the time, the method, the path with its query, and the body."""
+        text = (self.headers["X-Timestamp"] or "") + self.command + self.path
+        expected = hmac.digest(b"a-secret", text.encode() + body, "sha256").hex()
+        return self.headers["X-Key"] == "key-1" and hmac.compare_digest(expected, self.headers["X-Signature"] or "")
 
     def order(self, address):
         """The first request of an order comes too early."""

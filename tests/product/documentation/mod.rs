@@ -42,6 +42,7 @@ pages! {
     libraries "libraries.md",
     other_languages "other-languages.md",
     other_repository "other-repository.md",
+    signed_requests "signed.md",
 }
 
 /// Pages with commands that other tests follow too.

@@ -114,10 +114,11 @@ struct World {
     _store: Store,
 }
 
-/// A setup with the two connectors.
+/// A setup with the two connectors, each of whose operations is a tool.
 fn setup(provider: &OAuthProvider, service: &Upstream) -> Setup {
     let free = module::account(&json!({"identifier": "free", "auth": "none"}));
-    Setup::new().account("account", provider).module("free", free).upstream("free", "api", &service.url())
+    let setup = Setup::new().config("[mcp]\ndirect_tools = 200").account("account", provider);
+    setup.module("free", free).upstream("free", "api", &service.url())
 }
 
 fn one_gateway() -> World {

@@ -39,10 +39,10 @@ pub struct CallArguments {
 /// machine can see arguments.
 #[derive(Clone, Debug, Args)]
 pub struct CredentialArguments {
-    /// Read the user's access token, API key or user:password from a file
+    /// Read the user's access token, API key, user:password or id:secret from a file
     #[arg(long, value_name = "FILE", conflicts_with = "credential_env")]
     pub credential_file: Option<PathBuf>,
-    /// Read the user's access token, API key or user:password from an environment variable
+    /// Read the user's access token, API key, user:password or id:secret from an environment variable
     #[arg(long, value_name = "NAME")]
     pub credential_env: Option<String>,
 }

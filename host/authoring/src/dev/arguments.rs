@@ -29,7 +29,7 @@ pub struct DevArguments {
     /// The lifetime of the stand-in's access tokens, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..), requires = "oauth", conflicts_with = "url")]
     pub token_lifetime: u32,
-    /// Connect an account with the access token, API key or user:password in this file
+    /// Connect an account with the access token, API key, user:password or id:secret in this file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "oauth"])]
     pub credential_file: Option<PathBuf>,
     #[command(flatten)]
