@@ -2,8 +2,8 @@
 //! and no one but the gateway sees the secret.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use support::signatures::{KEY_ID, SECRET, is_signed_by_hmac, is_signed_for_s3, is_signed_link_of_s3};
 use support::{Answer, Client, Gateway, Reply, Seen, Setup, Store, Upstream, module};
@@ -169,7 +169,7 @@ fn bucket() -> Upstream {
             true => is_signed_link_of_s3(seen, "eu-test-1"),
             false => is_signed_for_s3(seen, "eu-test-1"),
         };
-        let mut objects = objects.lock().unwrap();
+        let mut objects = objects.lock();
         let key = seen.path.strip_prefix("/sea").unwrap_or_default().trim_start_matches('/').to_owned();
         match (is_signed, seen.method.as_str()) {
             (false, _) => Reply::typed(

@@ -51,6 +51,7 @@ pub enum SignatureScheme {
 }
 
 /// Signs the requests of one user.
+#[expect(clippy::large_enum_variant, reason = "a credential holds it in a box")]
 pub(super) enum Signer {
     Aws(Aws),
     Hmac(Hmac),
