@@ -118,6 +118,7 @@ impl Module {
         };
         let (manifest, mut store) = until(deadline, &cpu, run).await?;
         let additions = store.data_mut().additions.take().map(|additions| *additions).unwrap_or_default();
+        drop(store);
         self.code.release();
         Ok((manifest, additions))
     }
