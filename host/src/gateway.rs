@@ -26,7 +26,7 @@ use crate::mcp::streams::Streams;
 use crate::metrics::Metrics;
 use crate::pipeline::Services;
 use crate::pipeline::connect::ask_about_device;
-use crate::registry::{Derived, Registry};
+use crate::registry::{Connector, Derived, Registry};
 use crate::samples::Samples;
 use crate::telemetry::Telemetry;
 use crate::webhooks::Webhooks;
@@ -113,6 +113,11 @@ pub async fn ask_about_devices(gateway: Gateway) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
+        // Most gateways have no such connector, and save a search of the database in each second.
+        let has_codes = |connector: &Arc<Connector>| connector.auth_additions().device_code.is_some();
+        if !gateway.registry.live().values().any(has_codes) {
+            continue;
+        }
         let due = match gateway.integrations.due_devices().await {
             Ok(due) => due,
             Err(error) => {
