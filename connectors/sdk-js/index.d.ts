@@ -168,7 +168,7 @@ export function aws_signature(signature: { service: string; region?: string; reg
 /** A part of the text that an HMAC signs. */
 export type SignedPart =
   "method" | "host" | "path" | "query" | "target" | "timestamp" | "key_id" | "body" | "body_hash" | { literal: string };
-/** Requests are signed by HMAC. The header is that of `api_key`. */
+/** Requests are signed by HMAC. `api_key` names the header. */
 export function hmac_signature(signature: {
   hash?: "sha1" | "sha256" | "sha512"; secret?: "text" | "base64"; encoding?: "hex" | "base64"; text: SignedPart[];
   separator?: string; timestamp?: { header: string; form: "seconds" | "milliseconds" | "rfc3339" }; key_header?: string;

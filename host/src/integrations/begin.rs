@@ -48,7 +48,7 @@ pub struct AuthorizationOptions {
     pub replaces: bool,
     /// `true` if the grant is used only after the caller has confirmed it.
     pub confirms: bool,
-    /// The labels of the integration. `None` keeps those of an integration that is overwritten.
+    /// The labels of the integration. `None` keeps the labels of an integration that is overwritten.
     pub labels: Option<Labels>,
     /// The parts of the account's address that the caller gave, which the connector accepts.
     pub address: AccountAddress,

@@ -37,7 +37,7 @@ pub struct DeviceOptions {
     pub user_identifier: Option<String>,
     /// `true` if another account may replace the one behind the identifier.
     pub replaces: bool,
-    /// The labels of the integration. `None` keeps those of an integration that is overwritten.
+    /// The labels of the integration. `None` keeps the labels of an integration that is overwritten.
     pub labels: Option<Labels>,
     /// The parts of the account's address that the caller gave, which the connector accepts.
     pub address: AccountAddress,

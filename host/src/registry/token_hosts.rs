@@ -12,8 +12,8 @@ use contract_rules::account_address::{is_below, is_in_host, names};
 
 /// Checks that codes, tokens and the client secret go to the site at which users authorize (the
 /// same registrable domain), or to a host that the operator granted. A mistake in a manifest must
-/// not send them to another party. Without an authorization URL, the site is that of the device
-/// authorization URL.
+/// not send them to another party. Without an authorization URL, the device authorization URL names
+/// the site.
 ///
 /// # Errors
 /// A sentence that names the URL at another site, and how the operator can allow it.

@@ -88,7 +88,7 @@ fn a_user_who_enters_the_code_connects_the_account(store: &Store) {
         assert_eq!(record["account"]["id"], "id-of-ada");
         assert_eq!(record["scopes"], json!(["read", "write"]));
 
-        // The tokens are renewed as those of a browser are.
+        // The tokens are renewed as after an authorization in a browser.
         assert_eq!(who(&client).ok()["id"], "id-of-ada");
         provider.expire();
         assert_eq!(who(&client).ok()["id"], "id-of-ada");

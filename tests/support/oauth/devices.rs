@@ -45,7 +45,7 @@ struct Device {
     decision: Decision,
 }
 
-/// What a person has done with a code.
+/// The decision of a person about a code.
 enum Decision {
     None,
     Allowed(Account),

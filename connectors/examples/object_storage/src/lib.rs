@@ -97,7 +97,7 @@ fn list(input: List) -> Result<Outcome, Fault> {
     Outcome::json(&page)
 }
 
-/// What the service says about a stored object.
+/// The answer of the service after it has stored an object.
 #[derive(Serialize)]
 struct Stored {
     key: String,
