@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::Value;
 
 use crate::{MAX_WAIT, wait_for};
 
@@ -130,6 +131,21 @@ impl Process {
     /// All lines so far, of both output streams, in the order of their arrival.
     pub fn lines(&self) -> Vec<String> {
         self.output.lines.lock().clone()
+    }
+
+    /// Waits until a gateway logs its address, which it does before it has loaded its modules, and
+    /// returns its URL.
+    ///
+    /// # Panics
+    /// When no line has the address for a minute.
+    #[track_caller]
+    pub fn logged_address(&self) -> String {
+        let listen = wait_for("the address", || {
+            let lines = self.lines();
+            let logged = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            logged.filter_map(|line| line["listen"].as_str().map(str::to_owned)).next()
+        });
+        format!("http://{listen}")
     }
 
     /// Waits for the first line that begins with `prefix`, and returns the rest of that line.

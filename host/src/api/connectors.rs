@@ -44,8 +44,8 @@ pub(super) fn live_connector(gateway: &Gateway, identifier: &str) -> Result<Arc<
 
 /// The problem of an identifier that no live connector has.
 pub(super) fn unknown_connector(gateway: &Gateway, identifier: &str) -> Problem {
-    let file = format!("{identifier}.wasm");
-    if gateway.registry.missing().is_some_and(|missing| missing.contains(&file)) {
+    if gateway.registry.may_become_live(identifier) {
+        let identifier = shortened(identifier);
         return problem::STARTING.with_detail(format!("`{identifier}` is not loaded yet; try again.")).retry_after(1);
     }
     let live = gateway.registry.live();

@@ -271,6 +271,13 @@ impl Registry {
         (!self.has_started.load(Ordering::Relaxed)).then(|| self.loading.names())
     }
 
+    /// Returns `true` if a connector that is not live may become live before the start is over: its
+    /// file is not loaded yet, or the modules of the service are not read yet.
+    pub fn may_become_live(&self, identifier: &str) -> bool {
+        let file = format!("{identifier}.wasm");
+        self.missing().is_some_and(|missing| self.service.is_shared() || missing.contains(&file))
+    }
+
     /// The last changes of one connector, or of all of them. The newest is first. A removed
     /// connector keeps its history.
     ///

@@ -1,7 +1,9 @@
 //! Gateways that join and leave the service.
 
 use serde_json::{Value, json};
-use support::{Gateway, Setup, Store, wait_for};
+use support::process::Process;
+use support::setup::KEY;
+use support::{Client, Gateway, Setup, Store, module, wait_for};
 
 use super::{gateways, key_of};
 
@@ -39,4 +41,19 @@ fn a_gateway_that_stops_leaves_the_list_and_a_killed_one_is_away() {
         let states: Vec<Value> = listed(&one).into_iter().map(|each| each["state"].clone()).collect();
         (states.contains(&json!("away")) && states.contains(&json!("ready"))).then_some(())
     });
+}
+
+#[test]
+fn a_connector_of_the_service_is_not_unknown_while_a_gateway_starts() {
+    let store = Store::postgres();
+    let [one] = gateways(&store);
+    // The start lasts as long as the compilation, which is longer than the test.
+    let bomb = module::compile_bomb("", 8000, 3000);
+    let setup = Setup::new().cold().on(&store).general(&key_of(&one)).module("bomb", bomb);
+    let home = setup.config("compile.cpu_s = 600").prepare();
+    let mut process = Process::start(&mut home.command(&["serve"]));
+    let starting = Client::new(&process.logged_address()).with_key(KEY);
+    starting.call("liar/version", json!({})).problem(503, "starting");
+    process.ask_to_end();
+    assert!(process.wait().success());
 }

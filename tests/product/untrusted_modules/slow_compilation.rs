@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use support::process::Process;
 use support::{Client, Gateway, Setup, module, wait_for};
 
@@ -26,12 +26,7 @@ fn bomb() -> Vec<u8> {
 fn a_gateway_answers_while_it_compiles_the_modules_that_it_starts_with() {
     let home = Setup::new().cold().guest("liar").module("bomb", bomb()).config(SLOW).prepare();
     let mut process = Process::start(&mut home.command(&["serve"]));
-    let listen = wait_for("the address", || {
-        let lines = process.lines();
-        let logged = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        logged.filter_map(|line| line["listen"].as_str().map(str::to_owned)).next()
-    });
-    let client = Client::new(&format!("http://{listen}")).with_key(support::setup::KEY);
+    let client = Client::new(&process.logged_address()).with_key(support::setup::KEY);
     // The bomb is missing for as long as the test lasts. The other module is served immediately,
     // and is never reported as unknown.
     wait_for("the other connector", || {
