@@ -89,6 +89,37 @@ fn the_process_does_not_keep_the_memory_of_calls_that_have_ended() {
 }
 
 #[test]
+fn calls_that_use_much_memory_in_many_ways_do_not_add_up_to_several_times_the_memory_for_calls() {
+    const MEMORY_MB: u64 = 256;
+    let gateway = Setup::new().guest("hostile").general(&format!("memory_mb = {MEMORY_MB}"));
+    let gateway = gateway.config("[connectors.hostile.limits]\ncpu_ms = 300").start();
+    let calls = [
+        ("grow_memory", json!({})),
+        ("hoard_documents", json!({"bytes": 1 << 20, "count": 1000, "keep": "all"})),
+        ("parse_without_end", json!({"bytes": 6 << 20})),
+        ("deep_pointer", json!({"depth": 200_000})),
+        ("hoard_children", json!({"items": 4_000_000, "named": false})),
+    ];
+    let client = gateway.client();
+    gateway.call("hostile/setting", json!({"key": "none"})).ok();
+    let before = usage::peak_mb(gateway.process_id());
+    // The callers begin at different places, so that what one way frees is not what the next one needs.
+    std::thread::scope(|scope| {
+        for caller in 0..3 {
+            let (client, calls) = (&client, &calls);
+            scope.spawn(move || {
+                for (operation, body) in calls.iter().cycle().skip(caller).take(4 * calls.len()) {
+                    let answer = client.call(&format!("hostile/{operation}"), body.clone());
+                    assert!(answer.status >= 500, "{operation}: {}", answer.text());
+                }
+            });
+        }
+    });
+    let grown = usage::peak_mb(gateway.process_id()) - before;
+    assert!(grown < MEMORY_MB + 100, "{grown} MB for a budget of {MEMORY_MB} MB");
+}
+
+#[test]
 fn an_answer_that_the_memory_for_calls_has_no_room_for_is_refused() {
     let service = Upstream::start();
     service.reply("/forward", Reply::json(json!({"text": "x".repeat(2 << 20), "more": 1})));

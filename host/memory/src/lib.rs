@@ -5,11 +5,15 @@
 //! from one budget, and returns it when it is freed. If the budget is used up, the call is refused,
 //! and the process is not killed.
 
+mod freed;
+
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+
+pub use freed::return_freed_memory;
 
 /// Bytes below this size cost less than counting them. The limits of connections and calls bound
 /// them.
@@ -128,7 +132,10 @@ impl Reservation {
         }
         let budget = &self.budget.0.budget;
         let fits = |held: u64| held.checked_add(bytes).filter(|&sum| sum <= self.ceiling);
-        budget.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map_err(|_| Exhausted)?;
+        let held = budget.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map_err(|_| Exhausted)?;
+        if held + bytes > budget.limit / freed::MUCH {
+            freed::much_is_held();
+        }
         self.bytes += bytes;
         Ok(())
     }
