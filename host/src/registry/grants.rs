@@ -3,10 +3,10 @@
 //! Grants belong to the present version of a connector. If another version replaces it, the store
 //! keeps its grants for a rollback.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{BTreeMap, HashMap};
 
 use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
 
 use super::grant_form::is_grant;
 use super::last_served::LastServed;
@@ -37,11 +37,26 @@ pub enum GrantState {
     Unnamed,
 }
 
+/// The changes of grants that this process made or noticed so far. A candidate is made of the
+/// present grants if the changes for its connector are the same as before it was made.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GrantChanges {
+    of_unknown_connectors: u64,
+    of: HashMap<String, u64>,
+}
+
+impl GrantChanges {
+    /// Returns `true` if the grants of a connector may have changed between these changes and the
+    /// other ones.
+    pub(super) fn differ_for(&self, identifier: &str, other: &Self) -> bool {
+        self.of_unknown_connectors != other.of_unknown_connectors || self.of.get(identifier) != other.of.get(identifier)
+    }
+}
+
 /// The grants in the store, with a count of their changes.
 pub(super) struct Grants {
     store: Store,
-    /// A candidate is made of the present grants if this number did not change while it was made.
-    changes: AtomicU64,
+    changes: Mutex<GrantChanges>,
     /// The grants before the start. `None` once the store was read.
     last_served: ArcSwapOption<LastServed>,
 }
@@ -49,18 +64,25 @@ pub(super) struct Grants {
 impl Grants {
     /// `last_served` takes the place of the store until the store was read for the first time.
     pub(super) fn new(store: Store, last_served: Option<LastServed>) -> Self {
-        Self { store, changes: AtomicU64::new(0), last_served: ArcSwapOption::from_pointee(last_served) }
+        let last_served = ArcSwapOption::from_pointee(last_served);
+        Self { store, changes: Mutex::default(), last_served }
     }
 
-    /// The number of changes that this process made or noticed so far.
-    pub(super) fn version(&self) -> u64 {
-        self.changes.load(Ordering::Acquire)
+    /// The changes so far.
+    pub(super) fn changes(&self) -> GrantChanges {
+        self.changes.lock().clone()
     }
 
-    /// Counts a change, so that candidates that are being made of the previous grants are made
-    /// again.
-    pub(super) fn count_change(&self) {
-        self.changes.fetch_add(1, Ordering::Release);
+    /// Counts a change for a connector, so that a candidate that is being made of the previous
+    /// grants is made again.
+    pub(super) fn count_change(&self, identifier: &str) {
+        let mut changes = self.changes.lock();
+        *changes.of.entry(identifier.to_owned()).or_default() += 1;
+    }
+
+    /// As [`Grants::count_change`], for a change of which only the time is known.
+    pub(super) fn count_change_of_unknown(&self) {
+        self.changes.lock().of_unknown_connectors += 1;
     }
 
     /// The hosts that are granted to a connector. If the gateway started without its database and
@@ -87,7 +109,7 @@ impl Grants {
 
     /// Changes the grants of the present version.
     pub(super) async fn change(&self, identifier: &str, change: GrantChange<'_>) -> Result<(), StoreError> {
-        self.count_change();
+        self.count_change(identifier);
         self.store.change_grants(identifier, change).await
     }
 
@@ -100,7 +122,7 @@ impl Grants {
         change: GrantChange<'_>,
     ) -> Result<(), StoreError> {
         if !matches!(change, GrantChange::Add([])) {
-            self.count_change();
+            self.count_change(identifier);
         }
         self.store.swap_grants(identifier, previous, present, change).await
     }

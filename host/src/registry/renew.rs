@@ -28,7 +28,7 @@ pub async fn follow_grants(registry: Arc<Registry>, loaded: Option<i64>) {
                 return Ok(());
             }
             // A candidate that is being made of the previous grants is made again.
-            registry.grants.count_change();
+            registry.grants.count_change_of_unknown();
             if all(&registry).await? {
                 renewed = Some(revision);
             }

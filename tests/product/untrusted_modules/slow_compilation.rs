@@ -78,3 +78,17 @@ fn a_module_that_is_removed_while_it_compiles_is_not_refused() {
     gateway.wait_for_version("liar", "2.0.0");
     assert_eq!((gateway.refusal("bomb.wasm"), gateway.connector("bomb")), (None, None));
 }
+
+#[test]
+fn a_module_that_takes_long_is_refused_although_another_one_is_swapped_all_the_time() {
+    let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).config("compile.cpu_s = 1").start();
+    gateway.home().put("bomb", &bomb());
+    let mut numbers = 2..;
+    let reason = wait_for("the refusal", || {
+        let module = module::liar(&format!("version={}.0.0", numbers.next()?));
+        let swap = gateway.client().request("POST", "/admin/connectors").header("content-type", "application/wasm");
+        swap.body(module).send().ok();
+        gateway.refusal("bomb.wasm").map(|refused| refused["reason"].to_string())
+    });
+    assert!(reason.contains("compile.cpu_s"), "{reason}");
+}

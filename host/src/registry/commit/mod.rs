@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::files::{FileState, KnownFiles};
+use super::grants::GrantChanges;
 use super::history::{self, Actor};
 use super::origin::Origin;
 use super::record::Record;
@@ -32,7 +33,7 @@ use store::{GrantChange, GrantStep, GrantSwap, ModuleChange, ModuleCondition, Mo
 
 /// The state that a candidate was made of.
 pub(super) struct Expected {
-    grants: u64,
+    grants: GrantChanges,
     live: Arc<Live>,
     /// The file that the candidate was read from, if the gateway found it in a folder.
     file: Option<(PathBuf, FileState)>,
@@ -114,7 +115,7 @@ pub(super) enum Remaining<'a> {
 impl Expected {
     /// The present state.
     pub(super) fn now(registry: &Registry) -> Self {
-        Self { grants: registry.grants.version(), live: Arc::clone(&registry.live()), file: None }
+        Self { grants: registry.grants.changes(), live: Arc::clone(&registry.live()), file: None }
     }
 
     /// The present state, and a file that was handled in this state.
@@ -133,7 +134,7 @@ impl Expected {
             (before, now) => before.is_none() && now.is_none(),
         };
         let is_same_file = self.file.as_ref().is_none_or(|(path, state)| files.is_handled(path, state));
-        !is_same_version || !is_same_file || self.grants != registry.grants.version()
+        !is_same_version || !is_same_file || self.grants.differ_for(identifier, &registry.grants.changes())
     }
 }
 
@@ -201,7 +202,7 @@ impl Registry {
             is_noticed: false,
             grants: GrantStep::Forget,
         };
-        self.grants.count_change();
+        self.grants.count_change(identifier);
         let generation = match self.service.change(change).await? {
             ModuleOutcome::Changed(generation) => generation,
             ModuleOutcome::Unchanged(generation) => {
@@ -373,7 +374,7 @@ impl Registry {
         };
         // A candidate that is being made of the previous grants is made again.
         if !matches!(grants, GrantStep::Unchanged) {
-            self.grants.count_change();
+            self.grants.count_change(record.identifier);
         }
         let module = replaces_shipped.map(|replaces_shipped| NewModule {
             digest: record.digest.to_owned(),

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::config::Config;
 use crate::metrics::Metrics;
+use crate::registry::grants::Grants;
 use crate::webhooks::Events;
 use sandbox::Sandbox;
 use store::Store;
@@ -169,12 +170,14 @@ async fn if_the_expected_state_has_changed_the_caller_tries_again_and_nothing_ch
     let path = registry.folders.foreign("one");
     let state = FileState::read(&path, Origin::Foreign).unwrap();
 
-    let expected = Expected::now(registry);
-    registry.grants.count_change();
-    assert_eq!(
-        registry.commit_removal(&expected, "one", ModuleCondition::Always, &by).await.unwrap(),
-        Committed::Retry
-    );
+    for count_change in [|grants: &Grants| grants.count_change("one"), Grants::count_change_of_unknown] {
+        let expected = Expected::now(registry);
+        count_change(&registry.grants);
+        assert_eq!(
+            registry.commit_removal(&expected, "one", ModuleCondition::Always, &by).await.unwrap(),
+            Committed::Retry
+        );
+    }
 
     let expected = Expected::with_file(registry, &path, &state);
     registry.files.lock().await.forget(&path);
@@ -188,6 +191,8 @@ async fn if_the_expected_state_has_changed_the_caller_tries_again_and_nothing_ch
     assert!(registry.refused().is_empty());
 
     let expected = Expected::now(registry);
+    // A module that takes long to compile must not be compiled again for each swap of another one.
+    registry.grants.count_change("other");
     assert_eq!(registry.commit_rejection(&expected, rejection(), Remaining::Nothing).await, Committed::Done(()));
     assert_eq!(registry.refused().len(), 1);
     assert_eq!(
