@@ -4,7 +4,7 @@
 use support::Store;
 use tokio::runtime::Runtime;
 
-use crate::contest::{Contestant, take_turns};
+use crate::contest::{Started, compare_processes};
 use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit};
 use crate::throughput::CONNECTIONS;
@@ -18,19 +18,18 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
     if std::env::var_os("TEST_POSTGRES_URL").is_none() {
         return Ok(Vec::new());
     }
-    let (upstream, store) = (upstream::start()?, Store::postgres());
-    let alone = gateway::start_alone(upstream.address, |setup| setup)?;
-    let sharing = gateway::start_alone(upstream.address, |setup| setup.on(&store))?;
-    runtime.block_on(async {
-        let mut contestants = Vec::new();
-        for (name, gateway) in [("with its own rate limit", &alone), ("with a shared rate limit", &sharing)] {
-            let target = gateway::limited(gateway, "17")?.called(name);
-            contestants.push(Contestant::new(target, CONNECTIONS, gateway.process_id()).await?);
-        }
-        take_turns(&mut contestants, settings).await?;
-        let [alone, sharing] = contestants.as_slice() else { return Err("nothing was measured".into()) };
-        let name = format!("call {}: requests", sharing.name);
-        let figure = sharing.against(alone, name, Unit::PerSecond, |round| round.per_second);
-        Ok(vec![figure.goal(Goal::Ratio(GOAL))])
-    })
+    let upstream = upstream::start()?;
+    let start = |name, store: Store| {
+        let gateway = gateway::start_alone(upstream.address, |setup| setup.on(&store))?;
+        let target = gateway::limited(&gateway, "17")?.called(name);
+        Outcome::Ok(Started { gateway, target, store })
+    };
+    let contestants = compare_processes(runtime, settings, CONNECTIONS, || {
+        let alone = start("with its own rate limit", Store::Sqlite)?;
+        Ok([alone, start("with a shared rate limit", Store::postgres())?])
+    })?;
+    let [alone, sharing] = contestants.as_slice() else { return Err("nothing was measured".into()) };
+    let name = format!("call {}: requests", sharing.name);
+    let figure = sharing.against(alone, name, Unit::PerSecond, |round| round.per_second);
+    Ok(vec![figure.goal(Goal::Ratio(GOAL))])
 }

@@ -6,6 +6,9 @@
 
 use std::time::Duration;
 
+use support::{Gateway, Store};
+use tokio::runtime::Runtime;
+
 use crate::load::{Load, Target};
 use crate::machine;
 use crate::settings::{Outcome, Settings};
@@ -35,14 +38,46 @@ pub(crate) async fn take_turns(contestants: &mut [Contestant], settings: &Settin
     take_rounds(contestants, settings.pick(7, 3), settings.time(2.0, 0.5), settings.time(2.0, 1.0)).await
 }
 
+/// A gateway of one kind, and the calls for it.
+pub(crate) struct Started {
+    pub(crate) gateway: Gateway,
+    pub(crate) target: Target,
+    /// The gateway's store, which is dropped after it.
+    pub(crate) store: Store,
+}
+
+/// Compares kinds of gateways whose difference may be a hundredth. Two processes of one program
+/// differ by some hundredths as long as they run, by where their memory and their threads happen to
+/// be. So each round has a new process of each kind. `start` starts one of each.
+pub(crate) fn compare_processes<const KINDS: usize>(
+    runtime: &Runtime,
+    settings: &Settings,
+    connections: usize,
+    start: impl Fn() -> Outcome<[Started; KINDS]>,
+) -> Outcome<Vec<Contestant>> {
+    let mut measured: Vec<Contestant> = Vec::new();
+    for _ in 0..settings.pick(32, 2) {
+        // The gateways run until the round is over.
+        let started = start()?;
+        runtime.block_on(async {
+            let mut contestants = Vec::new();
+            for Started { gateway, target, .. } in &started {
+                contestants.push(Contestant::new(target.clone(), connections, gateway.process_id()).await?);
+            }
+            take_rounds(&mut contestants, 1, Duration::from_millis(300), Duration::from_millis(600)).await?;
+            let earlier = std::mem::replace(&mut measured, contestants);
+            for (contestant, earlier) in measured.iter_mut().zip(earlier) {
+                contestant.rounds.splice(0..0, earlier.rounds);
+            }
+            Outcome::Ok(())
+        })?;
+    }
+    Ok(measured)
+}
+
 /// As [`take_turns`], with this number of rounds, a time before the first of them, and a time for
 /// each.
-pub(crate) async fn take_rounds(
-    contestants: &mut [Contestant],
-    rounds: usize,
-    before: Duration,
-    time: Duration,
-) -> Outcome<()> {
+async fn take_rounds(contestants: &mut [Contestant], rounds: usize, before: Duration, time: Duration) -> Outcome<()> {
     for contestant in &mut *contestants {
         contestant.load.run(before).await?.check(contestant.name)?;
     }
@@ -80,11 +115,6 @@ impl Contestant {
         let round = self.load.run(time).await?;
         round.check(self.name)?;
         Ok(round.unfairness)
-    }
-
-    /// Takes the rounds of an earlier contestant of the same kind for its own.
-    pub(crate) fn continue_from(&mut self, earlier: Self) {
-        self.rounds.splice(0..0, earlier.rounds);
     }
 
     async fn round(&mut self, time: Duration) -> Outcome<()> {

@@ -59,6 +59,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::thread;
+use std::time::Instant;
 
 use tokio::runtime::Runtime;
 
@@ -117,13 +118,14 @@ fn run(settings: &Settings) -> Outcome<()> {
     let mut figures = Vec::new();
     let mut failed = Vec::new();
     for (name, section) in SECTIONS.into_iter().filter(|(name, _)| asked_for(name)) {
-        eprintln!("{name}");
+        let began = Instant::now();
         // A separate thread, because the library that starts processes panics when it cannot.
         match thread::scope(|scope| scope.spawn(|| section(&runtime, settings)).join()) {
             Ok(Ok(measured)) => figures.extend(measured),
             Ok(Err(error)) => failed.push(format!("{name}: {error}")),
             Err(_) => failed.push(format!("{name}: failed with the message above")),
         }
+        eprintln!("{name}: {} s", began.elapsed().as_secs());
     }
     let report = format!("{}\n{}\n", table::text(&figures), machine::facts());
     println!("{report}\n{RATIOS}");

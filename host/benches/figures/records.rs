@@ -1,15 +1,10 @@
 //! The thin operation in gateways that keep no records of calls, records of calls that failed, and
 //! records of all calls.
-//!
-//! Two processes of one program differ by some per cent as long as they run, by where their memory
-//! and their threads happen to be. The goals are finer than that, so there are several processes of
-//! each kind.
 
-use std::time::Duration;
-
+use support::Store;
 use tokio::runtime::Runtime;
 
-use crate::contest::{Contestant, take_rounds};
+use crate::contest::{Started, compare_processes};
 use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit};
 use crate::throughput::CONNECTIONS;
@@ -26,26 +21,16 @@ const KINDS: [(&str, &str, Option<f64>); 3] = [
 /// Measures the section.
 pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
     let upstream = upstream::start()?;
-    let mut measured: Vec<Contestant> = Vec::new();
-    for _ in 0..settings.pick(8, 2) {
-        let gateways = KINDS.map(|(keep, ..)| {
-            gateway::start_alone(upstream.address, |setup| setup.config(&format!("[calls]\nkeep = \"{keep}\"")))
-        });
-        runtime.block_on(async {
-            let mut contestants = Vec::new();
-            for (gateway, (_, name, _)) in gateways.iter().zip(KINDS) {
-                let gateway = gateway.as_ref().map_err(ToString::to_string)?;
-                let target = gateway::thin(gateway, "17")?.called(name);
-                contestants.push(Contestant::new(target, CONNECTIONS, gateway.process_id()).await?);
-            }
-            take_rounds(&mut contestants, 4, Duration::from_millis(300), Duration::from_millis(500)).await?;
-            let earlier = std::mem::replace(&mut measured, contestants);
-            for (contestant, earlier) in measured.iter_mut().zip(earlier) {
-                contestant.continue_from(earlier);
-            }
-            Outcome::Ok(())
-        })?;
-    }
+    let start = |(keep, name, _)| {
+        let gateway =
+            gateway::start_alone(upstream.address, |setup| setup.config(&format!("[calls]\nkeep = \"{keep}\"")))?;
+        let target = gateway::thin(&gateway, "17")?.called(name);
+        Outcome::Ok(Started { gateway, target, store: Store::Sqlite })
+    };
+    let measured = compare_processes(runtime, settings, CONNECTIONS, || {
+        let [none, failed, all] = KINDS;
+        Ok([start(none)?, start(failed)?, start(all)?])
+    })?;
     let (plain, others) = measured.split_first().ok_or("nothing was measured")?;
     let goals = KINDS.iter().filter_map(|(.., goal)| *goal);
     let figures = others.iter().zip(goals).flat_map(|(kind, goal)| {
