@@ -36,6 +36,9 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
+/// How much a thread yields to calls: where they need all cores, it gets a quarter of each.
+const NICENESS: i32 = 5;
+
 type AnyError = Box<dyn std::error::Error>;
 
 fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
@@ -48,7 +51,11 @@ fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
         }
     }
     start_logging(&config)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if matches!(arguments.command, Command::Serve { .. }) {
+        runtime.on_thread_start(yield_to_calls);
+    }
+    let runtime = runtime.enable_all().build()?;
     let result = match &arguments.command {
         Command::Serve { .. } => runtime.block_on(dispatch(arguments, config)),
         _ => runtime.block_on(acting(person(), dispatch(arguments, config))),
@@ -56,6 +63,14 @@ fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
     // A thread that waits for a name server must not delay the exit.
     runtime.shutdown_background();
     result
+}
+
+/// Lets this thread yield to those that serve calls, which are threads of other runtimes. It loads
+/// modules and runs jobs, and the processes that it starts for compilations yield too. Otherwise
+/// calls would wait for a core while a module is swapped.
+fn yield_to_calls() {
+    // A container may forbid it. The work is the same then.
+    let _ = rustix::process::nice(NICENESS);
 }
 
 fn load(file: Option<&Path>) -> Result<Config, AnyError> {
