@@ -135,7 +135,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     // (`ulimit -f`) ends the process. With a handler, the write fails.
     let _over_file_size = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?;
     // This comes first, because a port that is in use is the most frequent mistake.
-    let listeners = Listeners::bind(&config).await?;
+    let listeners = Listeners::bind(&config)?;
     config.listening_on(listeners.callers_address()?);
     config.admin_listen = listeners.admin_address()?;
     let config = Arc::new(config);

@@ -22,7 +22,7 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
     let start = |name, store: Store| {
         let gateway = gateway::start_alone(upstream.address, |setup| setup.on(&store))?;
         let target = gateway::limited(&gateway, "17")?.called(name);
-        Outcome::Ok(Started { gateway, target, store })
+        Outcome::Ok(Started { gateway, target, _store: store })
     };
     let contestants = compare_processes(runtime, settings, CONNECTIONS, || {
         let alone = start("with its own rate limit", Store::Sqlite)?;

@@ -43,7 +43,7 @@ pub(crate) struct Started {
     pub(crate) gateway: Gateway,
     pub(crate) target: Target,
     /// The gateway's store, which is dropped after it.
-    pub(crate) store: Store,
+    pub(crate) _store: Store,
 }
 
 /// Compares kinds of gateways whose difference may be a hundredth. Two processes of one program

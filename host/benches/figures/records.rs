@@ -25,7 +25,7 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
         let gateway =
             gateway::start_alone(upstream.address, |setup| setup.config(&format!("[calls]\nkeep = \"{keep}\"")))?;
         let target = gateway::thin(&gateway, "17")?.called(name);
-        Outcome::Ok(Started { gateway, target, store: Store::Sqlite })
+        Outcome::Ok(Started { gateway, target, _store: Store::Sqlite })
     };
     let measured = compare_processes(runtime, settings, CONNECTIONS, || {
         let [none, failed, all] = KINDS;

@@ -83,8 +83,9 @@ where
         }
         message
     };
-    // The kernel limits the CPU time. This limit also ends a child that sleeps.
-    let wall = Duration::from_secs(limits.cpu_s.saturating_mul(2).saturating_add(5));
+    // The kernel limits the CPU time. This limit also ends a child that sleeps. A child yields to
+    // calls, and may get a small part of a core for a long time.
+    let wall = Duration::from_secs(limits.cpu_s.saturating_mul(10).saturating_add(5));
     let finished = tokio::time::timeout(wall, async { tokio::join!(child.wait(), message) }).await;
     let Ok((status, message)) = finished else {
         child.kill().await?;

@@ -28,7 +28,7 @@ use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -47,6 +47,10 @@ use crate::tls::{Certificates, Pair, Presented};
 /// Delay after a connection could not be accepted. The usual reason is that the process has no file
 /// descriptor left.
 const ACCEPT_DELAY: Duration = Duration::from_millis(100);
+
+/// Connections that may wait to be accepted. The operating system takes less if it allows less
+/// (`net.core.somaxconn`). A caller who finds no place tries again after a second.
+const BACKLOG: u32 = 65_535;
 
 /// The share of the file descriptors, as a divisor, that connections of callers do not take.
 /// Upstreams, the store, modules and log files need them.
@@ -74,12 +78,12 @@ impl Listeners {
     /// # Errors
     /// If another process listens there, or an address is not this machine's. The message says so
     /// in one line.
-    pub async fn bind(config: &Config) -> io::Result<Self> {
-        let admin = match config.admin_listen {
-            Some(address) => Some(bind_address(address, "admin_listen").await?),
-            None => None,
-        };
-        let callers = bind_address(config.listen, "listen").await?;
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn bind(config: &Config) -> io::Result<Self> {
+        let admin = config.admin_listen.map(|address| bind_address(address, "admin_listen")).transpose()?;
+        let callers = bind_address(config.listen, "listen")?;
         Ok(Self { callers, admin, callers_certificate: None, admin_certificate: None })
     }
 
@@ -124,8 +128,15 @@ impl Listeners {
 }
 
 /// Binds the address of a configuration key.
-async fn bind_address(address: SocketAddr, key: &str) -> io::Result<TcpListener> {
-    TcpListener::bind(address).await.map_err(|error| {
+fn bind_address(address: SocketAddr, key: &str) -> io::Result<TcpListener> {
+    let listen = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // A gateway that starts again finds its address in use by connections of the former one.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
+    };
+    listen().map_err(|error| {
         let reason = match error.kind() {
             io::ErrorKind::AddrInUse => format!("another process listens there; choose another `{key}` address"),
             io::ErrorKind::PermissionDenied => "this user may not listen there; choose a port above 1023".to_owned(),
