@@ -169,7 +169,7 @@ impl LocalCalls {
             deadline: Instant::now() + timeout,
             background,
             trace: Trace::default(),
-            recording: Recording::default(),
+            recording: &Recording::default(),
         };
         let answer = async { Ok(pipeline::run(services, &call).await?.body.collect().await?.to_bytes()) };
         answer.await.map_err(|error: pipeline::Error| {

@@ -1,12 +1,12 @@
 //! A record of what happened to the requests of one call. The problem that the caller gets depends
 //! on it.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use hyper::{Method, StatusCode};
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 
 use super::error::EgressError;
 
@@ -69,20 +69,19 @@ pub struct CallRecord {
     /// The last response, and the last one with a status of 400 or above. See [`packed`].
     last: AtomicU32,
     last_refusal: AtomicU32,
-    /// `None` if attempts are not kept.
-    attempts: Option<Mutex<VecDeque<SentAttempt>>>,
+    /// `None` if attempts are not kept. Most calls make one.
+    attempts: Option<Mutex<SmallVec<[SentAttempt; 1]>>>,
 }
 
 impl CallRecord {
     /// A record that keeps attempts too.
     pub fn keeping_attempts() -> Self {
-        // Most calls make one attempt.
-        Self { attempts: Some(Mutex::new(VecDeque::with_capacity(1))), ..Self::default() }
+        Self { attempts: Some(Mutex::default()), ..Self::default() }
     }
 
     /// The last attempts, the oldest first.
     pub fn attempts(&self) -> Vec<SentAttempt> {
-        self.attempts.iter().flat_map(|attempts| attempts.lock().clone()).collect()
+        self.attempts.iter().flat_map(|attempts| attempts.lock().to_vec()).collect()
     }
 
     /// Returns `true` if attempts are kept.
@@ -95,9 +94,9 @@ impl CallRecord {
         let Some(attempts) = &self.attempts else { return };
         let mut attempts = attempts.lock();
         if attempts.len() == MAX_ATTEMPTS {
-            attempts.pop_front();
+            attempts.remove(0);
         }
-        attempts.push_back(attempt);
+        attempts.push(attempt);
     }
 
     /// Counts a request.

@@ -234,7 +234,7 @@ async fn run_operation(
         deadline: *deadline,
         background: None,
         trace: trace.clone(),
-        recording: recording.clone(),
+        recording,
     };
     let submitted = pipeline::submit(gateway.services(), &pipeline_call).await;
     let explain = |error: pipeline::Error| {

@@ -129,7 +129,7 @@ impl Proxied {
             effect: self.effect,
             deadline: self.deadline,
             trace: self.trace.clone(),
-            recording: self.recording.clone(),
+            recording: &self.recording,
         };
         let Limited { body, is_too_large } = body;
         let request = CallerRequest { method: method.clone(), path: path.clone(), headers: headers.clone(), body };

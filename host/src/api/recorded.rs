@@ -1,7 +1,5 @@
 //! The record of a request that calls an operation, from its arrival to its answer.
 
-use std::sync::OnceLock;
-
 use hyper::Response;
 use tokio::time::Instant;
 
@@ -22,8 +20,6 @@ pub(super) struct OpenCall<'a> {
     connector: &'a str,
     operation: &'a str,
     arrived: Instant,
-    /// A request without a valid token has no record.
-    caller: OnceLock<AuthorizedCaller>,
 }
 
 impl<'a> OpenCall<'a> {
@@ -35,28 +31,17 @@ impl<'a> OpenCall<'a> {
         arrived: Instant,
     ) -> Self {
         let recording = log.begin();
-        Self { recording, log: Some(log), request_id, connector, operation, arrived, caller: OnceLock::new() }
+        Self { recording, log: Some(log), request_id, connector, operation, arrived }
     }
 
     /// A request that has no record.
     pub(super) fn unrecorded(arrived: Instant) -> Self {
-        Self {
-            recording: Recording::default(),
-            log: None,
-            request_id: "",
-            connector: "",
-            operation: "",
-            arrived,
-            caller: OnceLock::new(),
-        }
+        Self { recording: Recording::default(), log: None, request_id: "", connector: "", operation: "", arrived }
     }
 
     /// The caller is known.
     pub(super) fn is_of(&self, caller: &AuthorizedCaller) {
-        if self.recording.is_on() {
-            // A request has one caller.
-            let _ = self.caller.set(caller.clone());
-        }
+        self.recording.is_of(caller.tenant(), caller.subject(), caller.key_id().map(|id| id.0.as_str()));
     }
 
     /// The request is answered.
@@ -70,12 +55,9 @@ impl<'a> OpenCall<'a> {
     }
 
     fn write(&mut self, status: Option<u16>, problem: Option<(&'static str, Owner)>, is_replayed: bool) {
-        let (Some(log), Some(caller)) = (self.log.take(), self.caller.get()) else { return };
+        let Some(log) = self.log.take() else { return };
         let call = EndedCall {
             request_id: self.request_id,
-            tenant: caller.tenant(),
-            subject: caller.subject(),
-            key_id: caller.key_id().map(|id| id.0.as_str()),
             connector: self.connector,
             operation: self.operation,
             began: self.arrived,

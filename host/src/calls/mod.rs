@@ -16,10 +16,8 @@ mod recording;
 mod writer;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 
-use bytes::Bytes;
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -30,7 +28,7 @@ pub use self::recording::Recording;
 pub use self::writer::Writer;
 
 use self::record::upstream_json;
-use self::recording::Notes;
+use self::recording::{Facts, NotedCaller, Notes};
 use crate::clock;
 use crate::config::{self, KeptCalls};
 use crate::metrics::Metrics;
@@ -57,11 +55,6 @@ struct Log {
 pub struct EndedCall<'a> {
     /// The id of the request, or of the job.
     pub request_id: &'a str,
-    pub tenant: &'a str,
-    /// The user. Empty if the caller speaks for its tenant.
-    pub subject: &'a str,
-    /// `None` if the caller sent a JWT.
-    pub key_id: Option<&'a str>,
     /// The connector, as the caller named it.
     pub connector: &'a str,
     /// The operation, as the caller named it.
@@ -109,15 +102,17 @@ impl CallLog {
         Recording::new(self.0.is_some())
     }
 
-    /// Records a call that has ended, if calls of its kind are kept.
+    /// Records a call that has ended, if its caller is known and calls of its kind are kept.
     pub fn end(&self, recording: &Recording, call: &EndedCall<'_>) {
         let (Some(log), Some(notes)) = (&self.0, recording.notes()) else { return };
         if !log.keeps_all && !call.has_failed() {
             return;
         }
+        let facts = notes.facts.lock();
+        let Some(caller) = &facts.caller else { return };
         // A record that would be dropped is not made.
         match log.queue.try_reserve() {
-            Ok(place) => place.send(log.record(notes, call)),
+            Ok(place) => place.send(log.record(caller, &facts, notes, call)),
             Err(_) => {
                 log.dropped.inc();
             }
@@ -133,11 +128,11 @@ impl CallLog {
 }
 
 impl Log {
-    fn record(&self, notes: &Notes, call: &EndedCall<'_>) -> RecordedCall {
+    fn record(&self, caller: &NotedCaller, facts: &Facts, notes: &Notes, call: &EndedCall<'_>) -> RecordedCall {
         let took = call.began.elapsed();
         let at = clock::now().checked_sub(took).unwrap_or(SystemTime::UNIX_EPOCH);
-        let attempts = notes.requests.get().map(|requests| requests.attempts()).unwrap_or_default();
-        let idempotency = notes.has_key.load(Relaxed).then_some(match call.is_replayed {
+        let attempts = facts.requests.as_ref().map(|requests| requests.attempts()).unwrap_or_default();
+        let idempotency = facts.has_key.then_some(match call.is_replayed {
             true => CallIdempotency::Replayed,
             false => CallIdempotency::First,
         });
@@ -146,20 +141,20 @@ impl Log {
             request_id: call.request_id.to_owned(),
             at,
             gateway: self.gateway.clone(),
-            tenant: call.tenant.to_owned(),
-            subject: call.subject.to_owned(),
-            key_id: call.key_id.map(str::to_owned),
+            tenant: caller.tenant.clone(),
+            subject: caller.subject.clone(),
+            key_id: caller.key_id.clone(),
             connector: call.connector.to_owned(),
             operation: call.operation.to_owned(),
-            version: notes.version.get().cloned(),
+            version: facts.version.clone(),
             status: call.status,
             problem: call.problem.map(|(name, _)| name.to_owned()),
             owner: call.problem.map(|(_, owner)| owner.name().to_owned()),
             duration_us: i64::try_from(took.as_micros()).unwrap_or(i64::MAX),
             stages: record::stages_json(notes.stages()),
-            upstream: upstream_json(&attempts, notes.body.get().map(Bytes::as_ref)),
+            upstream: upstream_json(&attempts, facts.body.as_deref()),
             idempotency: idempotency.map(|used| used.name().to_owned()),
-            job_id: notes.job_id.get().cloned(),
+            job_id: facts.job_id.clone(),
         }
     }
 }

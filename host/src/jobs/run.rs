@@ -64,6 +64,7 @@ impl Jobs {
         async {
             let began = Instant::now();
             let recording = self.parts.calls.begin();
+            recording.is_of(&job.tenant, &job.subject, job.key_id.as_ref().map(|id| id.0.as_str()));
             recording.is_job(&job.id);
             let (progress, reports) = watch::channel(None);
             let ended = tokio::select! {
@@ -107,9 +108,6 @@ impl Jobs {
     fn record_run(&self, job: &Job, recording: &Recording, began: Instant, explained: &Explained) {
         let call = EndedCall {
             request_id: &job.id,
-            tenant: &job.tenant,
-            subject: &job.subject,
-            key_id: job.key_id.as_ref().map(|id| id.0.as_str()),
             connector: &job.connector,
             operation: &job.operation,
             began,
@@ -233,7 +231,7 @@ impl Jobs {
             deadline,
             background: Some(Background { cpu: config.cpu, requests: MAX_REQUESTS, progress }),
             trace: trace.clone(),
-            recording: recording.clone(),
+            recording,
         };
         trace.calls(&job.connector, &job.operation);
         trace.is_of(&job.tenant);

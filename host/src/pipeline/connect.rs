@@ -250,7 +250,7 @@ async fn ask(
         deadline: arrived + connector.timeout(),
         background: None,
         trace: Trace::default(),
-        recording: Recording::default(),
+        recording: &Recording::default(),
     };
     let answer = run(services, &call).await?;
     let body = Limited::new(answer.body, MAX_ANSWER_BYTES).collect().await;

@@ -148,7 +148,7 @@ pub struct Call<'a> {
     /// The span that the stages of the call are in.
     pub trace: Trace,
     /// The notes for the record of the call.
-    pub recording: Recording,
+    pub recording: &'a Recording,
 }
 
 /// The differences of a call that runs in the background.
@@ -194,7 +194,7 @@ pub struct Deferred {
 /// # Errors
 /// See [`enum@Error`].
 pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted, Error> {
-    let mut stages = Stages::begin(&call.trace, &call.recording, &call.operation.metrics.validate);
+    let mut stages = Stages::begin(&call.trace, call.recording, &call.operation.metrics.validate);
     let (input, chosen) = accept(services, call, &mut stages).await?;
     if let Some(background) = input.background {
         let user_identifier = chosen.user_identifier().map(str::to_owned);
@@ -209,7 +209,7 @@ pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted
 /// # Errors
 /// See [`enum@Error`].
 pub async fn run(services: Services<'_>, call: &Call<'_>) -> Result<Answer, Error> {
-    let mut stages = Stages::begin(&call.trace, &call.recording, &call.operation.metrics.validate);
+    let mut stages = Stages::begin(&call.trace, call.recording, &call.operation.metrics.validate);
     let (input, chosen) = accept(services, call, &mut stages).await?;
     complete(services, call, input, chosen, &mut stages).await
 }
@@ -266,7 +266,7 @@ async fn complete<'s>(
 
     let upstreams = Arc::clone(&account.upstreams);
     let credentials = account.credentials.clone();
-    let record = call_record(&call.recording);
+    let record = call_record(call.recording);
     let mut outbound = Outbound::new(services.egress.clone(), upstreams, call.deadline, credentials, record);
     call.recording.sends(outbound.record());
     if operation.manifest.background {
@@ -308,7 +308,7 @@ async fn invoke_and_answer<'s>(
         memory: services.egress.memory(),
         operation,
         trace: &call.trace,
-        recording: &call.recording,
+        recording: call.recording,
     };
     match outcome {
         Ok(Outcome::Forward(request)) => {

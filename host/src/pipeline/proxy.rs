@@ -60,7 +60,7 @@ pub struct ProxyCall<'a> {
     /// The span that the stages of the call are in.
     pub trace: Trace,
     /// The notes for the record of the call.
-    pub recording: Recording,
+    pub recording: &'a Recording,
 }
 
 /// Sends the request, and returns the response as it is, whatever its status.
