@@ -103,7 +103,8 @@ fn calls_that_use_much_memory_in_many_ways_do_not_add_up_to_several_times_the_me
     let client = gateway.client();
     gateway.call("hostile/setting", json!({"key": "none"})).ok();
     let before = usage::peak_mb(gateway.process_id());
-    // The callers begin at different places, so that what one way frees is not what the next one needs.
+    // The callers begin at different places, so that what one way frees is not what the next one
+    // needs.
     std::thread::scope(|scope| {
         for caller in 0..3 {
             let (client, calls) = (&client, &calls);

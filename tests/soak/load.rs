@@ -44,8 +44,8 @@ pub(crate) fn start<'scope>(scope: &'scope Scope<'scope, '_>, run: &'scope Run) 
             call_again_and_again(run, site, "OAuth", who, |number, answer| *answer == me(&user(number % USERS)));
         });
     }
-    // A swap changes all gateways of a database, so one gateway of each makes the swaps. The first one
-    // is killed again and again.
+    // A swap changes all gateways of a database, so one gateway of each makes the swaps. The first
+    // one is killed again and again.
     for site in &run.fleet.sites[1..] {
         scope.spawn(|| swap_again_and_again(run, site));
     }
@@ -97,8 +97,8 @@ fn describe(site: &Site, answer: &Answer) -> String {
     format!("{}: {} {}", site.name, answer.status, answer.text().chars().take(300).collect::<String>())
 }
 
-/// Replaces a connector each second. The answer comes when the gateway has it. A change is sent again
-/// while the database is away.
+/// Replaces a connector each second. The answer comes when the gateway has it. A change is sent
+/// again while the database is away.
 fn swap_again_and_again(run: &Run, site: &Site) {
     for number in 0.. {
         let began = Instant::now();

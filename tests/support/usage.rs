@@ -23,6 +23,22 @@ pub fn threads(process: u32) -> u64 {
     status(process, "Threads:")
 }
 
+/// The niceness of each thread of a process, by the name of the thread.
+///
+/// # Panics
+/// When the process has ended.
+pub fn niceness(process: u32) -> Vec<(String, i32)> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let stats = threads.filter_map(|thread| fs::read_to_string(thread.unwrap().path().join("stat")).ok());
+    let read = |stat: String| {
+        // The name is in parentheses. Niceness is the 17th field after it.
+        let (name, fields) = stat.rsplit_once(") ")?;
+        let niceness = fields.split(' ').nth(16)?.parse().ok()?;
+        Some((name.split_once('(')?.1.to_owned(), niceness))
+    };
+    stats.filter_map(read).collect()
+}
+
 /// Number of processes that a process has started and that still run.
 ///
 /// # Panics

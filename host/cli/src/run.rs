@@ -53,7 +53,8 @@ fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
     start_logging(&config)?;
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if matches!(arguments.command, Command::Serve { .. }) {
-        runtime.on_thread_start(yield_to_calls);
+        let priority = rustix::process::getpriority_process(None).unwrap_or_default() + NICENESS;
+        runtime.on_thread_start(move || yield_to_calls(priority));
     }
     let runtime = runtime.enable_all().build()?;
     let result = match &arguments.command {
@@ -68,9 +69,10 @@ fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
 /// Lets this thread yield to those that serve calls, which are threads of other runtimes. It loads
 /// modules and runs jobs, and the processes that it starts for compilations yield too. Otherwise
 /// calls would wait for a core while a module is swapped.
-fn yield_to_calls() {
-    // A container may forbid it. The work is the same then.
-    let _ = rustix::process::nice(NICENESS);
+fn yield_to_calls(priority: i32) {
+    // On Linux this is the priority of one thread. A thread inherits it from the one that starts it,
+    // so it is set and not lowered. A container may forbid it. The work is the same then.
+    let _ = rustix::process::setpriority_process(None, priority);
 }
 
 fn load(file: Option<&Path>) -> Result<Config, AnyError> {

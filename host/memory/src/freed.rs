@@ -1,9 +1,9 @@
 //! When freed memory goes back to the operating system.
 //!
 //! While calls hold little memory, freed pages are kept for about a second: the next call uses them
-//! again, and would otherwise get them with page faults. While calls hold much, a page that is freed
-//! goes back immediately. Otherwise the pages that one call has freed and those that another call
-//! uses meanwhile would add up to several times the budget.
+//! again, and would otherwise get them with page faults. While calls hold much, a page that is
+//! freed goes back immediately. Otherwise the pages that one call has freed and those that another
+//! call uses meanwhile would add up to several times the budget.
 
 use std::ffi::c_long;
 use std::sync::atomic::{AtomicBool, Ordering};

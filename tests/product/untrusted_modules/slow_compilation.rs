@@ -1,10 +1,11 @@
 //! The gateway while a module takes long to compile.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use serde_json::json;
 use support::process::Process;
-use support::{Client, Gateway, Setup, module, wait_for};
+use support::{Client, Gateway, Setup, module, usage, wait_for};
 
 /// Makes the compilation of the bomb take longer than a test waits for anything.
 const SLOW: &str = "compile.cpu_s = 600";
@@ -91,4 +92,17 @@ fn a_module_that_takes_long_is_refused_although_another_one_is_swapped_all_the_t
         gateway.refusal("bomb.wasm").map(|refused| refused["reason"].to_string())
     });
     assert!(reason.contains("compile.cpu_s"), "{reason}");
+}
+
+#[test]
+fn threads_that_load_modules_yield_to_those_that_serve_calls() {
+    let gateway = Setup::new().cold().guest("liar").config(SLOW).start();
+    put_bomb(&gateway);
+    let threads = usage::niceness(gateway.process_id());
+    let of = |name: &str| -> BTreeSet<i32> {
+        threads.iter().filter(|(thread, _)| thread.starts_with(name)).map(|(_, niceness)| *niceness).collect()
+    };
+    let (serving, background) = (of("core-"), of("tokio-rt"));
+    assert_eq!((serving.len(), background.len()), (1, 1), "{threads:?}");
+    assert_eq!(background.first().unwrap() - serving.first().unwrap(), 5, "{threads:?}");
 }

@@ -11,8 +11,8 @@ use tokio::time::sleep;
 use super::connection::Connection;
 
 /// Maximum number of idle connections of one core to one origin. When thousands of calls run at the
-/// same time, their responses come in bursts, and most of their connections are idle for a moment. A
-/// connection that is closed then costs the next call as much as the call itself.
+/// same time, their responses come in bursts, and most of their connections are idle for a moment.
+/// A connection that is closed then costs the next call as much as the call itself.
 const MAX_IDLE_PER_ORIGIN: usize = 8192;
 
 /// The time between two sweeps for connections that are idle for too long.
