@@ -31,7 +31,7 @@ pub fn read_regular(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     // The length comes first: a sparse file may have any length. The file may still grow.
     if metadata.len() <= max_bytes {
-        content.reserve_exact(usize::try_from(metadata.len()).unwrap_or_default());
+        content.try_reserve_exact(usize::try_from(metadata.len()).unwrap_or(usize::MAX))?;
         file.take(max_bytes.saturating_add(1)).read_to_end(&mut content)?;
     }
     if metadata.len() > max_bytes || content.len() as u64 > max_bytes {

@@ -25,7 +25,7 @@ pub(super) struct Notes {
     stages: [AtomicU64; StageKind::ALL.len()],
 }
 
-/// What is noted once in a call.
+/// The notes that a call takes once.
 #[derive(Default)]
 pub(super) struct Facts {
     /// A request without a valid token has none, and no record.

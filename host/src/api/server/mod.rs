@@ -131,7 +131,7 @@ impl Listeners {
 fn bind_address(address: SocketAddr, key: &str) -> io::Result<TcpListener> {
     let listen = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-        // A gateway that starts again finds its address in use by connections of the former one.
+        // After a restart, connections of the former process may use the address.
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
         socket.listen(BACKLOG)
