@@ -1,12 +1,12 @@
 //! A call ends at its deadline, which is counted from its arrival. A call over a limit is refused
 //! before it waits for anything.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::Read;
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use support::wire::connection;
 use support::{Client, Dialect, Endpoint, Gate, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module};
 
 use crate::integrations::{connect, record, started};
@@ -110,13 +110,12 @@ fn a_body_that_does_not_arrive_ends_the_call_at_its_deadline() {
         .config("limits.timeout_s = 10\n[connectors.hostile]\nlimits.timeout_s = 1")
         .start();
     let other = gateway.client().begin("/connectors/liar/wait", json!({}));
-    let mut stream = TcpStream::connect(gateway.address().trim_start_matches("http://")).unwrap();
     let head = format!(
         "POST /connectors/hostile/huge_log HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {}\r\n\
          content-type: application/json\r\ncontent-length: 100\r\nconnection: close\r\n\r\n{{",
         support::setup::KEY
     );
-    stream.write_all(head.as_bytes()).unwrap();
+    let mut stream = connection(&gateway.address(), head.as_bytes());
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");

@@ -1,9 +1,9 @@
 //! HTTP itself: versions, connections, request ids.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::Read;
 
 use serde_json::json;
+use support::wire::connection;
 use support::{Client, Gateway, Reply, Setup, Upstream, module};
 
 fn gateway() -> Gateway {
@@ -91,9 +91,7 @@ fn the_query_of_a_path_does_not_matter_to_an_operation() {
 
 /// Sends bytes and reads until the connection closes.
 fn raw(gateway: &Gateway, request: &str) -> String {
-    let address = gateway.address();
-    let mut stream = TcpStream::connect(address.trim_start_matches("http://")).unwrap();
-    stream.write_all(request.as_bytes()).unwrap();
+    let mut stream = connection(&gateway.address(), request.as_bytes());
     stream.shutdown(std::net::Shutdown::Write).unwrap();
     let mut answer = Vec::new();
     // A reset is an answer too.
@@ -168,9 +166,8 @@ fn what_an_upstream_sends_is_never_taken_for_an_answer_of_the_http_library() {
 fn http_1_1_without_exactly_one_host_is_400() {
     let gateway = gateway();
     let health = |version: &str, hosts: &str| {
-        let mut stream = TcpStream::connect(gateway.address().trim_start_matches("http://")).unwrap();
         let request = format!("GET /healthz HTTP/{version}\r\n{hosts}Connection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).unwrap();
+        let mut stream = connection(&gateway.address(), request.as_bytes());
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer

@@ -9,6 +9,7 @@ use std::thread;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use support::setup::KEY;
+use support::wire::connection;
 use support::{
     Answer, Client, Dialect, Endpoint, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, usage,
 };
@@ -122,8 +123,7 @@ fn a_path_that_leaves_the_base_url_and_an_unknown_name_are_refused() {
             "GET /proxy/account/api{path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {}\r\nconnection: close\r\n\r\n",
             caller.key()
         );
-        let mut stream = TcpStream::connect(gateway.address().trim_start_matches("http://")).unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
+        let mut stream = connection(&gateway.address(), request.as_bytes());
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 422") || answer.starts_with("HTTP/1.1 400"), "{path}: {answer}");

@@ -7,7 +7,7 @@ use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use crate::runtime;
+use crate::{MAX_WAIT, runtime};
 
 /// A caller: a base URL, and an API key if the caller has one.
 #[derive(Clone)]
@@ -134,6 +134,8 @@ pub(crate) fn http(configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::Cl
     // Shorter than the 5 s of the soak's gateways. A request that is sent just as the other side
     // closes gets no answer.
     let builder = builder.pool_idle_timeout(Duration::from_secs(4));
+    // A test that gets no answer fails by its name, and does not hold up the others for ever.
+    let builder = builder.read_timeout(2 * MAX_WAIT);
     configure(builder).build().unwrap()
 }
 

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,9 @@ use crate::{MAX_WAIT, wait_for};
 
 /// Time between two looks at whether a process has ended while its lines are waited for.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Limit of a command that a test waits for, which may build a connector on a busy machine.
+const MAX_RUN: Duration = Duration::from_secs(600);
 
 /// The gateway's binary: the one that the variable `GATEWAY_BINARY` names, or the one of the build
 /// profile that this program was built in. Cargo puts this program into the folder of that profile
@@ -49,9 +52,21 @@ pub struct Finished {
 /// Runs a command and waits for its end.
 ///
 /// # Panics
-/// When it cannot be started.
+/// When it cannot be started, or does not end within ten minutes.
+#[track_caller]
 pub fn run(command: &mut Command) -> Finished {
-    let output = command.stdin(Stdio::null()).output().expect("the binary runs");
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.process_group(0).spawn().expect("the binary runs");
+    let group = process_id(&child);
+    let (ended, end) = mpsc::channel::<()>();
+    // The group's processes hold the pipes of the output.
+    let limit = thread::spawn(move || {
+        let late = end.recv_timeout(MAX_RUN) == Err(mpsc::RecvTimeoutError::Timeout);
+        late && kill_process_group(group, Signal::KILL).is_ok()
+    });
+    let output = child.wait_with_output().expect("the binary runs");
+    drop(ended);
+    assert!(!limit.join().unwrap(), "it did not end within {} s: {command:?}", MAX_RUN.as_secs());
     Finished {
         code: output.status.code(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -214,7 +229,7 @@ impl Process {
     }
 
     fn pid(&self) -> Pid {
-        Pid::from_raw(self.child.id().try_into().unwrap()).unwrap()
+        process_id(&self.child)
     }
 }
 
@@ -229,6 +244,10 @@ impl Drop for Process {
         }
         let _ = self.child.wait();
     }
+}
+
+fn process_id(child: &Child) -> Pid {
+    Pid::from_raw(child.id().try_into().unwrap()).unwrap()
 }
 
 fn collect(stream: impl Read + Send + 'static, output: &Arc<Output>) -> thread::JoinHandle<()> {

@@ -88,8 +88,10 @@ impl Drop for Program {
         // A client that still waits for an answer does not read that its input has ended.
         if thread::panicking() {
             let _ = self.process.kill();
+            let _ = self.process.wait();
+        } else {
+            wait_for("the client to end", || self.process.try_wait().unwrap());
         }
-        let _ = self.process.wait();
     }
 }
 
