@@ -194,7 +194,8 @@ impl Call {
     /// # Panics
     /// When no answer comes.
     pub fn events(self) -> Events {
-        let response = runtime().block_on(self.request.send()).unwrap_or_else(|error| panic!("no answer: {error:?}"));
+        let response = runtime().block_on(async { self.request.send().await });
+        let response = response.unwrap_or_else(|error| panic!("no answer: {error:?}"));
         Events { response, read: String::new() }
     }
 

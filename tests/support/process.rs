@@ -1,7 +1,7 @@
 //! Processes that always end: when the [`Process`] is dropped, and when the program that started it
 //! is killed.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -55,8 +55,25 @@ pub struct Finished {
 /// When it cannot be started, or does not end within ten minutes.
 #[track_caller]
 pub fn run(command: &mut Command) -> Finished {
-    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.process_group(0).spawn().expect("the binary runs");
+    finish(command.stdin(Stdio::null()), "")
+}
+
+/// As [`run`], for a command that reads this text from its standard input.
+///
+/// # Panics
+/// When it cannot be started, does not take the text, or does not end within ten minutes.
+#[track_caller]
+pub fn run_with_input(command: &mut Command, input: &str) -> Finished {
+    finish(command.stdin(Stdio::piped()), input)
+}
+
+#[track_caller]
+fn finish(command: &mut Command, input: &str) -> Finished {
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let mut child = command.spawn().expect("the binary runs");
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input.as_bytes()).expect("the command reads its input");
+    }
     let group = process_id(&child);
     let (ended, end) = mpsc::channel::<()>();
     // The group's processes hold the pipes of the output.

@@ -1,15 +1,13 @@
 //! Registries that ask for credentials on behalf of others, and that never stop to answer.
 
 use std::fmt::Write as _;
-use std::io::Write;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rustls::ServerConfig;
 use support::home::{file, path};
-use support::{Authority, Home, Setup, module, runtime};
+use support::{Authority, Home, Setup, module, process, runtime};
 use tempfile::NamedTempFile;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -118,11 +116,8 @@ fn run_as_user(home: &Home, arguments: &[&str], roots: Option<&NamedTempFile>) -
     if let Some(roots) = roots {
         command.env("SSL_CERT_FILE", roots.path());
     }
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(PASSWORD.as_bytes()).unwrap();
-    let finished = child.wait_with_output().unwrap();
-    (finished.status.code(), String::from_utf8(finished.stderr).unwrap())
+    let finished = process::run_with_input(&mut command, PASSWORD);
+    (finished.code, finished.stderr)
 }
 
 #[test]

@@ -3,11 +3,10 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
 
 use serde_json::json;
 use support::registry::{PASSWORD, USER};
-use support::{Home, Registry, Setup, Signer, module};
+use support::{Home, Registry, Setup, Signer, module, process};
 
 use support::home::{file, path};
 
@@ -164,11 +163,8 @@ fn a_registry_with_passwords_gets_those_of_docker_or_of_the_command_line() {
         let mut command = home.command(arguments);
         let path = format!("{}:{}", docker.display(), std::env::var("PATH").unwrap());
         command.env("DOCKER_CONFIG", &docker).env("PATH", path);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        let finished = child.wait_with_output().unwrap();
-        (finished.status.code(), String::from_utf8(finished.stderr).unwrap())
+        let finished = process::run_with_input(&mut command, input);
+        (finished.code, finished.stderr)
     };
     let (code, said) = run(&["connectors", "push", path(&module), &name], "");
     assert!(code == Some(1) && said.contains("docker login"), "{said}");

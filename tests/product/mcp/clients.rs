@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use support::{
@@ -21,7 +21,8 @@ use crate::integrations::{client, started};
 /// The longest time that a client takes to answer. Only a client that hangs takes as long.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// A program with an official client. It ends when this is dropped, because its input ends.
+/// A program with an official client. When this is dropped, its input ends, and it has as long to
+/// end as to answer.
 struct Program {
     process: Child,
     commands: Option<ChildStdin>,
@@ -86,12 +87,12 @@ impl Drop for Program {
     fn drop(&mut self) {
         self.commands = None;
         // A client that still waits for an answer does not read that its input has ended.
-        if thread::panicking() {
-            let _ = self.process.kill();
-            let _ = self.process.wait();
-        } else {
-            wait_for("the client to end", || self.process.try_wait().unwrap());
+        let deadline = Instant::now() + MAX_WAIT;
+        while !thread::panicking() && matches!(self.process.try_wait(), Ok(None)) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(10));
         }
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 
