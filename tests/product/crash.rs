@@ -28,6 +28,16 @@ fn keys_grants_modules_and_storage_survive() {
     assert_eq!(stored["results"], json!(["kept"]));
 }
 
+/// Kills a gateway when it is dropped, also if a test fails: threads that call the gateway until it
+/// is gone would never end otherwise.
+struct Killed<'a>(&'a Gateway);
+
+impl Drop for Killed<'_> {
+    fn drop(&mut self) {
+        self.0.kill();
+    }
+}
+
 #[test]
 fn an_acknowledged_write_survives_any_number_of_kills() {
     let mut gateway = Setup::new().guest("hostile").start();
@@ -45,8 +55,9 @@ fn an_acknowledged_write_survives_any_number_of_kills() {
                     }
                 }
             });
+            let killed = Killed(&gateway);
             support::wait_for("some writes", || (acknowledged.load(Ordering::Relaxed) >= 10).then_some(()));
-            gateway.kill();
+            drop(killed);
             writer.join().unwrap();
         });
         gateway = gateway.start_again();
@@ -78,8 +89,9 @@ fn a_kill_during_swaps_leaves_a_version_that_serves() {
         let swaps = || gateway.metric("gateway_swaps_total{connector=\"liar\",outcome=\"installed\"}");
         thread::scope(|scope| {
             let swapping = scope.spawn(|| swap_until_gone(&gateway, &client));
+            let killed = Killed(&gateway);
             support::wait_for("some swaps", || (swaps() >= f64::from(2 * round)).then_some(()));
-            gateway.kill();
+            drop(killed);
             swapping.join().unwrap();
         });
         gateway = gateway.start_again();

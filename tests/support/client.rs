@@ -6,6 +6,7 @@ use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::{MAX_WAIT, runtime};
 
@@ -134,7 +135,7 @@ pub(crate) fn http(configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::Cl
     // Shorter than the 5 s of the soak's gateways. A request that is sent just as the other side
     // closes gets no answer.
     let builder = builder.pool_idle_timeout(Duration::from_secs(4));
-    // A test that gets no answer fails by its name, and does not hold up the others for ever.
+    // A test that gets no answer fails after this time.
     let builder = builder.read_timeout(2 * MAX_WAIT);
     configure(builder).build().unwrap()
 }
@@ -233,9 +234,11 @@ impl Events {
     /// The data of the next event, without comments. `None` at the end.
     ///
     /// # Panics
-    /// When the stream breaks off, or nothing comes for a minute.
+    /// When the stream breaks off, or no event comes for a minute.
     #[expect(clippy::should_implement_trait, reason = "an iterator would hide that this waits")]
     pub fn next(&mut self) -> Option<Value> {
+        // Comments may come all the time, so the limit is that of the whole wait.
+        let deadline = Instant::now() + MAX_WAIT;
         loop {
             while let Some((event, rest)) = self.read.split_once("\n\n") {
                 let data: String = event.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
@@ -244,7 +247,7 @@ impl Events {
                     return Some(serde_json::from_str(&data).unwrap_or_else(|error| panic!("{error} in {data}")));
                 }
             }
-            let piece = async { tokio::time::timeout(Duration::from_secs(60), self.response.chunk()).await };
+            let piece = async { tokio::time::timeout_at(deadline, self.response.chunk()).await };
             let piece = runtime().block_on(piece).expect("an event").expect("a stream that does not break off")?;
             self.read.push_str(&String::from_utf8_lossy(&piece));
         }

@@ -25,6 +25,16 @@ fn fleet(store: &Store, service: &Upstream) -> ([Gateway; 2], [String; 2]) {
     ([first, second], keys)
 }
 
+/// Sets a flag when it is dropped, also if a test fails: threads that call until then would never
+/// end otherwise.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Calls as fast as it can, and counts the calls that are accepted, until it is told to stop.
 fn press(client: &Client, accepted: &AtomicUsize, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
@@ -46,6 +56,7 @@ fn a_tenant_with_many_calls_at_every_gateway_leaves_another_one_its_share() {
     let (all, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let clients = [&gateways[0], &gateways[1], &gateways[0], &gateways[1]].map(|each| client_of(each, &greedy));
     thread::scope(|scope| {
+        let _stop = Stop(&stop);
         for client in &clients {
             scope.spawn(|| press(client, &all, &stop));
         }
@@ -55,14 +66,13 @@ fn a_tenant_with_many_calls_at_every_gateway_leaves_another_one_its_share() {
         let (own, before) = (AtomicUsize::new(0), all.load(Ordering::Relaxed));
         let (client, done) = (client_of(&gateways[1], &modest), AtomicBool::new(false));
         thread::scope(|scope| {
+            let _done = Stop(&done);
             scope.spawn(|| press(&client, &own, &done));
             support::wait_for("the modest tenant to make its calls", || {
                 (own.load(Ordering::Relaxed) >= 100).then_some(())
             });
-            done.store(true, Ordering::Relaxed);
         });
         let (modest, greedy) = (own.load(Ordering::Relaxed), all.load(Ordering::Relaxed) - before);
-        stop.store(true, Ordering::Relaxed);
         // The modest one had its share after a period. Before that, the greedy one had everything.
         assert!(greedy <= modest + 60, "{greedy} calls of the greedy tenant while the modest one made {modest}");
     });

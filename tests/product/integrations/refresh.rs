@@ -135,7 +135,7 @@ fn a_valid_token_serves_while_it_cannot_be_refreshed(store: &Store) {
     assert!(reason["detail"].as_str().unwrap().contains("503"), "{reason}");
     assert_eq!(record(&client, "ada")["status"], "active");
     assert_eq!(who(&client).ok(), me("ada"));
-    assert!(refreshes(&gateway, "unavailable") >= 1.0);
+    support::wait_for("the metric", || (refreshes(&gateway, "unavailable") >= 1.0).then_some(()));
     provider.repair();
     support::wait_for("the renewal", || (record(&client, "ada")["reason"] == Value::Null).then_some(()));
     assert_eq!(who(&client).ok(), me("ada"));

@@ -164,6 +164,7 @@ fn a_queue_of_webhooks_that_grows_is_reported() {
         let urls = json!([format!("{}/{number}", receiver.url())]);
         client.call("account/collect", json!({"path": "/", "callback_urls": urls})).ok();
     }
+    wait_for_value(&gateway, "gateway_jobs_pending", 0.0);
     let many = wait_for_value(&gateway, "gateway_webhooks_pending", 101.0);
     assert_eq!(firing(&[&before]), set(&[]));
     assert_eq!(firing(&[&before, &many]), set(&["WebhookQueueGrows"]));
