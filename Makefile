@@ -50,8 +50,8 @@ FUZZ_TARGETS := $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 60
 CARGO_DENY := 0.20.2
 
-# Product tests mostly wait for processes and sockets, so two of them share a core.
-export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
+# Product tests mostly wait for processes and sockets, and some for each other, so three of them share a core.
+export RUST_TEST_THREADS ?= $(shell echo $$((3 * $$(nproc))))
 
 # Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, curl and git for the commands of the pages,
 # and Python and Node.js for the tools of the tests.
