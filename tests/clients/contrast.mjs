@@ -1,5 +1,5 @@
 // Looks for texts of the API page with too little contrast (WCAG 2.1, 1.4.3): the first screen of each connector's page, and the whole
-// page of the connectors that are named twice, on a narrow screen too.
+// page of the connectors that are named twice.
 //
 // The arguments are the browser, the gateway's address and the connectors. The program prints what it found as JSON.
 
@@ -8,11 +8,9 @@ import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
 
 const [executablePath, address, ...names] = process.argv.slice(2);
-const WIDE = [
+const LOOKS = [
   { look: "light", colorScheme: "light", width: 1280 },
   { look: "dark", colorScheme: "dark", width: 1280 },
-];
-const NARROW = [
   { look: "narrow", colorScheme: "light", width: 360 },
   { look: "narrow and dark", colorScheme: "dark", width: 360 },
 ];
@@ -65,10 +63,9 @@ for (const name of new Set(names)) {
   await page.goto(`${address}/docs/${name}`);
   await page.getByRole("heading", { name: "Connector Gateway" }).first().waitFor();
   await settled();
-  const isNamedTwice = names.filter((other) => other === name).length > 1;
-  if (isNamedTwice) await scroll();
+  if (names.filter((other) => other === name).length > 1) await scroll();
   await page.evaluate(axe);
-  for (const { look, colorScheme, width } of isNamedTwice ? [...WIDE, ...NARROW] : WIDE) {
+  for (const { look, colorScheme, width } of LOOKS) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 800 });
     await page.locator(`body.${colorScheme}-mode`).waitFor();

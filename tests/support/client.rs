@@ -237,7 +237,7 @@ impl Events {
     /// When the stream breaks off, or no event comes for a minute.
     #[expect(clippy::should_implement_trait, reason = "an iterator would hide that this waits")]
     pub fn next(&mut self) -> Option<Value> {
-        // Comments may come all the time, so the limit is that of the whole wait.
+        // A stream sends comments while it has no event, so the whole wait has one limit.
         let deadline = Instant::now() + MAX_WAIT;
         loop {
             while let Some((event, rest)) = self.read.split_once("\n\n") {
