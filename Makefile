@@ -23,10 +23,14 @@ SHIPPED := target/debug/connectors
 EXAMPLES := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard connectors/examples/*/Cargo.toml)))
 CONNECTORS := $(filter-out sdk,$(notdir $(patsubst %/Cargo.toml,%,$(wildcard connectors/*/Cargo.toml))))
 GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.toml)))
-# Tools that the tests use. A changed list of tools installs them anew.
-PYTHON_TOOLS := target/python
-NODE_TOOLS := target/node
-SCHEMATHESIS := target/schemathesis
+# The parts of `make test-all` that need an installation. A test of a part is ignored unless its make target runs, and is in a module
+# with the name of the part.
+PARTS := clients browser languages authors documents shipping
+# Packages of Python and Node.js, and programs of Debian's packages, for a part of the tests: target/python/PART, target/node/PART and
+# target/debian/PART. `core` is what `make test` needs. A changed list of packages installs them anew.
+PYTHON := target/python
+NODE := target/node
+DEBIAN := target/debian
 # The program that renders the chart.
 HELM := target/helm
 # The SDKs for other languages, what they need to build a module, and the modules of the tests.
@@ -37,8 +41,6 @@ COMPONENTIZE_PY := target/sdk-python
 LANGUAGES := $(addprefix target/languages/,javascript.wasm javascript-quickjs.wasm python.wasm)
 # Components for each published version of the contract.
 FROZEN := $(foreach version,$(notdir $(wildcard wit/frozen/*)),$(addprefix target/frozen/$(version)/,javascript.wasm python.wasm))
-# Programs that tests use, from Debian's packages in tests/debian.txt.
-DEBIAN := target/debian
 # The program that makes the bindings of a connector in C. The page names its version.
 WIT_BINDGEN := target/wit-bindgen/bin/wit-bindgen
 # The crates of the page about libraries, some of which the gateway does not have. Cargo keeps them, so that the page's test needs no network.
@@ -53,25 +55,38 @@ CARGO_DENY := 0.20.2
 # Product tests mostly wait for processes and sockets, and some for each other, so three of them share a core.
 export RUST_TEST_THREADS ?= $(shell echo $$((3 * $$(nproc))))
 
-# Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, curl and git for the commands of the pages,
-# and Python and Node.js for the tools of the tests.
-PACKAGES := gcc g++ libc6-dev make curl git python3 python3-pip python3-venv nodejs npm
+# Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, curl and git for the commands of the pages.
+PACKAGES := gcc g++ libc6-dev make curl git
+# Those of parts of the tests.
+PYTHON_PACKAGES := python3 python3-pip python3-venv
+NODE_PACKAGES := nodejs npm
 
-.PHONY: help setup build shipped guests run demo check languages frozen test test-unit test-sdks test-product test-conformance test-upgrade soak fuzz fuzz-api audit browser bench profile dist lint clean
+.PHONY: help setup setup-python setup-node build shipped guests run demo check languages frozen test test-all $(addprefix test-,$(PARTS)) \
+  test-unit test-sdks test-product test-conformance test-upgrade soak fuzz fuzz-api audit browser bench profile dist lint lint-docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## Check the toolchain and install missing packages
 	@command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (https://rustup.rs), then run this command again." >&2; exit 1; }
-	@for tool in cc c++ curl git python3 npm; do \
-	  command -v $$tool >/dev/null && continue; \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PACKAGES); \
-	  else \
-	    echo "$$tool is missing: install $(PACKAGES), then run this command again." >&2; exit 1; \
-	  fi; \
-	done
+	@$(call install,cc c++ curl git,$(PACKAGES),to build the gateway)
+
+setup-python:
+	@$(call install,python3 pip3,$(PYTHON_PACKAGES),for tools of the tests)
+
+setup-node:
+	@$(call install,node npm,$(NODE_PACKAGES),for tools of the tests)
+
+# Installs the Debian packages $(2) if one of the programs $(1) is missing, and says why: $(3).
+install = for tool in $(1); do \
+  command -v $$tool >/dev/null && continue; \
+  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+    echo "Installing $(2) $(3)."; \
+    apt-get update -qq && apt-get install -y -qq --no-install-recommends $(2) >/dev/null; break; \
+  else \
+    echo "$$tool is missing: install $(2), then run this command again." >&2; exit 1; \
+  fi; \
+done
 
 build: setup ## Build the gateway, and every connector into the folder `connectors` next to it
 	@cargo build --workspace --bin connector-gateway
@@ -104,21 +119,46 @@ check: setup ## Check format, lints and unit tests: the quick loop while you wri
 	@cargo clippy --workspace --all-targets -- -D warnings
 	@$(MAKE) --no-print-directory test-unit
 
-test: build guests languages frozen test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) $(WIT_BINDGEN) $(CRATES) $(HELM) browser ## Run every test
+# `make test` installs PostgreSQL and four small programs, and no toolchain.
+test: build guests $(DEBIAN)/core ## Run the unit tests, and the tests of the product that need no toolchain of others
 	@tests/postgres.sh cargo test --workspace
+
+test-all: test $(addprefix test-,$(PARTS)) ## Run every test: `make test`, then each part that needs an installation
+
+# Each part runs its ignored tests, with what they need. A part fails if what it needs cannot be installed.
+test-clients: build guests $(PYTHON)/clients $(NODE)/clients ## Run generators of clients, MCP clients, and the conformance suite of MCP
+	@$(call part,product,clients)
+
+test-browser: build guests $(NODE)/browser browser setup-python ## Open the pages and the console in Chromium
+	@$(call part,product,browser)
+
+test-languages: build guests languages frozen test-sdks $(DEBIAN)/languages $(WIT_BINDGEN) ## Test connectors in JavaScript, Python and C, and their SDKs
+	@$(call part,product,languages)
+
+test-authors: build guests $(CRATES) $(DEBIAN)/core setup-python ## Make projects as authors do, follow the pages for authors, and check the messages of the SDK
+	@$(call part,product,authors)
+	@cargo test --workspace --test messages -- --ignored
+
+test-documents: build $(NODE)/documents ## Make connectors of other people's OpenAPI documents
+	@$(call part,conformance,documents)
+
+test-shipping: build guests $(DEBIAN)/core $(DEBIAN)/shipping $(HELM) $(PYTHON)/shipping ## Test the archive, the unit, the image, the chart and the alert rules
+	@$(call part,product,shipping)
+
+part = tests/postgres.sh cargo test --workspace --test $(1) -- --ignored $(2)::
 
 test-unit: setup ## Run the unit tests; T=name selects some
 	@tests/postgres.sh cargo test --workspace --lib $(T)
 
-test-sdks: $(NODE_TOOLS) $(SDK_JS)/connector.wit ## Run the unit tests of the SDKs for JavaScript and Python
+test-sdks: $(NODE)/languages $(SDK_JS)/connector.wit setup-python ## Run the unit tests of the SDKs for JavaScript and Python
 	@node --test --test-reporter=dot $(SDK_JS)/test/
-	@$(NODE_TOOLS)/node_modules/.bin/tsc --project $(SDK_JS)/test
+	@$(NODE)/languages/node_modules/.bin/tsc --project $(SDK_JS)/test
 	@PYTHONPATH=$(SDK_PYTHON) python3 -m unittest discover --start-directory $(SDK_PYTHON)/tests
 
-test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) $(WIT_BINDGEN) $(CRATES) $(HELM) browser ## Run the tests of the whole product; T=name selects some
+test-product: build guests $(DEBIAN)/core ## Run the tests of the product that `make test` has; T=name selects some
 	@tests/postgres.sh cargo test --workspace --test product $(T)
 
-test-conformance: build $(NODE_TOOLS) ## Compare every operation with its provider's specification and with the catalogue, and connectors of OpenAPI documents with these
+test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
 	@cargo test --workspace --test conformance
 
 # The release before is built from its last commit, in a separate target folder, and kept.
@@ -149,7 +189,7 @@ fuzz: setup ## Fuzz each target for FUZZ_SECONDS (60); T=name selects one
 	    -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -artifact_prefix=target/fuzz/$$target- -print_final_stats=1; \
 	done
 
-fuzz-api: build $(SCHEMATHESIS) ## Fuzz the API of a gateway by its description for FUZZ_MINUTES (15)
+fuzz-api: build $(PYTHON)/fuzz_api ## Fuzz the API of a gateway by its description for FUZZ_MINUTES (15)
 	@cargo build -q --workspace --bin fuzz_api
 	@target/debug/fuzz_api
 
@@ -165,24 +205,26 @@ audit: setup ## Check the dependencies: advisories, licences, bans and sources
 	  echo "audit: advisories are not checked, because there is neither a network to their database nor a copy of it" >&2; \
 	fi
 
-$(PYTHON_TOOLS): tests/clients/requirements.txt | setup
-$(SCHEMATHESIS): tests/fuzz_api/requirements.txt | setup
-$(PYTHON_TOOLS) $(SCHEMATHESIS):
+$(PYTHON)/%: tests/%/requirements.txt | setup-python
+	@echo "Installing packages of Python into $@: $$(sed '/^#/d' $< | paste -sd ' ')."
 	@rm -rf $@ $@.new
 	@python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --target $@.new --requirement $<
 	@mv $@.new $@
 
-$(NODE_TOOLS): tests/clients/package-lock.json | setup
-	@rm -rf $@ $@.new && mkdir -p $@.new && cp tests/clients/package.json $< $@.new
+$(NODE)/%: tests/%/package-lock.json | setup-node
+	@echo "Installing packages of Node.js into $@: $$(sed -n 's/^  "description": "\(.*\)",/\1/p' tests/$*/package.json)"
+	@rm -rf $@ $@.new && mkdir -p $@.new && cp tests/$*/package.json $< $@.new
 	@npm ci --prefix $@.new --silent --no-audit --no-fund --ignore-scripts
 	@mv $@.new $@
 
-$(DEBIAN): tests/debian.sh tests/debian.txt | setup
+$(DEBIAN)/%: tests/debian.sh tests/debian.txt | setup
+	@awk '$$1 == "$*" { package = $$2; $$1 = $$2 = ""; print "Unpacking " package ", which" $$0 "." }' tests/debian.txt | sed 's/ \+/ /g;s/which a /a /;s/which the /the /'
 	@mkdir -p $(@D)
-	@tests/debian.sh $@ $$(sed '/^#/d' tests/debian.txt)
+	@tests/debian.sh $@ $$(awk '$$1 == "$*" { print $$2 }' tests/debian.txt)
 
 # Built without optimisation, which takes two minutes.
 $(WIT_BINDGEN): connectors/docs/c.md | setup
+	@echo "Building wit-bindgen into $@, for the page about connectors in C."
 	@CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --no-default-features --features c \
 	  --root $(abspath $(@D)/..) $$(grep -om1 'wit-bindgen-cli@[0-9.]*[0-9]' $<)
 	@touch $@
@@ -194,18 +236,21 @@ $(CRATES): connectors/docs/libraries.md | setup
 	@cargo fetch --quiet --manifest-path $@.new/Cargo.toml
 	@mv $@.new $@
 
-$(HELM): tests/helm.sh | setup
+$(HELM): tests/helm.sh | setup-node setup-python
+	@echo "Unpacking helm into $@, to render the chart."
 	@mkdir -p $(@D)
 	@tests/helm.sh $@
 
 languages: $(LANGUAGES) ## Build the connectors of tests/languages with the SDKs for JavaScript and Python
 
-$(COMPONENTIZE_JS): $(SDK_JS)/package-lock.json | setup
+$(COMPONENTIZE_JS): $(SDK_JS)/package-lock.json | setup-node
+	@echo "Installing the tools of the SDK for JavaScript into $@."
 	@rm -rf $@ $@.new && mkdir -p $@.new && cp $(SDK_JS)/package.json $< $@.new
 	@npm ci --prefix $@.new --silent --no-audit --no-fund --ignore-scripts
 	@mv $@.new $@ && ln -sfn ../../$@/node_modules $(SDK_JS)/node_modules
 
-$(COMPONENTIZE_PY): $(SDK_PYTHON)/requirements.txt | setup
+$(COMPONENTIZE_PY): $(SDK_PYTHON)/requirements.txt | setup-python
+	@echo "Installing the tools of the SDK for Python into $@."
 	@rm -rf $@ $@.new
 	@python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --target $@.new --requirement $<
 	@mv $@.new $@
@@ -234,12 +279,8 @@ target/frozen/%/python.wasm: wit/frozen/%/python/connector.py wit/frozen/%/conne
 	@PYTHONPATH=$(COMPONENTIZE_PY) $(COMPONENTIZE_PY)/bin/componentize-py --wit-path wit/frozen/$*/connector.wit --world connector \
 	  componentize --stub-wasi --python-path $(<D) --output $@ connector >/dev/null
 
-# The test of the API page is skipped without a browser.
 browser:
-	@command -v chromium >/dev/null || { \
-	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
-	} || echo "chromium is missing and cannot be installed here: install it to test the API page" >&2
+	@$(call install,chromium,chromium,to open pages)
 
 profile: guests ## Call a gateway that counts how often its code runs, for `make dist`
 	@RUSTFLAGS="-Cprofile-generate=$(CURDIR)/$(COUNTS)" \
@@ -262,11 +303,13 @@ bench: dist ## Measure the optimised gateway, each figure compared with a peer i
 	@connectors/build.sh --only -p bench_serve
 	@$(BY_PROFILE) tests/postgres.sh cargo bench --workspace --bench figures --target $(TRIPLE) -- $(T)
 
-lint: setup ## Check format, lints, documentation and the arrows between modules
+lint: setup ## Check format, lints, words and the arrows between modules
 	@host/arrows.sh
 	@host/words.sh
 	@cargo fmt --all --check
 	@cargo clippy --workspace --all-targets -- -D warnings
+
+lint-docs: setup ## Check the documentation of the code
 	@RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
 
 clean: ## Remove everything that was built

@@ -24,7 +24,7 @@ problem       body integrations pipeline registry schema webhooks
 mcp           auth registry
 pipeline      body budgets calls integrations media_type metrics registry schema telemetry
 calls         clock config metrics
-integrations  caller_url clock config metrics oauth registry timestamp webhooks
+integrations  allowance caller_url clock config metrics oauth registry timestamp webhooks
 registry      clock config metrics oauth schema webhooks
 webhooks      caller_url clock config metrics timestamp
 telemetry     clock config metrics
@@ -33,11 +33,12 @@ samples       clock metrics
 oauth         clock config
 logging       clock config
 config        auth
-auth          clock
+auth          allowance clock
 schema
 metrics
 idempotency   clock
 budgets
+allowance
 clock
 body
 media_type

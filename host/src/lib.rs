@@ -35,6 +35,7 @@
 //! - `clock`: the clock of this machine
 //! - `signals`: the signals that end the process
 //! - `fuzzing`: readers of foreign text, for the fuzz targets in `host/fuzz`
+//! - `allowance`: how often something may happen
 //! - `timestamp`: the format of times in answers and webhooks
 //!
 //! The crates next to this one are layers below it: among them `contract`, `sandbox`, `egress`,
@@ -45,6 +46,7 @@
 
 #![expect(unreachable_pub, reason = "in a private module, `pub` marks what the crate's other modules may use")]
 
+mod allowance;
 mod api;
 mod auth;
 mod backlog;

@@ -39,8 +39,8 @@ fn main() -> ExitCode {
     let (gateway, _providers) = start(&service);
 
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz_api");
-    let tools = module::root().join("target/schemathesis");
-    let paths = std::env::join_paths([&tools, &sources]).expect("paths without colons");
+    let paths = std::env::join_paths([module::root().join("target/python/fuzz_api"), sources.clone()])
+        .expect("paths without colons");
     let mut fuzz = Command::new("python3");
     fuzz.args(["-m", "schemathesis.cli", "--config-file"]).arg(sources.join("schemathesis.toml"));
     fuzz.args(["run", &format!("{}/openapi.json", gateway.address()), "--url", &gateway.address()]);

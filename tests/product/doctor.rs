@@ -2,7 +2,6 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
@@ -280,22 +279,13 @@ fn a_postgres_server_is_examined_with_its_clock_and_one_that_is_away_is_a_proble
     assert!(!finished.stdout.contains("hunter2") && !finished.stderr.contains("hunter2"));
 }
 
-/// Sets the version of the SQLite database.
-fn set_version(home: &Home, version: u32) {
-    const RUN: &str =
-        "import sqlite3, sys\nsqlite3.connect(sys.argv[1]).execute('PRAGMA user_version = ' + sys.argv[2])";
-    let mut python = Command::new("python3");
-    let finished = process::run(python.args(["-c", RUN]).arg(home.data().join("gateway.db")).arg(version.to_string()));
-    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
-}
-
 #[test]
 fn a_database_of_a_newer_release_is_a_problem_and_stays_as_it_is() {
     let home = private(Setup::new());
     home.run_ok(&["keys", "create", "--name", "app"]);
-    set_version(&home, 999);
+    home.sqlite("PRAGMA user_version = 999");
     assert_one_problem(&examine(&home), "database", &["999"]);
-    set_version(&home, 1);
+    home.sqlite("PRAGMA user_version = 1");
     let finished = examine(&home);
     assert_eq!(finished.code, Some(0));
     let notes = findings(&finished, "note");

@@ -49,6 +49,7 @@ mod openapi;
 mod operations;
 mod operator;
 mod operator_address;
+mod parts;
 mod protocol;
 mod proxy;
 mod random_and_sleep;

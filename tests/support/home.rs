@@ -9,8 +9,8 @@ use std::process::Command;
 use rustls::ClientConfig;
 use tempfile::TempDir;
 
-use crate::Gateway;
 use crate::process::{self, Finished};
+use crate::{Gateway, MAX_WAIT};
 
 /// The soft limit of descriptors of a gateway whose descriptors are limited. The gateway has to
 /// raise it to the hard limit.
@@ -106,12 +106,10 @@ impl Home {
     /// # Panics
     /// When the statement fails.
     pub fn sqlite(&self, statement: &str) -> usize {
-        const RUN: &str = "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as database:\n    print(database.execute(sys.argv[2]).rowcount)";
-        let mut python = Command::new("python3");
-        let output = python.args(["-c", RUN]).arg(self.data().join("gateway.db")).arg(statement).output();
-        let output = output.expect("python3 runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number of rows")
+        let database = rusqlite::Connection::open(self.data().join("gateway.db")).unwrap();
+        // A running gateway may be writing.
+        database.busy_timeout(MAX_WAIT).unwrap();
+        database.execute(statement, []).expect("the statement succeeds")
     }
 
     /// Puts a module into the modules folder as an operator should: by a rename, so that the

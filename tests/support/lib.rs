@@ -8,6 +8,7 @@
 //! - `gateway`: the running gateway
 //! - `hostile`: a gateway with a guest that breaks limits
 //! - `process`: processes that always end
+//! - `programs`: programs in other languages, and those of Debian's packages
 //! - `client`: requests to the gateway and expectations of its answers
 //! - `load`: requests in the background
 //! - `wire`: connections whose bytes a test writes itself
@@ -19,6 +20,7 @@
 //! - `oauth`: a stand-in for an OAuth provider, and people who consent
 //! - `jwt`: JWTs, and the keys that issuers publish
 //! - `accounts`: the connecting of accounts
+//! - `age`: keys that decrypt exports
 //! - `webhooks`: webhooks, as a receiver verifies them
 //! - `collector`: a stand-in for an OpenTelemetry collector
 //! - `database`: the two stores, and a PostgreSQL database for one test
@@ -42,6 +44,7 @@
 )]
 
 pub mod accounts;
+pub mod age;
 pub mod archiving_server;
 pub mod arxiv;
 pub mod balancer;
@@ -63,6 +66,7 @@ pub mod module;
 pub mod multipart;
 pub mod oauth;
 pub mod process;
+pub mod programs;
 pub mod proxy;
 pub mod registry;
 pub mod reply;

@@ -3,13 +3,12 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::process::Process;
-use crate::{Client, module, wait_for};
+use crate::{Client, programs, wait_for};
 
 /// The user of a registry with a password.
 pub const USER: &str = "alice";
@@ -56,7 +55,7 @@ impl Registry {
         );
         fs::write(&config, text).unwrap();
         fs::write(folder.path().join("users"), format!("{USER}:{HASH}\n")).unwrap();
-        let mut command = debian_program("docker-registry");
+        let mut command = programs::debian("core", "docker-registry");
         let process = Process::start(command.arg("serve").arg(&config).current_dir(folder.path()));
         let address = wait_for("the registry to listen", || {
             process.lines().iter().find_map(|line| Some(line.split_once(LISTENING)?.1.split('"').next()?.to_owned()))
@@ -87,17 +86,4 @@ impl Registry {
         let blobs = self.folder.path().join("data/docker/registry/v2/blobs/sha256");
         blobs.join(&hexadecimal[..2]).join(hexadecimal).join("data")
     }
-}
-
-/// A program of Debian's packages, which `make test-product` unpacks. One that is installed is used
-/// if that failed.
-pub fn debian_program(name: &str) -> Command {
-    let folder = module::root().join("target/debian/usr");
-    let unpacked = ["bin", "sbin"].map(|place| folder.join(place).join(name)).into_iter().find(|path| path.is_file());
-    let Some(unpacked) = unpacked else { return Command::new(name) };
-    let mut command = Command::new(unpacked);
-    let libraries = fs::read_dir(folder.join("lib")).into_iter().flatten().flatten().map(|entry| entry.path());
-    let libraries: Vec<String> = libraries.map(|path| path.to_string_lossy().into_owned()).collect();
-    command.env("LD_LIBRARY_PATH", libraries.join(":"));
-    command
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::process::{Finished, run};
-use crate::registry::debian_program;
+use crate::programs;
 
 /// An author with a key.
 pub struct Signer {
@@ -68,7 +68,7 @@ impl Signer {
 
     fn minisign(&self, arguments: &[&str]) {
         let Finished { code, stdout, stderr } =
-            run(debian_program("minisign").args(arguments).current_dir(self.folder.path()));
+            run(programs::debian("core", "minisign").args(arguments).current_dir(self.folder.path()));
         assert_eq!(code, Some(0), "{stdout}{stderr}");
     }
 }

@@ -8,14 +8,13 @@
 //! control the hash of a chosen token.
 
 use std::collections::HashMap;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
-use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use hyper::header::HeaderValue;
+use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -24,6 +23,7 @@ use super::error::AuthError;
 use super::jwt::JwtIssuers;
 use super::key;
 use super::limits::has_expired;
+use crate::allowance::Allowance;
 use store::{ApiKey, KeyHash, Store, StoreError};
 
 /// Longest time until a change by another process is noticed. Each poll reads one row.
@@ -34,14 +34,14 @@ const POLL: Duration = Duration::from_secs(1);
 const NOTE_USE: Duration = Duration::from_secs(45);
 
 /// Number of extra polls that unknown keys can cause in a second.
-const LOOKS_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).unwrap();
+const LOOKS_PER_SECOND: u32 = 10;
 
 /// Finds the caller of a request.
 pub struct Authenticator {
     store: Store,
     table: ArcSwap<KeyTable>,
     /// Bounds the extra polls, because callers can send unknown keys at any rate.
-    looks: DefaultDirectRateLimiter,
+    looks: Mutex<Allowance>,
     issuers: JwtIssuers,
 }
 
@@ -90,7 +90,7 @@ impl Authenticator {
         Self {
             store,
             table: ArcSwap::from_pointee(KeyTable { revision: -1, keys }),
-            looks: RateLimiter::direct(Quota::per_second(LOOKS_PER_SECOND)),
+            looks: Mutex::new(Allowance::new(LOOKS_PER_SECOND, Duration::from_secs(1) / LOOKS_PER_SECOND)),
             issuers: JwtIssuers::none(),
         }
     }
@@ -141,7 +141,7 @@ impl Authenticator {
         }
         // The key may have been made a moment ago. If the limit denies the extra poll, the next
         // regular poll finds it.
-        if self.looks.check().is_err() {
+        if !self.looks.lock().take() {
             return Err(AuthError::Unknown);
         }
         self.reload_if_changed().await.map_err(AuthError::Unavailable)?;

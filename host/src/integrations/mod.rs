@@ -178,7 +178,7 @@ impl Integrations {
             events,
             cache: Cache::new(),
             refreshes: OngoingRefreshes::default(),
-            refresh_limit: RefreshLimit::new(),
+            refresh_limit: RefreshLimit::default(),
             tasks: TaskTracker::new(),
         }
     }

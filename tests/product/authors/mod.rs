@@ -6,8 +6,8 @@
 //! builds what they share once.
 
 mod dev;
-mod languages;
 mod openapi;
+mod publishing_page;
 mod rust;
 mod testing_page;
 

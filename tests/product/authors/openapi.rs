@@ -79,6 +79,7 @@ paths:
 "##;
 
 #[test]
+#[ignore = "make test-authors"]
 fn a_project_from_an_openapi_document_sends_the_requests_that_it_describes() {
     let document = tempfile::NamedTempFile::new().unwrap();
     fs::write(&document, PETS).unwrap();
@@ -139,6 +140,7 @@ fn a_project_from_an_openapi_document_sends_the_requests_that_it_describes() {
 }
 
 #[test]
+#[ignore = "make test-authors"]
 fn chosen_operations_have_the_security_scheme_of_the_document() {
     let document = tempfile::NamedTempFile::new().unwrap();
     fs::write(&document, PETS).unwrap();
@@ -157,6 +159,7 @@ fn chosen_operations_have_the_security_scheme_of_the_document() {
 /// Real documents: every operation of each becomes a module that the gateway accepts, and one of
 /// them is called. Skipped without the documents. The query of the request is decoded.
 #[test]
+#[ignore = "make test-authors"]
 fn every_operation_of_five_real_documents_is_valid() {
     let specifications =
         std::env::var_os("SPECS_DIR").map_or_else(|| module::root().join("../shared/specs"), PathBuf::from);

@@ -12,6 +12,7 @@ use support::{Reply, Setup, Upstream, process};
 use super::Project;
 
 #[test]
+#[ignore = "make test-authors"]
 fn a_new_project_passes_its_test_builds_and_serves_a_call() {
     let (project, said) = Project::new(&["words"]);
     assert!(said.contains("connectors build") && said.contains("`--sdk SOURCE/connectors/sdk`"), "{said}");
@@ -27,6 +28,7 @@ fn a_new_project_passes_its_test_builds_and_serves_a_call() {
 }
 
 #[test]
+#[ignore = "make test-authors"]
 fn a_build_that_changes_the_module_removes_its_signature() {
     let (project, _) = Project::new(&["words"]);
     project.build();
@@ -40,6 +42,7 @@ fn a_build_that_changes_the_module_removes_its_signature() {
 }
 
 #[test]
+#[ignore = "make test-authors"]
 fn projects_with_accounts_build_and_are_valid() {
     for (auth, words) in [("api-key", "API key"), ("oauth2", "OAuth 2.0")] {
         let (project, _) = Project::new(&["words", "--auth", auth]);
@@ -49,6 +52,7 @@ fn projects_with_accounts_build_and_are_valid() {
 }
 
 #[test]
+#[ignore = "make test-authors"]
 fn a_module_says_which_commit_and_packages_it_was_built_of() {
     let (project, _) = Project::new(&["words"]);
     let report = || {
@@ -92,6 +96,7 @@ fn a_module_says_which_commit_and_packages_it_was_built_of() {
 }
 
 #[test]
+#[ignore = "make test-authors"]
 fn a_recording_is_replayed_against_the_built_module_and_shows_what_changed() {
     let (project, _) = Project::new(&["words"]);
     let finished = project.test_recordings(&[]);
@@ -127,6 +132,7 @@ fn a_recording_is_replayed_against_the_built_module_and_shows_what_changed() {
 }
 
 #[test]
+#[ignore = "make test-authors"]
 fn a_module_is_compiled_once_by_all_commands_and_only_a_private_cache_is_used() {
     let (project, _) = Project::new(&["words"]);
     let (module, _) = project.build();
@@ -180,6 +186,7 @@ fn a_module_is_compiled_once_by_all_commands_and_only_a_private_cache_is_used() 
 }
 
 #[test]
+#[ignore = "make test-authors"]
 fn the_folder_that_cargo_builds_into_may_be_another_one() {
     let (project, _) = Project::new(&["words"]);
     let (expected, _) = project.build();
@@ -213,6 +220,7 @@ fn the_folder_that_cargo_builds_into_may_be_another_one() {
 }
 
 #[test]
+#[ignore = "make test-authors"]
 fn a_pointer_of_the_identity_that_finds_nothing_is_named_before_a_user_connects_an_account() {
     let (project, _) = Project::new(&["words", "--auth", "oauth2"]);
     let table = project.read("src/lib.rs");
@@ -232,6 +240,7 @@ fn a_pointer_of_the_identity_that_finds_nothing_is_named_before_a_user_connects_
 }
 
 #[test]
+#[ignore = "make test-authors"]
 fn crates_that_need_random_numbers_get_them_from_the_gateway() {
     let (project, _) = Project::new(&["words"]);
     project.write(

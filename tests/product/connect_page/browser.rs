@@ -1,29 +1,25 @@
-//! The page in Chromium. `make test` installs the browser where it can.
+//! The page in Chromium.
 
 use std::process::Command;
 
 use serde_json::{Value, json};
+use support::programs::{Programs, browser};
 use support::{Store, module};
 
 use super::{KEY_OF_USER, World, link, world};
-use crate::clients::Programs;
-use crate::docs::browser;
 
 #[test]
+#[ignore = "make test-browser"]
 fn a_user_connects_accounts_in_a_browser_by_keyboard_and_in_every_look() {
-    let Some(browser) = browser() else {
-        println!("SKIPPED: there is no Chromium. Install the package chromium.");
-        return;
-    };
     let World { gateway, provider, application, .. } = &world(&Store::Sqlite);
     let connectors = json!(["mail", "files", "keyed", "free"]);
     let (id, url) = link(application, json!({"connectors": connectors, "callback_url": "http://localhost:9/done"}));
     let (ended, ended_url) = link(application, json!({"connectors": ["mail"]}));
     application.delete(&format!("/connect-links/{ended}")).ok();
-    let programs = Programs::folder("connect");
+    let programs = Programs::of("browser", "connect");
     programs.copy(&["connect.mjs", "connect_plain.mjs", "looks.mjs"]);
     let mut visit = Command::new("node");
-    visit.args(["connect.mjs", &browser, &gateway.address(), &provider.url(), &url, &ended_url, KEY_OF_USER]);
+    visit.args(["connect.mjs", &browser(), &gateway.address(), &provider.url(), &url, &ended_url, KEY_OF_USER]);
     let seen = programs.run(visit.arg(module::root().join("target/connect.png")));
     let seen: Value = serde_json::from_str(&seen).unwrap();
 
@@ -45,6 +41,6 @@ fn a_user_connects_accounts_in_a_browser_by_keyboard_and_in_every_look() {
     }
 
     let (_, plain) = link(application, json!({"connectors": ["mail"]}));
-    let text = programs.run(Command::new("node").args(["connect_plain.mjs", &browser, &plain]));
+    let text = programs.run(Command::new("node").args(["connect_plain.mjs", &browser(), &plain]));
     assert!(text.contains("Connected as ada@example.com"), "{text}");
 }

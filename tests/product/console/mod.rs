@@ -1,7 +1,6 @@
 //! The console of operators: its sessions, and its screens in a browser.
 
 mod browser;
-mod changes;
 mod oidc;
 mod sessions;
 

@@ -1,6 +1,5 @@
 //! Modules travel through a registry, signed by their authors.
 
 mod hostile_registry;
-mod page;
 mod registry;
 mod trust;

@@ -11,7 +11,7 @@ use std::time::UNIX_EPOCH;
 use support::process;
 use tempfile::TempDir;
 
-use crate::operations::packing::pack_at;
+use crate::operations::shipping::packing::pack_at;
 
 /// The archive, which is packed once for all pages.
 static PACKED: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {

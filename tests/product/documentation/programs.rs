@@ -4,8 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use support::module;
-use support::registry::debian_program;
+use support::{module, programs};
 
 const COMPILER: &str = "clang-19";
 const BINDINGS: &str = "wit-bindgen";
@@ -18,8 +17,8 @@ pub(super) fn add(folder: &Path) {
     if bindings.is_file() {
         symlink(bindings, folder.join(BINDINGS)).unwrap();
     }
-    let command = debian_program(COMPILER);
-    let unpacked = target.join("debian/usr");
+    let command = programs::debian("languages", COMPILER);
+    let unpacked = target.join("debian/languages/usr");
     if Path::new(command.get_program()).is_file() {
         let libraries = command.get_envs().find_map(|(_, value)| value).unwrap_or_default().display();
         // An installed compiler finds its linker in the `PATH`, and the C library below `/usr`.

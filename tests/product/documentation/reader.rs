@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -186,15 +186,17 @@ impl Reader {
 pub(crate) fn tools() -> Vec<(&'static str, String)> {
     let home = std::env::var("HOME").unwrap_or_default();
     let own = |name: &str, folder: &str| std::env::var(name).unwrap_or_else(|_| format!("{home}/{folder}"));
+    // A machine without one of the programs has no page to follow that calls it.
     let said = |program: &str, arguments: &[&str]| {
-        process::run(Command::new(program).args(arguments)).stdout.trim().to_owned()
+        let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
+        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
-    vec![
-        ("CARGO_HOME", own("CARGO_HOME", ".cargo")),
-        ("RUSTUP_HOME", own("RUSTUP_HOME", ".rustup")),
+    let caches = [
         ("npm_config_cache", said("npm", &["config", "get", "cache"])),
         ("PIP_CACHE_DIR", said("python3", &["-m", "pip", "cache", "dir"])),
-    ]
+    ];
+    let folders = [("CARGO_HOME", own("CARGO_HOME", ".cargo")), ("RUSTUP_HOME", own("RUSTUP_HOME", ".rustup"))];
+    folders.into_iter().chain(caches.into_iter().filter_map(|(name, folder)| Some((name, folder?)))).collect()
 }
 
 /// Returns `true` if lines are those that the page shows.

@@ -255,8 +255,7 @@ fn the_audit_an_export_and_the_page_of_a_link_show_no_credential() {
     let page = support::Client::new("").at(&url).get("");
     assert_eq!(page.status, 200);
     let file = gateway.home().data().join("accounts.age");
-    let identity = age::x25519::Identity::generate();
-    let key = identity.to_public().to_string();
+    let key = support::age::Identity::generate().recipient();
     gateway.home().run_ok(&["integrations", "export", "--recipient", &key, file.to_str().unwrap()]);
     let integration = client.get("/admin/integrations").ok()["integrations"][0]["id"].as_str().unwrap().to_owned();
     client.request("POST", &format!("/admin/integrations/{integration}/renew")).send().ok();

@@ -14,7 +14,6 @@ mod protocol;
 mod searching;
 mod sets;
 mod snippets;
-mod suite;
 
 use serde_json::{Value, json};
 use support::client::Call;

@@ -1,12 +1,9 @@
 //! What operators deploy and watch a gateway with: the files of `host/deploy` and
 //! `host/docs/operations`.
 
-mod deploy;
-pub(crate) mod packing;
-mod release;
 mod rules;
 mod runbooks;
-mod situations;
+pub(crate) mod shipping;
 mod three_gateways;
 
 use std::collections::BTreeSet;

@@ -216,14 +216,14 @@ fn what_is_exported_can_be_imported_again(store: &Store) {
     connect(&user, "account", "ada");
     let folder = gateway.home().data();
     let (sealed, open) = (folder.join("accounts.age"), folder.join("accounts"));
-    let identity = age::x25519::Identity::generate();
-    let recipient = identity.to_public().to_string();
+    let identity = support::age::Identity::generate();
+    let recipient = identity.recipient();
     let export = ["integrations", "export", "--recipient", &recipient, sealed.to_str().unwrap()];
     gateway.home().run_ok(&export);
     assert_ne!(gateway.home().run(&export).code, Some(0), "the file exists");
     let bytes = fs::read(&sealed).unwrap();
     assert!(bytes.starts_with(b"age-encryption.org/v1"));
-    let lines = age::decrypt(&identity, &bytes).unwrap();
+    let lines = identity.decrypt(&sealed);
     fs::write(&open, &lines).unwrap();
     let exported: Value = serde_json::from_slice(&lines).unwrap();
     assert_eq!((&exported["tenant"], &exported["subject"]), (&json!("acme"), &json!("ann")));
@@ -272,10 +272,10 @@ fn credentials_for_tokens_are_imported_and_exported(store: &Store) {
     assert!(refused[1]["error"].as_str().unwrap().contains("/credentials/grant"), "{refused:?}");
 
     let sealed = gateway.home().data().join("accounts.age");
-    let identity = age::x25519::Identity::generate();
-    let recipient = identity.to_public().to_string();
+    let identity = support::age::Identity::generate();
+    let recipient = identity.recipient();
     gateway.home().run_ok(&["integrations", "export", "--recipient", &recipient, sealed.to_str().unwrap()]);
-    let lines = age::decrypt(&identity, &fs::read(&sealed).unwrap()).unwrap();
+    let lines = identity.decrypt(&sealed);
     let exported: Value = serde_json::from_slice(&lines).unwrap();
     assert_eq!(exported["credentials"]["grant"], grant);
     let replaced = import(&operator, "?replace=true", &[exported]);
@@ -296,13 +296,13 @@ fn an_export_names_an_account_whose_secret_is_damaged_and_has_the_others() {
     let id = imported[0]["id"].as_str().unwrap();
     store.database().sql(&format!("UPDATE integrations SET secret = '\\x00' WHERE id = '{id}'"));
     let sealed = gateway.home().data().join("accounts.age");
-    let identity = age::x25519::Identity::generate();
-    let recipient = identity.to_public().to_string();
+    let identity = support::age::Identity::generate();
+    let recipient = identity.recipient();
     let export = ["integrations", "export", "--recipient", &recipient, sealed.to_str().unwrap()];
     let finished = gateway.home().run(&export);
     assert_eq!(finished.code, Some(1), "{}", finished.stderr);
     assert!(finished.stderr.contains(&format!("{id} is left out")), "{}", finished.stderr);
-    let lines = age::decrypt(&identity, &fs::read(&sealed).unwrap()).unwrap();
+    let lines = identity.decrypt(&sealed);
     let exported: Value = serde_json::from_slice(&lines).unwrap();
     assert_eq!(exported["user_identifier"], "bob");
 }

@@ -4,11 +4,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use oci_spec::distribution::Reference;
 use url::Url;
 
 /// Begins the name of a module in a registry.
 pub(crate) const SCHEME: &str = "oci://";
+
+/// Limits of the distribution specification of the Open Container Initiative.
+const MAX_REPOSITORY: usize = 255;
+const MAX_TAG: usize = 128;
 
 /// A version of a module in a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,15 +81,77 @@ impl FromStr for ModuleReference {
                         oci://registry.example.com/acme/words:1.0.0"
                 .to_owned());
         }
-        let reference = Reference::try_from(name).map_err(|error| error.to_string())?;
-        let version = match (reference.digest(), reference.tag()) {
+        let (rest, digest) = rest.split_once('@').map_or((rest, None), |(rest, digest)| (rest, Some(digest)));
+        let (repository, tag) = rest.split_once(':').map_or((rest, None), |(name, tag)| (name, Some(tag)));
+        check_registry(registry)?;
+        check_repository(repository)?;
+        tag.map_or(Ok(()), check_tag)?;
+        digest.map_or(Ok(()), check_digest)?;
+        let version = match (digest, tag) {
             (Some(digest), _) => Some(Version::Digest(digest.to_owned())),
-            // The library takes the tag `latest` if there is no tag.
-            (None, Some(tag)) if rest.contains(':') => Some(Version::Tag(tag.to_owned())),
-            _ => None,
+            (None, Some(tag)) => Some(Version::Tag(tag.to_owned())),
+            (None, None) => None,
         };
-        Ok(Self { registry: registry.to_owned(), repository: reference.repository().to_owned(), version })
+        Ok(Self { registry: registry.to_owned(), repository: repository.to_owned(), version })
     }
+}
+
+/// Checks a host, and its port if it has one.
+fn check_registry(registry: &str) -> Result<(), String> {
+    let (host, port) = registry.split_once(':').unwrap_or((registry, "0"));
+    let is_label = |label: &str| {
+        label.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && label.ends_with(|last: char| last.is_ascii_alphanumeric())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    if host.split('.').all(is_label) && port.parse::<u16>().is_ok() {
+        return Ok(());
+    }
+    Err(format!("`{registry}` is not a host, such as registry.example.com or localhost:5000"))
+}
+
+/// Checks a repository as the distribution specification has it: components of lower-case letters
+/// and digits with single separators, `.`, `_`, `__` or dashes, between them.
+fn check_repository(repository: &str) -> Result<(), String> {
+    let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_separator = |text: &str| matches!(text, "" | "." | "_" | "__") || text.bytes().all(|byte| byte == b'-');
+    let is_component = |component: &str| {
+        component.bytes().next().is_some_and(is_name)
+            && component.bytes().next_back().is_some_and(is_name)
+            && component.split(|letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit()).all(is_separator)
+    };
+    if repository.len() <= MAX_REPOSITORY && repository.split('/').all(is_component) {
+        return Ok(());
+    }
+    Err(format!(
+        "the repository must have at most {MAX_REPOSITORY} characters, which are lower-case letters and digits with \
+         single `.`, `_`, `-` and `/` between them"
+    ))
+}
+
+fn check_tag(tag: &str) -> Result<(), String> {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if tag.len() <= MAX_TAG
+        && tag.bytes().next().is_some_and(is_word)
+        && tag.bytes().all(|byte| is_word(byte) || matches!(byte, b'.' | b'-'))
+    {
+        return Ok(());
+    }
+    Err(format!("a version must have at most {MAX_TAG} characters, which are letters, digits, `_`, `.` and `-`"))
+}
+
+fn check_digest(digest: &str) -> Result<(), String> {
+    let length = match digest.split_once(':') {
+        Some(("sha256", _)) => 64,
+        Some(("sha384", _)) => 96,
+        Some(("sha512", _)) => 128,
+        _ => return Err("a digest must begin with sha256:, sha384: or sha512:".to_owned()),
+    };
+    let hex = digest.split_once(':').map_or("", |(_, hex)| hex);
+    if hex.len() == length && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(());
+    }
+    Err(format!("this digest must have {length} hexadecimal digits"))
 }
 
 impl fmt::Display for ModuleReference {
@@ -120,11 +185,55 @@ mod tests {
 
     #[test]
     fn a_name_without_a_registry_is_refused() {
-        for text in
-            ["words", "oci://words", "oci://acme/words:1.0.0", "oci://", "oci://a.example/", "oci://a.example/W:1"]
-        {
+        for text in ["words", "oci://words", "oci://acme/words:1.0.0", "oci://"] {
             assert!(text.parse::<ModuleReference>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_name_outside_of_the_specification_is_refused() {
+        let digest = "a".repeat(64);
+        let long = "a".repeat(MAX_REPOSITORY);
+        for rest in [
+            "",
+            "W:1",
+            "a..b:1",
+            "a___b:1",
+            "a._b:1",
+            "-a:1",
+            "a-:1",
+            "a//b:1",
+            "/a:1",
+            "a/:1",
+            "a b:1",
+            "é:1",
+            "a:",
+            "a:-1",
+            "a:1:2",
+            "a:1/2",
+            "a@",
+            "a@sha256:aa",
+            "a@md5:aa",
+            "a@b@c",
+        ] {
+            assert!(format!("oci://a.example/{rest}").parse::<ModuleReference>().is_err(), "{rest}");
+        }
+        for host in [
+            "-a.example",
+            "a..example",
+            ".",
+            "a_b.example",
+            "a.example:",
+            "a.example:70000",
+            "a.example:x",
+            "u@a.example",
+        ] {
+            assert!(format!("oci://{host}/words:1").parse::<ModuleReference>().is_err(), "{host}");
+        }
+        for rest in ["a__b/c-d---e/f.g_h:1.0.0-rc.1_x", &format!("{long}:1"), &format!("a:1@sha256:{digest}")] {
+            assert!(format!("oci://a.example/{rest}").parse::<ModuleReference>().is_ok(), "{rest}");
+        }
+        assert!(format!("oci://a.example/{long}a:1").parse::<ModuleReference>().is_err());
     }
 
     #[test]

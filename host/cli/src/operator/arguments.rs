@@ -3,9 +3,10 @@
 
 use std::path::PathBuf;
 
-use age::x25519::Recipient;
 use authoring::options::{GatewayArguments, ListArguments};
 use clap::{Args, Subcommand};
+
+use super::age::Recipient;
 
 /// The commands `integrations …`.
 #[derive(Clone, Debug, Subcommand)]

@@ -7,9 +7,11 @@
 //! - [`mod@tenants`]: the commands `tenants …`
 //! - [`mod@tool_sets`]: the commands `tool-sets …`
 //! - [`transfer`]: the commands `integrations import` and `integrations export`
+//! - [`age`]: the encryption of an export
 //! - [`arguments`]: their options
 //! - [`error`]: why a command failed
 
+mod age;
 mod arguments;
 mod error;
 mod gateways;

@@ -6,7 +6,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use age::Encryptor;
 use authoring::database;
 use authoring::output::{ProgressLine, print, print_json, remark};
 use connector_gateway::Config;
@@ -16,6 +15,7 @@ use serde_json::{Value, json};
 use store::vault::{Vault, VaultError};
 use store::{AnyIntegrationFilter, AuditAction, AuthType, Integration};
 
+use super::age::Encryptor;
 use super::arguments::{ExportArguments, ImportArguments};
 use super::error::OperatorError;
 use super::running;
@@ -173,10 +173,7 @@ pub(super) async fn export(arguments: &ExportArguments, config: &Config) -> Resu
     let store = database::open(config).await?;
     let vault = Vault::open(&config.master_key_path(), &store).await?;
     let of_file = |error| OperatorError::File { file: file.clone(), error };
-    let recipients = recipient.iter().map(|recipient| recipient as &dyn age::Recipient);
-    // There is always a recipient, and all are of one kind.
-    let encryptor = Encryptor::with_recipients(recipients).map_err(|error| of_file(io::Error::other(error)))?;
-    let mut output = encryptor.wrap_output(BufWriter::new(create(file).map_err(of_file)?)).map_err(of_file)?;
+    let mut output = Encryptor::new(BufWriter::new(create(file).map_err(of_file)?), recipient).map_err(of_file)?;
     let mut progress = ProgressLine::open();
     let mut filter = AnyIntegrationFilter { limit: EXPORT_PAGE, ..AnyIntegrationFilter::default() };
     let (mut written, mut damaged) = (0_u64, 0_u64);

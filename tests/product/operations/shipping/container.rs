@@ -7,10 +7,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use support::process::{self, Process};
-use support::registry::debian_program;
 use support::setup::KEY;
 use support::upstream::free_port;
-use support::{Gateway, Setup, module, wait_for};
+use support::{Gateway, Setup, module, programs, wait_for};
 use tempfile::TempDir;
 
 use super::{DRAIN_S, text};
@@ -30,6 +29,7 @@ fn instruction(name: &str) -> String {
 }
 
 #[test]
+#[ignore = "make test-shipping"]
 fn the_image_is_made_from_the_archive_alone_and_runs_as_no_one() {
     let script = text("pack.sh");
     for line in instructions().iter().filter_map(|line| line.strip_prefix("COPY ")) {
@@ -46,6 +46,7 @@ fn the_image_is_made_from_the_archive_alone_and_runs_as_no_one() {
 }
 
 #[test]
+#[ignore = "make test-shipping"]
 fn the_health_check_of_the_image_succeeds_while_the_gateway_runs() {
     let mut gateway = Setup::new().start();
     let check = instruction("HEALTHCHECK");
@@ -71,6 +72,7 @@ fn merged(value: &Value) -> BTreeMap<String, Value> {
 }
 
 #[test]
+#[ignore = "make test-shipping"]
 fn the_gateways_of_the_compose_file_are_confined_and_their_settings_exist() {
     let compose: Value = yaml_serde::from_str(&text("container/compose.yaml")).unwrap();
     let mut names = BTreeSet::new();
@@ -109,6 +111,7 @@ fn certificate_command() -> String {
 }
 
 #[test]
+#[ignore = "make test-shipping"]
 fn the_proxy_speaks_tls_and_takes_calls_to_the_gateway_that_runs() {
     let [mut one, two] = [(); 2].map(|()| Setup::new().module("liar", module::liar("version=1.0.0")).start());
     let folder = TempDir::new().unwrap();
@@ -125,7 +128,7 @@ fn the_proxy_speaks_tls_and_takes_calls_to_the_gateway_that_runs() {
         .replace("gateway-2:8080", two.address().trim_start_matches("http://"));
     let path = folder.path().join("nginx.conf");
     fs::write(&path, config).unwrap();
-    let mut nginx = debian_program("nginx");
+    let mut nginx = programs::debian("shipping", "nginx");
     nginx.arg("-c").arg(&path).arg("-p").arg(folder.path()).args(["-e", "stderr", "-g", "daemon off; user root;"]);
     let proxy = Process::start(&mut nginx);
 

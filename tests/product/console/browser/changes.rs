@@ -6,12 +6,11 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use support::process;
+use support::programs::{Programs, browser};
 use support::setup::KEY;
 use support::{Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, module};
 
-use super::HOSTILE;
-use crate::clients::Programs;
-use crate::docs::browser;
+use crate::console::{self, HOSTILE};
 use crate::integrations::{client, connect};
 
 /// The key of a user that the service of `keyed` accepts.
@@ -91,21 +90,18 @@ fn prepare(gateway: &Gateway, provider: &OAuthProvider) -> Value {
 }
 
 #[test]
+#[ignore = "make test-browser"]
 fn an_operator_tries_operations_and_makes_changes_by_keyboard() {
-    let Some(browser) = browser() else {
-        println!("SKIPPED: there is no Chromium. Install the package chromium.");
-        return;
-    };
     let world = world();
-    let programs = Programs::folder("console-changes");
+    let programs = Programs::of("browser", "console-changes");
     programs.copy(&["console_changes.mjs", "console_person.mjs", "looks.mjs"]);
     let file = programs.path().join("upload.bin");
     fs::write(&file, FILE).unwrap();
     let mut visit = Command::new("node");
-    visit.args(["console_changes.mjs", &browser, &world.gateway.address(), KEY, HOSTILE, KEY_OF_USER]);
+    visit.args(["console_changes.mjs", &browser(), &world.gateway.address(), KEY, HOSTILE, KEY_OF_USER]);
     let seen = programs.run(visit.arg(world.ids.to_string()).arg(file));
     let seen: Value = serde_json::from_str(&seen).unwrap();
-    super::assert_no_fault(&seen);
+    console::assert_no_fault(&seen);
     let pages = &seen["pages"];
     for (page, text) in [
         ("second page", "5 entries on this page."),

@@ -1,17 +1,19 @@
 //! The screens in Chromium, with real failures behind them. `make test` installs the browser where
 //! it can.
 
+mod changes;
+mod people;
+
 use std::fs;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use support::programs::{Programs, browser};
 use support::setup::KEY;
 use support::webhooks::make_secret;
 use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Signer, Store, Upstream, module, wait_for};
 
 use super::HOSTILE;
-use crate::clients::Programs;
-use crate::docs::browser;
 use crate::fleet::{key_of, wait_for_ready};
 use crate::integrations::{client, connect};
 
@@ -113,18 +115,15 @@ fn first(operator: &Client, path: &str, list: &str, member: &str) -> String {
 }
 
 #[test]
+#[ignore = "make test-browser"]
 fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() {
-    let Some(browser) = browser() else {
-        println!("SKIPPED: there is no Chromium. Install the package chromium.");
-        return;
-    };
     let store = Store::postgres();
     let world = world(&store);
     let before = world.receiver.seen().len();
-    let programs = Programs::folder("console");
+    let programs = Programs::of("browser", "console");
     programs.copy(&["console.mjs", "console_person.mjs", "looks.mjs"]);
     let mut visit = Command::new("node");
-    visit.args(["console.mjs", &browser, &world.gateway.address(), KEY, &world.ids.to_string(), HOSTILE]);
+    visit.args(["console.mjs", &browser(), &world.gateway.address(), KEY, &world.ids.to_string(), HOSTILE]);
     let update = programs.path().join("update.wasm");
     fs::write(&update, module::liar("version=3.0.0")).unwrap();
     let more = programs.path().join("more.wasm");

@@ -45,6 +45,7 @@ fn names(archive: &Path) -> BTreeSet<String> {
 }
 
 #[test]
+#[ignore = "make test-shipping"]
 fn the_same_inputs_make_the_same_archive() {
     let packed = [0o644_u32, 0o755].map(|mode| {
         let place = TempDir::new().unwrap();
@@ -136,6 +137,7 @@ fn check_bill(unpacked: &Path) {
 
 /// The commands of README.md, as a reader runs them in an empty folder.
 #[test]
+#[ignore = "make test-shipping"]
 fn a_call_is_served_after_the_three_commands_of_the_readme() {
     let place = TempDir::new().unwrap();
     let archive = pack(&process::binary(), place.path());

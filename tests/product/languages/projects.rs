@@ -8,6 +8,7 @@ use std::process::Command;
 use support::{Setup, module, process};
 
 #[test]
+#[ignore = "make test-languages"]
 fn a_new_project_in_javascript_passes_its_tests() {
     let home = Setup::new().prepare();
     let folder = home.config().with_file_name("words");
@@ -21,6 +22,7 @@ fn a_new_project_in_javascript_passes_its_tests() {
 }
 
 #[test]
+#[ignore = "make test-languages"]
 fn an_operation_that_is_declared_twice_in_javascript_stops_the_build() {
     let home = Setup::new().prepare();
     let folder = home.config().with_file_name("words");
@@ -47,6 +49,7 @@ fn mistake_of_build(build: &mut Command) -> String {
 }
 
 #[test]
+#[ignore = "make test-languages"]
 fn a_mistake_in_a_table_in_javascript_is_named_with_file_and_line() {
     let home = Setup::new().prepare();
     let folder = home.config().with_file_name("words");
@@ -106,6 +109,7 @@ export default connector({
 }
 
 #[test]
+#[ignore = "make test-languages"]
 fn a_package_that_names_its_module_in_main_alone_is_built_in() {
     let home = Setup::new().prepare();
     let folder = home.config().with_file_name("words");
@@ -129,6 +133,7 @@ fn a_package_that_names_its_module_in_main_alone_is_built_in() {
 }
 
 #[test]
+#[ignore = "make test-languages"]
 fn a_mistake_in_a_table_in_python_is_named_with_file_and_line() {
     let home = Setup::new().prepare();
     let folder = home.config().with_file_name("words");
@@ -186,6 +191,7 @@ fn an_old_node_is_named_with_the_place_of_a_newer_one() {
 }
 
 #[test]
+#[ignore = "make test-languages"]
 fn a_new_project_in_python_passes_its_tests() {
     let home = Setup::new().prepare();
     let folder = home.config().with_file_name("words");

@@ -10,14 +10,15 @@ use std::fmt::Write;
 use std::net::TcpStream;
 
 use serde_json::json;
-use support::registry::debian_program;
 use support::webhooks::make_secret;
 use support::wire::{connection, head};
-use support::{Dialect, Gate, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, process, wait_for};
+use support::{
+    Dialect, Gate, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, process, programs, wait_for,
+};
 use tempfile::TempDir;
 
-use super::{alerts, folder, names};
 use crate::integrations::{connect, registered};
+use crate::operations::{alerts, folder, names};
 
 /// Minutes for which a gateway keeps showing the same numbers. Longer than each `for` of the rules.
 const MINUTES: usize = 30;
@@ -56,7 +57,7 @@ fn firing(texts: &[&str]) -> BTreeSet<String> {
     let place = TempDir::new().unwrap();
     let path = place.path().join("situation.yaml");
     std::fs::write(&path, file).unwrap();
-    let finished = process::run(debian_program("promtool").args(["test", "rules"]).arg(&path));
+    let finished = process::run(programs::debian("shipping", "promtool").args(["test", "rules"]).arg(&path));
     let output = finished.stdout + &finished.stderr;
     // It prints each alert that was not expected.
     let named = output.lines().filter_map(|line| line.trim().strip_prefix("alertname: ")?.split(',').next());
@@ -76,6 +77,7 @@ fn wait_for_value(gateway: &Gateway, series: &str, value: f64) -> String {
 }
 
 #[test]
+#[ignore = "make test-shipping"]
 fn a_refused_module_is_reported_until_it_is_replaced() {
     let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).start();
     let before = wait_for_value(&gateway, "gateway_fleet_gateways{state=\"ready\"}", 1.0);
@@ -89,6 +91,7 @@ fn a_refused_module_is_reported_until_it_is_replaced() {
 }
 
 #[test]
+#[ignore = "make test-shipping"]
 fn bodies_that_never_end_are_reported_as_memory_near_its_budget() {
     let gateway = Setup::new().guest("hostile").general("memory_mb = 32").start();
     let before = metrics(&gateway);
@@ -105,6 +108,7 @@ fn bodies_that_never_end_are_reported_as_memory_near_its_budget() {
 }
 
 #[test]
+#[ignore = "make test-shipping"]
 fn refreshes_that_hang_and_keys_that_expire_are_reported() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = registered(Setup::new().account("account", &provider).start(), &provider);
@@ -130,6 +134,7 @@ fn refreshes_that_hang_and_keys_that_expire_are_reported() {
 }
 
 #[test]
+#[ignore = "make test-shipping"]
 fn jobs_that_no_gateway_runs_are_reported() {
     let described = json!({"identifier": "account", "auth": "none"});
     let gateway = Setup::new().module("account", module::account(&described)).config("[jobs]\nworkers = 0").start();
@@ -147,6 +152,7 @@ fn jobs_that_no_gateway_runs_are_reported() {
 }
 
 #[test]
+#[ignore = "make test-shipping"]
 fn a_queue_of_webhooks_that_grows_is_reported() {
     let (service, receiver) = (Upstream::start(), Upstream::start());
     service.reply("*", Reply::json(json!({"a": 1})));
@@ -172,6 +178,7 @@ fn a_queue_of_webhooks_that_grows_is_reported() {
 }
 
 #[test]
+#[ignore = "make test-shipping"]
 fn a_gateway_that_was_killed_and_a_database_that_does_not_answer_are_reported() {
     let store = Store::postgres();
     let (proxy, behind) = store.database().behind_proxy();

@@ -1,0 +1,119 @@
+//! Programs in other languages that tests run, with the packages that a make target installs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{module, process};
+
+/// A folder with programs of one part of the tests, where Node.js finds the packages of that part
+/// in a folder above.
+pub struct Programs {
+    part: &'static str,
+    folder: PathBuf,
+}
+
+impl Programs {
+    /// An empty folder of this name. The programs are copied from the folder of the part in `tests`,
+    /// and `make test-PART` installs its packages.
+    ///
+    /// # Panics
+    /// When the packages are not installed.
+    pub fn of(part: &'static str, name: &str) -> Self {
+        let folder = installed(&format!("target/node/{part}")).join(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).unwrap();
+        Self { part, folder }
+    }
+
+    /// The path of the folder.
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder with the programs of the part.
+    pub fn sources(&self) -> PathBuf {
+        module::root().canonicalize().unwrap().join("tests").join(self.part)
+    }
+
+    /// Copies programs of the part into the folder.
+    pub fn copy(&self, files: &[&str]) {
+        for file in files {
+            fs::copy(self.sources().join(file), self.folder.join(file)).unwrap();
+        }
+    }
+
+    /// A command of a package of Node.js.
+    pub fn node(&self, command: &str) -> Command {
+        Command::new(self.package(".bin").join(command))
+    }
+
+    /// The folder of a package of Node.js.
+    pub fn package(&self, name: &str) -> PathBuf {
+        installed(&format!("target/node/{}/node_modules", self.part)).join(name)
+    }
+
+    /// Runs a tool in the folder, and returns all that it says.
+    ///
+    /// # Panics
+    /// When it fails.
+    #[track_caller]
+    pub fn run(&self, command: &mut Command) -> String {
+        let finished = process::run(command.current_dir(&self.folder));
+        let said = finished.stdout + &finished.stderr;
+        assert_eq!(finished.code, Some(0), "{command:?}: {said}");
+        said
+    }
+}
+
+/// Python with the packages of a part of the tests.
+///
+/// # Panics
+/// When they are not installed.
+pub fn python(part: &str) -> Command {
+    let mut python = Command::new("python3");
+    python.env("PYTHONPATH", installed(&format!("target/python/{part}")));
+    python
+}
+
+/// A program of the packages of Python of a part of the tests.
+///
+/// # Panics
+/// When they are not installed.
+pub fn python_program(part: &str, name: &str) -> Command {
+    let mut program = python(part);
+    program.arg(installed(&format!("target/python/{part}")).join("bin").join(name));
+    program
+}
+
+/// The browser.
+///
+/// # Panics
+/// When there is none.
+pub fn browser() -> String {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders).map(|folder| folder.join("chromium")).find(|path| path.is_file());
+    let path = found.expect("the program `chromium` is missing: install the package, as `make test-browser` does");
+    path.to_str().unwrap().to_owned()
+}
+
+/// A folder below `target` that a make target makes.
+#[track_caller]
+fn installed(folder: &str) -> PathBuf {
+    let path = module::root().canonicalize().unwrap().join(folder);
+    assert!(path.is_dir(), "{} is missing: run `make {folder}`", path.display());
+    path
+}
+
+/// A program of Debian's packages, which `make` unpacks for a part of the tests: see
+/// `tests/debian.txt`. One that is installed is used if that failed.
+pub fn debian(part: &str, name: &str) -> Command {
+    let folder = module::root().join("target/debian").join(part).join("usr");
+    let unpacked = ["bin", "sbin"].map(|place| folder.join(place).join(name)).into_iter().find(|path| path.is_file());
+    let Some(unpacked) = unpacked else { return Command::new(name) };
+    let mut command = Command::new(unpacked);
+    let libraries = fs::read_dir(folder.join("lib")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let libraries: Vec<String> = libraries.map(|path| path.to_string_lossy().into_owned()).collect();
+    command.env("LD_LIBRARY_PATH", libraries.join(":"));
+    command
+}
