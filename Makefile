@@ -173,7 +173,7 @@ $(PREVIOUS):
 
 soak: build guests ## Run gateways under load, attacks and failures for SOAK_MINUTES (10), and write host/docs/soak.md; SOAK_ONLY=simulation runs one part
 	@case "$(SOAK_ONLY)" in ""|simulation) \
-	  SIMULATION_MINUTES=$(or $(SOAK_MINUTES),10) cargo test --workspace --lib every_schedule_keeps_the_invariants -- --nocapture;; \
+	  SIMULATION_SOAK=20000 cargo test --workspace --lib every_schedule_keeps_the_invariants -- --nocapture;; \
 	esac
 	@[ "$(SOAK_ONLY)" = simulation ] || { cargo build -q --workspace --bin soak && tests/postgres.sh target/debug/soak; }
 

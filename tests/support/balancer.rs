@@ -1,5 +1,7 @@
 //! A balancer in front of gateways: each request goes to the next one.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 
 use crate::client::http;
-use crate::{Gateway, runtime};
+use crate::{Gateway, runtime, wait_for};
 
 type ResponseBody = UnsyncBoxBody<Bytes, reqwest::Error>;
 
@@ -41,6 +43,25 @@ struct Targets {
     addresses: Vec<String>,
     key: Option<HeaderValue>,
     requests: usize,
+    /// The number of requests that wait for the head of an answer, by gateway.
+    waiting: HashMap<String, usize>,
+}
+
+/// A request that waits for the head of an answer of a gateway.
+struct Waiting<'a> {
+    shared: &'a Shared,
+    target: String,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Entry::Occupied(mut waiting) = self.shared.targets.lock().waiting.entry(self.target.clone()) {
+            *waiting.get_mut() -= 1;
+            if *waiting.get() == 0 {
+                waiting.remove();
+            }
+        }
+    }
 }
 
 impl Balancer {
@@ -57,9 +78,14 @@ impl Balancer {
         Self { address, shared, task }
     }
 
-    /// Forwards requests to these gateways in turn.
+    /// Forwards requests to these gateways in turn. Returns when no request waits for an answer of
+    /// another gateway, so that the test may stop it.
     pub fn forward_to(&self, gateways: &[&Gateway]) {
-        self.shared.targets.lock().addresses = gateways.iter().map(|gateway| gateway.address()).collect();
+        let addresses: Vec<String> = gateways.iter().map(|gateway| gateway.address()).collect();
+        self.shared.targets.lock().addresses.clone_from(&addresses);
+        wait_for("the requests to other gateways to be answered", || {
+            self.shared.targets.lock().waiting.keys().all(|address| addresses.contains(address)).then_some(())
+        });
     }
 
     /// Adds an API key to each request that has none.
@@ -111,7 +137,7 @@ async fn serve_connection(stream: TcpStream, shared: Arc<Shared>) {
 
 async fn forward(shared: &Shared, request: Request<Incoming>) -> Result<Response<ResponseBody>, reqwest::Error> {
     let (head, body) = request.into_parts();
-    let (target, key) = {
+    let (waiting, key) = {
         let mut targets = shared.targets.lock();
         let turn = targets.requests;
         targets.requests += 1;
@@ -119,7 +145,8 @@ async fn forward(shared: &Shared, request: Request<Incoming>) -> Result<Response
         let Some(target) = targets.addresses.get(turn % count).cloned() else {
             return Ok(empty(StatusCode::SERVICE_UNAVAILABLE));
         };
-        (target, targets.key.clone())
+        *targets.waiting.entry(target.clone()).or_default() += 1;
+        (Waiting { shared, target }, targets.key.clone())
     };
     let mut headers = head.headers;
     // The next connection has its own.
@@ -130,8 +157,13 @@ async fn forward(shared: &Shared, request: Request<Incoming>) -> Result<Response
         headers.insert(AUTHORIZATION, key);
     }
     let Ok(body) = body.collect().await else { return Ok(empty(StatusCode::BAD_REQUEST)) };
-    let sent = shared.http.request(head.method, format!("{target}{}", head.uri)).headers(headers).body(body.to_bytes());
+    let sent = shared
+        .http
+        .request(head.method, format!("{}{}", waiting.target, head.uri))
+        .headers(headers)
+        .body(body.to_bytes());
     let answer = sent.send().await?;
+    drop(waiting);
     let (status, mut headers) = (answer.status(), answer.headers().clone());
     for name in [CONNECTION, TRANSFER_ENCODING] {
         headers.remove(name);

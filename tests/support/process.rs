@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -89,6 +89,30 @@ fn finish(command: &mut Command, input: &str) -> Finished {
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
+}
+
+/// Writes a program that can be run. Another process writes it: if this one did, a thread that starts
+/// a process at that moment would leave it the open file, and the program could not be run until that
+/// process has replaced itself ("text file busy").
+///
+/// # Panics
+/// When it cannot be written.
+#[track_caller]
+pub fn write_program(path: &Path, text: &str) {
+    let mut write = Command::new("sh");
+    write.args(["-c", "cat >\"$0\" && chmod 755 \"$0\""]).arg(path);
+    let finished = run_with_input(&mut write, text);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+}
+
+/// Copies a program to a place where it is run. See [`write_program`].
+///
+/// # Panics
+/// When it cannot be copied.
+#[track_caller]
+pub fn copy_program(from: &Path, to: &Path) {
+    let finished = run(Command::new("cp").arg(from).arg(to));
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
 }
 
 /// The same command, started by a line of shell in which `"$0" "$@"` is the command.

@@ -13,24 +13,6 @@ fn path(operation: &str, input: &str) -> String {
 }
 
 #[test]
-fn rows_are_the_methods_of_dex_screener() {
-    for (operation, input, expected) in [
-        ("get_token_pools", r#"{"chain_id":"solana","token_address":"JUP"}"#, "/token-pairs/v1/solana/JUP"),
-        ("get_token_profiles", "{}", "/token-profiles/latest/v1"),
-        ("get_token_boosts", "{}", "/token-boosts/latest/v1"),
-        ("get_top_token_boosts", "{}", "/token-boosts/top/v1"),
-        ("check_token_orders", r#"{"chain_id":"solana","token_address":"A55"}"#, "/orders/v1/solana/A55"),
-        ("get_pairs_by_address", r#"{"chain_id":"base","pair_id":"0xa"}"#, "/latest/dex/pairs/base/0xa"),
-        ("get_pairs_by_address", r#"{"chain_id":"base","pair_id":["0xa","0xb"]}"#, "/latest/dex/pairs/base/0xa,0xb"),
-        ("search_pairs", r#"{"q":"SOL/USDC"}"#, "/latest/dex/search?q=SOL%2FUSDC"),
-        ("get_recently_updated_token_profiles", "{}", "/token-profiles/recent-updates/v1"),
-        ("get_community_takeovers", "{}", "/community-takeovers/latest/v1"),
-    ] {
-        assert_eq!(path(operation, input), expected);
-    }
-}
-
-#[test]
 fn a_value_stays_within_its_segment() {
     assert_eq!(
         path("get_token_pools", r#"{"chain_id":"a/b?c","token_address":"x y"}"#),

@@ -3,27 +3,10 @@
 
 use connector_sdk::auth::{Auth, ClientAuthentication, Revocation};
 use connector_sdk::http::{Error, Method};
-use connector_sdk::testing::{Answer, Gateway, examples, forwarded, invoke, pages, refused};
+use connector_sdk::testing::{Answer, Gateway, forwarded, invoke, pages, refused};
 use connector_sdk::{Fault, Outcome};
 
 use crate::CONNECTOR;
-
-#[test]
-fn rows_are_methods_of_x() {
-    assert_eq!(
-        examples(&CONNECTOR),
-        [
-            "tweet_search: GET api /tweets/search/recent?query=rust%20wasm%20-is%3Aretweet%20lang%3Aen&max_results=50&post.fields=created_at%2Cpublic_metrics",
-            "get_tweets: GET api /tweets?ids=1460323737035677698,1519781379172495360&post.fields=created_at,conversation_id",
-            "get-users: GET api /users/by?usernames=XDevelopers%2Cjack&user.fields=created_at%2Cverified",
-            r#"create_tweet: POST api /tweets {"text":"Hello"}"#,
-            "delete_tweet: DELETE api /tweets/1519781379172495360",
-            "get_user_tweets: GET api /users/2244994945/tweets?max_results=20",
-            "get_user_mentions: GET api /users/2244994945/mentions",
-            "tweet_counts: GET api /tweets/counts/recent?query=rust%20wasm&granularity=day",
-        ]
-    );
-}
 
 /// The path of the request that an operation forwards.
 fn path(operation: &str, input: &str) -> String {

@@ -2,7 +2,7 @@
 
 use connector_sdk::Fault;
 use connector_sdk::http::Body;
-use connector_sdk::testing::{examples, forwarded, invoke};
+use connector_sdk::testing::{forwarded, invoke};
 
 use crate::CONNECTOR;
 
@@ -23,33 +23,6 @@ fn refused(operation: &str, input: &str) -> String {
         Err(Fault::InvalidInput(violations)) => violations[0].pointer.clone(),
         other => panic!("{operation} {input}: {other:?}"),
     }
-}
-
-#[test]
-fn rows_are_the_methods_of_graph() {
-    let event = r#"{"subject":"Kick-off","start":{"dateTime":"2026-03-02T10:00:00","timeZone":"UTC"},"end":{"dateTime":"2026-03-02T11:00:00","timeZone":"UTC"},"attendees":[{"emailAddress":{"address":"kim@example.com"},"type":"required"}]}"#;
-    let schedule = r#"{"schedules":["kim@example.com"],"startTime":{"dateTime":"2026-03-02T09:00:00","timeZone":"UTC"},"endTime":{"dateTime":"2026-03-02T18:00:00","timeZone":"UTC"}}"#;
-    assert_eq!(
-        examples(&CONNECTOR),
-        [
-            r#"update_event: PATCH graph /me/events/AAMkAGI1 {"subject":"Review (moved)","location":{"displayName":"Room 4"}}"#,
-            "delete_event: DELETE graph /me/events/AAMkAGI1",
-            "permanently_delete_event: POST graph /me/events/AAMkAGI1/permanentDelete",
-            "list_calendars: GET graph /me/calendars?$select=id%2Cname%2Ccolor&$top=50",
-            r#"create_calendar: POST graph /me/calendars {"name":"Team","color":"lightBlue"}"#,
-            "get_calendar: GET graph /me/calendars/AAMkAGI2",
-            r#"update_calendar: PATCH graph /me/calendars/AAMkAGI2 {"name":"Team 2026"}"#,
-            "delete_calendar: DELETE graph /me/calendars/AAMkAGI2",
-            r#"list_events_in_time_range: GET graph /me/calendarView?startDateTime=2026-03-01T00%3A00%3A00Z&endDateTime=2026-03-08T00%3A00%3A00Z [Prefer: outlook.timezone="Europe/Berlin"]"#,
-            "list_events: GET graph /me/events?$top=25&$orderby=start%2FdateTime",
-            &format!("create_event: POST graph /me/events {event}"),
-            "get_event: GET graph /me/events/AAMkAGI1",
-            r#"accept_event: POST graph /me/events/AAMkAGI1/accept {"comment":"See you","sendResponse":true}"#,
-            r#"decline_event: POST graph /me/events/AAMkAGI1/decline {"comment":"Out of office","sendResponse":true}"#,
-            r#"cancel_event: POST graph /me/events/AAMkAGI1/cancel {"comment":"Moved to next week"}"#,
-            &format!("get_schedule: POST graph /me/calendar/getSchedule {schedule}"),
-        ]
-    );
 }
 
 #[test]

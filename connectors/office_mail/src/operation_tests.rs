@@ -1,7 +1,7 @@
 //! The request of each row. The crate `connector-microsoft` has the test of `userinfo`.
 
 use connector_sdk::http::{Body, Error, Method};
-use connector_sdk::testing::{Answer, Gateway, examples, forwarded, invoke};
+use connector_sdk::testing::{Answer, Gateway, forwarded, invoke};
 use connector_sdk::{Fault, Outcome};
 
 use crate::CONNECTOR;
@@ -13,27 +13,6 @@ fn body(operation: &str, input: &str) -> String {
         Some(Body::Json(text)) => text,
         other => panic!("{operation}: {other:?}"),
     }
-}
-
-#[test]
-fn rows_are_the_methods_of_graph() {
-    assert_eq!(
-        examples(&CONNECTOR),
-        [
-            "get_mail_folder: GET graph /me/mailFolders/inbox?$select=id%2CdisplayName%2CtotalItemCount",
-            "list_messages: GET graph /me/mailFolders/inbox/messages?$top=25&$select=subject%2Cfrom%2CreceivedDateTime&$filter=isRead%20eq%20false",
-            "list_messages_in_folder: GET graph /me/mailFolders/archive/messages?$top=10&$orderby=receivedDateTime%20desc",
-            "list_mail_folders: GET graph /me/mailFolders?includeHiddenFolders=true",
-            r#"update_mail_folder: PATCH graph /me/mailFolders/AAMkAGVm {"displayName":"Projects"}"#,
-            "list_child_folders: GET graph /me/mailFolders/inbox/childFolders?includeHiddenFolders=true",
-            r#"create_mail_folder: POST graph /me/mailFolders {"displayName":"Clients","isHidden":false}"#,
-            r#"send_mail: POST graph /me/sendMail {"message":{"subject":"Hello","body":{"contentType":"Text","content":"Hello"},"toRecipients":[{"emailAddress":{"address":"kim@example.com"}}]},"saveToSentItems":true}"#,
-            "get_message: GET graph /me/messages/AAMkAGI2",
-            r#"reply_to_message: POST graph /me/messages/AAMkAGI2/reply {"comment":"Thanks"}"#,
-            r#"move_message: POST graph /me/messages/AAMkAGI2/move {"destinationId":"archive"}"#,
-            "list_attachments: GET graph /me/messages/AAMkAGI2/attachments?$select=id%2Cname%2Csize",
-        ]
-    );
 }
 
 #[test]

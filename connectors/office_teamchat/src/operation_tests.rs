@@ -2,37 +2,9 @@
 
 use connector_sdk::Fault;
 use connector_sdk::http::{Body, Method};
-use connector_sdk::testing::{examples, forwarded, invoke};
+use connector_sdk::testing::{forwarded, invoke};
 
 use crate::CONNECTOR;
-
-#[test]
-fn rows_are_the_methods_of_graph() {
-    let channel = "/teams/893075dd/channels/19%3A4a95%40thread.tacv2";
-    assert_eq!(
-        examples(&CONNECTOR),
-        [
-            "delete_team: DELETE graph /groups/fbe2bf47-16c8-47cf-b4a5-4b9b187c508b",
-            "list_joined_teams: GET graph /me/joinedTeams",
-            "get_team: GET graph /teams/893075dd?$select=id%2CdisplayName",
-            "list_chat_members: GET graph /chats/19%3A8b08%40thread.v2/members",
-            "list_team_channels: GET graph /teams/893075dd/channels?$filter=membershipType%20eq%20%27private%27",
-            "list_team_members: GET graph /teams/893075dd/members?$top=100",
-            &format!("list_channel_messages: GET graph {channel}/messages?$top=20&$expand=replies"),
-            &format!(
-                r#"send_channel_message: POST graph {channel}/messages {{"body":{{"content":"Deployed <b>2.1</b>","contentType":"html"}},"importance":"normal"}}"#
-            ),
-            &format!("get_channel: GET graph {channel}"),
-            &format!("list_channel_message_replies: GET graph {channel}/messages/1616990032035/replies"),
-            &format!(
-                r#"reply_to_channel_message: POST graph {channel}/messages/1616990032035/replies {{"body":{{"content":"Thanks"}}}}"#
-            ),
-            "list_chats: GET graph /me/chats?$expand=lastMessagePreview&$top=20",
-            "list_chat_messages: GET graph /chats/19%3A8b08%40thread.v2/messages?$top=20",
-            r#"send_chat_message: POST graph /chats/19%3A8b08%40thread.v2/messages {"body":{"content":"Hello"}}"#,
-        ]
-    );
-}
 
 #[test]
 fn every_message_may_have_mentions_and_attachments() {

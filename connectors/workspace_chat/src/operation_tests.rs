@@ -1,34 +1,10 @@
 //! The request of each row. The crate `connector-google` tests `userinfo` further.
 
 use connector_sdk::http::Body;
-use connector_sdk::testing::{about, examples, forwarded, invoke, pages, refused};
+use connector_sdk::testing::{about, forwarded, invoke, pages, refused};
 use connector_sdk::{Fault, Outcome};
 
 use crate::CONNECTOR;
-
-#[test]
-fn rows_are_googles_methods() {
-    assert_eq!(
-        examples(&CONNECTOR),
-        [
-            "spaces_list: GET api /spaces?pageSize=100&filter=spaceType%20%3D%20%22SPACE%22",
-            r#"spaces_create: POST api /spaces {"spaceType":"SPACE","displayName":"Launch"}"#,
-            "spaces_get: GET api /spaces/AAAAtZLKDkk",
-            r#"messages_create: POST api /spaces/AAAAtZLKDkk/messages?requestId=7f0c {"text":"Hello"}"#,
-            "messages_list: GET api /spaces/AAAAtZLKDkk/messages?pageSize=50&orderBy=createTime%20desc",
-            "messages_get: GET api /spaces/AAAAtZLKDkk/messages/BBBB.BBBB",
-            r#"messages_update: PATCH api /spaces/AAAAtZLKDkk/messages/BBBB.BBBB?updateMask=text {"text":"Hello again"}"#,
-            "messages_delete: DELETE api /spaces/AAAAtZLKDkk/messages/BBBB.BBBB",
-            "memberships_list: GET api /spaces/AAAAtZLKDkk/members?pageSize=100",
-            r#"memberships_create: POST api /spaces/AAAAtZLKDkk/members {"member":{"name":"users/kim@example.com","type":"HUMAN"}}"#,
-            "memberships_delete: DELETE api /spaces/AAAAtZLKDkk/members/117",
-            "memberships_get: GET api /spaces/AAAAtZLKDkk/members/117",
-            "spaces_find_direct_message: GET api /spaces:findDirectMessage?name=users%2Fkim%40example.com",
-            r#"spaces_setup: POST api /spaces:setup {"space":{"spaceType":"GROUP_CHAT"},"memberships":[{"member":{"name":"users/kim@example.com","type":"HUMAN"}},{"member":{"name":"users/lee@example.com","type":"HUMAN"}}]}"#,
-            r#"reactions_create: POST api /spaces/AAAAtZLKDkk/messages/BBBB.BBBB/reactions {"emoji":{"unicode":"👍"}}"#,
-        ]
-    );
-}
 
 #[test]
 fn entries_of_the_query_have_googles_names() {

@@ -4,30 +4,10 @@
 use connector_sdk::auth::Auth;
 use connector_sdk::http::{Body, Error};
 use connector_sdk::table::CredentialUse;
-use connector_sdk::testing::{Answer, Gateway, examples, forwarded, invoke, pages, refused};
+use connector_sdk::testing::{Answer, Gateway, forwarded, invoke, pages, refused};
 use connector_sdk::{Fault, Outcome};
 
 use crate::CONNECTOR;
-
-#[test]
-fn rows_are_gmails_methods() {
-    // The other tests have the messages of drafts.
-    let rows: Vec<String> = examples(&CONNECTOR).into_iter().filter(|row| !row.contains(r#""raw":"#)).collect();
-    assert_eq!(
-        rows,
-        [
-            "list_drafts: GET api /users/me/drafts?maxResults=20&q=subject%3Aminutes%20newer_than%3A7d",
-            r#"send_draft: POST api /users/me/drafts/send {"id":"r-123"}"#,
-            "get_label: GET api /users/me/labels/Label_12",
-            r##"create_label: POST api /users/me/labels {"name":"Invoices","labelListVisibility":"labelShowIfUnread","messageListVisibility":"show","color":{"backgroundColor":"#16a766","textColor":"#ffffff"}}"##,
-            "get_thread: GET api /users/me/threads/18c2f1a9b3?format=metadata&metadataHeaders=Subject&metadataHeaders=From",
-            "list_threads: GET api /users/me/threads?maxResults=20&q=subject%3Aminutes",
-            "messages_list: GET api /users/me/messages?q=is%3Aunread&maxResults=20",
-            r#"messages_modify: POST api /users/me/messages/18c/modify {"removeLabelIds":["UNREAD"]}"#,
-            "labels_list: GET api /users/me/labels",
-        ]
-    );
-}
 
 #[test]
 fn every_parameter_of_a_row_has_gmails_name() {

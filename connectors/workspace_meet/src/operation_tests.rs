@@ -2,32 +2,9 @@
 
 use connector_sdk::auth::Auth;
 use connector_sdk::http::Body;
-use connector_sdk::testing::{examples, forwarded, pages, refused};
+use connector_sdk::testing::{forwarded, pages, refused};
 
 use crate::CONNECTOR;
-
-#[test]
-fn rows_are_googles_methods() {
-    assert_eq!(
-        examples(&CONNECTOR),
-        [
-            "conference_records_list: GET api /conferenceRecords?pageSize=25&filter=space.meeting_code%20%3D%20%22abc-mnop-xyz%22",
-            "conference_records_get: GET api /conferenceRecords/f3b9a2c1",
-            "participants_list: GET api /conferenceRecords/f3b9a2c1/participants?pageSize=100",
-            "participants_get: GET api /conferenceRecords/f3b9a2c1/participants/117",
-            "participant_sessions_list: GET api /conferenceRecords/f3b9a2c1/participants/117/participantSessions?pageSize=50",
-            "spaces_get: GET api /spaces/jQCFfuBOdN5z",
-            r#"spaces_create: POST api /spaces {"config":{"accessType":"TRUSTED","entryPointAccess":"ALL"}}"#,
-            "recordings_list: GET api /conferenceRecords/f3b9a2c1/recordings",
-            "recordings_get: GET api /conferenceRecords/f3b9a2c1/recordings/r77",
-            r#"spaces_configure_smart_notes: PATCH api /spaces/jQCFfuBOdN5z?updateMask=config.artifactConfig.smartNotesConfig {"config":{"artifactConfig":{"smartNotesConfig":{"autoSmartNotesGeneration":"ON"}}}}"#,
-            "transcripts_list: GET api /conferenceRecords/f3b9a2c1/transcripts",
-            "transcripts_get: GET api /conferenceRecords/f3b9a2c1/transcripts/t1",
-            "transcript_entries_list: GET api /conferenceRecords/f3b9a2c1/transcripts/t1/entries?pageSize=100",
-            "spaces_end_active_conference: POST api /spaces/jQCFfuBOdN5z:endActiveConference",
-        ]
-    );
-}
 
 #[test]
 fn lists_take_the_token_of_the_next_page() {

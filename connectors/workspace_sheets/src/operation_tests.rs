@@ -2,27 +2,9 @@
 
 use connector_sdk::http::Body;
 use connector_sdk::table::Effect;
-use connector_sdk::testing::{examples, forwarded, refused};
+use connector_sdk::testing::{forwarded, refused};
 
 use crate::CONNECTOR;
-
-#[test]
-fn rows_are_googles_methods() {
-    assert_eq!(
-        examples(&CONNECTOR),
-        [
-            r#"spreadsheet_create: POST api /spreadsheets {"properties":{"title":"Budget"},"sheets":[{"properties":{"title":"2026"}}]}"#,
-            "values_get: GET api /spreadsheets/1aBcD/values/2026%21A1%3AC10?valueRenderOption=UNFORMATTED_VALUE",
-            r#"values_update: PUT api /spreadsheets/1aBcD/values/2026%21A1%3AB1?valueInputOption=USER_ENTERED {"values":[["Item","=1+1"]]}"#,
-            r#"values_batch_update: POST api /spreadsheets/1aBcD/values:batchUpdate {"valueInputOption":"RAW","data":[{"range":"2026!A1:A2","values":[["a"],["b"]]}]}"#,
-            r#"values_append: POST api /spreadsheets/1aBcD/values/2026%21A1%3AC1:append?valueInputOption=RAW {"values":[["x",1,2]]}"#,
-            "spreadsheet_get: GET api /spreadsheets/1aBcD",
-            "values_batch_get: GET api /spreadsheets/1aBcD/values:batchGet?ranges=A1%3AB2&ranges=D1%3AD9",
-            "values_clear: POST api /spreadsheets/1aBcD/values/2026%21A1%3AC10:clear",
-            r#"spreadsheet_batch_update: POST api /spreadsheets/1aBcD:batchUpdate {"requests":[{"addSheet":{"properties":{"title":"2027"}}}]}"#,
-        ]
-    );
-}
 
 /// Path and body of a row's request.
 fn request(operation: &str, input: &str) -> (String, Option<String>) {

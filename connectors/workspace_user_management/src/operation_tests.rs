@@ -2,31 +2,10 @@
 //! `userinfo` further.
 
 use connector_sdk::http::{Body, Error, Method};
-use connector_sdk::testing::{Answer, Gateway, about, examples, forwarded, invoke, pages, refused};
+use connector_sdk::testing::{Answer, Gateway, about, forwarded, invoke, pages, refused};
 use connector_sdk::{Fault, Outcome};
 
 use crate::CONNECTOR;
-
-#[test]
-fn rows_are_googles_methods() {
-    assert_eq!(
-        examples(&CONNECTOR),
-        [
-            r#"add_member_to_group: POST api /groups/team%40example.com/members {"email":"kim@example.com","role":"MEMBER"}"#,
-            "remove_member_from_group: DELETE api /groups/team%40example.com/members/kim%40example.com",
-            r#"create_group: POST api /groups {"email":"team@example.com","name":"Team","description":"All of the team"}"#,
-            "delete_group: DELETE api /groups/team%40example.com",
-            "list_groups: GET api /groups?domain=example.com&maxResults=100&orderBy=email",
-            "list_group_members: GET api /groups/team%40example.com/members?roles=OWNER%2CMANAGER",
-            "get_group: GET api /groups/team%40example.com",
-            r#"update_group: PATCH api /groups/team%40example.com {"description":"New description"}"#,
-            "list_users: GET api /users?query=givenName%3AKim%2A&maxResults=50&customer=my_customer",
-            "get_user: GET api /users/kim%40example.com",
-            r#"update_member_role: PATCH api /groups/team%40example.com/members/kim%40example.com {"role":"MANAGER"}"#,
-            "has_member: GET api /groups/team%40example.com/hasMember/kim%40example.com",
-        ]
-    );
-}
 
 #[test]
 fn a_new_member_has_the_role_member_unless_the_caller_gives_another() {

@@ -24,6 +24,11 @@ const WASM_STACK: usize = 512 << 10;
 const SLOT_MEMORIES: u32 = 2;
 const SLOT_TABLES: u32 = 4;
 
+/// The most memories and tables of one module. The toolchains of Rust, JavaScript, Python and C make
+/// modules with fewer.
+pub(super) const MAX_MEMORIES: u32 = 4;
+pub(super) const MAX_TABLES: u32 = 16;
+
 /// Slots in reserve. A slot counts as free a moment before the pool has freed its instance.
 const SPARE_SLOTS: u32 = 64;
 
@@ -75,13 +80,13 @@ pub(super) fn runtime(sandbox: &Pool, memory_bytes: usize) -> wasmtime::Result<E
     let slots = sandbox.instances.saturating_add(SPARE_SLOTS);
     pool.total_component_instances(slots);
     pool.total_stacks(slots);
-    pool.total_memories(slots.saturating_mul(SLOT_MEMORIES).max(sandbox.memories_per_component));
-    pool.total_tables(slots.saturating_mul(SLOT_TABLES).max(sandbox.tables_per_component));
+    pool.total_memories(slots.saturating_mul(SLOT_MEMORIES).max(MAX_MEMORIES));
+    pool.total_tables(slots.saturating_mul(SLOT_TABLES).max(MAX_TABLES));
     // The pool only counts core instances, so that each slot has room for the largest component.
     pool.total_core_instances(slots.saturating_mul(sandbox.core_instances_per_component));
     pool.max_core_instances_per_component(sandbox.core_instances_per_component);
-    pool.max_memories_per_component(sandbox.memories_per_component);
-    pool.max_tables_per_component(sandbox.tables_per_component);
+    pool.max_memories_per_component(MAX_MEMORIES);
+    pool.max_tables_per_component(MAX_TABLES);
     pool.max_component_instance_size(1 << 20);
     pool.max_core_instance_size(1 << 20);
     pool.table_elements(MAX_TABLE_ELEMENTS);

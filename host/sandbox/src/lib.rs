@@ -286,7 +286,7 @@ impl Sandbox {
         };
         let code = NativeCode::load(&self.engine, &artifact, self.cache.folder())
             .map_err(|error| ContractError::Artifact(format!("{error:#}")))?;
-        let module = Module::link(code, &self.linkers, &self.pool, Arc::clone(&self.ticker), &self.resources)?;
+        let module = Module::link(code, &self.linkers, Arc::clone(&self.ticker), &self.resources)?;
         let compiled = Compiled { bytes: artifact.len() as u64, took };
         let turn = took.map(|_| turn);
         let record = Record { artifact: (!is_kept).then_some(artifact), tried, turn };

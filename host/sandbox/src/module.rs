@@ -59,17 +59,26 @@ pub enum ContractError {
     /// An export is missing.
     #[error("it does not export `{0}`; is it built for the world `connector`?")]
     MissingExport(&'static str),
-    /// It needs more memories, tables or core instances than a slot of the pool has.
-    #[error("it needs {needed} {what}, and the pool has {limit} for a connector; raise `{key}`")]
+    /// It needs more core instances than a slot of the pool has.
+    #[error(
+        "it needs {needed} core instances, and the pool has {limit} for a connector; raise \
+         `sandbox.core_instances_per_component`"
+    )]
+    TooManyInstances {
+        /// The number that it declares.
+        needed: u32,
+        /// The number in a slot.
+        limit: u32,
+    },
+    /// It needs more memories or tables than any module of a toolchain does.
+    #[error("it needs {needed} {what}, and a connector has at most {limit}")]
     TooLarge {
-        /// `memories`, `tables` or `core instances`.
+        /// `memories` or `tables`.
         what: &'static str,
         /// The number that it declares.
         needed: u32,
         /// The number in a slot.
         limit: u32,
-        /// The configuration key.
-        key: &'static str,
     },
     /// Its functions or types differ from the contract.
     #[error("it does not match the contract gateway:connector@1: {0}")]
@@ -289,16 +298,10 @@ fn is_later(version: &str) -> bool {
     numbers(version) > numbers(CONTRACT_VERSION)
 }
 
-/// Checks that a slot of the pool has enough memories, tables or core instances for a component.
-pub(super) fn check_size(what: &'static str, needed: u32, limit: u32, key: &'static str) -> Result<(), ContractError> {
-    if needed > limit { Err(ContractError::TooLarge { what, needed, limit, key }) } else { Ok(()) }
-}
-
 impl Module {
     pub(super) fn link(
         code: NativeCode,
         linkers: &Linkers,
-        limits: &super::Pool,
         ticker: Arc<Ticker>,
         resources: &Resources,
     ) -> Result<Self, ContractError> {
@@ -315,14 +318,13 @@ impl Module {
         // does not offer.
         let required = component.resources_required();
         let (memories, tables) = required
-            .map_or((limits.memories_per_component, limits.tables_per_component), |required| {
-                (required.num_memories, required.num_tables)
-            });
-        for (what, needed, limit, key) in [
-            ("memories", memories, limits.memories_per_component, "sandbox.memories_per_component"),
-            ("tables", tables, limits.tables_per_component, "sandbox.tables_per_component"),
-        ] {
-            check_size(what, needed, limit, key)?;
+            .map_or((engine::MAX_MEMORIES, engine::MAX_TABLES), |required| (required.num_memories, required.num_tables));
+        for (what, needed, limit) in
+            [("memories", memories, engine::MAX_MEMORIES), ("tables", tables, engine::MAX_TABLES)]
+        {
+            if needed > limit {
+                return Err(ContractError::TooLarge { what, needed, limit });
+            }
         }
         let export =
             |name: &'static str| component.get_export_index(None, name).ok_or(ContractError::MissingExport(name));

@@ -7,7 +7,7 @@
 use wasmparser::{ComponentTypeRef, Encoding, Instance, Parser, Payload};
 
 use super::Pool;
-use super::module::{ContractError, check_import, check_size};
+use super::module::{ContractError, check_import};
 
 /// Checks the imports of a component and the number of its core instances.
 ///
@@ -37,10 +37,6 @@ pub(super) fn check_outline(component: &[u8], limits: &Pool) -> Result<(), Contr
             _ => {}
         }
     }
-    check_size(
-        "core instances",
-        core_instances,
-        limits.core_instances_per_component,
-        "sandbox.core_instances_per_component",
-    )
+    let limit = limits.core_instances_per_component;
+    if core_instances > limit { Err(ContractError::TooManyInstances { needed: core_instances, limit }) } else { Ok(()) }
 }

@@ -34,10 +34,6 @@ pub struct CompiledModules {
 pub struct Pool {
     /// Maximum number of concurrent invocations, over all connectors.
     pub instances: u32,
-    /// Maximum number of linear memories in one module.
-    pub memories_per_component: u32,
-    /// Maximum number of tables in one module.
-    pub tables_per_component: u32,
     /// Maximum number of core instances in one module.
     pub core_instances_per_component: u32,
 }
@@ -58,7 +54,7 @@ pub struct CompileLimits {
 
 impl Default for Pool {
     fn default() -> Self {
-        Self { instances: 512, memories_per_component: 4, tables_per_component: 16, core_instances_per_component: 64 }
+        Self { instances: 512, core_instances_per_component: 64 }
     }
 }
 

@@ -147,8 +147,6 @@ fn read_compile(section: &mut Section<'_>, compile: &mut CompileLimits) {
 
 fn read_sandbox(section: &mut Section<'_>, sandbox: &mut Pool) {
     section.value("instances", &mut sandbox.instances, value::integer(1..=10_000));
-    section.value("memories_per_component", &mut sandbox.memories_per_component, value::integer(1..=64));
-    section.value("tables_per_component", &mut sandbox.tables_per_component, value::integer(1..=256));
     section.value("core_instances_per_component", &mut sandbox.core_instances_per_component, value::integer(1..=256));
 }
 

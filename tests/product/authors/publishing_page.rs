@@ -1,7 +1,6 @@
 //! The commands of `connectors/docs/publishing.md`, run as they stand there.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -23,8 +22,7 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
 }
 
 fn write_program(path: &Path, text: &str) {
-    fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    process::write_program(path, &format!("#!/bin/sh\n{text}\n"));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The commands of `connectors/docs/testing.md`, one after the other, as a shell runs them.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use serde_json::json;
@@ -25,8 +24,7 @@ fn every_command_of_the_page_about_testing_succeeds() {
         service.url(),
         process::binary().canonicalize().unwrap().display()
     );
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    process::write_program(&program, &script);
 
     let page = fs::read_to_string(module::root().join("connectors/docs/testing.md")).unwrap();
     let blocks: Vec<&str> = page.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap()).collect();

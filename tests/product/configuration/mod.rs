@@ -171,7 +171,7 @@ fn installed(home: &Home, connectors: &[(&str, Vec<u8>)]) -> (Process, Client) {
         fs::write(folder.join(format!("connectors/{name}.wasm")), module).unwrap();
     }
     let binary = folder.join("connector-gateway");
-    fs::copy(support::process::binary(), &binary).unwrap();
+    support::process::copy_program(&support::process::binary(), &binary);
     let mut command = std::process::Command::new(binary);
     command
         .arg("serve")

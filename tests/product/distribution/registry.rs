@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 use support::registry::{PASSWORD, USER};
@@ -186,8 +185,7 @@ fn a_registry_with_passwords_gets_those_of_docker_or_of_the_command_line() {
     let answer = json!({"ServerURL": host, "Username": USER, "Secret": PASSWORD});
     let helper = docker.join("docker-credential-keychain");
     let script = format!("#!/bin/sh\n[ \"$1 $(cat)\" = 'get {host}' ] && echo '{answer}'\n");
-    fs::write(&helper, script).unwrap();
-    fs::set_permissions(&helper, fs::Permissions::from_mode(0o755)).unwrap();
+    process::write_program(&helper, &script);
     fs::write(docker.join("config.json"), json!({"credsStore": "keychain"}).to_string()).unwrap();
     let (code, said) = run(&["connectors", "check", &name], "");
     assert_eq!(code, Some(0), "{said}");

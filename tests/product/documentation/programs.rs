@@ -1,10 +1,9 @@
 //! Programs that pages call, and that `make` installs below `target` and not on the machine.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use support::{module, programs};
+use support::{module, process, programs};
 
 const COMPILER: &str = "clang-19";
 const BINDINGS: &str = "wit-bindgen";
@@ -26,8 +25,6 @@ pub(super) fn add(folder: &Path) {
             "#!/bin/sh\nexport LD_LIBRARY_PATH='{libraries}' PATH='{root}/bin':\"$PATH\"\nexec {COMPILER} --sysroot='{root}' \"$@\"\n",
             root = unpacked.display()
         );
-        let program = folder.join(COMPILER);
-        fs::write(&program, script).unwrap();
-        fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+        process::write_program(&folder.join(COMPILER), &script);
     }
 }

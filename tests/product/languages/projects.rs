@@ -2,7 +2,7 @@
 //! template.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use support::{Setup, module, process};
@@ -179,8 +179,7 @@ fn an_old_node_is_named_with_the_place_of_a_newer_one() {
     let programs = home.config().with_file_name("programs");
     fs::create_dir(&programs).unwrap();
     let node = programs.join("node");
-    fs::write(&node, "#!/bin/sh\necho v18.20.4\n").unwrap();
-    fs::set_permissions(&node, fs::Permissions::from_mode(0o755)).unwrap();
+    process::write_program(&node, "#!/bin/sh\necho v18.20.4\n");
     let mut new = Command::new(process::binary());
     new.args(["connectors", "new", "words", "--lang", "javascript", "--folder"]).arg(&folder);
     let finished = process::run(new.env("PATH", &programs));

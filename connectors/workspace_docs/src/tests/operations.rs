@@ -2,33 +2,11 @@
 //! further.
 
 use connector_sdk::http::{Body, Error, Method};
-use connector_sdk::testing::{Answer, Gateway, about, examples, forwarded, invoke, pages, refused};
+use connector_sdk::testing::{Answer, Gateway, about, forwarded, invoke, pages, refused};
 use connector_sdk::{Content, Fault, Outcome};
 use serde_json::{Value, json};
 
 use crate::CONNECTOR;
-
-#[test]
-fn rows_are_googles_methods() {
-    let list = format!(
-        "list_documents: GET {}%20and%20%28name%20contains%20%27plan%27%29&pageSize=20&orderBy=modifiedTime%20desc%2Cname{FIELDS}",
-        DOCUMENTS.replace("drive/", "drive /")
-    );
-    assert_eq!(
-        examples(&CONNECTOR),
-        [
-            "get_document: GET docs /documents/1aBcD?suggestionsViewMode=PREVIEW_WITHOUT_SUGGESTIONS",
-            list.as_str(),
-            r#"update_document: POST docs /documents/1aBcD:batchUpdate {"requests":[{"insertText":{"location":{"index":1},"text":"Hello\n"}}],"writeControl":{"requiredRevisionId":"AOV_f48"}}"#,
-            "list_comments: GET drive /files/1aBcD/comments?fields=%2A&pageSize=50&startModifiedTime=2026-03-01T00%3A00%3A00Z",
-            r#"create_comment: POST drive /files/1aBcD/comments?fields=* {"content":"Please check the numbers."}"#,
-            r#"create_reply: POST drive /files/1aBcD/comments/AAAA/replies?fields=* {"content":"Done","action":"resolve"}"#,
-        ]
-    );
-    assert_eq!(request("get_document", &json!({"document_id": "a/b"})).1, "docs/documents/a%2Fb");
-    let empty = request("update_document", &json!({"document_id": "a", "requests": []}));
-    assert_eq!(empty.2.as_deref(), Some(r#"{"requests":[]}"#));
-}
 
 #[test]
 fn lists_have_pages() {

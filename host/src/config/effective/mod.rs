@@ -193,11 +193,9 @@ impl List {
         self.add("cpu_s", *cpu_s);
         self.add("max_module_mb", *max_module_mb);
         self.add("cache_mb", *cache_mb);
-        let Pool { instances, memories_per_component, tables_per_component, core_instances_per_component } = sandbox;
+        let Pool { instances, core_instances_per_component } = sandbox;
         self.begin("sandbox");
         self.add("instances", *instances);
-        self.add("memories_per_component", *memories_per_component);
-        self.add("tables_per_component", *tables_per_component);
         self.add("core_instances_per_component", *core_instances_per_component);
     }
 

@@ -1,5 +1,5 @@
-//! The screens in Chromium, with real failures behind them. `make test` installs the browser where
-//! it can.
+//! The screens in Chromium, with real failures behind them. `make test-browser` installs the
+//! browser.
 
 mod changes;
 mod people;

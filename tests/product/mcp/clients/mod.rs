@@ -1,5 +1,5 @@
-//! Conversations of the official clients with a gateway. `make test` installs the clients, and puts
-//! them into `target`.
+//! Conversations of the official clients with a gateway. `make test-clients` installs the clients,
+//! and puts them into `target`.
 
 mod suite;
 

@@ -33,7 +33,7 @@ fn a_gateway_serves_on_a_read_only_root_without_a_capability() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-    fs::copy(process::binary(), at("connector-gateway")).unwrap();
+    process::copy_program(&process::binary(), &at("connector-gateway"));
     for name in ["data", "connectors"] {
         fs::create_dir(at(name)).unwrap();
     }
