@@ -299,7 +299,7 @@ fn a_wrong_client_registration_must_be_fixed_by_the_operator() {
     assert_eq!(problem["owner"], "operator");
     let found = record(&client, "ada");
     assert_eq!((&found["status"], &found["reason"]["owner"]), (&json!("active"), &json!("operator")));
-    assert!(refreshes(&gateway, "misconfigured") >= 1.0);
+    support::wait_for("the failure to be counted", || (refreshes(&gateway, "misconfigured") >= 1.0).then_some(()));
     provider.repair();
     support::wait_for("the renewal", || (who(&client).status == 200).then_some(()));
     assert_eq!(record(&client, "ada")["reason"], Value::Null);
