@@ -4,36 +4,83 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, BodyStream, Full, StreamBody};
 use hyper::body::{Frame, SizeHint};
 
 use egress::{EgressError, ResponseBody};
+use memory::{Exhausted, MemoryBudget};
 
-/// The body of an answer: held in memory, or streamed from an upstream. An error in it closes the
-/// caller's connection, so that no caller takes a part of an answer for the whole.
-pub type Body = UnsyncBoxBody<Bytes, EgressError>;
+/// The body of an answer. An error in it closes the caller's connection, so that no caller takes a
+/// part of an answer for the whole.
+///
+/// The bytes of a [`full`] body are no part of the memory budget yet. A server takes only
+/// [`HeldBody`], which [`Body::hold`] makes.
+pub struct Body(Content);
 
-/// A body that is complete in memory.
+enum Content {
+    /// Bytes that the gateway has made just now. `None` once they are sent.
+    Plain(Option<Bytes>),
+    /// Bytes or a stream, whose memory is a part of the budget.
+    Held(UnsyncBoxBody<Bytes, EgressError>),
+}
+
+/// The body of an answer whose bytes are a part of the memory budget until they are sent.
+pub struct HeldBody(UnsyncBoxBody<Bytes, EgressError>);
+
+impl Body {
+    /// Takes the bytes from the budget until they are sent.
+    ///
+    /// # Errors
+    /// If the budget has too little left.
+    pub fn hold(self, memory: &MemoryBudget) -> Result<HeldBody, Exhausted> {
+        match self.0 {
+            Content::Plain(bytes) => {
+                let held = memory.hold_bytes(bytes.unwrap_or_default())?;
+                Ok(HeldBody(Full::new(held).map_err(|never| match never {}).boxed_unsync()))
+            }
+            Content::Held(body) => Ok(HeldBody(body)),
+        }
+    }
+
+    fn held(body: impl hyper::body::Body<Data = Bytes, Error = EgressError> + Send + 'static) -> Self {
+        Self(Content::Held(body.boxed_unsync()))
+    }
+}
+
+impl HeldBody {
+    /// A text of the program itself, which takes no memory.
+    pub fn of_program(text: &'static str) -> Self {
+        Self(Full::new(Bytes::from_static(text.as_bytes())).map_err(|never| match never {}).boxed_unsync())
+    }
+}
+
+/// A body that is complete in memory. Its bytes become a part of the budget when it is sent.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
-    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+    Body(Content::Plain(Some(bytes.into())))
+}
+
+/// A body of pieces that are parts of the budget.
+pub fn of_pieces(pieces: impl Stream<Item = Result<Frame<Bytes>, EgressError>> + Send + 'static) -> Body {
+    Body::held(StreamBody::new(pieces))
 }
 
 /// A body whose first pieces have been read.
 pub fn rejoined<const N: usize>(read: [Result<Bytes, EgressError>; N], rest: Body) -> Body {
     let read = stream::iter(read).map_ok(Frame::data);
-    StreamBody::new(read.chain(BodyStream::new(rest))).boxed_unsync()
+    of_pieces(read.chain(BodyStream::new(rest)))
 }
 
 /// An upstream's body. It holds the permit of its call until it has been sent.
 pub fn streamed<P: Send + Unpin + 'static>(body: ResponseBody, permit: P) -> Body {
-    WithPermit { body, _permit: permit }.boxed_unsync()
+    Body::held(WithPermit { body, _permit: permit })
 }
 
-/// A body that is complete in memory. It holds the permit of its call until it has been sent.
+/// A body that is complete in memory, and a part of the budget. It holds the permit of its call
+/// until it has been sent.
 pub fn complete<P: Send + Unpin + 'static>(bytes: Bytes, permit: P) -> Body {
-    WithPermit { body: Full::new(bytes).map_err(|never| match never {}), _permit: permit }.boxed_unsync()
+    Body::held(WithPermit { body: Full::new(bytes).map_err(|never| match never {}), _permit: permit })
 }
 
 /// A body that drops the permit of its call when it is dropped itself.
@@ -63,5 +110,56 @@ where
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+impl hyper::body::Body for Body {
+    type Data = Bytes;
+    type Error = EgressError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, EgressError>>> {
+        match &mut self.0 {
+            Content::Plain(bytes) => {
+                Poll::Ready(bytes.take().filter(|bytes| !bytes.is_empty()).map(|bytes| Ok(Frame::data(bytes))))
+            }
+            Content::Held(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Content::Plain(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
+            Content::Held(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Content::Plain(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            Content::Held(body) => body.size_hint(),
+        }
+    }
+}
+
+impl hyper::body::Body for HeldBody {
+    type Data = Bytes;
+    type Error = EgressError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, EgressError>>> {
+        Pin::new(&mut self.0).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
     }
 }

@@ -228,7 +228,8 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         calls: calls.clone(),
         description: Arc::default(),
         catalogues: Arc::default(),
-        streams: Arc::new(Streams::new(config.mcp.max_streams)),
+        // Streams wait for most of their time. They leave connections to calls.
+        streams: Arc::new(Streams::new(config.mcp.max_streams.min(server::connection_limit(&config) / 2))),
         descriptions: Arc::default(),
         egress,
         store: store.clone(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use support::setup::KEY;
 use support::wire::{PREFACE, answer, connection, frame, head, narrow_connection, post};
-use support::{Gateway, Reply, Setup, Upstream, module, wait_for};
+use support::{Gate, Gateway, Reply, Setup, Upstream, module, wait_for};
 
 /// A gateway that gives callers one second.
 fn impatient(config: &str) -> Setup {
@@ -88,6 +88,36 @@ fn connections_without_a_request_do_not_replace_one_that_has_had_one() {
         let length = used.read(&mut piece).unwrap();
         assert_ne!(length, 0, "the connection was closed after {answers}");
         answers.push_str(&String::from_utf8_lossy(&piece[..length]));
+    }
+}
+
+#[test]
+fn while_every_connection_has_a_call_the_operator_is_served_and_another_call_is_told() {
+    let service = Upstream::start();
+    let gate = Gate::default();
+    service.reply("/forward", Reply::json(json!({})).behind(&gate));
+    let gateway = Setup::new()
+        .module("liar", module::liar("version=1.0.0"))
+        .upstream("liar", "api", &service.url())
+        .general("max_connections = 3")
+        .start();
+    let request = head("/connectors/liar/forward", 2) + "{}";
+    let mut calls = Vec::new();
+    for count in 1..=3 {
+        // A connection whose request has not arrived yet would make room for the next one.
+        calls.push(connection(&gateway.address(), request.as_bytes()));
+        wait_for("the call", || (service.seen().len() == count).then_some(()));
+    }
+    let operator = gateway.anonymous().with_key(KEY);
+    assert_eq!(operator.get("/healthz").status, 200);
+    operator.get("/admin/keys").ok();
+    let refused = gateway.anonymous().with_key(KEY).call("liar/version", json!({}));
+    let problem = refused.problem(503, "busy");
+    assert!(problem["detail"].as_str().unwrap().contains("max_connections"), "{problem}");
+    assert_eq!((refused.header("retry-after"), refused.header("connection")), ("1", "close"));
+    gate.open();
+    for call in &mut calls {
+        assert!(answer(call).starts_with("HTTP/1.1 200 "));
     }
 }
 

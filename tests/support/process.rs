@@ -91,9 +91,9 @@ fn finish(command: &mut Command, input: &str) -> Finished {
     }
 }
 
-/// Writes a program that can be run. Another process writes it: if this one did, a thread that starts
-/// a process at that moment would leave it the open file, and the program could not be run until that
-/// process has replaced itself ("text file busy").
+/// Writes a program that can be run. Another process writes it: if this one did, a thread that
+/// starts a process at that moment would leave it the open file, and the program could not be run
+/// until that process has replaced itself ("text file busy").
 ///
 /// # Panics
 /// When it cannot be written.

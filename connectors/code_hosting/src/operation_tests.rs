@@ -2,7 +2,7 @@
 
 use connector_sdk::auth::{Auth, Revocation};
 use connector_sdk::http::{Body, Error, Method};
-use connector_sdk::testing::{Answer, Gateway, forwarded, invoke};
+use connector_sdk::testing::{Answer, Gateway, invoke};
 use connector_sdk::{Fault, Outcome, Request};
 use serde_json::{Value, json};
 

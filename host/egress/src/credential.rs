@@ -114,6 +114,12 @@ impl Credential {
         self.0.masker.get_or_init(|| Arc::new(Masker::new(&self.0.secrets)))
     }
 
+    /// As [`Credential::masker`], for the response to a request with this signature too. A service
+    /// that echoes it would sign whatever a connector likes.
+    pub(super) fn masker_with(&self, signature: &Signature) -> Arc<Masker> {
+        Arc::new(Masker::new(&[&self.0.secrets[..], &signature.0].concat()))
+    }
+
     /// Returns `true` if a URL contains the credential. A secret that is too short to be
     /// distinguished from ordinary text counts only as a whole parameter.
     pub(super) fn is_in(&self, url: &Url) -> bool {
@@ -146,18 +152,19 @@ impl Credential {
         }
     }
 
-    /// The headers of the signature, if the credential signs requests.
+    /// The headers of the signature, and the signature itself, if the credential signs requests.
     ///
     /// # Errors
     /// `InvalidRequest` if the request cannot be signed.
     pub(super) fn signature_of<'a>(
         &self,
         request: impl FnOnce() -> Unsigned<'a>,
-    ) -> Result<Vec<(HeaderName, HeaderValue)>, EgressError> {
-        match &self.0.placement {
-            Placement::Signature(signer) => signer.headers(&request(), sign::now()),
-            Placement::Header { .. } | Placement::Query { .. } => Ok(Vec::new()),
-        }
+    ) -> Result<Option<SignedHeaders>, EgressError> {
+        let Placement::Signature(signer) = &self.0.placement else { return Ok(None) };
+        let headers = signer.headers(&request(), sign::now())?;
+        let signature = headers.iter().find(|(name, _)| name == signer.header());
+        let signature = Signature::in_header(signature.and_then(|(_, value)| value.to_str().ok()).unwrap_or_default());
+        Ok(Some(SignedHeaders { headers, signature }))
     }
 
     /// A link to a URL with a signature in its query.
@@ -174,6 +181,24 @@ impl Credential {
     /// The secret of the user.
     pub(super) fn secret(&self) -> Option<&SecretString> {
         self.0.secrets.first()
+    }
+}
+
+/// The headers that sign a request, and the signature in one of them.
+pub(super) struct SignedHeaders {
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) signature: Signature,
+}
+
+/// The signature of one request, as texts to mask in its response.
+#[derive(Clone)]
+pub(super) struct Signature(Vec<SecretString>);
+
+impl Signature {
+    /// The whole value of a header, and the part after the words in front of the signature.
+    fn in_header(value: &str) -> Self {
+        let last = value.trim_end_matches('=').rsplit(['=', ':', ',', ' ']).next().unwrap_or_default();
+        Self([value, last].map(SecretString::from).to_vec())
     }
 }
 

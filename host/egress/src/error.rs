@@ -15,6 +15,13 @@ pub enum EgressError {
         /// The rule.
         detail: String,
     },
+    /// The path leads out of the base URL, or has characters that it must not have. It may be a value
+    /// of the caller that makes it so.
+    #[error("{detail}")]
+    BadPath {
+        /// The rule.
+        detail: String,
+    },
     /// The path with its query is too long. Callers give most of it, so they can shorten it.
     #[error("the path of the request has more than {PATH_BYTES} bytes")]
     PathTooLong,

@@ -24,8 +24,8 @@ const WASM_STACK: usize = 512 << 10;
 const SLOT_MEMORIES: u32 = 2;
 const SLOT_TABLES: u32 = 4;
 
-/// The most memories and tables of one module. The toolchains of Rust, JavaScript, Python and C make
-/// modules with fewer.
+/// The most memories and tables of one module. The toolchains of Rust, JavaScript, Python and C
+/// make modules with fewer.
 pub(super) const MAX_MEMORIES: u32 = 4;
 pub(super) const MAX_TABLES: u32 = 16;
 

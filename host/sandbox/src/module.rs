@@ -317,8 +317,9 @@ impl Module {
         // The number is unknown only for components that import core modules, which the contract
         // does not offer.
         let required = component.resources_required();
-        let (memories, tables) = required
-            .map_or((engine::MAX_MEMORIES, engine::MAX_TABLES), |required| (required.num_memories, required.num_tables));
+        let (memories, tables) = required.map_or((engine::MAX_MEMORIES, engine::MAX_TABLES), |required| {
+            (required.num_memories, required.num_tables)
+        });
         for (what, needed, limit) in
             [("memories", memories, engine::MAX_MEMORIES), ("tables", tables, engine::MAX_TABLES)]
         {

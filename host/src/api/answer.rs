@@ -15,6 +15,11 @@ use store::digest::sha256_hex;
 #[derive(Clone, Copy)]
 pub(super) struct AnswerDeadline(pub(super) Instant);
 
+/// An extension of a response: a stream that ends only if its caller leaves or the gateway needs
+/// its connection. Its caller opens it again.
+#[derive(Clone, Copy)]
+pub(super) struct EndlessStream;
+
 /// A JSON document.
 pub(super) fn json_answer(document: &Value) -> Response<Body> {
     answer_of_type(document.to_string(), "application/json")

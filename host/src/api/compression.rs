@@ -6,7 +6,7 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::stream::try_unfold;
-use http_body_util::{BodyExt, StreamBody};
+use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::{Body as _, Frame};
 use hyper::header::{
@@ -14,7 +14,7 @@ use hyper::header::{
 };
 use memory::{MemoryBudget, Reservation};
 
-use crate::body::{Body, full, rejoined};
+use crate::body::{Body, full, of_pieces, rejoined};
 use crate::media_type::{essence, is_json};
 use egress::EgressError;
 
@@ -107,7 +107,7 @@ pub(super) async fn compressed(response: Response<Body>, encoding: Encoding, mem
         let Some(state) = state else { return Ok(None) };
         state.next().await.map(Some)
     });
-    Response::from_parts(parts, StreamBody::new(pieces).boxed_unsync())
+    Response::from_parts(parts, of_pieces(pieces))
 }
 
 /// Returns `true` if the media type is one of text, which gets smaller. Images, archives and the

@@ -94,6 +94,9 @@ pub(super) struct Peer {
     pub(super) listener: Listener,
     /// Its address. It is the one of a proxy if the caller is behind one.
     pub(super) address: IpAddr,
+    /// `true` if the connection is one of the reserve, beyond `max_connections`. It is for operators,
+    /// who look what the other connections do.
+    pub(super) is_of_reserve: bool,
 }
 
 /// Routes that belong together in metrics, log lines and the API's description.

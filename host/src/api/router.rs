@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT_ENCODING, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{ACCEPT_ENCODING, CONNECTION, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
 use tokio::time::Instant;
@@ -23,7 +23,7 @@ use super::recorded::OpenCall;
 use super::route::{Family, Handler, HttpCall, Listener, PathArguments, Peer, Query, Route};
 use super::routes::{self, ROUTES};
 use crate::auth::Scope;
-use crate::body::Body;
+use crate::body::{Body, HeldBody};
 use crate::gateway::Gateway;
 use crate::logging::REQUEST_SPAN;
 use crate::metrics::RequestLabels;
@@ -46,7 +46,7 @@ pub(super) async fn answer_request(
     gateway: &Arc<Gateway>,
     peer: Peer,
     request: Request<Incoming>,
-) -> (Response<Body>, RequestBody) {
+) -> (Response<HeldBody>, RequestBody) {
     let arrived = Instant::now();
     let (head, incoming) = request.into_parts();
     let RoutingHeaders { request_id, encoding, is_held_back } = RoutingHeaders::parse(&head.headers);
@@ -72,7 +72,7 @@ pub(super) async fn answer_request(
             Some(response) => Ok(response),
             None => {
                 let context = RequestContext { request_id: &request_id, arrived, trace: &trace, open: &open };
-                call_handler(gateway, peer.listener, head, &mut body, found, context).await
+                call_handler(gateway, peer, head, &mut body, found, context).await
             }
         };
         let is_counted = result.is_ok() && found.is_some_and(|(route, _)| route.family == Family::Operations);
@@ -106,10 +106,25 @@ pub(super) async fn answer_request(
         if let Some(encoding) = encoding {
             response = Box::pin(compression::compressed(response, encoding, gateway.egress.memory())).await;
         }
-        response
+        held(response, gateway, &request_id)
     };
     let response = answering.instrument(span).await;
     (response, body)
+}
+
+/// The response with a body that is a part of the memory budget. If the budget is used up, the
+/// caller is told so in its place.
+fn held(response: Response<Body>, gateway: &Gateway, request_id: &str) -> Response<HeldBody> {
+    let memory = gateway.egress.memory();
+    let (parts, body) = response.into_parts();
+    match body.hold(memory) {
+        Ok(body) => Response::from_parts(parts, body),
+        Err(exhausted) => {
+            let (parts, body) = problem::no_memory(exhausted).into_response(request_id).into_parts();
+            // This document is so small that it is not counted.
+            Response::from_parts(parts, body.hold(memory).unwrap_or_else(|_| HeldBody::of_program("")))
+        }
+    }
 }
 
 /// The headers that matter to every route, found in one pass over all headers.
@@ -204,7 +219,7 @@ struct RequestContext<'a> {
 /// Finds the endpoint, authorizes the caller, and calls the endpoint's handler.
 async fn call_handler(
     gateway: &Arc<Gateway>,
-    listener: Listener,
+    peer: Peer,
     head: Parts,
     body: &mut RequestBody,
     found: MatchedRoute<'_>,
@@ -227,6 +242,12 @@ async fn call_handler(
         let detail = format!("This path takes {allowed}, not {}.", head.method);
         return Err(problem::METHOD_NOT_ALLOWED.with_detail(detail).allow(&allowed));
     };
+    if peer.is_of_reserve && !matches!(route.family, Family::Admin | Family::System) {
+        return Err(problem::BUSY
+            .with_detail("All connections for callers are in use (`max_connections`); try again.")
+            .retry_after(1)
+            .header(CONNECTION, HeaderValue::from_static("close")));
+    }
     if route.is_for_operators() && !admin_host::is_own(&gateway.config, &head) {
         return Err(problem::BAD_REQUEST.with_detail(
             "The routes of the operator are called by a name of the gateway, and `Host` has another one; use its IP address or \
@@ -241,7 +262,7 @@ async fn call_handler(
             return Box::pin(acting(Acting::anonymous(request_id), handler(call))).await;
         }
         Handler::Operator(handler) => {
-            if listener == Listener::Callers {
+            if peer.listener == Listener::Callers {
                 trace.around("auth", authorize(gateway, &head, route.family, Some(Scope::Admin))).await?;
             }
             check_query(endpoint.query, &head)?;

@@ -12,11 +12,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream;
-use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use tokio::sync::watch;
 
-use crate::body::Body;
+use crate::body::{Body, of_pieces};
 use egress::EgressError;
 
 /// The most bytes that are read from the file at a time.
@@ -42,7 +41,7 @@ pub(super) async fn spool(folder: &Path) -> io::Result<(SpoolWriter, Body)> {
         let (piece, source) = source.next().await?;
         Some((piece.map(Frame::data), source))
     });
-    Ok((SpoolWriter { file, written }, StreamBody::new(pieces).boxed_unsync()))
+    Ok((SpoolWriter { file, written }, of_pieces(pieces)))
 }
 
 impl SpoolWriter {
@@ -98,6 +97,8 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send
 
 #[cfg(test)]
 mod tests {
+    use http_body_util::BodyExt;
+
     use super::*;
 
     #[tokio::test]

@@ -1,5 +1,7 @@
 //! Messages of JSON-RPC 2.0.
 
+use std::collections::HashSet;
+
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -79,6 +81,16 @@ pub struct Request<'a> {
     pub params: Params<'a>,
 }
 
+/// The most members of the parameters of a request. A method has six at most.
+const MAX_PARAMS: usize = 64;
+
+/// The arguments of a tool, which are checked by the schema of the tool. They may be as large as
+/// the body, and stay a text.
+const ARGUMENTS: &str = "arguments";
+
+/// The most bytes of any other member of the parameters, because values are made of it.
+const MAX_PARAM_BYTES: usize = 64 << 10;
+
 /// The members of the parameters of a request, as texts.
 #[derive(Debug, Default)]
 pub struct Params<'a>(Vec<Member<'a>>);
@@ -87,15 +99,25 @@ impl<'a> Params<'a> {
     /// Reads an object.
     ///
     /// # Errors
-    /// If it is no object, or a name occurs twice.
+    /// If it is no object, has too many members or one that is too large, or if a name occurs
+    /// twice.
     pub fn read(raw: &'a RawValue) -> Result<Self, String> {
-        let members = json_text::members(raw.get()).map_err(|error| error.to_string())?;
-        for (index, (name, _)) in members.iter().enumerate() {
-            if members.iter().skip(index + 1).any(|(other, _)| other == name) {
-                return Err(format!("`{}` occurs twice", contract::words::shortened(name)));
+        let members = json_text::first_members(raw.get(), MAX_PARAMS)
+            .map_err(|error| format!("they must be an object: {error}"))?;
+        if members.count > MAX_PARAMS {
+            return Err(format!("there are more than {MAX_PARAMS}"));
+        }
+        let mut names = HashSet::with_capacity(members.count);
+        for (name, raw) in &members.first {
+            let shown = contract::words::shortened(name);
+            if !names.insert(name.as_ref()) {
+                return Err(format!("`{shown}` occurs twice"));
+            }
+            if name != ARGUMENTS && raw.get().len() > MAX_PARAM_BYTES {
+                return Err(format!("`{shown}` has more than {MAX_PARAM_BYTES} bytes"));
             }
         }
-        Ok(Self(members))
+        Ok(Self(members.first))
     }
 
     /// The text of a member. `None` if it is missing or null.
@@ -124,6 +146,10 @@ impl<'a> Params<'a> {
 /// Most members of a message that are looked at. JSON-RPC has six.
 const MAX_MEMBERS: usize = 16;
 
+/// The most bytes of an id, and of a token for progress. The gateway keeps both while a call waits,
+/// and repeats them in its answers.
+pub const MAX_ID_BYTES: usize = 1024;
+
 /// Reads one message.
 ///
 /// # Errors
@@ -136,7 +162,10 @@ pub fn read(text: &str) -> Result<Incoming<'_>, (Option<&RawValue>, RpcError)> {
     let id = member("id")
         .filter(|id| id.get().starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit()));
     if parts.count > MAX_MEMBERS {
-        return Err(invalid(id, "has too many members"));
+        return Err(invalid(id.filter(|id| id.get().len() <= MAX_ID_BYTES), "has too many members"));
+    }
+    if id.is_some_and(|id| id.get().len() > MAX_ID_BYTES) {
+        return Err(invalid(None, &format!("has an `id` of more than {MAX_ID_BYTES} bytes")));
     }
     if member("jsonrpc").is_none_or(|version| version.get() != "\"2.0\"") {
         return Err(invalid(id, "must have `\"jsonrpc\": \"2.0\"`"));
@@ -154,7 +183,7 @@ pub fn read(text: &str) -> Result<Incoming<'_>, (Option<&RawValue>, RpcError)> {
     let params = match member("params").filter(|params| params.get() != "null") {
         None => Params::default(),
         Some(params) => Params::read(params).map_err(|reason| {
-            (Some(id), RpcError::new(INVALID_PARAMS, format!("`params` must be an object: {reason}.")))
+            (Some(id), RpcError::new(INVALID_PARAMS, format!("The parameters (`params`) are not valid: {reason}.")))
         })?,
     };
     Ok(Incoming::Request(Request { id, method, params }))
@@ -226,8 +255,8 @@ mod tests {
     #[test]
     fn a_message_of_any_depth_is_read() {
         let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"a","params":{{"x":{deep}}}}}"#);
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"a","params":{{"arguments":{deep}}}}}"#);
         let Ok(Incoming::Request(request)) = read(&text) else { panic!("no request") };
-        assert_eq!(request.params.value("x"), Value::Null);
+        assert_eq!(request.params.value("arguments"), Value::Null);
     }
 }

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
 use oauth2::HttpRequest;
-use oauth2::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use oauth2::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use tokio::time::Instant;
 use url::Url;
 
@@ -42,6 +44,14 @@ pub(super) struct EndpointPolicy<'a> {
     pub(super) private_network: bool,
 }
 
+/// The client's id and secret in a header of HTTP Basic, in which both are form-encoded (RFC 6749,
+/// section 2.3.1).
+fn credential_in(header: &HeaderValue) -> Option<Result<Credential, EgressError>> {
+    let decoded = STANDARD.decode(header.to_str().ok()?.strip_prefix("Basic ")?).ok()?;
+    let (id, secret) = std::str::from_utf8(&decoded).ok()?.split_once(':')?;
+    Some(Credential::basic(id, secret.into()))
+}
+
 impl Endpoint {
     /// # Errors
     /// If egress cannot call the URL.
@@ -57,12 +67,12 @@ impl Endpoint {
     /// If there is no response.
     pub(super) async fn forward(&self, egress: &Egress, request: HttpRequest) -> Result<Response, TokenError> {
         let (mut head, body) = request.into_parts();
-        if let Some(authorization) = head.headers.get_mut(AUTHORIZATION) {
-            authorization.set_sensitive(true);
-        }
+        // As a credential, it is masked in the response in each form in which it was sent.
+        let authorization = head.headers.remove(AUTHORIZATION);
+        let credential = authorization.as_ref().and_then(credential_in).transpose()?;
         let content_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let body = Body::Typed { content_type: content_type.to_owned(), bytes: body.into() };
-        self.send(egress, head.method, Headers::trusted(head.headers), body, None).await
+        self.send(egress, head.method, Headers::trusted(head.headers), body, credential).await
     }
 
     /// Sends one request.

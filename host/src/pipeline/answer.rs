@@ -276,13 +276,19 @@ async fn of_file(file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, 
         },
     };
     let bytes = content.len() + file.members.len();
+    let mut held = form.memory.part();
+    held.grow_to(content.len().div_ceil(3) * 4 + MEMBER_SIZE * file.members.len())?;
     let document = run_computation(bytes, form.deadline, || {
         file_as_json(&content, file.file_name, file.content_type, &file.members, file.digest)
     });
     let document = document.await??;
     drop(content);
-    of_json(document.into(), form, permit).await
+    of_json(held.tie_to(document.into()), form, permit).await
 }
+
+/// Memory for a byte of the members of a file: its text, the values that are made of it, and the
+/// text of these. Small numbers in a list are the worst case.
+const MEMBER_SIZE: usize = 20;
 
 /// The JSON form of a file.
 ///
@@ -307,8 +313,16 @@ fn file_as_json(
     if digest {
         document["sha256"] = sha256_hex(content).into();
     }
-    document["content_base64"] = STANDARD.encode(content).into();
-    Ok(document.to_string())
+    if let Value::Object(document) = &mut document {
+        document.remove("content_base64");
+    }
+    let mut text = document.to_string();
+    // The content is the last member, so that it is in memory once.
+    text.pop();
+    text.push_str(",\"content_base64\":\"");
+    STANDARD.encode_string(content, &mut text);
+    text.push_str("\"}");
+    Ok(text)
 }
 
 fn raw(file: File, length: Option<u64>, limit: u64, permit: Permit) -> Result<Answer, Error> {

@@ -6,6 +6,7 @@
 //! - `error`: why a call has no answer; `refusal`: the refusal or failure of an upstream
 //! - `forwarded_headers`: headers of an upstream that the caller gets; `rate`: headers about rate
 //!   limits
+//! - `blame`: a value of the caller for which a request of the connector was refused
 //! - `connect`: connecting an account, which runs operations of the connector
 //! - `proxy`: a request of a caller to an upstream, around the operations
 //! - `unmatched`: the header about `response_fields` that led nowhere
@@ -15,6 +16,7 @@
 mod account;
 mod answer;
 pub mod background;
+mod blame;
 pub mod connect;
 mod disposition;
 mod error;
@@ -273,7 +275,13 @@ async fn complete<'s>(
         outbound = outbound.waiting_for_rate_limits();
     }
     let answer = invoke_and_answer(services, call, &input, &account, &mut outbound, permit, stages).await;
-    let mut answer = answer.map_err(|error| error.after(&outbound, operation.manifest.effect))?;
+    let mut answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => {
+            let error = error.after(&outbound, operation.manifest.effect);
+            return Err(blame::caller_for(error, &input.text, call.deadline).await);
+        }
+    };
     if let Some(left) = left {
         rate::add_headers(&mut answer.headers, &left);
     }

@@ -20,10 +20,17 @@ pub fn access_problem(error: AccessError, connector: &str) -> Problem {
     let begin = json!({"method": "POST", "path": format!("/connectors/{connector}/integrations")});
     match error {
         AccessError::Required { named, candidates } => {
-            let name = named.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default();
-            let problem = INTEGRATION_REQUIRED
-                .with_detail(format!("Connect the account{name} first, with POST /connectors/{connector}/integrations."))
-                .with("action", begin);
+            let connect = format!("with POST /connectors/{connector}/integrations.");
+            let detail = match &named {
+                None => format!("Connect the account first, {connect}"),
+                Some(name) if candidates.is_empty() => format!("Connect the account `{name}` first, {connect}"),
+                Some(name) => {
+                    let known: Vec<_> = candidates.iter().map(|known| format!("`{known}`")).collect();
+                    let known = known.join(", ");
+                    format!("The account `{name}` is not connected; name one of {known}, or connect it first, {connect}")
+                }
+            };
+            let problem = INTEGRATION_REQUIRED.with_detail(detail).with("action", begin);
             if named.is_some() { problem.with("candidates", candidates) } else { problem }
         }
         AccessError::Ambiguous { candidates } => SELECTION_REQUIRED

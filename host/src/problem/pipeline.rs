@@ -167,7 +167,7 @@ pub fn no_memory(Exhausted: Exhausted) -> Problem {
 fn egress_problem(error: EgressError) -> Problem {
     let message = sentence(&error.to_string());
     match error {
-        EgressError::InvalidRequest { detail } => request_not_allowed(&detail),
+        EgressError::InvalidRequest { detail } | EgressError::BadPath { detail } => request_not_allowed(&detail),
         EgressError::PathTooLong => path_too_long(),
         EgressError::Denied { detail } => EGRESS_DENIED.with_detail(sentence(&detail)),
         EgressError::NotLinked { detail } => EGRESS_DENIED.with_detail(sentence(&detail)).owner(Owner::Connector),

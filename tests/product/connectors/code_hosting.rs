@@ -108,6 +108,24 @@ fn every_thin_operation_is_the_services_request() {
     }
 }
 
+/// Of a thin operation and of a composed one.
+#[test]
+fn a_control_character_in_a_value_of_a_path_is_a_mistake_of_the_caller() {
+    let connected = connected("");
+    let before = connected.provider.api_calls().len();
+    for value in ["a\u{0}", "a\nb", "a%0Ab", "%250d"] {
+        for (operation, more) in [("get_repository", json!({})), ("list_issues", json!({}))] {
+            let mut body = more;
+            body["owner"] = json!("octocat");
+            body["repo"] = json!(value);
+            let violations = connected.call(operation, body).violations();
+            assert_eq!(violations.len(), 1, "{operation} {value:?}");
+            assert_eq!(violations[0].0, "/repo", "{operation} {value:?}");
+        }
+    }
+    assert_eq!(connected.provider.api_calls().len(), before, "nothing was sent");
+}
+
 #[test]
 fn the_account_is_shown_in_the_common_shape() {
     let connected = connected("");

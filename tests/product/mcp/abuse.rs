@@ -48,6 +48,30 @@ fn a_thousand_calls_at_once_are_all_answered_in_bounded_memory() {
     wait_for("the memory to be free", || (gateway.metric("gateway_memory_held_bytes") == 0.0).then_some(()));
 }
 
+/// The results of a batch are in memory together.
+#[test]
+fn the_results_of_batches_are_a_part_of_the_memory_for_calls() {
+    const MEMORY_MB: u64 = 14;
+    let setup = Setup::new().guest("hostile").general(&format!("memory_mb = {MEMORY_MB}"));
+    let gateway = setup.config("[mcp]\nmax_result_kb = 400\ndirect_tools = 200").start();
+    let call = |id: usize| {
+        let params = json!({"name": "hostile__huge_reply", "arguments": {"bytes": 390_000}});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    };
+    let client = gateway.client();
+    let few = client.post("/mcp", json!([call(1), call(2)])).ok();
+    assert!(few[1]["result"]["content"][0]["text"].as_str().is_some_and(|text| text.len() >= 390_000), "{few}");
+    let before = usage::peak_mb(gateway.process_id());
+    let batch: Vec<Value> = (0..50).map(call).collect();
+    let answer = client.post("/mcp", json!(batch));
+    let is_told = answer.status == 503 || answer.text().contains("memory for calls is used up");
+    assert!(is_told, "{} {:.200}", answer.status, answer.text());
+    let grown = usage::peak_mb(gateway.process_id()) - before;
+    assert!(grown < MEMORY_MB + 50, "{grown} MB for a budget of {MEMORY_MB} MB");
+    wait_for("the memory to be free", || (gateway.metric("gateway_memory_held_bytes") == 0.0).then_some(()));
+    client.post("/mcp", json!([call(1)])).ok();
+}
+
 /// The service sees that no one waits for its answer.
 #[test]
 fn a_client_that_closes_the_connection_ends_the_request_to_the_service() {
@@ -91,12 +115,11 @@ fn nesting_of_any_depth_in_any_place_is_answered() {
         let call = |member: &str| format!(r#"{{"name":"free__forward","arguments":{{}},"{member}":{deep}}}"#);
         let in_arguments = format!(r#"{{"name":"free__forward","arguments":{{"path":{deep}}}}}"#);
         assert_eq!(result(&send(request("1", in_arguments)))["isError"], true);
-        assert_eq!(code(&send(request("1", call("requestState"))), 200), -32602);
-        // A member that the revision does not know is left alone.
+        assert_eq!(code(&send(request("1", call("requestState"))), 400), -32602);
+        // No other member may be that large.
         for member in ["_meta", "inputResponses", "else"] {
             let answer = send(request("1", call(member)));
-            assert!(answer.status == 200 || answer.status == 400, "{member}: {}", answer.status);
-            assert!(answer.json()["jsonrpc"] == "2.0", "{member}");
+            assert_eq!(code(&answer, 400), -32602, "{member}");
         }
         assert_eq!(code(&send(request(deep, "{}".to_owned())), 400), -32600);
         let answers = send(format!("[{deep}]")).json();

@@ -132,7 +132,7 @@ fn the_state_of_a_call_is_good_for_this_call_alone(store: &Store) {
 }
 
 fn the_user_chooses_one_of_several_accounts(store: &Store) {
-    let World { ann, .. } = &world(store);
+    let World { ann, gateway, .. } = &world(store);
     connect(ann, "account", "ada");
     connect(ann, "account", "bob");
     let plain = Agent::new(ann, "/mcp");
@@ -145,14 +145,25 @@ fn the_user_chooses_one_of_several_accounts(store: &Store) {
     assert!(plain.text(TOOL, named).contains("bob@example.com"));
 
     let agent = urls(ann);
-    let asked = result(&agent.call(TOOL, me()));
+    let asked = result(&agent.call(TOOL, json!({"path": "/me", "method": "GET"})));
     let schema = &asked["inputRequests"]["account"]["params"]["requestedSchema"];
     assert_eq!(schema["properties"]["account"]["enum"], json!(["ada@example.com", "bob@example.com"]), "{asked}");
+    // The arguments may come in another order.
     let chosen = json!({
         "name": TOOL,
-        "arguments": me(),
+        "arguments": {"method": "GET", "path": "/me"},
         "requestState": asked["requestState"],
         "inputResponses": {"account": {"action": "accept", "content": {"account": "ada@example.com"}}},
     });
-    assert!(text_of(&result(&agent.send("tools/call", chosen))).contains("ada@example.com"));
+    assert!(text_of(&result(&agent.send("tools/call", chosen.clone()))).contains("ada@example.com"));
+
+    // Whoever names an account first decides it: the tool set or the header, and then the answer.
+    let set = json!({"name": "bob", "allow": ["account"], "account": "bob@example.com"});
+    let acme = client(gateway, "acme", None, "operate,integrate");
+    assert_eq!(acme.post("/mcp-sets", set).status, 201);
+    let of_bob = Agent::new(ann, "/mcp/sets/bob").with(json!({"elicitation": {"url": {}, "form": {}}}));
+    let refused = result(&of_bob.send("tools/call", chosen.clone()));
+    assert!(text_of(&refused).contains("leave the account out"), "{refused}");
+    let by_header = agent.request("tools/call", chosen).header("x-user-identifier", "bob@example.com").send();
+    assert!(text_of(&result(&by_header)).contains("uses the account `bob@example.com`"), "{}", by_header.text());
 }

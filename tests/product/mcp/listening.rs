@@ -67,6 +67,27 @@ fn the_streams_of_a_gateway_and_of_a_tenant_are_limited() {
 }
 
 #[test]
+fn streams_take_half_of_the_connections_and_make_room_for_calls() {
+    let gateway = Setup::new().module("liar", liar("1.0.0")).general("max_connections = 8").start();
+    let open = |tenant: &str| {
+        let client = crate::integrations::client(&gateway, tenant, None, "operate");
+        let agents = (0..4).map(|_| Agent::new(&gateway.anonymous().with_key(client.key()), "/mcp"));
+        agents.map(|agent| listening(&agent)).filter(|stream| stream.status() == 200).collect::<Vec<_>>()
+    };
+    let (one, other) = (open("one"), open("other"));
+    assert_eq!((one.len(), other.len()), (2, 2), "each tenant has half of what streams may take");
+    // Each has its own connection, which stays open.
+    let calls: Vec<_> = (0..8)
+        .map(|_| {
+            let client = gateway.anonymous().with_key(support::setup::KEY);
+            client.call("liar/version", json!({})).ok();
+            client
+        })
+        .collect();
+    assert!(calls.iter().all(|client| client.get("/healthz").status == 200), "no call has taken the place of another");
+}
+
+#[test]
 fn a_stream_that_cannot_be_opened_says_why() {
     let gateway = Setup::new().module("liar", liar("1.0.0")).start();
     let agent = Agent::new(&gateway.client(), "/mcp");

@@ -175,6 +175,29 @@ fn headers_that_contradict_the_body_are_refused() {
 }
 
 #[test]
+fn what_the_gateway_keeps_of_a_request_while_it_waits_is_bounded() {
+    let gateway = gateway();
+    let client = gateway.client();
+    let post = |id: &str, params: &Value| {
+        raw(&client, &json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string())
+    };
+    let nothing = json!({"name": "nothing"});
+    let refused = post(&"i".repeat(2000), &nothing);
+    assert_eq!(code(&refused, 400), -32600);
+    assert!(refused.body.len() < 1000 && refused.text().contains("1024 bytes"), "{}", refused.text());
+    for params in [
+        json!({"name": "n".repeat(70_000)}),
+        json!({"name": "nothing", "_meta": {"x": "y".repeat(70_000)}}),
+        (0..100).map(|number| (format!("p{number}"), json!(1))).collect(),
+    ] {
+        assert_eq!(code(&post("a", &params), 400), -32602);
+    }
+    // A hundred thousand members take no longer than a few.
+    let many: serde_json::Map<String, Value> = (0..100_000).map(|number| (format!("p{number}"), json!(1))).collect();
+    assert_eq!(code(&post("a", &json!(many)), 400), -32602);
+}
+
+#[test]
 fn batches_are_for_the_revision_that_has_them() {
     let gateway = gateway();
     let client = gateway.client();

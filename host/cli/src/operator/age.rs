@@ -1,8 +1,8 @@
 //! Encryption of a file for the holders of age keys, which the program `age` decrypts.
 //!
-//! The format is version 1 of age (<https://age-encryption.org/v1>) with recipients of the kind X25519. A
-//! random file key encrypts the content, and the header has the file key for each recipient. The
-//! gateway only encrypts, so there is no code that reads a private key.
+//! The format is version 1 of age (<https://age-encryption.org/v1>) with recipients of the kind
+//! X25519. A random file key encrypts the content, and the header has the file key for each
+//! recipient. The gateway only encrypts, so there is no code that reads a private key.
 
 use std::io::{self, Write};
 use std::str::FromStr;
@@ -18,7 +18,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 use ring::{hkdf, hmac};
 use secrecy::{ExposeSecret, SecretBox};
 
-/// The parts of a text that are encrypted one by one, so that a reader needs memory for one of them.
+/// The parts of a text that are encrypted one by one, so that a reader needs memory for one of
+/// them.
 const CHUNK: usize = 64 << 10;
 
 /// Length of a key of X25519, and of the keys that are derived.
@@ -44,8 +45,8 @@ impl FromStr for Recipient {
     }
 }
 
-/// Encrypts what is written to it. [`Encryptor::finish`] must be called at the end: without it, a reader
-/// sees that the file was cut off.
+/// Encrypts what is written to it. [`Encryptor::finish`] must be called at the end: without it, a
+/// reader sees that the file was cut off.
 pub(super) struct Encryptor<W> {
     output: W,
     key: LessSafeKey,
@@ -76,7 +77,8 @@ impl<W: Write> Encryptor<W> {
     }
 
     fn write_chunk(&mut self, is_last: bool) -> io::Result<()> {
-        // The nonce is the number of the chunk in eleven bytes, and a byte that marks the last chunk.
+        // The nonce is the number of the chunk in eleven bytes, and a byte that marks the last
+        // chunk.
         let [a, b, c, d, e, f, g, h] = self.number.to_be_bytes();
         let nonce = [0, 0, 0, a, b, c, d, e, f, g, h, u8::from(is_last)];
         self.number += 1;

@@ -18,6 +18,7 @@ use url::Url;
 
 use self::decoded_body::DecodedBody;
 use super::cause::root_cause;
+use super::credential::Signature;
 use super::error::EgressError;
 use super::location::Location;
 use super::mask::MaskStream;
@@ -60,9 +61,13 @@ impl Response {
         if source.size_hint().lower() > request.limit {
             return Err(EgressError::TooLarge { limit: request.limit });
         }
-        let masker =
-            request.credential.as_ref().map(|credential| credential.masker()).filter(|masker| !masker.is_empty());
-        if let Some(masker) = masker {
+        let signature = head.extensions.remove::<Signature>();
+        let masker = request.credential.as_ref().map(|credential| match &signature {
+            Some(signature) => credential.masker_with(signature),
+            None => Arc::clone(credential.masker()),
+        });
+        let masker = masker.filter(|masker| !masker.is_empty());
+        if let Some(masker) = &masker {
             // A body that cannot be decoded cannot be searched for the credential. Requests do not
             // accept such encodings.
             if let Some(encoding) = head.headers.get(CONTENT_ENCODING)
@@ -79,7 +84,7 @@ impl Response {
         let body = ResponseBody {
             source,
             ahead: Bytes::new(),
-            mask: masker.map(|masker| Box::new(MaskStream::new(Arc::clone(masker)))),
+            mask: masker.map(|masker| Box::new(MaskStream::new(masker))),
             remaining: request.limit,
             limit: request.limit,
             deadline: request.deadline,

@@ -12,7 +12,7 @@ use super::address::{ForbiddenAddress, NotResolved};
 use super::call_record::{CallRecord, SentAttempt};
 use super::cause::{find_cause, root_cause};
 use super::client::Egress;
-use super::credential::Credential;
+use super::credential::{Credential, Signature, SignedHeaders};
 use super::error::EgressError;
 use super::headers::portable;
 use super::pacing::Permit;
@@ -101,12 +101,16 @@ impl Egress {
                 paused_at.get_or_insert_with(Instant::now);
                 *permit = Some(pacer.enter(request.deadline).await?);
             }
-            let (outgoing, end) = traced(self.compose(upstream, request, hop)?, upstream, request, hop, retries);
+            let (mut outgoing, end) = traced(self.compose(upstream, request, hop)?, upstream, request, hop, retries);
             let write = request.record.as_ref().filter(|_| !retry::is_safe(&hop.method));
             write.inspect(|record| record.write_begins());
             let mut watch = Watch::start(upstream, request, hop, outgoing.uri().path(), retries, paused_at);
-            let result =
+            let signature = outgoing.extensions_mut().remove::<Signature>();
+            let mut result =
                 self.pool(upstream.allow_private).send(&hop.location, outgoing, request.on_new_connection).await;
+            if let (Ok(response), Some(signature)) = (&mut result, signature) {
+                response.extensions_mut().insert(signature);
+            }
             watch.status = result.as_ref().ok().map(|response| response.status().as_u16());
             if let Some(end) = end {
                 end(watch.status);
@@ -178,18 +182,22 @@ fn sign(outgoing: &mut Outgoing, hop: &Hop, credential: &Credential) -> Result<(
         *outgoing.uri_mut() = Uri::try_from(target)
             .map_err(|_| EgressError::invalid("the query has a character that HTTP cannot carry"))?;
     }
-    let signed = credential.signature_of(|| Unsigned {
+    let Some(SignedHeaders { headers, signature }) = credential.signature_of(|| Unsigned {
         method: outgoing.method().as_str(),
         host: hop.location.authority(),
         path: outgoing.uri().path(),
         query: outgoing.uri().query().unwrap_or_default(),
         headers: outgoing.headers(),
         body: outgoing.body().in_memory(),
-    })?;
+    })?
+    else {
+        return Ok(());
+    };
     // They replace headers of the same name, which the request might have brought.
-    for (name, value) in signed {
+    for (name, value) in headers {
         outgoing.headers_mut().insert(name, value);
     }
+    outgoing.extensions_mut().insert(signature);
     Ok(())
 }
 

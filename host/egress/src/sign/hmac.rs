@@ -25,6 +25,11 @@ pub(crate) struct Hmac {
 }
 
 impl Hmac {
+    /// The header that has the signature.
+    pub(super) fn header(&self) -> &HeaderName {
+        &self.header
+    }
+
     /// # Errors
     /// `InvalidRequest` if a header cannot have a part of the key, or if the secret has another form.
     pub(super) fn new(

@@ -13,7 +13,7 @@ mod hmac;
 use std::time::SystemTime;
 
 use contract_rules::signature::{AwsSignature, HmacSignature, TextPart};
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 use url::Url;
 
@@ -115,6 +115,14 @@ impl Signer {
         match self {
             Self::Aws(aws) => aws.headers(request, at),
             Self::Hmac(hmac) => hmac.headers(request, at),
+        }
+    }
+
+    /// The header that has the signature, perhaps after other text.
+    pub(super) fn header(&self) -> &HeaderName {
+        match self {
+            Self::Aws(_) => &AUTHORIZATION,
+            Self::Hmac(hmac) => hmac.header(),
         }
     }
 }

@@ -252,7 +252,7 @@ impl Upstream {
     ///
     /// # Errors
     /// `NotConfigured`; `Denied` if the host is not granted or is a forbidden address;
-    /// `PathTooLong`; `InvalidRequest` for a path that could lead out of the base URL.
+    /// `PathTooLong`; `BadPath` for a path that could lead out of the base URL.
     pub fn target(&self, path: &str) -> Result<Url, EgressError> {
         self.locate(path, None).map(|location| location.url())
     }
@@ -290,7 +290,7 @@ impl Upstream {
         if path.len() > PATH_BYTES {
             return Err(EgressError::PathTooLong);
         }
-        path::check(path).map_err(|broken| EgressError::invalid(broken.rule()))?;
+        path::check(path).map_err(|broken| EgressError::BadPath { detail: broken.rule().to_owned() })?;
         match parameter {
             None if path.starts_with('/') && is_plain(path) => base.at_origin(path),
             _ => base.encoded(path, parameter),

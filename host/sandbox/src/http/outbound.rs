@@ -341,7 +341,7 @@ fn method(method: wit::Method) -> hyper::Method {
 /// An error in the terms of the contract.
 pub(crate) fn to_guest(error: EgressError) -> wit::Error {
     match error {
-        EgressError::InvalidRequest { detail } => wit::Error::InvalidRequest(detail),
+        EgressError::InvalidRequest { detail } | EgressError::BadPath { detail } => wit::Error::InvalidRequest(detail),
         EgressError::PathTooLong => wit::Error::InvalidRequest(error.to_string()),
         EgressError::Denied { detail } | EgressError::NotLinked { detail } => wit::Error::Denied(detail),
         EgressError::RateLimited { retry_after } => {

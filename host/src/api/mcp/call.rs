@@ -19,7 +19,7 @@ use crate::api::recorded::OpenCall;
 use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::mcp::input_schema::ACCOUNT;
-use crate::mcp::message::{INVALID_PARAMS, Params, RpcError};
+use crate::mcp::message::{INVALID_PARAMS, MAX_ID_BYTES, Params, RpcError};
 use crate::mcp::own::call_name;
 use crate::mcp::{Catalogue, Tool};
 use crate::media_type::essence;
@@ -36,8 +36,6 @@ pub(super) struct ToolCall<'a> {
     pub(super) idempotency_key: Option<String>,
     /// The id of the call's record.
     pub(super) request_id: &'a str,
-    /// The account that the header of the request names.
-    pub(super) named_account: Option<Box<str>>,
     /// The digest with which the client confirms the call.
     pub(super) confirm: Option<String>,
     /// The token of the client's request for progress, as JSON text.
@@ -52,17 +50,7 @@ impl<'a> ToolCall<'a> {
         idempotency_key: Option<String>,
         request_id: &'a str,
     ) -> Self {
-        let named_account = call_headers.user_identifier.clone();
-        Self {
-            exchange,
-            client,
-            call_headers,
-            idempotency_key,
-            request_id,
-            named_account,
-            confirm: None,
-            progress_token: None,
-        }
+        Self { exchange, client, call_headers, idempotency_key, request_id, confirm: None, progress_token: None }
     }
 }
 
@@ -75,15 +63,19 @@ impl ToolCall<'_> {
         if arguments.is_some_and(|arguments| !arguments.get().starts_with('{')) {
             return invalid("`params.arguments` must be an object.".to_owned());
         }
-        if let Some(fixed) = self.exchange.fixed_account() {
-            if let Some(given) = self.call_headers.user_identifier.take().filter(|given| **given != *fixed) {
-                return done(result::error(self.client.revision, &self.fixes_account(&given)));
+        let named_by_header = self.call_headers.user_identifier.take();
+        for account in [self.exchange.fixed_account(), named_by_header.as_deref()].into_iter().flatten() {
+            if let Err(reason) = self.use_account(account) {
+                return done(result::error(self.client.revision, &reason));
             }
-            self.call_headers.user_identifier = Some(fixed.into());
         }
         let token = &params.value_with("_meta", PROGRESS_TOKEN)[PROGRESS_TOKEN];
         if (token.is_string() || token.is_i64() || token.is_u64()) && headers::takes_events(self.exchange.headers) {
-            self.progress_token = Some(token.to_string());
+            let token = token.to_string();
+            if token.len() > MAX_ID_BYTES {
+                return invalid(format!("`params._meta.{PROGRESS_TOKEN}` has more than {MAX_ID_BYTES} bytes."));
+            }
+            self.progress_token = Some(token);
         }
         let pending = match Box::pin(connect::read_state(&self, &name, params)).await? {
             Ok(pending) => pending,
@@ -91,9 +83,6 @@ impl ToolCall<'_> {
         };
         if let Some(declined) = pending.declined() {
             return done(result::error(self.client.revision, declined));
-        }
-        if let Some(account) = pending.account() {
-            self.call_headers.user_identifier = Some(account.into());
         }
         let catalogue = self.exchange.catalogue().await;
         let step = connect::Step { tool: &name, arguments, pending: &pending };
@@ -119,25 +108,35 @@ impl ToolCall<'_> {
         format!("There is no tool `{shown}` here; {known}")
     }
 
-    /// The message about an account that a tool set does not use.
-    fn fixes_account(&self, given: &str) -> String {
-        let fixed = self.exchange.fixed_account().unwrap_or_default();
-        format!("The tool set uses the account `{fixed}`, and not `{}`; leave the account out.", shortened(given))
+    /// The account of the call. `None` if no one has named one so far.
+    pub(super) fn account(&self) -> Option<&str> {
+        self.call_headers.user_identifier.as_deref()
     }
 
-    /// Uses the account that an argument names.
+    /// Uses this account if no one has named one before: the tool set, the header of the request,
+    /// the argument, and the user's answer to a question may do so, in this order.
     ///
     /// # Errors
-    /// If the tool set uses another account.
+    /// If another account was named before.
     pub(super) fn use_account(&mut self, account: &str) -> Result<(), String> {
         let account = account.trim();
-        match self.exchange.fixed_account() {
-            _ if account.is_empty() => {}
-            Some(fixed) if fixed != account => return Err(self.fixes_account(account)),
-            Some(_) => {}
-            None => self.call_headers.user_identifier = Some(account.into()),
+        if account.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let Some(decided) = self.account() else {
+            self.call_headers.user_identifier = Some(account.into());
+            return Ok(());
+        };
+        if decided == account {
+            return Ok(());
+        }
+        let shown = shortened(account);
+        Err(match self.exchange.fixed_account() {
+            Some(fixed) => {
+                format!("The tool set uses the account `{fixed}`, and not `{shown}`; leave the account out.")
+            }
+            None => format!("The call uses the account `{decided}`, and not `{shown}`; leave the account out."),
+        })
     }
 
     /// Calls an operation with these arguments.
@@ -158,6 +157,9 @@ impl ToolCall<'_> {
             Ok(body) => gateway.egress.memory().hold_bytes(body).map_err(problem::no_memory)?,
             Err(reason) => return done(result::error(revision, &reason)),
         };
+        if let Some(Err(reason)) = step.pending.account().map(|account| self.use_account(account)) {
+            return done(result::error(revision, &reason));
+        }
         if tool.confirm_argument.is_some()
             && let Some(operation) = connector.operation(&tool.operation)
             && let Some(asked) = Box::pin(confirm::require(&self, tool, operation, &body, step)).await?

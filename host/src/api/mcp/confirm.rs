@@ -18,6 +18,7 @@ use crate::mcp::Tool;
 use crate::mcp::compact::Beginning;
 use crate::problem::{self, Problem, input_problem, integration_problem, store_problem};
 use crate::registry::Operation;
+use contract::words::shortened;
 use store::digest::sha256;
 use store::{ConfirmationHash, StoreError};
 
@@ -29,6 +30,9 @@ const LIFETIME: Duration = Duration::from_secs(600);
 
 /// Characters of a digest. It is good for one call, so no one can try many.
 const CHARACTERS: usize = 16;
+
+/// The most bytes of arguments whose members may come in another order the second time.
+const MAX_SORTED: usize = 64 << 10;
 
 /// The most bytes of the arguments that a question shows.
 const MAX_SHOWN: usize = 500;
@@ -56,12 +60,13 @@ pub(super) async fn require(
         return done(result::error(revision, &words)).map(Some);
     }
     let digest = add(call, tool, step).await?;
-    let shown = shown(step.arguments);
+    let account = call.account().map(|account| format!(" as `{}`", shortened(account))).unwrap_or_default();
+    let shown = format!("{account} with {}", shown(step.arguments));
     let name = format!("{}/{}", tool.connector, tool.operation);
     if revision.is_stateless() && call.client.can.form {
         let question = json!({
             "mode": "form",
-            "message": format!("`{name}` destroys data. Run it with {shown}?"),
+            "message": format!("`{name}` destroys data. Run it{shown}?"),
             "requestedSchema": {
                 "type": "object",
                 "properties": {CONFIRM: {"type": "boolean", "title": "Run it"}},
@@ -77,7 +82,7 @@ pub(super) async fn require(
     };
     let argument = argument(tool, step);
     let text = format!(
-        "{late}`{name}` destroys data, so it was not called yet. Ask the user to confirm the call with {shown}. If the user \
+        "{late}`{name}` destroys data, so it was not called yet. Ask the user to confirm the call{shown}. If the user \
          agrees, call again within ten minutes with the same arguments and `\"{argument}\": \"{digest}\"`."
     );
     done(result::error(revision, &text)).map(Some)
@@ -109,7 +114,7 @@ fn hash(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, digest: &str) -> 
         &tool.connector,
         &tool.operation,
         step.tool,
-        call.named_account.as_deref().unwrap_or_default(),
+        call.account().unwrap_or_default(),
         &canonical(step.arguments, Some(argument(tool, step)), 2),
         digest,
     ];
@@ -121,7 +126,7 @@ fn hash(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, digest: &str) -> 
 /// The arguments without white space and without one of them. The members of the arguments, and of
 /// their members up to a depth, are in the order of their names, because a model may write them in
 /// another order the second time.
-fn canonical(arguments: Option<&RawValue>, without: Option<&str>, depth: usize) -> String {
+pub(super) fn canonical(arguments: Option<&RawValue>, without: Option<&str>, depth: usize) -> String {
     let Some(arguments) = arguments else { return "{}".to_owned() };
     let compacted = |raw: &RawValue| {
         let mut whole = Beginning::new(usize::MAX, true);
@@ -129,7 +134,7 @@ fn canonical(arguments: Option<&RawValue>, without: Option<&str>, depth: usize) 
         whole.into_text()
     };
     let members = match json_text::members(arguments.get()) {
-        Ok(members) if depth > 0 => members,
+        Ok(members) if depth > 0 && arguments.get().len() <= MAX_SORTED => members,
         _ => return compacted(arguments),
     };
     let mut kept: Vec<(String, String)> = members

@@ -47,7 +47,7 @@ pub(super) struct Step<'a, 'b> {
 pub(super) struct Pending {
     /// The page that the user was sent to.
     url: Option<String>,
-    /// The account that the user has chosen.
+    /// The account that the user has chosen, or that an earlier round used.
     account: Option<String>,
     /// The digest with which the user has confirmed the call.
     confirmation: Option<String>,
@@ -60,7 +60,7 @@ impl Pending {
         self.confirmation.as_deref()
     }
 
-    /// The account that the user has chosen.
+    /// The account that the user has chosen, or that an earlier round used.
     pub(super) fn account(&self) -> Option<&str> {
         self.account.as_deref()
     }
@@ -77,6 +77,8 @@ struct State {
     tool: String,
     /// SHA-256 of the arguments.
     arguments: String,
+    /// The account that the call uses.
+    account: Option<String>,
     url: Option<String>,
     /// The digest with which the user confirms the call, or has confirmed it before another
     /// question.
@@ -90,8 +92,9 @@ fn now() -> u64 {
     clock::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
+/// SHA-256 of arguments, in whichever order a client writes them.
 fn digest(arguments: Option<&RawValue>) -> String {
-    sha256_hex(arguments.map_or("{}", RawValue::get).as_bytes())
+    sha256_hex(confirm::canonical(arguments, None, 2).as_bytes())
 }
 
 fn context<'a>(call: &'a ToolCall<'_>) -> [&'a str; 4] {
@@ -129,7 +132,8 @@ pub(super) async fn read_state(
     let says_yes = action(CONFIRM) == Some("accept") && responses[CONFIRM]["content"][CONFIRM] == true;
     let confirmation = state.confirmation.filter(|_| state.has_confirmed || says_yes);
     let account = responses[CHOOSE]["content"][CHOOSE].as_str().filter(|_| action(CHOOSE) == Some("accept"));
-    Ok(Ok(Pending { url: state.url, account: account.map(str::to_owned), confirmation, has_declined }))
+    let account = account.map(str::to_owned).or(state.account);
+    Ok(Ok(Pending { url: state.url, account, confirmation, has_declined }))
 }
 
 /// The outcome of a call that has ended with a problem: a question to the user if that helps, else
@@ -142,14 +146,14 @@ pub(super) async fn after(
 ) -> Result<Outcome, Problem> {
     match problem.name() {
         "integration-required" | "reauthorization-required" => connect(call, tool, step, &problem).await,
-        "selection-required" => choose(call, tool, step, &problem).await,
+        "selection-required" => choose(call, tool, step, &problem),
         _ => done(result::error(call.client.revision, &result::of_problem(&problem, call.request_id))),
     }
 }
 
 async fn connect(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Problem) -> Result<Outcome, Problem> {
     let document = problem.document(call.request_id);
-    let named = document["user_identifier"].as_str().or(call.call_headers.user_identifier.as_deref());
+    let named = document["user_identifier"].as_str().or(call.account());
     let account = named.map(|name| format!(" `{name}`")).unwrap_or_default();
     let again = if problem.name() == "reauthorization-required" { " again" } else { "" };
     let message = format!("Connect the account{account} of {}{again}.", tool.connector);
@@ -201,7 +205,7 @@ pub(super) async fn link(
     Ok(Ok((link.id, link.url)))
 }
 
-async fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Problem) -> Result<Outcome, Problem> {
+fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Problem) -> Result<Outcome, Problem> {
     let document = problem.document(call.request_id);
     let candidates = document["candidates"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let candidates: Vec<&str> = candidates.take(MAX_CHOICES).collect();
@@ -224,8 +228,8 @@ async fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: 
             "required": [CHOOSE],
         },
     });
-    let confirmation = confirmed_again(call, tool, step).await?;
-    input_required(call, step, Ask { name: CHOOSE, question: &question, url: None, confirmation })
+    // What was confirmed was not for the account that the user is going to choose.
+    input_required(call, step, Ask { name: CHOOSE, question: &question, url: None, confirmation: None })
         .map(|text| Ok(Done::Text(text)))
 }
 
@@ -254,6 +258,7 @@ pub(super) fn input_required(call: &ToolCall<'_>, step: &Step<'_, '_>, ask: Ask<
     let state = State {
         tool: step.tool.to_owned(),
         arguments: digest(step.arguments),
+        account: call.account().map(str::to_owned),
         url,
         // A call that gets as far as another question was confirmed.
         has_confirmed: name != CONFIRM && confirmation.is_some(),

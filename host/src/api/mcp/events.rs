@@ -2,12 +2,11 @@
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
-use http_body_util::{BodyExt, StreamBody};
 use hyper::Response;
 use hyper::body::Frame;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 
-use crate::body::Body;
+use crate::body::{Body, of_pieces};
 
 /// Asks nginx and proxies like it to pass each event on at once.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -23,7 +22,7 @@ pub(super) fn event(message: &str) -> Bytes {
 /// The response with these events.
 pub(super) fn response(events: impl Stream<Item = Bytes> + Send + 'static) -> Response<Body> {
     let frames = events.map(|event| Ok(Frame::data(event)));
-    let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
+    let mut response = Response::new(of_pieces(frames));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::lifecycle::{Client, TASKS};
 use super::{Exchange, Failed, catalogue_of, events, headers};
+use crate::api::answer::EndlessStream;
 use crate::auth::AuthError;
 use crate::body::Body;
 use crate::gateway::Gateway;
@@ -45,8 +46,8 @@ pub(super) async fn open(
     }
     let gateway = exchange.gateway;
     let Some(open) = gateway.streams.open(exchange.caller.tenant()) else {
-        let detail =
-            "Too many streams are open (`mcp.max_streams`, of which a tenant gets half); list the tools now and then.";
+        let detail = "Too many streams are open (`mcp.max_streams`, and at most half of `max_connections`; a tenant gets half of them); list \
+             the tools now and then.";
         return Err(problem::BUSY.with_detail(detail).retry_after(60).into());
     };
     // It is taken before the list is made, so that no change between the two is missed.
@@ -65,7 +66,7 @@ pub(super) async fn open(
         next_comment: Instant::now() + COMMENT_INTERVAL,
         _open: open,
     };
-    Ok(events::response(stream::unfold(State::Begins(Box::new(listener)), |state| async move {
+    let mut response = events::response(stream::unfold(State::Begins(Box::new(listener)), |state| async move {
         match state {
             State::Begins(listener) => Some((listener.acknowledgment(), State::Listens(listener))),
             State::Listens(mut listener) => Some(match listener.next().await {
@@ -74,7 +75,9 @@ pub(super) async fn open(
             }),
             State::Ended => None,
         }
-    })))
+    }));
+    response.extensions_mut().insert(EndlessStream);
+    Ok(response)
 }
 
 /// The states of a stream.

@@ -58,12 +58,13 @@ use super::headers::CallHeaders;
 use super::idempotency;
 use super::route::HttpCall;
 use super::tool_sets::find_set;
-use crate::body::{Body, full};
+use crate::body::{Body, complete, full};
 use crate::gateway::Gateway;
 use crate::mcp::message::{self, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, PARSE_ERROR, Request, RpcError};
 use crate::mcp::{Revision, ToolSet};
 use crate::problem::{self, Problem};
 use crate::telemetry::Trace;
+use memory::{MemoryBudget, Reservation};
 
 /// The most messages of one batch.
 const MAX_BATCH: usize = 50;
@@ -89,7 +90,7 @@ pub(super) async fn post_readonly(call: HttpCall<'_>, caller: AuthorizedCaller) 
 async fn post(call: HttpCall<'_>, caller: AuthorizedCaller, is_readonly: bool) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, body, arguments, arrived, trace, request_id, .. } = call;
     if let Err(error) = headers::check_origin(&gateway.config, &head.headers) {
-        return Ok(rpc_response(StatusCode::FORBIDDEN, message::failure(None, &error)));
+        return Ok(rpc_text(StatusCode::FORBIDDEN, message::failure(None, &error)));
     }
     headers::check_accept(&head.headers)?;
     let connector = match arguments.connector {
@@ -171,7 +172,7 @@ impl From<RpcError> for Failed {
 // The futures of rare requests are in boxes, so that the futures of calls stay small.
 impl Exchange<'_> {
     async fn answer(&self) -> Result<Response<Body>, Problem> {
-        let refused = |error: &RpcError| Ok(rpc_response(StatusCode::BAD_REQUEST, message::failure(None, error)));
+        let refused = |error: &RpcError| Ok(rpc_text(StatusCode::BAD_REQUEST, message::failure(None, error)));
         let checked = compute::run(self.body.len(), || {
             let text = std::str::from_utf8(self.body).map_err(|error| error.to_string())?;
             let value: &RawValue = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -192,7 +193,7 @@ impl Exchange<'_> {
                     Err(error) => refused(&error),
                 };
             }
-            Err((id, error)) => return Ok(rpc_response(StatusCode::BAD_REQUEST, message::failure(id, &error))),
+            Err((id, error)) => return Ok(rpc_text(StatusCode::BAD_REQUEST, message::failure(id, &error))),
         };
         // With a revision in `_meta`, the client is of a revision that has no `initialize`.
         if request.method == "initialize" && !lifecycle::names_revision(&request) {
@@ -209,7 +210,7 @@ impl Exchange<'_> {
         }
         let idempotency_key = idempotency::key_in_headers(self.headers)?.map(str::to_owned);
         match self.dispatch(&client, &request, idempotency_key, self.request_id).await {
-            Ok(Done::Text(result)) => self.held(message::success(id, &result)),
+            Ok(Done::Text(result)) => Ok(rpc_text(StatusCode::OK, message::success(id, &result))),
             Ok(Done::Waiting(wait)) => Ok(wait.answer_with_events(id, self.request_id)),
             Err(failed) => answer_of_failure(id, failed.with_status_of(client.revision)),
         }
@@ -219,7 +220,7 @@ impl Exchange<'_> {
     async fn answer_batch(&self, text: &str) -> Result<Response<Body>, Problem> {
         let refused = |reason: &str| {
             let error = RpcError::new(INVALID_REQUEST, reason);
-            Ok(rpc_response(StatusCode::BAD_REQUEST, message::failure(None, &error)))
+            Ok(rpc_text(StatusCode::BAD_REQUEST, message::failure(None, &error)))
         };
         match lifecycle::revision_of_header(self.headers) {
             Ok(None | Some(Revision::V2025_03_26)) => {}
@@ -232,17 +233,43 @@ impl Exchange<'_> {
         let client = match lifecycle::client_of_batch(self).await {
             Ok(client) => client,
             Err(Failed::Problem(problem)) => return Err(*problem),
-            Err(Failed::Rpc(status, error)) => return Ok(rpc_response(status, message::failure(None, &error))),
+            Err(Failed::Rpc(status, error)) => return Ok(rpc_text(status, message::failure(None, &error))),
         };
         let numbered = parts.first.iter().enumerate();
-        let answers: Vec<_> = numbered.map(|(number, raw)| Box::pin(self.answer_one(&client, raw, number))).collect();
+        let answers: Vec<_> = numbered.map(|(number, raw)| Box::pin(self.held_answer(&client, raw, number))).collect();
         // In the order of the batch.
-        let answers: Vec<Option<String>> = stream::iter(answers).buffered(BATCH_CONCURRENCY).collect().await;
-        let answers: Vec<String> = answers.into_iter().flatten().collect();
+        let answers: Vec<_> = stream::iter(answers).buffered(BATCH_CONCURRENCY).collect().await;
+        let answers: Vec<(String, Reservation)> = answers.into_iter().flatten().collect();
         if answers.is_empty() {
             return Ok(accepted());
         }
-        self.held(format!("[{}]", answers.join(",")))
+        let mut held = self.memory().part();
+        let size: usize = answers.iter().map(|(text, _)| text.len() + 1).sum();
+        held.grow_to(size + 1).map_err(problem::no_memory)?;
+        let mut text = String::with_capacity(size + 1);
+        for (answer, _) in &answers {
+            text.push(if text.is_empty() { '[' } else { ',' });
+            text.push_str(answer);
+        }
+        text.push(']');
+        Ok(rpc_response(StatusCode::OK, complete(text.into(), held)))
+    }
+
+    /// The answer to one message of a batch, which is a part of the memory budget while the others
+    /// run. `None` if it needs none.
+    async fn held_answer(&self, client: &Client, raw: &RawValue, number: usize) -> Option<(String, Reservation)> {
+        let answer = self.answer_one(client, raw, number).await?;
+        let mut held = self.memory().part();
+        match held.grow_to(answer.len()) {
+            Ok(()) => Some((answer, held)),
+            Err(exhausted) => {
+                let id = match message::read(raw.get()) {
+                    Ok(Incoming::Request(request)) => Some(request.id),
+                    _ => None,
+                };
+                Some((message::failure(id, &rpc_error(&problem::no_memory(exhausted))), held))
+            }
+        }
     }
 
     /// The answer to one message of a batch. `None` if it needs none.
@@ -321,20 +348,18 @@ impl Exchange<'_> {
                 message::HEADER_MISMATCH,
                 "The header MCP-Protocol-Version must be the `protocolVersion` of `initialize`.",
             );
-            return Ok(rpc_response(StatusCode::BAD_REQUEST, message::failure(Some(request.id), &error)));
+            return Ok(rpc_text(StatusCode::BAD_REQUEST, message::failure(Some(request.id), &error)));
         }
         let revision = Revision::negotiated(&requested);
         let session = lifecycle::session(self, &request.params.value("capabilities"))?;
         let result = lifecycle::initialized(revision);
-        let mut response = rpc_response(StatusCode::OK, message::success(request.id, &result));
+        let mut response = rpc_text(StatusCode::OK, message::success(request.id, &result));
         response.headers_mut().insert(SESSION_ID, session);
         Ok(response)
     }
 
-    /// An answer whose memory is a part of the budget until it is sent.
-    fn held(&self, text: String) -> Result<Response<Body>, Problem> {
-        let held = self.gateway.egress.memory().hold_bytes(text.into()).map_err(problem::no_memory)?;
-        Ok(rpc_response(StatusCode::OK, held))
+    fn memory(&self) -> &MemoryBudget {
+        self.gateway.egress.memory()
     }
 }
 
@@ -355,7 +380,7 @@ impl Failed {
 
 fn answer_of_failure(id: &RawValue, failed: Failed) -> Result<Response<Body>, Problem> {
     match failed {
-        Failed::Rpc(status, error) => Ok(rpc_response(status, message::failure(Some(id), &error))),
+        Failed::Rpc(status, error) => Ok(rpc_text(status, message::failure(Some(id), &error))),
         Failed::Problem(problem) => Err(*problem),
     }
 }
@@ -373,8 +398,13 @@ fn accepted() -> Response<Body> {
     response
 }
 
-fn rpc_response(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
-    let mut response = Response::new(full(text));
+/// A response of JSON text.
+fn rpc_text(status: StatusCode, text: String) -> Response<Body> {
+    rpc_response(status, full(text))
+}
+
+fn rpc_response(status: StatusCode, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -15,7 +15,7 @@ use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::jobs::job_problem;
 use crate::mcp::{Revision, message};
-use crate::problem::Problem;
+use crate::problem::{self, Problem};
 
 /// The longest time that a call waits for an operation that runs in the background.
 const JOB_WAIT: Duration = Duration::from_secs(25);
@@ -86,9 +86,11 @@ impl JobWait {
                     }
                 };
                 // The memory of the last event is a part of the budget until it is sent.
-                let last = events::event(&message);
-                let held = wait.job.gateway.egress.memory().hold_bytes(last.clone()).unwrap_or(last);
-                Some((held, None))
+                let memory = wait.job.gateway.egress.memory();
+                let last = memory.hold_bytes(events::event(&message)).unwrap_or_else(|exhausted| {
+                    events::event(&message::failure(Some(&id), &rpc_error(&problem::no_memory(exhausted))))
+                });
+                Some((last, None))
             }
         }))
     }

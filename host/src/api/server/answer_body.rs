@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::connections::ActiveRequest;
-use crate::body::Body;
+use crate::body::HeldBody;
 use egress::EgressError;
 
 /// Size of the pieces of a body that is complete in memory. The connection holds one piece after
@@ -37,7 +37,7 @@ pub(super) struct AnswerProgress {
 }
 
 struct Source {
-    body: Body,
+    body: HeldBody,
     /// The rest of a large piece.
     rest: Bytes,
     /// Wakes the connection, if it waits for the body.
@@ -47,7 +47,7 @@ struct Source {
 impl AnswerProgress {
     /// The state of a body that begins at the second `now`. At the deadline, if there is one, the
     /// body is given up.
-    pub(super) fn new(body: Body, deadline: Option<Instant>, now: u64) -> Self {
+    pub(super) fn new(body: HeldBody, deadline: Option<Instant>, now: u64) -> Self {
         Self {
             waiting_since: AtomicU64::new(now),
             source: Mutex::new(Some(Source { body, rest: Bytes::new(), waker: None })),

@@ -16,9 +16,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::super::answer::AnswerDeadline;
+use super::super::answer::{AnswerDeadline, EndlessStream};
 use super::answer_body::{AnswerBody, AnswerProgress};
-use crate::body::Body;
+use crate::body::HeldBody;
 
 /// The interval of the checks.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -26,6 +26,9 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// This is added to the number of requests of a connection that is closed because it has none, so
 /// that no further request begins.
 const CLOSED: usize = usize::MAX / 2;
+
+/// Connections beyond the limit, while all others have requests. They are for operators.
+const RESERVE: usize = 8;
 
 /// The open connections.
 pub(super) struct Connections {
@@ -69,6 +72,9 @@ struct State {
     clock: Clock,
     /// Requests whose answer was not sent yet.
     requests: AtomicUsize,
+    /// Those of them that are streams without an end.
+    streams: AtomicUsize,
+    is_of_reserve: bool,
     /// The second in which the connection was opened, or in which its last answer was sent.
     idle_since: AtomicU64,
     has_begun: AtomicBool,
@@ -93,8 +99,9 @@ impl Connections {
     }
 
     /// Adds a connection. At the limit, it closes a connection without a request: preferably one
-    /// that never had a request, and the one that is idle for longest. If each connection has a
-    /// request in progress, this waits until one ends.
+    /// that never had a request, and the one that is idle for longest. If there is none, it closes
+    /// one whose requests are all streams without an end. If each connection has another request in
+    /// progress, the new one is of the reserve. If the reserve is used up too, this waits.
     pub(super) async fn open(self: &Arc<Self>) -> Connection {
         loop {
             let ended = self.ended.notified();
@@ -110,7 +117,7 @@ impl Connections {
     /// Adds a connection, also beyond the limit.
     pub(super) fn open_beyond_limit(self: &Arc<Self>) -> Connection {
         let mut open = self.open.lock();
-        self.add(&mut open)
+        self.add(&mut open, false)
     }
 
     fn try_open_within_limit(self: &Arc<Self>) -> Option<Connection> {
@@ -119,19 +126,34 @@ impl Connections {
             let idle = open.iter().filter(|(_, state)| state.is_idle());
             let age =
                 |state: &State| (state.has_begun.load(Ordering::Relaxed), state.idle_since.load(Ordering::Relaxed));
-            let (&id, oldest) = idle.min_by_key(|(id, state)| (age(state), **id))?;
-            if !oldest.close_idle() {
-                return None;
-            }
-            open.remove(&id);
+            let oldest = idle.min_by_key(|(id, state)| (age(state), **id));
+            let closed = match oldest {
+                Some((&id, state)) if state.close_idle() => Some(id),
+                // A request has begun on it just now.
+                Some(_) => return None,
+                None => {
+                    let streams = open.iter().filter(|(_, state)| state.has_streams_alone());
+                    streams.min_by_key(|(id, _)| **id).map(|(&id, state)| {
+                        state.close();
+                        id
+                    })
+                }
+            };
+            match closed {
+                Some(id) => open.remove(&id),
+                None if open.len() < self.limit + RESERVE => return Some(self.add(&mut open, true)),
+                None => return None,
+            };
         }
-        Some(self.add(&mut open))
+        Some(self.add(&mut open, false))
     }
 
-    fn add(self: &Arc<Self>, open: &mut HashMap<u64, Arc<State>>) -> Connection {
+    fn add(self: &Arc<Self>, open: &mut HashMap<u64, Arc<State>>, is_of_reserve: bool) -> Connection {
         let state = Arc::new(State {
             clock: self.clock.clone(),
             requests: AtomicUsize::new(0),
+            streams: AtomicUsize::new(0),
+            is_of_reserve,
             idle_since: AtomicU64::new(self.clock.advance()),
             has_begun: AtomicBool::new(false),
             answers: Mutex::default(),
@@ -197,6 +219,12 @@ impl State {
         self.requests.load(Ordering::Relaxed) == 0
     }
 
+    /// Returns `true` if there are requests, and each is a stream without an end.
+    fn has_streams_alone(&self) -> bool {
+        let streams = self.streams.load(Ordering::Relaxed);
+        streams > 0 && streams == self.requests.load(Ordering::Relaxed)
+    }
+
     /// Gives up the answers that are stuck. Returns `true` if the connection has requests, and the
     /// answer to each was given up by an earlier check: then its caller reads nothing.
     fn give_up(&self, is_stuck: impl Fn(&AnswerProgress) -> bool) -> bool {
@@ -222,6 +250,11 @@ impl Connection {
     pub(super) fn begin_request(&self) -> Option<ActiveRequest> {
         self.state.has_begun.store(true, Ordering::Relaxed);
         ActiveRequest::begin(&self.state)
+    }
+
+    /// Returns `true` if the connection is beyond the limit, and for operators.
+    pub(super) fn is_of_reserve(&self) -> bool {
+        self.state.is_of_reserve
     }
 
     /// Knows if the connection has requests.
@@ -267,12 +300,13 @@ impl Closer {
 pub(super) struct ActiveRequest {
     state: Arc<State>,
     answer: Option<Arc<AnswerProgress>>,
+    is_stream: bool,
 }
 
 impl ActiveRequest {
     fn begin(state: &Arc<State>) -> Option<Self> {
         let others = state.requests.fetch_add(1, Ordering::Relaxed);
-        let request = Self { state: Arc::clone(state), answer: None };
+        let request = Self { state: Arc::clone(state), answer: None, is_stream: false };
         (others < CLOSED).then_some(request)
     }
 
@@ -287,8 +321,12 @@ impl ActiveRequest {
 
     /// Lets [`Connections`] watch the body of the answer, and give it up if the caller does not
     /// read it.
-    pub(super) fn deliver(mut self, response: Response<Body>) -> Response<AnswerBody> {
+    pub(super) fn deliver(mut self, response: Response<HeldBody>) -> Response<AnswerBody> {
         let (parts, body) = response.into_parts();
+        self.is_stream = parts.extensions.get::<EndlessStream>().is_some();
+        if self.is_stream {
+            self.state.streams.fetch_add(1, Ordering::Relaxed);
+        }
         let deadline = parts.extensions.get::<AnswerDeadline>().map(|deadline| deadline.0);
         let answer = Arc::new(AnswerProgress::new(body, deadline, self.seconds()));
         self.state.answers.lock().push(Arc::downgrade(&answer));
@@ -306,6 +344,9 @@ impl Drop for ActiveRequest {
     fn drop(&mut self) {
         if let Some(answer) = &self.answer {
             self.state.answers.lock().retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(answer)));
+        }
+        if self.is_stream {
+            self.state.streams.fetch_sub(1, Ordering::Relaxed);
         }
         self.state.idle_since.store(self.seconds(), Ordering::Relaxed);
         self.state.requests.fetch_sub(1, Ordering::Relaxed);

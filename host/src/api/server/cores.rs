@@ -27,7 +27,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::super::body::RequestBody;
 use super::super::route::Peer;
 use super::super::router;
-use crate::body::Body;
+use crate::body::HeldBody;
 use crate::gateway::Gateway;
 
 /// The cores that serve callers.
@@ -164,7 +164,7 @@ impl CoreHandle {
         self: Arc<Self>,
         peer: Peer,
         request: Request<Incoming>,
-    ) -> impl Future<Output = Result<(Response<Body>, RequestBody), JoinError>> {
+    ) -> impl Future<Output = Result<(Response<HeldBody>, RequestBody), JoinError>> {
         let number = if request.version() == Version::HTTP_2 { self.least_busy() } else { self.number };
         if number == self.number {
             return Either::Left(self.answer_on(number, peer, request).map(Ok));
@@ -178,7 +178,7 @@ impl CoreHandle {
         number: usize,
         peer: Peer,
         request: Request<Incoming>,
-    ) -> (Response<Body>, RequestBody) {
+    ) -> (Response<HeldBody>, RequestBody) {
         let core = &self.cores[number];
         let _counted = Counted::new(&core.requests);
         router::answer_request(&core.gateway, peer, request).await

@@ -39,7 +39,7 @@ pub use self::cores::Cores;
 use self::http_errors::Explained;
 use super::body::RequestBody;
 use super::route::{Listener, Peer};
-use crate::body::Body;
+use crate::body::HeldBody;
 use crate::config::Config;
 use crate::gateway::{Draining, Gateway, RequestIds};
 use crate::tls::{Certificates, Pair, Presented};
@@ -122,7 +122,7 @@ impl Listeners {
             accepted = admin => (accepted, Listener::Admin, &self.admin_certificate),
         };
         let (stream, address) = accepted?;
-        let peer = Peer { listener, address: address.ip().to_canonical() };
+        let peer = Peer { listener, address: address.ip().to_canonical(), is_of_reserve: false };
         Ok(Accepted { stream, peer, pair: certificate.as_ref().map(|certificate| certificate.pair()) })
     }
 }
@@ -157,6 +157,12 @@ fn descriptors_for_callers() -> usize {
     usize::try_from(descriptors - descriptors / RESERVED_DESCRIPTORS).unwrap_or(usize::MAX)
 }
 
+/// The most connections of callers.
+pub fn connection_limit(config: &Config) -> usize {
+    let available = descriptors_for_callers();
+    config.max_connections.map_or(available, |limit| limit.min(available))
+}
+
 /// Serves until `stop` is done. Then it accepts no more connections, and gives requests in progress
 /// `drain_s` seconds to end.
 pub async fn serve(gateway: &Gateway, cores: &Cores, listeners: Listeners, stop: impl Future<Output = ()>) {
@@ -167,8 +173,7 @@ pub async fn serve(gateway: &Gateway, cores: &Cores, listeners: Listeners, stop:
     server.http1().timer(TokioTimer::new()).header_read_timeout(caller_timeout);
     server.http2().timer(TokioTimer::new()).keep_alive_interval(caller_timeout);
     let server = Arc::new(server);
-    let available = descriptors_for_callers();
-    let limit = gateway.config.max_connections.map_or(available, |limit| limit.min(available));
+    let limit = connection_limit(&gateway.config);
     let connections = Arc::new(Connections::new(limit, caller_timeout, gateway.metrics.connections.clone()));
     let sweep = tokio::spawn(Arc::clone(&connections).sweep());
     // A watcher locks its shutdown on every poll of its connection, so each core has its own
@@ -282,7 +287,7 @@ async fn deliver_after_rest(
     body: RequestBody,
     active: ActiveRequest,
     version: Version,
-    mut response: Response<Body>,
+    mut response: Response<HeldBody>,
 ) -> Response<AnswerBody> {
     let Some((active, is_read)) = active.idle_during(body.drop_rest()).await else { return pending().await };
     if !is_read && version <= Version::HTTP_11 {
@@ -295,12 +300,13 @@ async fn deliver_after_rest(
 async fn accept_connection(listeners: &Listeners, connections: &Arc<Connections>) -> (Accepted, Connection) {
     loop {
         match listeners.accept().await {
-            Ok(accepted) => {
+            Ok(mut accepted) => {
                 // The limit holds for callers only, so that the operator can always connect.
                 let connection = match accepted.peer.listener {
                     Listener::Admin => connections.open_beyond_limit(),
                     Listener::Callers => connections.open().await,
                 };
+                accepted.peer.is_of_reserve = connection.is_of_reserve();
                 return (accepted, connection);
             }
             Err(error) => {

@@ -2,6 +2,8 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -90,6 +92,30 @@ async fn secrets_that_the_provider_echoes_are_masked() {
         }
         assert!(text.contains("***"), "{text}");
     }
+}
+
+/// In the header of HTTP Basic, the id and the secret are form-encoded, and both together are in
+/// base64.
+#[tokio::test]
+async fn a_client_secret_is_masked_in_each_form_in_which_the_header_has_it() {
+    let stub = Stub::start(|seen, _| {
+        let header = seen.header("authorization").unwrap().to_owned();
+        let decoded = STANDARD.decode(header.strip_prefix("Basic ").unwrap()).unwrap();
+        let decoded = String::from_utf8(decoded).unwrap();
+        let password = decoded.split_once(':').unwrap().1.to_owned();
+        let body = serde_json::json!({"error": password, "error_description": format!("{header} {decoded}")});
+        answer(400, &[], body.to_string())
+    })
+    .await;
+    let provider = provider_at(&stub, Oauth2 { client_authentication: ClientAuthentication::Basic, ..scheme() });
+    let error = refresh(&provider).await.unwrap_err();
+    let text = format!("{error} {error:?}");
+    let encoded = "s3cret%2Fwith%2Bsigns%3Aand%3Dmore";
+    let header = STANDARD.encode(format!("client%3A1:{encoded}"));
+    for secret in [SECRET, encoded, &header, &header[12..30]] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+    assert!(text.contains("Basic ***"), "{text}");
 }
 
 #[tokio::test]
