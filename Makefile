@@ -55,8 +55,8 @@ CARGO_DENY := 0.20.2
 # Product tests mostly wait for processes and sockets, and some for each other, so three of them share a core.
 export RUST_TEST_THREADS ?= $(shell echo $$((3 * $$(nproc))))
 
-# Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, curl and git for the commands of the pages.
-PACKAGES := gcc g++ libc6-dev make curl git
+# Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, and curl and git for commands of tests.
+PACKAGES := gcc g++ libc6-dev make curl ca-certificates git
 # Those of parts of the tests.
 PYTHON_PACKAGES := python3 python3-pip python3-venv
 NODE_PACKAGES := nodejs npm
