@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, BodyStream, Full, StreamBody};
 use hyper::body::{Frame, SizeHint};
 
 use egress::{EgressError, ResponseBody};
-use memory::{Exhausted, MemoryBudget};
+use memory::{Exhausted, Reservation};
 
 /// The body of an answer. An error in it closes the caller's connection, so that no caller takes a
 /// part of an answer for the whole.
@@ -30,15 +30,16 @@ enum Content {
 pub struct HeldBody(UnsyncBoxBody<Bytes, EgressError>);
 
 impl Body {
-    /// Takes the bytes from the budget until they are sent.
+    /// Makes the bytes a part of the budget until they are sent. `part` is an empty part.
     ///
     /// # Errors
     /// If the budget has too little left.
-    pub fn hold(self, memory: &MemoryBudget) -> Result<HeldBody, Exhausted> {
+    pub fn hold(self, mut part: Reservation) -> Result<HeldBody, Exhausted> {
         match self.0 {
             Content::Plain(bytes) => {
-                let held = memory.hold_bytes(bytes.unwrap_or_default())?;
-                Ok(HeldBody(Full::new(held).map_err(|never| match never {}).boxed_unsync()))
+                let bytes = bytes.unwrap_or_default();
+                part.grow_to(bytes.len())?;
+                Ok(HeldBody(Full::new(part.tie_to(bytes)).map_err(|never| match never {}).boxed_unsync()))
             }
             Content::Held(body) => Ok(HeldBody(body)),
         }
@@ -59,6 +60,11 @@ impl HeldBody {
 /// A body that is complete in memory. Its bytes become a part of the budget when it is sent.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
     Body(Content::Plain(Some(bytes.into())))
+}
+
+/// A document that the gateway keeps anyway. Its bytes are in memory once, for all answers.
+pub fn shared(document: Bytes) -> Body {
+    Body::held(Full::new(document).map_err(|never| match never {}))
 }
 
 /// A body of pieces that are parts of the budget.

@@ -6,7 +6,7 @@ use hyper::{Response, StatusCode};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::body::{Body, full};
+use crate::body::{Body, full, shared};
 use crate::gateway::TaggedText;
 use store::digest::sha256_hex;
 
@@ -37,9 +37,18 @@ pub(super) fn private_text(document: impl Into<Bytes>) -> Response<Body> {
     response
 }
 
+/// A text of the program itself.
+pub(super) fn static_answer(text: &'static str, content_type: &'static str) -> Response<Body> {
+    typed(shared(Bytes::from_static(text.as_bytes())), content_type)
+}
+
 /// A body of any media type.
 pub(super) fn answer_of_type(bytes: impl Into<Bytes>, content_type: &'static str) -> Response<Body> {
-    let mut response = Response::new(full(bytes));
+    typed(full(bytes), content_type)
+}
+
+fn typed(body: Body, content_type: &'static str) -> Response<Body> {
+    let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
@@ -68,7 +77,7 @@ pub(super) fn tagged_answer_of_type(
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else {
-        answer_of_type(document.text.clone(), content_type)
+        typed(shared(document.text.clone()), content_type)
     };
     let headers = response.headers_mut();
     headers.insert(ETAG, document.tag.clone());

@@ -106,23 +106,30 @@ pub(super) async fn answer_request(
         if let Some(encoding) = encoding {
             response = Box::pin(compression::compressed(response, encoding, gateway.egress.memory())).await;
         }
-        held(response, gateway, &request_id)
+        held(response, gateway, &request_id, found.is_some_and(|(route, _)| serves_without_room(route)))
     };
     let response = answering.instrument(span).await;
     (response, body)
 }
 
+/// Returns `true` if a route is served while connections or memory are used up, so that an operator
+/// sees why.
+fn serves_without_room(route: &Route) -> bool {
+    matches!(route.family, Family::Admin | Family::System)
+}
+
 /// The response with a body that is a part of the memory budget. If the budget is used up, the
 /// caller is told so in its place.
-fn held(response: Response<Body>, gateway: &Gateway, request_id: &str) -> Response<HeldBody> {
+fn held(response: Response<Body>, gateway: &Gateway, request_id: &str, is_for_operator: bool) -> Response<HeldBody> {
     let memory = gateway.egress.memory();
     let (parts, body) = response.into_parts();
-    match body.hold(memory) {
+    let part = if is_for_operator { memory.part_beyond_limit() } else { memory.part() };
+    match body.hold(part) {
         Ok(body) => Response::from_parts(parts, body),
         Err(exhausted) => {
             let (parts, body) = problem::no_memory(exhausted).into_response(request_id).into_parts();
             // This document is so small that it is not counted.
-            Response::from_parts(parts, body.hold(memory).unwrap_or_else(|_| HeldBody::of_program("")))
+            Response::from_parts(parts, body.hold(memory.part()).unwrap_or_else(|_| HeldBody::of_program("")))
         }
     }
 }
@@ -242,7 +249,7 @@ async fn call_handler(
         let detail = format!("This path takes {allowed}, not {}.", head.method);
         return Err(problem::METHOD_NOT_ALLOWED.with_detail(detail).allow(&allowed));
     };
-    if peer.is_of_reserve && !matches!(route.family, Family::Admin | Family::System) {
+    if peer.is_of_reserve && !serves_without_room(route) {
         return Err(problem::BUSY
             .with_detail("All connections for callers are in use (`max_connections`); try again.")
             .retry_after(1)

@@ -10,7 +10,7 @@ use hyper::header::{
 use hyper::{Response, StatusCode};
 
 use super::words::{ENGLISH, Words};
-use crate::api::answer::answer_of_type;
+use crate::api::answer::static_answer;
 use crate::body::{Body, full};
 use crate::config::Config;
 use crate::integrations::{KeyForm, Way};
@@ -304,7 +304,7 @@ fn keep_private(headers: &mut HeaderMap) {
 
 /// GET /connect/page.css.
 pub(super) fn style() -> Response<Body> {
-    let mut response = answer_of_type(STYLE, "text/css; charset=utf-8");
+    let mut response = static_answer(STYLE, "text/css; charset=utf-8");
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=3600"));

@@ -14,7 +14,7 @@ use hyper::header::{
     VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 
-use super::answer::{answer_of_type, tagged_answer_of_type};
+use super::answer::{answer_of_type, static_answer, tagged_answer_of_type};
 use super::compression::accepts_encoding;
 use super::connectors;
 use super::route::HttpCall;
@@ -65,7 +65,7 @@ fn page_at(root: &str) -> Response<Body> {
 
 /// GET /docs/page.js.
 pub(super) async fn get_script(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    Ok(asset(answer_of_type(SCRIPT, JAVASCRIPT)))
+    Ok(asset(static_answer(SCRIPT, JAVASCRIPT)))
 }
 
 /// GET /docs/scalar.js.
@@ -75,10 +75,10 @@ pub(super) async fn get_library(call: HttpCall<'_>) -> Result<Response<Body>, Pr
     let text = if takes_gzip {
         Bytes::from_static(LIBRARY)
     } else {
-        compute::run(compute::LARGE_BYTES, unpacked)
+        let unpacked = compute::run(compute::LARGE_BYTES, unpacked)
             .await
-            .map_err(|error| problem::INTERNAL.with_detail(format!("The library cannot be read: {error}.")))?
-            .into()
+            .map_err(|error| problem::INTERNAL.with_detail(format!("The library cannot be read: {error}.")))?;
+        call.gateway.egress.memory().hold_bytes(unpacked.into()).map_err(problem::no_memory)?
     };
     let mut response = tagged_library(headers, text);
     if takes_gzip && !response.status().is_redirection() {

@@ -145,7 +145,9 @@ impl Connections {
                 None => return None,
             };
         }
-        Some(self.add(&mut open, false))
+        // A connection of the reserve may have been the one that was closed.
+        let is_of_reserve = open.len() >= self.limit;
+        Some(self.add(&mut open, is_of_reserve))
     }
 
     fn add(self: &Arc<Self>, open: &mut HashMap<u64, Arc<State>>, is_of_reserve: bool) -> Connection {
