@@ -8,6 +8,7 @@
 //!   limits
 //! - `blame`: a value of the caller for which a request of the connector was refused
 //! - `connect`: connecting an account, which runs operations of the connector
+//! - `invocation`: the connector in the sandbox
 //! - `proxy`: a request of a caller to an upstream, around the operations
 //! - `unmatched`: the header about `response_fields` that led nowhere
 //! - `stages`: the stages of a call, for metrics and traces
@@ -21,6 +22,7 @@ pub mod connect;
 mod disposition;
 mod error;
 mod forwarded_headers;
+mod invocation;
 pub mod proxy;
 pub mod rate;
 mod refusal;
@@ -42,15 +44,14 @@ use self::stages::Stages;
 use crate::budgets::Budgets;
 use crate::calls::Recording;
 use crate::integrations::Integrations;
-use crate::metrics::{Metrics, OutcomeLabels};
+use crate::metrics::Metrics;
 use crate::registry::{Connector, Operation, Permit, Registry};
 use crate::schema::{self, Input};
 use crate::telemetry::Trace;
-use contract::Effect;
 use egress::{CallRecord, Credential, Egress, Remaining};
 use sandbox::http::{Outbound, Request};
 use sandbox::progress::ProgressSender;
-use sandbox::{CpuBudget, Fault, InvocationError, Limits, Outcome, storage};
+use sandbox::{Limits, Outcome};
 use store::{AccountAddress, Store};
 
 /// The services that calls use.
@@ -304,7 +305,7 @@ async fn invoke_and_answer<'s>(
     stages: &mut Stages<'s>,
 ) -> Result<Answer, Error> {
     let operation = call.operation;
-    let outcome = invoke(services, call, &input.text, account, outbound, stages).await?;
+    let outcome = invocation::invoke(services, call, &input.text, account, outbound, stages).await?;
 
     let limits = call.limits();
     let form = Form {
@@ -373,83 +374,4 @@ async fn admit<'a>(
     let Some(limit) = &operation.manifest.rate_limit else { return Ok((permit, None)) };
     let remaining = services.budgets.count(|| connector.quotas().check(limit, tenant).transpose()).await;
     Ok((permit, remaining.map_err(Error::rate_limited)?))
-}
-
-/// Invokes the connector. If its fault says that the credential was refused, the credential is
-/// refreshed, and the connector is invoked once more where repeating is safe.
-async fn invoke<'s>(
-    services: Services<'_>,
-    call: &'s Call<'_>,
-    input: &str,
-    account: &Account,
-    outbound: &Outbound,
-    stages: &mut Stages<'s>,
-) -> Result<Result<Outcome, Fault>, InvocationError> {
-    let cpu = CpuBudget::new(call.limits().cpu);
-    let outcome = invoke_once(services, call, input, account, outbound, &cpu, stages).await?;
-    if !is_unauthorized(&outcome) {
-        return Ok(outcome);
-    }
-    stages.next(&call.operation.metrics.credential);
-    let is_refreshed = account.refresh(call.deadline).await;
-    stages.end(is_refreshed);
-    // With at most one request, the upstream has refused everything that the operation requested.
-    let is_repeatable = call.operation.manifest.effect == Effect::Read || outbound.record().requests() <= 1;
-    if is_refreshed && is_repeatable {
-        return invoke_once(services, call, input, account, outbound, &cpu, stages).await;
-    }
-    Ok(outcome)
-}
-
-/// One invocation in the sandbox.
-async fn invoke_once<'s>(
-    services: Services<'_>,
-    call: &'s Call<'_>,
-    input: &str,
-    account: &Account,
-    outbound: &Outbound,
-    cpu: &CpuBudget,
-    stages: &mut Stages<'s>,
-) -> Result<Result<Outcome, Fault>, InvocationError> {
-    let Call { connector, operation, deadline, .. } = call;
-    let mut traced = outbound.clone();
-    traced.trace(stages.next(&operation.metrics.invoke).tracing());
-    let make_call = |may_store: bool| sandbox::Call {
-        deadline: *deadline,
-        settings: Arc::clone(connector.settings()),
-        outbound: traced.clone(),
-        storage: account.partition.as_ref().filter(|_| may_store).map(|partition| storage::Scope {
-            store: services.store.clone(),
-            vault: services.integrations.vault().clone(),
-            connector: Arc::clone(connector.name()),
-            partition: Arc::clone(partition),
-        }),
-        progress: call.background.as_ref().map(|background| background.progress.clone()),
-        cpu: cpu.clone(),
-    };
-    let manifest = &operation.manifest;
-    let outcome = match services.registry.admit_invocation(call.run_as.tenant()) {
-        Err(_) => Err(InvocationError::Busy),
-        Ok(_permit) => {
-            connector.module().invoke(make_call, call.limits(), &manifest.path, input, manifest.immediate).await
-        }
-    };
-    stages.end(outcome.is_ok());
-    outcome.inspect_err(|failure| count_failure(services.metrics, connector, failure))
-}
-
-/// Returns `true` if the connector says that the upstream refused the user's credential.
-fn is_unauthorized(outcome: &Result<Outcome, Fault>) -> bool {
-    matches!(outcome, Err(Fault::Upstream(fault)) if fault.status == 401)
-}
-
-fn count_failure(metrics: &Metrics, connector: &Connector, failure: &InvocationError) {
-    let outcome = match failure {
-        InvocationError::Limit(limit) => limit.name(),
-        InvocationError::TimedOut(_) => "timeout",
-        InvocationError::Trapped(_) => "trap",
-        InvocationError::Busy | InvocationError::NoMemory => "busy",
-    };
-    let labels = OutcomeLabels { connector: connector.manifest().identifier.clone(), outcome: outcome.to_owned() };
-    metrics.sandbox_failures.get_or_create_owned(&labels).inc();
 }
