@@ -55,6 +55,11 @@ impl HeldBody {
     pub fn of_program(text: &'static str) -> Self {
         Self(Full::new(Bytes::from_static(text.as_bytes())).map_err(|never| match never {}).boxed_unsync())
     }
+
+    /// The body, for the connection that sends it.
+    pub fn into_inner(self) -> UnsyncBoxBody<Bytes, EgressError> {
+        self.0
+    }
 }
 
 /// A body that is complete in memory. Its bytes become a part of the budget when it is sent.
@@ -147,25 +152,5 @@ impl hyper::body::Body for Body {
             Content::Plain(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
             Content::Held(body) => body.size_hint(),
         }
-    }
-}
-
-impl hyper::body::Body for HeldBody {
-    type Data = Bytes;
-    type Error = EgressError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, EgressError>>> {
-        Pin::new(&mut self.0).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.0.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.0.size_hint()
     }
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::{Body as _, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -37,7 +38,7 @@ pub(super) struct AnswerProgress {
 }
 
 struct Source {
-    body: HeldBody,
+    body: UnsyncBoxBody<Bytes, EgressError>,
     /// The rest of a large piece.
     rest: Bytes,
     /// Wakes the connection, if it waits for the body.
@@ -50,7 +51,7 @@ impl AnswerProgress {
     pub(super) fn new(body: HeldBody, deadline: Option<Instant>, now: u64) -> Self {
         Self {
             waiting_since: AtomicU64::new(now),
-            source: Mutex::new(Some(Source { body, rest: Bytes::new(), waker: None })),
+            source: Mutex::new(Some(Source { body: body.into_inner(), rest: Bytes::new(), waker: None })),
             deadline,
             given_up: AtomicBool::new(false),
         }
