@@ -8,7 +8,7 @@
 //! - `gateway`: the running gateway
 //! - `hostile`: a gateway with a guest that breaks limits
 //! - `process`: processes that always end
-//! - `programs`: programs in other languages, and those of Debian's packages
+//! - `programs`: programs in other languages, and programs of Debian's packages
 //! - `client`: requests to the gateway and expectations of its answers
 //! - `load`: requests in the background
 //! - `wire`: connections whose bytes a test writes itself

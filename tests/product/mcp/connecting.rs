@@ -157,7 +157,7 @@ fn the_user_chooses_one_of_several_accounts(store: &Store) {
     });
     assert!(text_of(&result(&agent.send("tools/call", chosen.clone()))).contains("ada@example.com"));
 
-    // Whoever names an account first decides it: the tool set or the header, and then the answer.
+    // The first one that names an account decides: the tool set, the header, and then the answer.
     let set = json!({"name": "bob", "allow": ["account"], "account": "bob@example.com"});
     let acme = client(gateway, "acme", None, "operate,integrate");
     assert_eq!(acme.post("/mcp-sets", set).status, 201);

@@ -228,7 +228,7 @@ fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Probl
             "required": [CHOOSE],
         },
     });
-    // What was confirmed was not for the account that the user is going to choose.
+    // The confirmation was not for the account that the user is going to choose.
     input_required(call, step, Ask { name: CHOOSE, question: &question, url: None, confirmation: None })
         .map(|text| Ok(Done::Text(text)))
 }

@@ -1,4 +1,4 @@
-//! What is shipped: the archive and its signature, the unit for systemd, the image, the Compose
+//! The shipped files: the archive and its signature, the unit for systemd, the image, the Compose
 //! file with its proxy, the chart, and the alert rules. `make test-shipping` installs the programs
 //! that read these.
 
