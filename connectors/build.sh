@@ -43,12 +43,14 @@ export CARGO_TARGET_DIR="${target_dir:-$root/target}/wasm"
 
 # With this stack, a connector of thin operations fits in one page of memory, which the gateway
 # resets after each invocation. The stack is placed before all data, so that an overflow traps and
-# overwrites nothing. Paths of this machine are removed from the module. Flags are separated by
+# overwrites nothing. Cargo names sources of a workspace by their path in it, and those of other
+# crates by a path of this machine, which is removed from the module. So the flags are the same in
+# every folder, and projects that share a target folder share what it has. Flags are separated by
 # 0x1f, because a path may contain spaces. They apply to the target only, not to build scripts and
 # macros.
 separator=$(printf '\037')
 flags="-Clink-arg=-zstack-size=24576${separator}-Clink-arg=--stack-first"
-flags="$flags${separator}--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo${separator}--remap-path-prefix=$root=gateway"
+flags="$flags${separator}--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"
 [ $random = no ] || flags="$flags${separator}--cfg=getrandom_backend=\"custom\""
 export CARGO_ENCODED_RUSTFLAGS="$flags"
 
