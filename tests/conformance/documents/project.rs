@@ -1,5 +1,4 @@
-//! The project of each document: made by `connectors new`, and built in one workspace, so that
-//! Cargo builds what they share once.
+//! The project of each document: made by `connectors new`, and built in one workspace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -93,7 +92,8 @@ pub(super) fn make(documents: &[(&'static str, &str)]) -> Vec<Project> {
         documents.iter().map(|(identifier, name)| project(&home, &root, &workspace, identifier, name)).collect();
 
     let mut build = Command::new(root.join("connectors/build.sh"));
-    build.arg("--root").arg(&workspace).args(made.iter().flat_map(|project| ["-p", project.identifier]));
+    build.arg("--root").arg(&workspace).arg("--target-dir").arg(module::built_for_authors());
+    build.args(made.iter().flat_map(|project| ["-p", project.identifier]));
     let finished = process::run(build.env("CARGO_NET_OFFLINE", "true"));
     assert_eq!(finished.code, Some(0), "{}\n{}", finished.stdout, finished.stderr);
     made.into_iter()
@@ -142,7 +142,8 @@ fn project(home: &Home, root: &Path, workspace: &Path, identifier: &'static str,
 
 /// The component of a built project.
 fn packed(home: &Home, workspace: &Path, identifier: &str) -> Vec<u8> {
-    let core = workspace.join("target/wasm/wasm32-unknown-unknown/connector").join(format!("{identifier}.wasm"));
+    let core =
+        module::built_for_authors().join("wasm/wasm32-unknown-unknown/connector").join(format!("{identifier}.wasm"));
     let component: PathBuf = workspace.join(format!("{identifier}.wasm"));
     home.run_ok(&["connectors", "pack", core.to_str().unwrap(), "--output", component.to_str().unwrap()]);
     fs::read(component).unwrap()

@@ -2,8 +2,7 @@
 //! `connectors build` make them.
 //!
 //! The projects use the SDK as it is published: the packages that `cargo package` makes, and
-//! nothing else of the tree. They are built in one folder, one after the other, so that Cargo
-//! builds what they share once.
+//! nothing else of the tree.
 
 mod dev;
 mod openapi;
@@ -12,6 +11,7 @@ mod rust;
 mod testing_page;
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -39,11 +39,6 @@ impl Project {
         let authors = module::root().canonicalize().unwrap().join("target/authors");
         publish(&authors);
         let folder = authors.join("project");
-        let (built, kept) = (folder.join("target"), authors.join("kept"));
-        // What Cargo built for an earlier project is kept for this one.
-        if built.exists() {
-            fs::rename(&built, &kept).unwrap();
-        }
         if folder.exists() {
             fs::remove_dir_all(&folder).unwrap();
         }
@@ -51,9 +46,9 @@ impl Project {
         let folder_argument = folder.to_str().unwrap();
         let made = home.run(&[&["connectors", "new"], arguments, &["--folder", folder_argument]].concat());
         assert_eq!(made.code, Some(0), "{}", made.stderr);
-        if kept.exists() {
-            fs::rename(&kept, &built).unwrap();
-        } else {
+        let built = module::built_for_authors();
+        symlink(&built, folder.join("target")).unwrap();
+        if !built.join("wasm").exists() {
             // The first build makes Rust's standard library too. It takes minutes, longer than a
             // test waits for a command.
             let module = authors.join("first.wasm");

@@ -26,8 +26,7 @@ const PORTS: [&str; 3] = ["8080", "8081", "8900"];
 /// The port of the registry of modules.
 const REGISTRY_PORT: &str = "5000";
 
-/// Readers take turns, because they all work in one folder: Cargo then builds what their projects
-/// share once.
+/// Readers take turns, because they all work in one folder.
 static FOLDER: Mutex<()> = Mutex::new(());
 
 /// The folder of the project that pages make.
@@ -133,9 +132,7 @@ impl Reader {
     fn bring_what_was_built(&self) {
         let target = self.folder.join(PROJECT).join("target");
         if self.folder.join(PROJECT).join("Cargo.toml").is_file() && !target.exists() {
-            let built = module::root().canonicalize().unwrap().join("target/documentation/built");
-            fs::create_dir_all(&built).unwrap();
-            symlink(built, target).unwrap();
+            symlink(module::built_for_authors(), target).unwrap();
         }
     }
 
