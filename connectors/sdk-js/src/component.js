@@ -1,17 +1,17 @@
 // The exports of the component that `connector-build` makes from a table.
 
-import * as authAdditions from "gateway:connector/auth-additions@1.1.0";
-import * as clock from "gateway:connector/clock@1.1.0";
-import * as config from "gateway:connector/config@1.1.0";
-import * as http from "gateway:connector/http@1.1.0";
-import { Document } from "gateway:connector/json@1.1.0";
-import * as log from "gateway:connector/log@1.1.0";
-import * as multipart from "gateway:connector/multipart@1.1.0";
-import * as progress from "gateway:connector/progress@1.1.0";
-import { bytes } from "gateway:connector/random@1.1.0";
-import * as signedLinks from "gateway:connector/signed-links@1.1.0";
-import * as storage from "gateway:connector/storage@1.1.0";
-import { declarePart, declareSite } from "gateway:connector/upstream-additions@1.1.0";
+import * as authAdditions from "gateway:connector/auth-additions@1.2.0";
+import * as clock from "gateway:connector/clock@1.2.0";
+import * as config from "gateway:connector/config@1.2.0";
+import * as http from "gateway:connector/http@1.2.0";
+import { Document } from "gateway:connector/json@1.2.0";
+import * as log from "gateway:connector/log@1.2.0";
+import * as multipart from "gateway:connector/multipart@1.2.0";
+import * as progress from "gateway:connector/progress@1.2.0";
+import { bytes } from "gateway:connector/random@1.2.0";
+import * as signedLinks from "gateway:connector/signed-links@1.2.0";
+import * as storage from "gateway:connector/storage@1.2.0";
+import { declarePart, declareSite } from "gateway:connector/upstream-additions@1.2.0";
 
 import { declare } from "./auth_additions.js";
 import { refuseFetch, replaceConsole } from "./console.js";

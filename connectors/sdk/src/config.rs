@@ -35,7 +35,7 @@
 use std::borrow::Cow;
 
 use crate::input::FromJson;
-use crate::{Fault, host, reader};
+use crate::{Fault, host};
 
 /// The value of a setting, or `default`, which is JSON text.
 ///
@@ -53,29 +53,22 @@ pub fn find<T: FromJson>(name: &str) -> Result<Option<T>, Fault> {
     host::config::get(name).map(|json| read(name, &json)).transpose()
 }
 
-/// The value of a setting as the text that is put into a path or a header.
-///
-/// # Errors
-/// [`Fault::Failed`] if the value is not a string, a number or a boolean.
-pub fn text(name: &str, default: Option<&str>) -> Result<Option<String>, Fault> {
-    let Some(json) = host::config::get(name).map(Cow::Owned).or(default.map(Cow::Borrowed)) else { return Ok(None) };
-    match reader::scalar(&json) {
-        Some(text) => Ok(Some(text.into_owned())),
-        None => Err(misfit(name, &json)),
+/// The settings as the gateway has them, for rows.
+pub(crate) struct OfGateway;
+
+impl rows::Settings for OfGateway {
+    fn get(&self, name: &str) -> Option<Cow<'_, str>> {
+        host::config::get(name).map(Cow::Owned)
     }
 }
 
 fn read<T: FromJson>(name: &str, json: &str) -> Result<T, Fault> {
-    T::from_json(json).ok_or_else(|| misfit(name, json))
-}
-
-fn misfit(name: &str, json: &str) -> Fault {
-    Fault::Failed(format!("The setting `{name}` of this connector is {json}, which is not of the declared type."))
+    T::from_json(json).ok_or_else(|| Fault::Failed(rows::misfit(name, json)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{find, get, text};
+    use super::{find, get};
     use crate::Fault;
     use crate::testing::Gateway;
 
@@ -90,21 +83,10 @@ mod tests {
     }
 
     #[test]
-    fn text_is_the_value_without_quotes() {
-        let gateway = Gateway::new().setting("place", r#""th\u00e9re""#).setting("count", "3");
-        assert!(matches!(text("place", None), Ok(Some(value)) if value == "thére"));
-        assert!(matches!(text("count", None), Ok(Some(value)) if value == "3"));
-        assert!(matches!(text("other", Some(r#""x""#)), Ok(Some(value)) if value == "x"));
-        assert!(matches!(text("other", None), Ok(None)));
-        drop(gateway);
-    }
-
-    #[test]
     fn a_value_of_another_type_is_a_fault_that_names_the_setting() {
         let _gateway = Gateway::new().setting("place", "[1]");
         let names_it =
             |fault: &Fault| matches!(fault, Fault::Failed(why) if why.contains("`place`") && why.contains("[1]"));
         assert!(get::<String>("place", "").is_err_and(|fault| names_it(&fault)));
-        assert!(text("place", None).is_err_and(|fault| names_it(&fault)));
     }
 }

@@ -2,10 +2,15 @@
 //! `connector!` makes calls this, so that a connector without declarations does not import the
 //! interface `auth-additions`.
 
+use std::borrow::Cow;
+
 use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, TimestampForm};
 
+use rows::{BodyEncoding, Declaration, Field, Lists, Location, Method};
+
 use crate::auth::{AuthAddition, AwsSignature, HmacSignature, Subject};
-use crate::bindings::gateway::connector::auth_additions as wit;
+use crate::bindings::gateway::connector::{auth_additions as wit, http, row_additions};
+use crate::table::Connector;
 
 /// Declares further ways in which accounts get access tokens, and signatures of requests.
 pub fn auth_additions(additions: &[AuthAddition]) {
@@ -29,6 +34,93 @@ pub fn auth_additions(additions: &[AuthAddition]) {
             AuthAddition::AwsSignature(declared) => wit::aws_signature_v4(&aws(declared)),
             AuthAddition::HmacSignature(declared) => wit::hmac_signature(&hmac(declared)),
         }
+    }
+}
+
+/// Declares the operations that are one request.
+pub fn rows(connector: &Connector) {
+    for operation in connector.operations {
+        if let Some(row) = operation.row {
+            row_additions::declare_row(operation.path, &of_row(Declaration::from(row)));
+        }
+    }
+}
+
+fn of_row(row: Declaration) -> row_additions::Row {
+    let Declaration { method, upstream, path, fields, default_query, headers, fixed_body, encoding } = row;
+    row_additions::Row {
+        method: match method {
+            Method::Get => http::Method::Get,
+            Method::Head => http::Method::Head,
+            Method::Post => http::Method::Post,
+            Method::Put => http::Method::Put,
+            Method::Patch => http::Method::Patch,
+            Method::Delete => http::Method::Delete,
+        },
+        upstream,
+        path,
+        fields: fields.into_iter().map(field).collect(),
+        default_query: default_query
+            .into_iter()
+            .map(|default| row_additions::DefaultQuery {
+                parameter: default.parameter.into_owned(),
+                unless: default.unless.iter().map(|name| name.clone().into_owned()).collect(),
+            })
+            .collect(),
+        headers: headers
+            .into_iter()
+            .map(|header| row_additions::Header {
+                name: header.name,
+                value: header.value,
+                when: header
+                    .when
+                    .into_iter()
+                    .map(|trigger| row_additions::Trigger {
+                        parameter: trigger.parameter.into_owned(),
+                        unless: trigger.unless.map(Cow::into_owned),
+                    })
+                    .collect(),
+            })
+            .collect(),
+        fixed_body,
+        encoding: match encoding {
+            BodyEncoding::Json => row_additions::BodyEncoding::Json,
+            BodyEncoding::Form => row_additions::BodyEncoding::Form,
+            BodyEncoding::Multipart => row_additions::BodyEncoding::Multipart,
+        },
+    }
+}
+
+fn field(field: Field) -> row_additions::Field {
+    let Field { name, location, required, integer, lists, max_bytes, default, nullable } = field;
+    row_additions::Field {
+        name: name.into_owned(),
+        location: match location {
+            Location::Path(encoding) => row_additions::Location::Path(match encoding {
+                rows::Encoding::Segment => row_additions::PathEncoding::Segment,
+                rows::Encoding::Path => row_additions::PathEncoding::Path,
+                rows::Encoding::ODataString => row_additions::PathEncoding::OdataString,
+            }),
+            Location::Query(name) => row_additions::Location::Query(name.into_owned()),
+            Location::QueryEntries => row_additions::Location::QueryEntries,
+            Location::Body(steps) => {
+                row_additions::Location::Body(steps.iter().map(|step| step.clone().into_owned()).collect())
+            }
+            Location::WholeBody => row_additions::Location::WholeBody,
+            Location::File(name) => row_additions::Location::File(name.into_owned()),
+            Location::Header(name) => row_additions::Location::Header(name.into_owned()),
+            Location::HeaderEntries => row_additions::Location::HeaderEntries,
+        },
+        required,
+        integer,
+        lists: match lists {
+            Lists::AsTheyAre => row_additions::Lists::AsTheyAre,
+            Lists::Joined(separator) => row_additions::Lists::Joined(separator.into_owned()),
+            Lists::Repeated => row_additions::Lists::Repeated,
+        },
+        max_bytes: max_bytes.and_then(|bytes| u32::try_from(bytes).ok()),
+        default: default.map(Cow::into_owned),
+        nullable,
     }
 }
 

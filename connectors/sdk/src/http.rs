@@ -11,20 +11,14 @@
 use std::fmt::Display;
 
 use contract_rules::path::has_dot_segment;
+use rows::{DOT_SEGMENT, EMPTY_SEGMENT, encoding};
 
 use crate::bindings::gateway::connector::http as wit;
 use crate::bindings::gateway::connector::signed_links::LinkRequest;
 use crate::multipart::{self, BrokenPart, Part};
-use crate::{Document, Fault, UpstreamFault, encoding, host, json};
+use crate::{Document, Fault, UpstreamFault, host, json};
 
 pub use wit::{Body, Error, Method, TypedBytes};
-
-/// The violation for a value that would make a dot segment.
-pub(crate) const DOT_SEGMENT: &str =
-    "Give a value that does not contain `.` or `..` as a segment, in any encoding: it is a part of a path.";
-
-/// The violation for an empty value in a path.
-pub(crate) const EMPTY_SEGMENT: &str = "Give a value that is not empty: it is a part of a path.";
 
 /// A request to an upstream of the connector's table. The gateway adds the user's credential as the
 /// upstream's statement says, and the headers of the connection.
@@ -48,6 +42,26 @@ pub struct Request {
 }
 
 impl Request {
+    /// The request of a row.
+    pub(crate) fn of_row(request: rows::Request<'_>) -> Result<Self, Fault> {
+        let rows::Request { method, upstream, path, headers, body } = request;
+        let body = match body {
+            None => None,
+            Some(rows::Body::Json(text)) => Some(Body::Json(text)),
+            Some(rows::Body::Form(pairs)) => Some(Body::Form(pairs)),
+            Some(rows::Body::Parts(parts)) => Some(multipart::of_row(parts)?),
+        };
+        let method = match method {
+            rows::Method::Get => Method::Get,
+            rows::Method::Head => Method::Head,
+            rows::Method::Post => Method::Post,
+            rows::Method::Put => Method::Put,
+            rows::Method::Patch => Method::Patch,
+            rows::Method::Delete => Method::Delete,
+        };
+        Ok(Self { headers, body, ..Self::new(method, upstream, path) })
+    }
+
     /// A link to the path of this request, with a signature of the user in its query. Someone without
     /// an account can follow it with the request's method for this number of seconds, at most seven
     /// days. Headers and body are not part of it. The table declares

@@ -3,8 +3,10 @@
 
 use std::borrow::Cow;
 
+use rows::GivenFile;
+use rows::reader::{self, Member};
+
 use crate::Fault;
-use crate::reader::{self, Member};
 
 /// An input type that `connector!` makes.
 pub trait Input: Sized {
@@ -25,7 +27,7 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// [`Fault::InvalidInput`] if the input is not an object.
     pub fn parse(json: &'a str) -> Result<Self, Fault> {
-        reader::members(json).map(Self)
+        Ok(Self(reader::members(json)?))
     }
 
     /// A field that may be absent or null.
@@ -134,11 +136,11 @@ pub struct File {
 
 impl FromJson for File {
     fn from_json(json: &str) -> Option<Self> {
-        let fields = Fields::parse(json).ok()?;
+        let GivenFile { file_name, content_type, content_base64 } = GivenFile::read(json)?;
         Some(Self {
-            file_name: fields.required("file_name").ok()?,
-            content_type: fields.optional("content_type").ok()?,
-            content_base64: fields.required("content_base64").ok()?,
+            file_name: file_name.into_owned(),
+            content_type: content_type.map(Cow::into_owned),
+            content_base64: content_base64.into_owned(),
         })
     }
 }

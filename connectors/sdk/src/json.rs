@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
-use crate::{host, reader};
+use rows::reader;
+
+use crate::host;
 
 pub use crate::bindings::gateway::connector::json::Kind;
 

@@ -45,11 +45,9 @@
 //! - [`random`]: random values.
 //! - [`progress`]: the progress of an operation in the background.
 //!
-//! These modules are internal. The rules of the contract are in the crate `contract_rules`.
+//! These modules are internal. The rules of the contract are in the crate `contract_rules`, and
+//! rows and their requests in the crate `rows`.
 //! - `table`: the types of the constant data that the macro makes.
-//! - `thin`: makes the request of a row for an input.
-//! - `reader`: reads the JSON text of the input.
-//! - `form`: the body of a row as a form.
 //! - `texts`: the texts of the manifest.
 //! - `run` and `describe`: the exports of the component.
 //! - `additions`: what a component declares in addition to its manifest.
@@ -67,8 +65,6 @@ pub mod config;
 #[doc(hidden)]
 pub mod declare;
 mod describe;
-mod encoding;
-mod form;
 pub mod http;
 pub mod input;
 pub mod json;
@@ -78,7 +74,6 @@ mod outcome;
 pub mod pages;
 pub mod progress;
 pub mod random;
-mod reader;
 pub mod retry;
 #[doc(hidden)]
 pub mod run;
@@ -89,7 +84,6 @@ pub mod table;
 pub mod testing;
 #[doc(hidden)]
 pub mod texts;
-mod thin;
 pub mod userinfo;
 
 #[cfg(target_family = "wasm")]

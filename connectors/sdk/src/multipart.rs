@@ -19,9 +19,7 @@
 
 use crate::bindings::gateway::connector::http::{Body, TypedBytes};
 use crate::bindings::gateway::connector::multipart as wit;
-use crate::input::{File, FromJson};
-use crate::reader::{self, Member};
-use crate::table::{Location, Row};
+use crate::input::File;
 use crate::{Fault, host};
 
 pub use wit::{BrokenPart, Content, Part};
@@ -66,52 +64,26 @@ pub(crate) fn body(parts: &[Part]) -> Result<Body, BrokenPart> {
     Ok(Body::Bytes(TypedBytes { content_type, bytes: Vec::new() }))
 }
 
-/// The body of a row: the members of a JSON object as fields, then the row's files. Services that
-/// read a form from its beginning need the fields first.
+/// The body of a row, whose parts know their place in the input.
 ///
 /// # Errors
 /// [`Fault::InvalidInput`] with the place of a file that breaks a rule.
-#[doc(hidden)]
-pub fn row_body(row: &'static Row, given: &[Member<'_>], object: &str) -> Result<Body, Fault> {
-    let mut parts = Vec::new();
-    for member in reader::members(object)? {
-        let values = if member.value.starts_with('[') { reader::items(member.value)? } else { vec![member.value] };
-        parts.extend(values.into_iter().map(|value| field(&member.name, value)));
-    }
-    let mut places = vec![String::new(); parts.len()];
-    for field in row.fields {
-        let Location::File(name) = field.location else { continue };
-        let value = given.iter().find(|member| member.name == field.name).map(|member| member.value);
-        let Some(value) = value.filter(|value| *value != "null") else { continue };
-        let place = format!("/{}", field.name);
-        if value.starts_with('[') {
-            for (index, item) in reader::items(value)?.into_iter().enumerate() {
-                places.push(format!("{place}/{index}"));
-                parts.push(file(name, item, &place)?);
-            }
-        } else {
-            parts.push(file(name, value, &place)?);
-            places.push(place);
-        }
-    }
+pub(crate) fn of_row(mut parts: Vec<rows::Part>) -> Result<Body, Fault> {
+    let places: Vec<String> = parts.iter_mut().map(|part| std::mem::take(&mut part.place)).collect();
+    let parts: Vec<Part> = parts.into_iter().map(Part::from).collect();
     body(&parts).map_err(|broken| {
         let place = usize::try_from(broken.index).ok().and_then(|index| places.get(index));
         Fault::invalid_input(place.cloned().unwrap_or_default(), broken.detail)
     })
 }
 
-/// A value as a part: a scalar as text, and an object or a list as JSON (OpenAPI 3, "Encoding
-/// Object").
-fn field(name: &str, value: &str) -> Part {
-    if value.starts_with(['{', '[']) {
-        return Part::text(name, value).content_type("application/json");
+impl From<rows::Part> for Part {
+    fn from(part: rows::Part) -> Self {
+        let rows::Part { name, file_name, content_type, content, place: _ } = part;
+        let content = match content {
+            rows::Content::Text(text) => Content::Text(text),
+            rows::Content::Base64(text) => Content::Base64(text),
+        };
+        Self { name, file_name, content_type, content }
     }
-    // Null is empty: a form has no other value that means "none".
-    Part::text(name, reader::scalar(value).unwrap_or_default())
-}
-
-fn file(name: &str, value: &str, place: &str) -> Result<Part, Fault> {
-    let file = File::from_json(value)
-        .ok_or_else(|| Fault::invalid_input(place, "Give a file: an object with `file_name` and `content_base64`."))?;
-    Ok(Part::given(name, file))
 }

@@ -6,7 +6,6 @@ use crate::bindings::gateway::connector::outcome as wit;
 use crate::http::{self, Request, Response};
 use crate::json::Document;
 use crate::storage;
-use crate::thin::RowRequest;
 
 pub use wit::{Explanation, Fault, UpstreamFault, Violation};
 
@@ -106,6 +105,21 @@ impl Fault {
     }
 }
 
+impl From<rows::reader::Unexpected> for Fault {
+    fn from(unexpected: rows::reader::Unexpected) -> Self {
+        Self::invalid_input("", unexpected.to_string())
+    }
+}
+
+impl From<rows::Refusal> for Fault {
+    fn from(refusal: rows::Refusal) -> Self {
+        match refusal {
+            rows::Refusal::Input { pointer, detail } => Self::invalid_input(pointer, detail),
+            rows::Refusal::Setting(why) => Self::Failed(why),
+        }
+    }
+}
+
 impl From<http::Error> for Fault {
     fn from(error: http::Error) -> Self {
         Self::Http(error)
@@ -155,13 +169,4 @@ pub(crate) fn answer(result: Result<Outcome, Fault>) -> Answer {
         }),
     };
     Ok(outcome)
-}
-
-/// The answer of an operation that only forwards. It constructs no other outcome, so that a module
-/// of such operations does not link the others.
-pub(crate) fn forward(request: Result<RowRequest, Fault>) -> Answer {
-    #[cfg(target_family = "wasm")]
-    return request.map(|request| wit::Outcome::Forward(request.into()));
-    #[cfg(not(target_family = "wasm"))]
-    return request.map(|request| Outcome::Forward(request.into()));
 }

@@ -2,12 +2,12 @@
 //! functions. Authors do not.
 
 use crate::bindings::gateway::connector::manifest::Manifest;
+use crate::config::OfGateway;
 use crate::input::{Fields, Input};
 use crate::outcome;
 pub use crate::outcome::Answer;
-use crate::table::{Connector, Operation, Row};
-pub use crate::thin::RowRequest;
-use crate::{Fault, Outcome, Request, describe, thin};
+use crate::table::{Connector, Row};
+use crate::{Fault, Outcome, Request, describe};
 
 /// The manifest of a connector.
 #[must_use]
@@ -26,30 +26,19 @@ pub fn declare(connector: &Connector) {
 /// # Errors
 /// The operation's fault, or [`Fault::Failed`] for a name that the connector does not have.
 pub fn invoke(connector: &Connector, operation: &str, input: &str) -> Answer {
-    match find(connector, operation) {
+    match connector.operations.iter().find(|known| known.path == operation) {
         Some(found) => (found.run)(input),
-        None => Err(unknown(connector, operation)),
+        None => Err(Fault::Failed(format!("{} has no operation {operation}", connector.identifier))),
     }
 }
 
-/// Like [`invoke`], for a connector with only forwarding operations. Its module does not link the
-/// code for other outcomes.
+/// The operations that are declared: the gateway makes their requests, and does not invoke them.
 ///
 /// # Errors
-/// See [`invoke`].
-pub fn invoke_forward(connector: &Connector, operation: &str, input: &str) -> Result<RowRequest, Fault> {
-    match find(connector, operation).and_then(|found| found.row) {
-        Some(row) => thin::request(row, input),
-        None => Err(unknown(connector, operation)),
-    }
-}
-
-fn find<'a>(connector: &'a Connector, operation: &str) -> Option<&'a Operation> {
-    connector.operations.iter().find(|known| known.path == operation)
-}
-
-fn unknown(connector: &Connector, operation: &str) -> Fault {
-    Fault::Failed(format!("{} has no operation {operation}", connector.identifier))
+/// [`Fault::Failed`] always.
+#[cfg(target_family = "wasm")]
+pub fn declared(_: &str) -> Answer {
+    Err(Fault::Failed("The gateway makes the requests of this operation itself.".to_owned()))
 }
 
 /// A row that is one request.
@@ -57,7 +46,12 @@ fn unknown(connector: &Connector, operation: &str) -> Fault {
 /// # Errors
 /// [`Fault::InvalidInput`] if a value cannot be where the row puts it.
 pub fn forward(row: &'static Row, input: &str) -> Answer {
-    outcome::forward(thin::request(row, input))
+    outcome::answer(request(row, input).map(Outcome::Forward))
+}
+
+/// The request of a row for an input.
+fn request(row: &'static Row, input: &str) -> Result<Request, Fault> {
+    Request::of_row(row.request(input, &OfGateway)?)
 }
 
 /// The check of a row, before its request is made.
@@ -75,7 +69,7 @@ pub fn check<T: Input>(input: &str, function: fn(&T) -> Result<(), Fault>) -> Re
 /// See [`forward`]. Also the function's fault.
 pub fn via(row: &'static Row, input: &str, function: fn(Request) -> Result<Outcome, Fault>) -> Answer {
     report_panics();
-    outcome::answer(thin::request(row, input).map(Request::from).and_then(function))
+    outcome::answer(request(row, input).and_then(function))
 }
 
 /// A row that is a function of the author.

@@ -1,10 +1,15 @@
 //! All rules of a manifest.
 
+use std::collections::BTreeSet;
+
+use contract_rules::Broken;
 use contract_rules::manifest as rules;
 use contract_rules::manifest::Violation;
+use rows::{Connector, Mistake, Row};
+use serde_json::Value;
 
 use crate as wit;
-use crate::{Additions, Manifest, site};
+use crate::{Additions, DeclaredRow, Manifest, site};
 
 /// Checks a manifest against the rules that `wit/connector.wit` states. Returns every rule that it
 /// breaks. Does not compile schemas.
@@ -26,6 +31,36 @@ pub fn check(manifest: &Manifest, additions: &Additions) -> Vec<Violation> {
             && let Err(broken) = site::account_site(domain)
         {
             violations.push(Violation { part: format!("site `{domain}` of upstream `{upstream}`"), broken });
+        }
+    }
+    violations.extend(check_rows(manifest, additions));
+    violations
+}
+
+/// The rules of declared rows.
+fn check_rows(manifest: &Manifest, additions: &Additions) -> Vec<Violation> {
+    let upstreams: Vec<&str> = manifest.upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
+    let settings: Vec<&str> = manifest.settings.iter().map(|setting| setting.name.as_str()).collect();
+    let mut declared = BTreeSet::new();
+    let mut violations = Vec::new();
+    for DeclaredRow { operation, row } in &additions.rows {
+        let mut note = |part: String, broken: Broken| violations.push(Violation { part, broken });
+        let of = format!("row of `{}`", operation.escape_debug());
+        if !declared.insert(operation) {
+            note(of, "it is declared twice".into());
+            continue;
+        }
+        let Some(described) = manifest.operations.iter().find(|described| described.path == *operation) else {
+            note(of, "the manifest has no operation of this name".into());
+            continue;
+        };
+        // A schema that is no object breaks another rule.
+        let schema: Value = serde_json::from_str(&described.input_schema).unwrap_or_default();
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let members: Vec<&str> = properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+        let connector = Connector { upstreams: &upstreams, settings: &settings, members: &members };
+        if let Err(mistakes) = Row::declared(row, &connector) {
+            mistakes.into_iter().for_each(|Mistake { place, broken }| note(format!("{of}, {place}"), broken));
         }
     }
     violations

@@ -31,7 +31,7 @@ mod bindings {
         inline: "
             package gateway:host;
             world types {
-                import gateway:connector/manifest@1.1.0;
+                import gateway:connector/manifest@1.2.0;
             }
         ",
         path: "../../wit",
@@ -39,7 +39,7 @@ mod bindings {
     });
 }
 
-pub use additions::Additions;
+pub use additions::{Additions, DeclaredRow};
 pub use auth_additions::{
     AppInstallation, AuthAdditions, AwsSignature, DeviceCode, HmacSignature, ServiceAccount, Signature,
 };

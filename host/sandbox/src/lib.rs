@@ -12,6 +12,7 @@
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`random`], [`multipart`],
 //!   [`progress`], [`auth_additions`], [`upstream_additions`], [`signed_links`]: the interfaces of
 //!   the contract
+//! - [`row`]: operations that are one request, which no guest makes
 //! - [`outline`]: imports and size of a component, checked before it is compiled
 //! - [`mod@pack`]: the component of a core module
 //! - [`provenance`]: source, commit and packages of a component
@@ -50,6 +51,7 @@ mod pack;
 pub mod progress;
 pub mod provenance;
 mod random;
+pub mod row;
 mod setup;
 mod shares;
 mod signed_links;

@@ -28,7 +28,7 @@ use super::ticker::Ticker;
 const CONTRACT: &str = "gateway:connector/";
 /// The version of the contract that this gateway offers. A test compares it with
 /// `wit/connector.wit`.
-pub const CONTRACT_VERSION: &str = "1.1.0";
+pub const CONTRACT_VERSION: &str = "1.2.0";
 
 /// How a module breaks the contract.
 #[derive(Debug, Error)]
@@ -177,6 +177,7 @@ fn add_sync(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     connector::progress::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::auth_additions::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::upstream_additions::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    connector::row_additions::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::signed_links::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     Ok(())
 }

@@ -63,7 +63,7 @@ fn to_send(part: &Part) -> egress::Part<'_> {
     }
 }
 
-fn boundary() -> wasmtime::Result<String> {
+pub(crate) fn boundary() -> wasmtime::Result<String> {
     let mut bytes = [0; BOUNDARY_BYTES];
     let filled = SystemRandom::new().fill(&mut bytes);
     filled.map_err(|_| wasmtime::format_err!("the operating system gives no random values"))?;

@@ -8,6 +8,7 @@
 //!   limits
 //! - `blame`: a value of the caller for which a request of the connector was refused
 //! - `connect`: connecting an account, which runs operations of the connector
+//! - `row`: the request of an operation that is data
 //! - `invocation`: the connector in the sandbox
 //! - `proxy`: a request of a caller to an upstream, around the operations
 //! - `unmatched`: the header about `response_fields` that led nowhere
@@ -26,6 +27,7 @@ mod invocation;
 pub mod proxy;
 pub mod rate;
 mod refusal;
+mod row;
 mod stages;
 mod unmatched;
 
@@ -305,7 +307,13 @@ async fn invoke_and_answer<'s>(
     stages: &mut Stages<'s>,
 ) -> Result<Answer, Error> {
     let operation = call.operation;
-    let outcome = invocation::invoke(services, call, &input.text, account, outbound, stages).await?;
+    let (outcome, _held) = match &operation.row {
+        Some(row) => {
+            let (outcome, held) = row::make(services, call, row, &input.text).await?;
+            (outcome, Some(held))
+        }
+        None => (invocation::invoke(services, call, &input.text, account, outbound, stages).await?, None),
+    };
 
     let limits = call.limits();
     let form = Form {

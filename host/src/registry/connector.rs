@@ -23,6 +23,7 @@ use crate::schema::{Input, InputError, Schema, UrlCheck};
 use crate::webhooks::url_check;
 use contract::{Additions, AuthAdditions, AuthScheme, Manifest};
 use egress::{PacedQueue, Quota, Quotas, Upstream};
+use rows::Row;
 use sandbox::{Compiled, Limits, Module, Settings};
 
 /// A described module, of which [`Connector::build`] makes a connector.
@@ -79,6 +80,8 @@ pub struct Operation {
     pub manifest: contract::Operation,
     /// The metrics.
     pub metrics: OperationMetrics,
+    /// The request that the operation is. `None` if the connector is invoked for it.
+    pub row: Option<Box<Row>>,
     /// Checks the callback URLs of an operation that runs in the background.
     check_url: UrlCheck,
     /// The schema of the request body. The first call compiles it, because a compiled schema takes
@@ -88,8 +91,13 @@ pub struct Operation {
 
 impl Operation {
     /// An operation whose schemas have passed their trial.
-    fn new(manifest: contract::Operation, metrics: OperationMetrics, check_url: UrlCheck) -> Self {
-        Self { manifest, metrics, check_url, schema: OnceLock::new() }
+    fn new(
+        manifest: contract::Operation,
+        metrics: OperationMetrics,
+        row: Option<Box<Row>>,
+        check_url: UrlCheck,
+    ) -> Self {
+        Self { manifest, metrics, row, check_url, schema: OnceLock::new() }
     }
 
     /// Validates a request body. White space alone and `null` count as `{}`.
@@ -110,6 +118,12 @@ impl Operation {
     /// The schema of the request body as the connector wrote it, for the documentation.
     pub fn input_schema(&self) -> Value {
         parsed(&self.manifest.input_schema)
+    }
+
+    /// The request that the operation is, for people, or `code` if the connector composes its
+    /// requests.
+    pub fn sends(&self) -> String {
+        self.row.as_ref().map_or_else(|| "code".to_owned(), ToString::to_string)
     }
 
     /// The schema of the answer, for the documentation.
@@ -150,7 +164,9 @@ impl Connector {
         let config = config.connector(&manifest.identifier);
         let operations = std::mem::take(&mut manifest.operations).into_iter().map(|operation| {
             let metrics = metrics.operation(&manifest.identifier, &operation.path);
-            Operation::new(operation, metrics, check_url)
+            let declared = additions.rows.iter().find(|declared| declared.operation == operation.path);
+            let row = declared.map(|declared| Box::new(Row::of(&declared.row)));
+            Operation::new(operation, metrics, row, check_url)
         });
         let mut operations: Box<[Operation]> = operations.collect();
         operations.sort_unstable_by(|one, other| one.manifest.path.cmp(&other.manifest.path));

@@ -6,8 +6,9 @@
 //! permissions than the accepted version.
 
 mod auth_additions;
+mod operations;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use url::{Url, form_urlencoded};
 
@@ -29,6 +30,7 @@ struct Permissions {
     hosts: BTreeSet<String>,
     /// A line for each other permission.
     others: BTreeSet<String>,
+    operations: BTreeMap<String, operations::Operation>,
 }
 
 impl Permissions {
@@ -36,7 +38,7 @@ impl Permissions {
         let operations = connector.operations().map(|operation| &operation.manifest);
         let mut others = others(connector.manifest(), operations);
         of_additions(connector.additions(), &mut others);
-        Self { hosts: connector.named_hosts().clone(), others }
+        Self { hosts: connector.named_hosts().clone(), others, operations: operations::of(connector) }
     }
 
     /// The permissions that are not among the previous ones, a line for each. Hosts that are
@@ -44,7 +46,8 @@ impl Permissions {
     fn beyond(&self, previous: &Self, granted: &[String]) -> Vec<String> {
         let hosts = self.hosts.difference(&previous.hosts).filter(|host| !granted.contains(host));
         let hosts = hosts.map(|host| format!("host {host}"));
-        hosts.chain(self.others.difference(&previous.others).cloned()).collect()
+        let others = self.others.difference(&previous.others).cloned();
+        hosts.chain(others).chain(operations::beyond(&self.operations, &previous.operations)).collect()
     }
 }
 
@@ -167,7 +170,8 @@ fn of_upstream(upstream: &Upstream, auth: &AuthScheme, lines: &mut BTreeSet<Stri
 }
 
 fn of_additions(additions: &Additions, lines: &mut BTreeSet<String>) {
-    let Additions { auth, upstreams: UpstreamAdditions { parts, sites } } = additions;
+    // Rows are compared operation by operation.
+    let Additions { auth, upstreams: UpstreamAdditions { parts, sites }, rows: _ } = additions;
     lines.extend(auth_additions::lines(auth));
     for AddressPart { name, title: _, form, max_length: _, source } in parts {
         let source = match source {

@@ -142,6 +142,7 @@ mod tests {
             signature: None,
         },
         upstreams: UpstreamAdditions { parts: Vec::new(), sites: Vec::new() },
+        rows: Vec::new(),
     };
 
     /// A connector that declares the device authorization grant.

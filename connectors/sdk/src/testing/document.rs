@@ -1,8 +1,9 @@
 //! A JSON document that keeps the text of its numbers and the order of its members, as the
 //! gateway's documents do.
 
+use rows::reader;
+
 use crate::json::Kind;
-use crate::reader;
 
 /// The text of one value.
 #[derive(Clone, Debug)]

@@ -7,6 +7,7 @@ use std::fs;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use contract_rules::multipart;
+use rows::reader::compact;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -14,7 +15,6 @@ use serde_json::value::RawValue;
 use super::{Answer, Gateway, host, invoke};
 use crate::http::{Body, Error, Request};
 use crate::multipart::{Content, Part};
-use crate::reader::compact;
 use crate::table::Connector;
 use crate::{Fault, Outcome};
 

@@ -34,6 +34,9 @@ fn compare(what: &str, previous: &BTreeSet<String>, now: &BTreeSet<String>, chan
 /// The changes of an operation that its callers notice.
 fn changes_of(old: &Operation, new: &Operation) -> Vec<String> {
     let mut changes = fields(&old.input_schema(), &new.input_schema());
+    if old.sends() != new.sends() {
+        changes.push(format!("it sends {}, before {}", new.sends(), old.sends()));
+    }
     let (old, new) = (&old.manifest, &new.manifest);
     if old.effect != new.effect {
         changes.push(format!("its effect is {}, before {}", new.effect.name(), old.effect.name()));

@@ -45,6 +45,8 @@ struct Operation {
     answer: &'static str,
     background: bool,
     immediate: bool,
+    /// Its request, or `code`.
+    sends: String,
     paged: bool,
     rate_limit: Option<String>,
 }
@@ -67,7 +69,7 @@ impl Report {
             summary: InstalledRecord::from(connector).into(),
             description: manifest.description.clone(),
             rate_limits: manifest.rate_limits.iter().map(rate_limit).collect(),
-            operations: connector.operations().map(|operation| self::operation(&operation.manifest)).collect(),
+            operations: connector.operations().map(operation).collect(),
             replaces_shipped: false,
             since: None,
             notes: Vec::new(),
@@ -96,8 +98,9 @@ impl fmt::Display for Report {
         write!(out, "{}", self.summary)?;
         let width = self.operations.iter().map(|operation| operation.operation.len()).max().unwrap_or_default();
         for operation in &self.operations {
-            let Operation { operation: name, effect, summary, .. } = operation;
+            let Operation { operation: name, effect, summary, sends, .. } = operation;
             writeln!(out, "    {effect:<11} {name:<width$}  {summary}{}", traits(operation))?;
+            writeln!(out, "                {sends}")?;
         }
         for RateLimit { name, requests, period_s } in &self.rate_limits {
             writeln!(out, "  limit       `{name}`: {requests} calls in {period_s} s")?;
@@ -148,7 +151,8 @@ fn rate_limit(limit: &contract::RateLimit) -> RateLimit {
     RateLimit { name: limit.name.clone(), requests: limit.requests, period_s: limit.period_seconds }
 }
 
-fn operation(operation: &contract::Operation) -> Operation {
+fn operation(described: &connector_gateway::Operation) -> Operation {
+    let operation = &described.manifest;
     Operation {
         operation: operation.path.clone(),
         summary: operation.summary.clone(),
@@ -160,6 +164,7 @@ fn operation(operation: &contract::Operation) -> Operation {
         },
         background: operation.background,
         immediate: operation.immediate,
+        sends: described.sends(),
         paged: operation.pagination.is_some(),
         rate_limit: operation.rate_limit.clone(),
     }

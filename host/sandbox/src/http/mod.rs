@@ -25,6 +25,7 @@ use contract_rules::limit::{OPEN_RESPONSES, PARALLEL_REQUESTS, PEEK_BYTES};
 use contract_rules::link;
 use egress::EgressError;
 
+pub(crate) use self::outbound::method_of_row;
 use self::outbound::to_guest;
 pub use self::outbound::{CallerRequest, CredentialSource, Outbound, Request};
 use self::response::{Open, ResponseSource};

@@ -79,6 +79,26 @@ pub struct CallerRequest {
 }
 
 impl Request {
+    /// The request of a row.
+    pub(crate) fn of_row(
+        method: rows::Method,
+        upstream: &str,
+        path: String,
+        headers: Vec<(String, String)>,
+        body: egress::Body,
+    ) -> Self {
+        let method = match method {
+            rows::Method::Get => wit::Method::Get,
+            rows::Method::Head => wit::Method::Head,
+            rows::Method::Post => wit::Method::Post,
+            rows::Method::Put => wit::Method::Put,
+            rows::Method::Patch => wit::Method::Patch,
+            rows::Method::Delete => wit::Method::Delete,
+        };
+        let (upstream, target) = (upstream.to_owned(), egress::Target::Path(path));
+        Self { upstream, method, target, headers, body, omit_credential: false }
+    }
+
     /// Converts a request of the guest. Removes the link that it owns from the table of the guest.
     ///
     /// # Errors
@@ -335,6 +355,18 @@ fn method(method: wit::Method) -> hyper::Method {
         wit::Method::Put => hyper::Method::PUT,
         wit::Method::Patch => hyper::Method::PATCH,
         wit::Method::Delete => hyper::Method::DELETE,
+    }
+}
+
+/// The method of a declared row.
+pub(crate) fn method_of_row(method: wit::Method) -> rows::Method {
+    match method {
+        wit::Method::Get => rows::Method::Get,
+        wit::Method::Head => rows::Method::Head,
+        wit::Method::Post => rows::Method::Post,
+        wit::Method::Put => rows::Method::Put,
+        wit::Method::Patch => rows::Method::Patch,
+        wit::Method::Delete => rows::Method::Delete,
     }
 }
 

@@ -135,6 +135,9 @@ pub struct OperationRecord {
     pub summary: String,
     #[schemars(extend("enum" = ["read", "write", "destructive"]))]
     pub effect: String,
+    /// The request that the operation sends: method, upstream, and path with the names of fields in
+    /// braces. `code` if the connector's code composes its requests.
+    pub sends: String,
     /// As in GET /openapi.json.
     #[serde(rename = "x-pagination", default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "serde_json::Map<String, Value>")]
@@ -280,6 +283,7 @@ impl From<&Connector> for ConnectorRecord {
                 path: manifest.path.clone(),
                 summary: manifest.summary.clone(),
                 effect: manifest.effect.name().to_owned(),
+                sends: operation.sends(),
                 pagination: manifest.pagination.as_ref().map(pagination_rule),
             }
         });

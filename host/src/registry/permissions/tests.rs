@@ -70,7 +70,7 @@ fn manifest(auth: AuthScheme, upstream: Upstream) -> Manifest {
 
 /// What the second manifest requests and the first one does not.
 fn more(first: &Manifest, second: &Manifest) -> Vec<String> {
-    let permissions = |manifest| Permissions { hosts: BTreeSet::new(), others: others(manifest, [].into_iter()) };
+    let permissions = |manifest| Permissions { others: others(manifest, [].into_iter()), ..Permissions::default() };
     permissions(second).beyond(&permissions(first), &[])
 }
 
@@ -191,10 +191,12 @@ fn each_member_of_a_key_is_asked_for() {
 }
 
 #[test]
-fn only_destructive_operations_are_asked_for() {
+fn only_destructive_operations_that_are_new_are_asked_for() {
     let manifest = manifest(AuthScheme::None, upstream());
-    let with =
-        |operations: &[Operation]| Permissions { hosts: BTreeSet::new(), others: others(&manifest, operations.iter()) };
+    let with = |operations: &[Operation]| Permissions {
+        others: others(&manifest, operations.iter()),
+        ..Permissions::default()
+    };
     let first = with(&[operation("purge", Effect::Write), operation("list", Effect::Read)]);
     let [destructive, write] = [Effect::Destructive, Effect::Write]
         .map(|effect| with(&[operation("purge", effect), operation("list", effect)]));
@@ -207,7 +209,7 @@ fn only_destructive_operations_are_asked_for() {
 fn hosts_are_asked_for_unless_they_are_granted() {
     let with = |hosts: &[&str]| Permissions {
         hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
-        others: BTreeSet::new(),
+        ..Permissions::default()
     };
     let (first, second) = (with(&["a.example"]), with(&["a.example", "b.example", "c.example"]));
     assert_eq!(second.beyond(&first, &["c.example".to_owned()]), ["host b.example"]);

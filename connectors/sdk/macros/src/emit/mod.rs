@@ -82,7 +82,7 @@ fn connector(table: &Table) -> TokenStream {
         quote!(::connector_sdk::table::RateLimit { name: #name, requests: #requests, period_seconds: #seconds })
     });
     let settings = table.settings.iter().map(settings::setting);
-    let headers = table.headers.iter().map(|header| request::header(table, None, header));
+    let headers = table.headers.iter().map(|header| request::table_header(table, header));
     let rows = || table.rows.iter().filter(|row| !row.broken && !matches!(row.action, Action::Unknown));
     let operations = rows().map(|row| operation::operation(table, row));
     let texts: Vec<String> = rows().flat_map(operation::texts).collect();
@@ -116,19 +116,13 @@ fn connector(table: &Table) -> TokenStream {
     quote!({ #answers #connector })
 }
 
-/// The exports. If all operations only forward, the component is linked with less.
+/// The exports.
 fn component(table: &Table) -> TokenStream {
-    let invoke = if table.rows.iter().all(|row| is_forward(table, row)) {
-        quote!(
-            ::connector_sdk::run::invoke_forward(&super::CONNECTOR, &operation, &input)
-                .map(|request| ::connector_sdk::bindings::Outcome::Forward(request.into()))
-        )
-    } else {
-        quote!(::connector_sdk::run::invoke(&super::CONNECTOR, &operation, &input))
-    };
     let declaration = auth_additions::declaration(table);
     // A component imports only what it calls, so that it also runs on gateways without the rest.
     let declares = (!table.address.is_empty()).then(|| quote!(::connector_sdk::run::declare(&super::CONNECTOR);));
+    let has_rows = table.rows.iter().any(|row| is_forward(table, row));
+    let declares_rows = has_rows.then(|| quote!(::connector_sdk::declare::rows(&super::CONNECTOR);));
     quote! {
         #[cfg(target_family = "wasm")]
         mod component {
@@ -137,10 +131,11 @@ fn component(table: &Table) -> TokenStream {
                 fn describe() -> ::connector_sdk::bindings::Manifest {
                     #declaration
                     #declares
+                    #declares_rows
                     ::connector_sdk::run::manifest(&super::CONNECTOR)
                 }
                 fn invoke(operation: ::std::string::String, input: ::std::string::String) -> ::connector_sdk::run::Answer {
-                    #invoke
+                    ::connector_sdk::run::invoke(&super::CONNECTOR, &operation, &input)
                 }
             }
             ::connector_sdk::bindings::export!(Component with_types_in ::connector_sdk::bindings);

@@ -25,6 +25,9 @@ pub(super) fn operation(table: &Table, row: &Row) -> TokenStream {
             };
             let code = if is_forward(table, row) {
                 quote! {
+                    #[cfg(target_family = "wasm")]
+                    const RUN: fn(&str) -> ::connector_sdk::run::Answer = ::connector_sdk::run::declared;
+                    #[cfg(not(target_family = "wasm"))]
                     const RUN: fn(&str) -> ::connector_sdk::run::Answer = |input| #run;
                     const ROW: ::core::option::Option<&'static ::connector_sdk::table::Row> =
                         ::core::option::Option::Some(&REQUEST);

@@ -1,15 +1,21 @@
 //! The request of a row as constant data.
 
+use std::borrow::Cow;
+
 use contract_rules::schema::Kind;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
+use rows::{
+    BodyEncoding, Declaration, DeclaredHeader, DefaultQuery, Encoding, Field as RowField, Header as RowHeader,
+    Lists as RowLists, Location as Place, Method, Payload, Piece, Row as Request, Trigger,
+};
 use serde_json::Value;
 use syn::{Ident, LitStr};
 
-use super::{optional, optional_text};
-use crate::parse::field::{Encoding, Field, Lists, Location};
-use crate::parse::row::{self, BodyFormat, Piece, Row, SETTINGS};
+use super::optional;
+use crate::parse::field::{self, Field, Lists, Location};
+use crate::parse::row::{BodyFormat, Row};
 use crate::parse::statement::Header;
 use crate::parse::table::Table;
 
@@ -18,105 +24,194 @@ use crate::parse::table::Table;
 const QUERY: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'$').remove(b'@');
 
-pub(super) fn request(table: &Table, row: &Row, method: &Ident, upstream: &Ident, path: &LitStr) -> TokenStream {
-    let method = match method.to_string().as_str() {
-        "GET" => quote!(Get),
-        "HEAD" => quote!(Head),
-        "POST" => quote!(Post),
-        "PUT" => quote!(Put),
-        "PATCH" => quote!(Patch),
-        _ => quote!(Delete),
+/// The row that a table declares.
+fn declaration(table: &Table, row: &Row, method: &Ident, upstream: &Ident, path: &LitStr) -> Declaration {
+    let fixed = row.fixed_body.iter().map(|(name, json)| format!("{}:{}", Value::from(name.text.as_str()), json.value));
+    let fixed = fixed.collect::<Vec<_>>().join(",");
+    Declaration {
+        method: match method.to_string().as_str() {
+            "GET" => Method::Get,
+            "HEAD" => Method::Head,
+            "POST" => Method::Post,
+            "PUT" => Method::Put,
+            "PATCH" => Method::Patch,
+            _ => Method::Delete,
+        },
+        upstream: upstream.to_string(),
+        path: path.value(),
+        fields: row.fields.iter().map(|field| self::field(table, row, field)).collect(),
+        default_query: default_query(row),
+        headers: table.headers.iter().map(header).collect(),
+        fixed_body: (!row.fixed_body.is_empty()).then(|| format!("{{{fixed}}}")),
+        encoding: match row.body_format {
+            None => BodyEncoding::Json,
+            Some((BodyFormat::Form, _)) => BodyEncoding::Form,
+            Some((BodyFormat::Multipart, _)) => BodyEncoding::Multipart,
+        },
+    }
+}
+
+fn default_query(row: &Row) -> Vec<DefaultQuery> {
+    let default = |(name, json): &(crate::parse::Name, crate::parse::json::Json)| {
+        let value = match &json.value {
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        let parameter = format!("{}={}", utf8_percent_encode(&name.text, QUERY), utf8_percent_encode(&value, QUERY));
+        let unless = std::iter::once(name).chain(&row.default_query_unless).map(|name| Cow::Owned(name.text.clone()));
+        DefaultQuery { parameter: parameter.into(), unless: unless.collect() }
     };
-    let upstream = upstream.to_string();
-    let path = path.value();
-    let (path, fixed_query) = path.split_once('?').unwrap_or((&path, ""));
-    let pieces = pieces(table, Some(row), path);
-    let fields = row.fields.iter().map(|field| self::field(table, row, field));
-    let default_query = default_query(row);
-    let headers = table.headers.iter().map(|header| self::header(table, Some(row), header));
-    let body = body(row);
-    let encoding = match row.body_format {
-        None => quote!(Json),
-        Some((BodyFormat::Form, _)) => quote!(Form),
-        Some((BodyFormat::Multipart, _)) => quote!(Multipart(::connector_sdk::multipart::row_body)),
+    row.default_query.iter().map(default).collect()
+}
+
+fn header(header: &Header) -> DeclaredHeader {
+    let when = header.when.iter().map(|trigger| Trigger {
+        parameter: trigger.parameter.text.clone().into(),
+        unless: trigger.unless.as_ref().map(|value| value.value().into()),
+    });
+    DeclaredHeader { name: header.name.value(), value: header.value.value(), when: when.collect() }
+}
+
+fn field(table: &Table, row: &Row, field: &Field) -> RowField {
+    let spec = &field.spec;
+    RowField {
+        name: spec.name.clone().into(),
+        location: location(row, field),
+        required: !spec.optional,
+        integer: matches!(&spec.kind, Kind::Integer)
+            || matches!(&spec.kind, Kind::List(item) if matches!(**item, Kind::Integer)),
+        lists: lists(table, row, field),
+        max_bytes: spec.max_bytes.and_then(|bytes| usize::try_from(bytes).ok()),
+        default: spec.default.as_ref().filter(|_| field.sent).map(|json| json.to_string().into()),
+        nullable: spec.nullable,
+    }
+}
+
+fn lists(table: &Table, row: &Row, field: &Field) -> RowLists {
+    let lists = match (&field.lists, &field.spec.kind) {
+        (None, _) if row.location(field) == Location::Body => return RowLists::AsTheyAre,
+        (Some(lists), _) => lists,
+        (None, Kind::Entries(_)) => &table.lists,
+        (None, _) => return RowLists::Joined(",".into()),
+    };
+    match lists {
+        Lists::Joined(separator) => RowLists::Joined(separator.clone().into()),
+        Lists::Repeated => RowLists::Repeated,
+    }
+}
+
+fn location(row: &Row, field: &Field) -> Place {
+    let entries = matches!(field.spec.kind, Kind::Entries(_) | Kind::TextEntries(_));
+    let upstream_name = field.sent_name();
+    match row.location(field) {
+        Location::Path => Place::Path(match field.encoding {
+            field::Encoding::Segment => Encoding::Segment,
+            field::Encoding::Path => Encoding::Path,
+            field::Encoding::ODataString => Encoding::ODataString,
+        }),
+        Location::Query if entries => Place::QueryEntries,
+        Location::Query => Place::Query(upstream_name.into()),
+        Location::Header if entries => Place::HeaderEntries,
+        Location::Header => Place::Header(upstream_name.into()),
+        Location::Body if row.is_whole_body(field) => Place::WholeBody,
+        Location::Body if field.is_file() => Place::File(upstream_name.into()),
+        Location::Body => Place::Body(field.body_path().into_iter().map(Cow::Owned).collect()),
+    }
+}
+
+/// The row as a constant.
+pub(super) fn request(table: &Table, row: &Row, method: &Ident, upstream: &Ident, path: &LitStr) -> TokenStream {
+    let Request { method, upstream, path, fixed_query, fields, default_query, headers, payload, encoding } =
+        Request::of(&declaration(table, row, method, upstream, path));
+    let (method, encoding) = (name(&method), name(&encoding));
+    let (upstream, fixed_query) = (text(&upstream), text(&fixed_query));
+    let path = list(path.iter().map(|piece| self::piece(table, piece)));
+    let fields = list(fields.iter().map(constant_field));
+    let default_query = list(default_query.iter().map(|DefaultQuery { parameter, unless }| {
+        let (parameter, unless) = (text(parameter), list(unless.iter().map(text)));
+        quote!(::connector_sdk::table::DefaultQuery { parameter: #parameter, unless: #unless })
+    }));
+    let headers = list(headers.iter().map(|header| constant_header(table, header)));
+    let payload = match payload {
+        Payload::None => quote!(None),
+        Payload::Whole(index) => quote!(Whole(#index)),
+        Payload::Members { fixed, fields } => {
+            let (fixed, fields) = (text(&fixed), list(fields.iter().map(|index| quote!(#index))));
+            quote!(Members { fixed: #fixed, fields: #fields })
+        }
     };
     quote! {
         ::connector_sdk::table::Row {
-            method: ::connector_sdk::http::Method::#method,
+            method: ::connector_sdk::table::RowMethod::#method,
             upstream: #upstream,
-            path: &[#(#pieces),*],
+            path: #path,
             fixed_query: #fixed_query,
-            fields: &[#(#fields),*],
-            default_query: &[#(#default_query),*],
-            headers: &[#(#headers),*],
-            body: #body,
+            fields: #fields,
+            default_query: #default_query,
+            headers: #headers,
+            payload: ::connector_sdk::table::Payload::#payload,
             encoding: ::connector_sdk::table::BodyEncoding::#encoding,
         }
     }
 }
 
-fn default_query(row: &Row) -> impl Iterator<Item = TokenStream> {
-    row.default_query.iter().map(|(name, json)| {
-        let name = &name.text;
-        let value = match &json.value {
-            Value::String(text) => text.clone(),
-            value => value.to_string(),
-        };
-        let parameter = format!("{}={}", utf8_percent_encode(name, QUERY), utf8_percent_encode(&value, QUERY));
-        let unless = row.default_query_unless.iter().map(|name| &name.text);
-        quote!(::connector_sdk::table::DefaultQuery { parameter: #parameter, unless: &[#name #(, #unless)*] })
-    })
+/// A header of the table, for requests of functions.
+pub(super) fn table_header(table: &Table, header: &Header) -> TokenStream {
+    constant_header(table, &RowHeader::from(&self::header(header)))
 }
 
-fn pieces(table: &Table, row: Option<&Row>, template: &str) -> Vec<TokenStream> {
-    let piece = |piece| match piece {
-        Piece::Text(text) => quote!(::connector_sdk::table::Piece::Text(#text)),
-        Piece::Placeholder(name) => match name.strip_prefix(SETTINGS) {
-            Some(setting) => {
-                let declared = table.settings.iter().find(|known| known.spec.name == setting);
-                let default = declared.and_then(|known| known.spec.default.as_ref()).map(Value::to_string);
-                let default = optional_text(default);
-                quote!(::connector_sdk::table::Piece::Setting(
-                    #setting,
-                    || ::connector_sdk::config::text(#setting, #default)
-                ))
-            }
-            None => {
-                let index = row.and_then(|row| row.fields.iter().position(|field| field.spec.name == name));
-                let index = index.unwrap_or(usize::MAX);
-                quote!(::connector_sdk::table::Piece::Field(#index))
-            }
-        },
-    };
-    row::pieces(template).unwrap_or_default().into_iter().map(piece).collect()
-}
-
-/// A header of the table, for a row or for requests of functions.
-pub(super) fn header(table: &Table, row: Option<&Row>, header: &Header) -> TokenStream {
-    let name = &header.name;
-    let value = pieces(table, row, &header.value.value());
-    let when = header.when.iter().map(|trigger| {
-        let parameter = &trigger.parameter.text;
-        let unless = optional(trigger.unless.as_ref().map(|value| quote!(#value)));
+fn constant_header(table: &Table, header: &RowHeader) -> TokenStream {
+    let name = text(&header.name);
+    let value = list(header.value.iter().map(|piece| self::piece(table, piece)));
+    let when = list(header.when.iter().map(|Trigger { parameter, unless }| {
+        let (parameter, unless) = (text(parameter), optional(unless.as_ref().map(text)));
         quote!(::connector_sdk::table::Trigger { parameter: #parameter, unless: #unless })
-    });
-    quote!(::connector_sdk::table::Header { name: #name, value: &[#(#value),*], when: &[#(#when),*] })
+    }));
+    quote!(::connector_sdk::table::Header { name: #name, value: #value, when: #when })
 }
 
-fn field(table: &Table, row: &Row, field: &Field) -> TokenStream {
-    let spec = &field.spec;
-    let name = &spec.name;
-    let location = location(row, field);
-    let required = !spec.optional;
-    let integer = matches!(&spec.kind, Kind::Integer)
-        || matches!(&spec.kind, Kind::List(item) if matches!(**item, Kind::Integer));
-    let lists = lists(table, row, field);
-    let max_bytes = optional(spec.max_bytes.map(|bytes| {
-        let bytes = Literal::u32_unsuffixed(bytes);
-        quote!(#bytes)
-    }));
-    let default = optional_text(spec.default.as_ref().filter(|_| field.sent).map(Value::to_string));
-    let nullable = spec.nullable;
+fn piece(table: &Table, piece: &Piece) -> TokenStream {
+    match piece {
+        Piece::Text(fixed) => {
+            let fixed = text(fixed);
+            quote!(::connector_sdk::table::Piece::Text(#fixed))
+        }
+        Piece::Field(index) => quote!(::connector_sdk::table::Piece::Field(#index)),
+        Piece::Setting { name, .. } => {
+            let declared = table.settings.iter().find(|known| known.spec.name == *name);
+            let default = declared.and_then(|known| known.spec.default.as_ref()).map(Value::to_string);
+            let (name, default) = (text(name), optional(default.map(text)));
+            quote!(::connector_sdk::table::Piece::Setting { name: #name, default: #default })
+        }
+    }
+}
+
+fn constant_field(field: &RowField) -> TokenStream {
+    let RowField { name, location, required, integer, lists, max_bytes, default, nullable } = field;
+    let name = text(name);
+    let location = match location {
+        Place::Path(encoding) => {
+            let encoding = self::name(encoding);
+            quote!(Path(::connector_sdk::table::Encoding::#encoding))
+        }
+        Place::Query(name) => named("Query", name),
+        Place::File(name) => named("File", name),
+        Place::Header(name) => named("Header", name),
+        Place::QueryEntries => quote!(QueryEntries),
+        Place::HeaderEntries => quote!(HeaderEntries),
+        Place::WholeBody => quote!(WholeBody),
+        Place::Body(steps) => {
+            let steps = list(steps.iter().map(text));
+            quote!(Body(#steps))
+        }
+    };
+    let lists = match lists {
+        RowLists::AsTheyAre => quote!(AsTheyAre),
+        RowLists::Joined(separator) => named("Joined", separator),
+        RowLists::Repeated => quote!(Repeated),
+    };
+    let max_bytes = optional(max_bytes.map(|bytes| quote!(#bytes)));
+    let default = optional(default.as_ref().map(text));
     quote!(::connector_sdk::table::Field {
         name: #name,
         location: ::connector_sdk::table::Location::#location,
@@ -129,81 +224,21 @@ fn field(table: &Table, row: &Row, field: &Field) -> TokenStream {
     })
 }
 
-fn lists(table: &Table, row: &Row, field: &Field) -> TokenStream {
-    let lists = match (&field.lists, &field.spec.kind) {
-        (None, _) if row.location(field) == Location::Body => return quote!(AsTheyAre),
-        (Some(lists), _) => lists,
-        (None, Kind::Entries(_)) => &table.lists,
-        (None, _) => return quote!(Joined(",")),
-    };
-    match lists {
-        Lists::Joined(separator) => quote!(Joined(#separator)),
-        Lists::Repeated => quote!(Repeated),
-    }
+fn text(text: impl AsRef<str>) -> TokenStream {
+    let text = text.as_ref();
+    quote!(::std::borrow::Cow::Borrowed(#text))
 }
 
-fn location(row: &Row, field: &Field) -> TokenStream {
-    let entries = matches!(field.spec.kind, Kind::Entries(_) | Kind::TextEntries(_));
-    let upstream_name = field.sent_name();
-    match row.location(field) {
-        Location::Path => {
-            let encoding = match field.encoding {
-                Encoding::Segment => quote!(Segment),
-                Encoding::Path => quote!(Path),
-                Encoding::ODataString => quote!(ODataString),
-            };
-            quote!(Path(::connector_sdk::table::Encoding::#encoding))
-        }
-        Location::Query if entries => quote!(QueryEntries),
-        Location::Query => quote!(Query(#upstream_name)),
-        Location::Header if entries => quote!(HeaderEntries),
-        Location::Header => quote!(Header(#upstream_name)),
-        Location::Body if row.is_whole_body(field) => quote!(WholeBody),
-        Location::Body if field.is_file() => quote!(File(#upstream_name)),
-        Location::Body => {
-            let names = field.body_path().into_iter().map(|name| Value::String(name).to_string());
-            quote!(Body(&[#(#names),*]))
-        }
-    }
+fn list(items: impl Iterator<Item = TokenStream>) -> TokenStream {
+    quote!(::std::borrow::Cow::Borrowed(&[#(#items),*]))
 }
 
-fn body(row: &Row) -> TokenStream {
-    if let Some(index) = row.fields.iter().position(|field| row.is_whole_body(field)) {
-        return quote!(::connector_sdk::table::Body::Whole(#index));
-    }
-    let in_body = |field: &Field| row.location(field) == Location::Body && !field.is_file();
-    let fields = row.fields.iter().enumerate().filter(|(_, field)| in_body(field));
-    let mut members: Vec<_> = fields.map(|(index, field)| (index, field.body_path())).collect();
-    if members.is_empty() && row.fixed_body.is_empty() && !row.is_multipart() {
-        return quote!(::connector_sdk::table::Body::None);
-    }
-    group(&mut members, 0);
-    let order = members.iter().map(|(index, _)| index);
-    let fixed: Vec<String> = row
-        .fixed_body
-        .iter()
-        .map(|(name, json)| format!("{}:{}", Value::from(name.text.as_str()), json.value))
-        .collect();
-    let fixed = fixed.join(",");
-    quote!(::connector_sdk::table::Body::Members { fixed: #fixed, fields: &[#(#order),*] })
+/// The variant of an enumeration without values.
+fn name(variant: &impl std::fmt::Debug) -> Ident {
+    Ident::new(&format!("{variant:?}"), proc_macro2::Span::call_site())
 }
 
-/// Groups the fields of one inner object, and otherwise keeps the order.
-fn group(members: &mut Vec<(usize, Vec<String>)>, depth: usize) {
-    let mut grouped: Vec<Vec<(usize, Vec<String>)>> = Vec::new();
-    for member in members.drain(..) {
-        let same = |group: &&mut Vec<(usize, Vec<String>)>| {
-            group.first().is_some_and(|(_, path)| path.get(depth) == member.1.get(depth) && path.len() > depth + 1)
-        };
-        match grouped.iter_mut().find(same) {
-            Some(found) => found.push(member),
-            None => grouped.push(vec![member]),
-        }
-    }
-    for mut inner in grouped {
-        if inner.len() > 1 {
-            group(&mut inner, depth + 1);
-        }
-        members.append(&mut inner);
-    }
+fn named(variant: &str, value: &str) -> TokenStream {
+    let (variant, value) = (Ident::new(variant, proc_macro2::Span::call_site()), text(value));
+    quote!(#variant(#value))
 }

@@ -154,6 +154,7 @@ const Operations = ({ id, operations }) => html`<${Section} title=${say.operatio
     [words.operation, (one) => html`<a href=${to(["try", id, one.path])}><${Text} of=${one.path} /></a>`],
     [say.summary, (one) => html`<${Text} of=${one.summary} />`],
     [say.effect, (one) => html`<${State} of=${one.effect} />`],
+    [say.sends, (one) => html`<code><${Text} of=${one.sends} /></code>`],
     [words.calls.title, (one) => html`<a href=${to(["calls"], { connector: id, operation: one.path })}>${say.callsOf(text(one.path))}</a>`],
   ]} />
 <//>`;

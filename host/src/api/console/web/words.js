@@ -214,6 +214,7 @@ export const words = {
     operationsCaption: "Its operations. Each leads to a form that tries it.",
     summary: "Summary",
     effect: "Effect",
+    sends: "Sends",
     callsOf: (operation) => `Calls of ${operation}`,
     history: "History",
     historyCaption: "Changes of the connector, the newest first",

@@ -2,7 +2,7 @@
 
 /// Appends `text`, percent-encoded except for RFC 3986's unreserved characters and the ASCII
 /// characters of `keep`.
-pub(crate) fn push(out: &mut String, text: &str, keep: &[u8]) {
+pub fn push(out: &mut String, text: &str, keep: &[u8]) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut plain = 0;
     for (index, byte) in text.bytes().enumerate() {
@@ -21,7 +21,7 @@ pub(crate) fn push(out: &mut String, text: &str, keep: &[u8]) {
 
 /// Appends the name of a query parameter, percent-encoded. `$` and `@` are not encoded, because
 /// OData names begin with them.
-pub(crate) fn push_name(out: &mut String, name: &str) {
+pub fn push_name(out: &mut String, name: &str) {
     push(out, name, b"$@");
 }
 

@@ -3,13 +3,13 @@
 //! A form has no types and no levels, so that services agree on names such as `card[number]` for a
 //! member of an object, and repeat the name for each item of a list.
 
-use crate::{Fault, reader};
+use crate::reader::{self, Unexpected};
 
 /// The pairs of an object, from its JSON text.
 ///
 /// # Errors
 /// If the text is not an object.
-pub(crate) fn pairs(object: &str) -> Result<Vec<(String, String)>, Fault> {
+pub fn pairs(object: &str) -> Result<Vec<(String, String)>, Unexpected> {
     let mut pairs = Vec::new();
     for member in reader::members(object)? {
         add(&mut pairs, member.name.into_owned(), member.value, false)?;
@@ -19,7 +19,7 @@ pub(crate) fn pairs(object: &str) -> Result<Vec<(String, String)>, Fault> {
 
 /// Adds a value. `is_inner` is `true` inside of an object or a list, where the name of a list needs
 /// brackets.
-fn add(pairs: &mut Vec<(String, String)>, name: String, value: &str, is_inner: bool) -> Result<(), Fault> {
+fn add(pairs: &mut Vec<(String, String)>, name: String, value: &str, is_inner: bool) -> Result<(), Unexpected> {
     if value.starts_with('{') {
         for member in reader::members(value)? {
             add(pairs, format!("{name}[{}]", member.name), member.value, true)?;

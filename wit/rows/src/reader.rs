@@ -6,30 +6,54 @@
 //! input, so a full parser would be most of its code.
 
 use std::borrow::Cow;
-
-use crate::Fault;
+use std::fmt;
 
 /// A member of an object: its name, and its value as JSON text.
 pub struct Member<'a> {
-    pub(crate) name: Cow<'a, str>,
-    pub(crate) value: &'a str,
+    /// The name, without escapes.
+    pub name: Cow<'a, str>,
+    /// The value, without blanks around it.
+    pub value: &'a str,
 }
 
+/// A text is not what the reader expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unexpected {
+    what: &'static str,
+    at: usize,
+}
+
+impl fmt::Display for Unexpected {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, at } = self;
+        write!(formatter, "Expected {what}, and found something else at byte {at}. Give {what}.")
+    }
+}
+
+impl std::error::Error for Unexpected {}
+
 /// The members of an object in their order.
-pub(crate) fn members(json: &str) -> Result<Vec<Member<'_>>, Fault> {
+///
+/// # Errors
+/// If the text is not an object.
+pub fn members(json: &str) -> Result<Vec<Member<'_>>, Unexpected> {
     let mut reader = Reader { json, at: 0 };
     reader.members().ok_or_else(|| reader.unexpected("an object"))
 }
 
 /// The items of an array, each as JSON text.
-pub(crate) fn items(json: &str) -> Result<Vec<&str>, Fault> {
+///
+/// # Errors
+/// If the text is not an array.
+pub fn items(json: &str) -> Result<Vec<&str>, Unexpected> {
     let mut reader = Reader { json, at: 0 };
     reader.items().ok_or_else(|| reader.unexpected("a list"))
 }
 
 /// The text of a string without quotes and escapes, or the text of a number or boolean. `None` for
 /// any other value.
-pub(crate) fn scalar(json: &str) -> Option<Cow<'_, str>> {
+#[must_use]
+pub fn scalar(json: &str) -> Option<Cow<'_, str>> {
     match json.as_bytes().first() {
         Some(b'"') => unquoted(json),
         Some(b'[' | b'{' | b'n') | None => None,
@@ -39,7 +63,8 @@ pub(crate) fn scalar(json: &str) -> Option<Cow<'_, str>> {
 
 /// An integer in plain digits. JSON may write it as `1.0` or `1e2`. `None` if it has a fraction or
 /// more than 18 digits.
-pub(crate) fn integer(text: &str) -> Option<Cow<'_, str>> {
+#[must_use]
+pub fn integer(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains(['.', 'e', 'E']) {
         return Some(Cow::Borrowed(text));
     }
@@ -59,15 +84,22 @@ pub(crate) fn integer(text: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(number.to_string()))
 }
 
+/// Returns `true` if the text is one JSON value without blanks around it. Unlike the reader, it
+/// checks the whole text.
+#[must_use]
+pub fn is_value(json: &str) -> bool {
+    json.trim() == json && serde_json::from_str::<serde_json::Value>(json).is_ok()
+}
+
 /// Appends `text` as a JSON string.
-pub(crate) fn push_quoted(json: &mut String, text: &str) {
+pub fn push_quoted(json: &mut String, text: &str) {
     json.push('"');
     push_escaped(json, text);
     json.push('"');
 }
 
 /// Appends `text` as the content of a JSON string.
-pub(crate) fn push_escaped(json: &mut String, text: &str) {
+pub fn push_escaped(json: &mut String, text: &str) {
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) {
         let (plain, special) = rest.split_at(at);
@@ -93,7 +125,8 @@ pub(crate) fn push_escaped(json: &mut String, text: &str) {
 
 /// The text without blanks between its tokens, and with strings as [`push_quoted`] writes them: the
 /// shortest form in UTF-8.
-pub(crate) fn compact(json: &str) -> String {
+#[must_use]
+pub fn compact(json: &str) -> String {
     let mut reader = Reader { json, at: 0 };
     let mut out = String::with_capacity(json.len());
     while let Some(byte) = reader.peek() {
@@ -225,8 +258,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn unexpected(&self, what: &str) -> Fault {
-        Fault::invalid_input("", format!("Expected {what}, and found something else at byte {}. Give {what}.", self.at))
+    fn unexpected(&self, what: &'static str) -> Unexpected {
+        Unexpected { what, at: self.at }
     }
 }
 

@@ -1,58 +1,106 @@
-//! The hot path: an operation that is one request. It reads the input once, borrows from it where
-//! possible, and builds the path in one string.
+//! The request of a row for an input. It reads the input once, borrows from it where possible, and
+//! builds the path in one string.
 
 use std::borrow::Cow;
 
 use contract_rules::path::has_dot_segment;
 
-use crate::bindings::gateway::connector::http::Method;
-use crate::http::{DOT_SEGMENT, EMPTY_SEGMENT};
+use crate::body::{self, Body};
 use crate::reader::{self, Member};
-use crate::table::{Body, BodyEncoding, Encoding, Field, HttpBody, Lists, Location, Piece, Row, Trigger};
-use crate::{Fault, Request, encoding, form};
+use crate::row::{BodyEncoding, Encoding, Field, Header, Lists, Location, Method, Payload, Piece, Row, Text, Trigger};
+use crate::{encoding, form};
 
-/// The request of a row. It has a path and never a link.
-pub struct RowRequest {
-    method: Method,
-    upstream: String,
-    path: String,
-    headers: Vec<(String, String)>,
-    body: Option<HttpBody>,
+/// What a caller reads if a value has the dots of a path that leads elsewhere.
+pub const DOT_SEGMENT: &str =
+    "Give a value that does not contain `.` or `..` as a segment, in any encoding: it is a part of a path.";
+/// What a caller reads if a value of a path is empty.
+pub const EMPTY_SEGMENT: &str = "Give a value that is not empty: it is a part of a path.";
+
+/// The request of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request<'a> {
+    /// The method.
+    pub method: Method,
+    /// Name of the upstream.
+    pub upstream: &'a str,
+    /// Path and query below the base URL of the upstream, percent-encoded.
+    pub path: String,
+    /// The headers, without those of the body.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Option<Body>,
 }
 
-impl From<RowRequest> for Request {
-    fn from(request: RowRequest) -> Self {
-        let RowRequest { method, upstream, path, headers, body } = request;
-        Self { method, upstream, path, link: None, headers, body, omit_credential: false }
+/// Why a row makes no request of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A value of the input cannot be where the row puts it.
+    Input {
+        /// JSON Pointer (RFC 6901) to the value.
+        pointer: String,
+        /// A sentence that says what to give.
+        detail: String,
+    },
+    /// A setting of the connector has no value, or one that is no text. A sentence that names it.
+    Setting(String),
+}
+
+/// The values of the connector's settings.
+pub trait Settings {
+    /// The value of a setting as JSON text. `None` if neither the operator nor the manifest sets it.
+    fn get(&self, name: &str) -> Option<Cow<'_, str>>;
+}
+
+impl Refusal {
+    pub(crate) fn input(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::Input { pointer: pointer.into(), detail: detail.into() }
     }
 }
 
-#[cfg(target_family = "wasm")]
-impl From<RowRequest> for crate::bindings::gateway::connector::http::Request {
-    fn from(request: RowRequest) -> Self {
-        let RowRequest { method, upstream, path, headers, body } = request;
-        let target = crate::bindings::gateway::connector::http::Target::Path(path);
-        Self { method, upstream, target, headers, body, omit_credential: false }
+impl From<reader::Unexpected> for Refusal {
+    fn from(unexpected: reader::Unexpected) -> Self {
+        Self::input("", unexpected.to_string())
     }
 }
 
-/// The request of a row for an input.
-pub(crate) fn request(row: &'static Row, input: &str) -> Result<RowRequest, Fault> {
-    let members = reader::members(input)?;
-    let values = Values { row, members: &members };
-    values.check()?;
-    let mut path = String::with_capacity(128 + input.len());
-    values.path(&mut path)?;
-    let mut query = Query { separator: '?', watched: Vec::new(), path };
-    values.query(&mut query)?;
-    let headers = values.headers(&query)?;
-    let body = values.body()?;
-    Ok(RowRequest { method: row.method, upstream: row.upstream.to_owned(), path: query.path, headers, body })
+impl Row {
+    /// The request for an input, which is JSON text that the schema of the operation has accepted.
+    ///
+    /// # Errors
+    /// If a value cannot be where the row puts it, or a setting has no value.
+    pub fn request(&self, input: &str, settings: &dyn Settings) -> Result<Request<'_>, Refusal> {
+        let members = reader::members(input)?;
+        let values = Values { row: self, members: &members, settings };
+        values.check()?;
+        let mut path = String::with_capacity(128 + input.len().min(4096));
+        values.path(&mut path)?;
+        let mut query = Query { separator: '?', watched: Vec::new(), path };
+        values.query(&mut query)?;
+        let headers = values.headers(&query)?;
+        let body = values.body()?;
+        Ok(Request { method: self.method, upstream: &self.upstream, path: query.path, headers, body })
+    }
 }
 
-struct Values<'a> {
-    row: &'static Row,
+/// The text of a setting for a path or a header. `None` if it has no value.
+fn setting(settings: &dyn Settings, name: &str, default: Option<&str>) -> Result<Option<String>, Refusal> {
+    let Some(json) = settings.get(name).or(default.map(Cow::Borrowed)) else { return Ok(None) };
+    match reader::scalar(&json) {
+        Some(text) => Ok(Some(text.into_owned())),
+        None => Err(Refusal::Setting(misfit(name, &json))),
+    }
+}
+
+/// Says that a setting has a value of another type than the connector declares.
+#[must_use]
+pub fn misfit(name: &str, json: &str) -> String {
+    format!("The setting `{name}` of this connector is {json}, which is not of the declared type.")
+}
+
+struct Values<'r, 'a> {
+    row: &'r Row,
     members: &'a [Member<'a>],
+    settings: &'a dyn Settings,
 }
 
 /// The path, and the part of the query that is already written.
@@ -64,16 +112,16 @@ struct Query<'a> {
     path: String,
 }
 
-impl<'a> Values<'a> {
+impl<'r: 'a, 'a> Values<'r, 'a> {
     /// The JSON text of a field's value, or of its default.
-    fn get(&self, field: &'static Field) -> Option<&'a str> {
+    fn get(&self, field: &'r Field) -> Option<&'a str> {
         let given = self.members.iter().find(|member| member.name == field.name).map(|member| member.value);
-        given.filter(|value| *value != "null" || field.nullable).or(field.default)
+        given.filter(|value| *value != "null" || field.nullable).or(field.default.as_deref())
     }
 
     /// Checks sizes in bytes, which the schema cannot limit, and that required fields are there.
-    fn check(&self) -> Result<(), Fault> {
-        for field in self.row.fields {
+    fn check(&self) -> Result<(), Refusal> {
+        for field in self.row.fields.iter() {
             match self.get(field) {
                 None if field.required => return Err(refuse(field, "Give a value: the operation needs it.")),
                 Some(value) if field.max_bytes.is_some_and(|most| value.len() > most) => too_long(field, value)?,
@@ -83,13 +131,13 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    fn path(&self, path: &mut String) -> Result<(), Fault> {
-        for piece in self.row.path {
+    fn path(&self, path: &mut String) -> Result<(), Refusal> {
+        for piece in self.row.path.iter() {
             match piece {
                 Piece::Text(text) => path.push_str(text),
-                Piece::Setting(name, read) => match read()? {
+                Piece::Setting { name, default } => match setting(self.settings, name, default.as_deref())? {
                     Some(text) => path.push_str(&text),
-                    None => return Err(Fault::Failed(unset(name))),
+                    None => return Err(Refusal::Setting(unset(name))),
                 },
                 Piece::Field(index) => {
                     let Some(field) = self.row.fields.get(*index) else { continue };
@@ -107,7 +155,7 @@ impl<'a> Values<'a> {
         let suspects = || self.row.fields.iter().filter(|field| self.may_climb(field));
         match suspects().next() {
             Some(first) if has_dot_segment(path) => {
-                let climbs = |field: &&'static Field| {
+                let climbs = |field: &&'r Field| {
                     self.get(field).and_then(reader::scalar).is_some_and(|text| has_dot_segment(&text))
                 };
                 // Several values together make the dot segment, so no single field is to blame.
@@ -119,24 +167,24 @@ impl<'a> Values<'a> {
 
     /// Returns `true` if the value may contain a dot segment, which would lead out of the path (RFC
     /// 3986, section 5.2.4).
-    fn may_climb(&self, field: &'static Field) -> bool {
+    fn may_climb(&self, field: &'r Field) -> bool {
         let dot = |value: &str| value.bytes().any(|byte| matches!(byte, b'.' | b'\\' | b'%'));
         matches!(field.location, Location::Path(_)) && self.get(field).is_some_and(dot)
     }
 
-    fn query(&self, query: &mut Query<'a>) -> Result<(), Fault> {
+    fn query(&self, query: &mut Query<'a>) -> Result<(), Refusal> {
         if !self.row.fixed_query.is_empty() {
-            query.raw(self.row.fixed_query);
+            query.raw(&self.row.fixed_query);
         }
         let watches =
             !self.row.default_query.is_empty() || self.row.headers.iter().any(|header| !header.when.is_empty());
-        for field in self.row.fields {
+        for field in self.row.fields.iter() {
             let Some(value) = self.get(field) else { continue };
-            match field.location {
+            match &field.location {
                 Location::Query(name) => {
                     query.parameter(name, value, field)?;
                     if watches {
-                        query.watched.push((Cow::Borrowed(name), value));
+                        query.watched.push((Cow::Borrowed(name.as_ref()), value));
                     }
                 }
                 Location::QueryEntries => {
@@ -152,25 +200,25 @@ impl<'a> Values<'a> {
                 _ => {}
             }
         }
-        for default in self.row.default_query {
-            if !query.has_any(default.unless) {
-                query.raw(default.parameter);
+        for default in self.row.default_query.iter() {
+            if !query.has_any(&default.unless) {
+                query.raw(&default.parameter);
             }
         }
         Ok(())
     }
 
-    fn headers(&self, query: &Query<'_>) -> Result<Vec<(String, String)>, Fault> {
+    fn headers(&self, query: &Query<'_>) -> Result<Vec<(String, String)>, Refusal> {
         let mut headers = Vec::new();
-        for header in self.row.headers {
+        for header in self.row.headers.iter() {
             if header.when.is_empty() || header.when.iter().any(|trigger| query.has(trigger)) {
-                headers.extend(header.pair()?);
+                headers.extend(header.pair(self.settings)?);
             }
         }
-        for field in self.row.fields {
+        for field in self.row.fields.iter() {
             let Some(value) = self.get(field) else { continue };
-            match field.location {
-                Location::Header(name) => headers.push((name.to_owned(), header_value(field, value)?)),
+            match &field.location {
+                Location::Header(name) => headers.push((name.clone().into_owned(), header_value(field, value)?)),
                 Location::HeaderEntries => {
                     for entry in reader::members(value)? {
                         if entry.value != "null" {
@@ -184,37 +232,38 @@ impl<'a> Values<'a> {
         Ok(headers)
     }
 
-    fn body(&self) -> Result<Option<HttpBody>, Fault> {
-        let json = match self.row.body {
-            Body::None => return Ok(None),
-            Body::Whole(index) => {
-                let Some(field) = self.row.fields.get(index) else { return Ok(None) };
+    fn body(&self) -> Result<Option<Body>, Refusal> {
+        let json = match &self.row.payload {
+            Payload::None => return Ok(None),
+            Payload::Whole(index) => {
+                let Some(field) = self.row.fields.get(*index) else { return Ok(None) };
                 let Some(value) = self.get(field) else { return Ok(None) };
                 as_sent(field, value).into_owned()
             }
-            Body::Members { fixed, fields } => self.members(fixed, fields)?,
+            Payload::Members { fixed, fields } => self.members(fixed, fields)?,
         };
         Ok(Some(match self.row.encoding {
-            BodyEncoding::Json => HttpBody::Json(json),
-            BodyEncoding::Form => HttpBody::Form(form::pairs(&json)?),
-            BodyEncoding::Multipart(body) => body(self.row, self.members, &json)?,
+            BodyEncoding::Json => Body::Json(json),
+            BodyEncoding::Form => Body::Form(form::pairs(&json)?),
+            BodyEncoding::Multipart => Body::Parts(body::parts(self.row, self.members, &json)?),
         }))
     }
 
     /// Returns `true` if values of the body are sent as text.
     fn is_form(&self) -> bool {
-        !matches!(self.row.encoding, BodyEncoding::Json)
+        self.row.encoding != BodyEncoding::Json
     }
 
     /// An object of the given fields. Fields of one inner object follow one another.
-    fn members(&self, fixed: &str, fields: &[usize]) -> Result<String, Fault> {
+    fn members(&self, fixed: &str, fields: &[usize]) -> Result<String, Refusal> {
         let mut json =
             String::with_capacity(64 + self.members.iter().map(|member| member.value.len() + 24).sum::<usize>());
         json.push('{');
         json.push_str(fixed);
-        let mut open: &[&str] = &[];
+        let mut open: &[Text] = &[];
         for field in fields.iter().filter_map(|index| self.row.fields.get(*index)) {
-            let Location::Body([outer @ .., name]) = field.location else { continue };
+            let Location::Body(names) = &field.location else { continue };
+            let [outer @ .., name] = names.as_ref() else { continue };
             let Some(value) = self.get(field) else { continue };
             let common = open.iter().zip(outer).take_while(|(left, right)| left == right).count();
             json.extend(open.iter().skip(common).map(|_| '}'));
@@ -224,7 +273,7 @@ impl<'a> Values<'a> {
             }
             open = outer;
             member_name(&mut json, name);
-            match field.lists {
+            match &field.lists {
                 Lists::Joined(separator) if value.starts_with('[') => {
                     let items: Vec<String> = reader::items(value)?
                         .into_iter()
@@ -246,11 +295,11 @@ impl<'a> Values<'a> {
     }
 }
 
-fn member_name(json: &mut String, quoted: &str) {
+fn member_name(json: &mut String, name: &str) {
     if !json.ends_with('{') {
         json.push(',');
     }
-    json.push_str(quoted);
+    reader::push_quoted(json, name);
     json.push(':');
 }
 
@@ -268,7 +317,7 @@ impl Query<'_> {
         self.separator = '&';
     }
 
-    fn parameter(&mut self, name: &str, value: &str, field: &Field) -> Result<(), Fault> {
+    fn parameter(&mut self, name: &str, value: &str, field: &Field) -> Result<(), Refusal> {
         if !value.starts_with('[') {
             self.name(name);
             encoding::push(&mut self.path, &text(field, value)?, b"");
@@ -286,22 +335,22 @@ impl Query<'_> {
         Ok(())
     }
 
-    fn has_any(&self, names: &[&str]) -> bool {
-        self.watched.iter().any(|(name, _)| names.contains(&name.as_ref()))
+    fn has_any(&self, names: &[Text]) -> bool {
+        self.watched.iter().any(|(name, _)| names.contains(name))
     }
 
     fn has(&self, trigger: &Trigger) -> bool {
-        let counts = |value| trigger.unless.is_none() || reader::scalar(value).as_deref() != trigger.unless;
-        self.watched.iter().any(|(name, value)| name == trigger.parameter && counts(value))
+        let counts = |value| trigger.unless.is_none() || reader::scalar(value).as_deref() != trigger.unless.as_deref();
+        self.watched.iter().any(|(name, value)| *name == trigger.parameter && counts(value))
     }
 }
 
-fn push_path_value(path: &mut String, field: &Field, value: &str) -> Result<(), Fault> {
+fn push_path_value(path: &mut String, field: &Field, value: &str) -> Result<(), Refusal> {
     if let (Lists::Joined(separator), true) = (&field.lists, value.starts_with('[')) {
         return push_joined(path, field, &reader::items(value)?, separator);
     }
     let text = text(field, value)?;
-    match field.location {
+    match &field.location {
         Location::Path(Encoding::Path) => {
             let text = if path.ends_with('/') { text.strip_prefix('/').unwrap_or(&text) } else { &text };
             encoding::push(path, text, b"/");
@@ -313,7 +362,7 @@ fn push_path_value(path: &mut String, field: &Field, value: &str) -> Result<(), 
 }
 
 /// Commas between items are not encoded. Commas inside an item are percent-encoded.
-fn push_joined(path: &mut String, field: &Field, items: &[&str], separator: &str) -> Result<(), Fault> {
+fn push_joined(path: &mut String, field: &Field, items: &[&str], separator: &str) -> Result<(), Refusal> {
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
             encoding::push(path, separator, b",");
@@ -324,7 +373,7 @@ fn push_joined(path: &mut String, field: &Field, items: &[&str], separator: &str
 }
 
 /// A scalar as text: a string without its quotes, any other scalar as the caller wrote it.
-fn text<'a>(field: &Field, value: &'a str) -> Result<Cow<'a, str>, Fault> {
+fn text<'a>(field: &Field, value: &'a str) -> Result<Cow<'a, str>, Refusal> {
     match reader::scalar(value) {
         Some(text) if field.integer => {
             Ok(reader::integer(&text).map_or_else(|| text.clone(), |digits| Cow::Owned(digits.into_owned())))
@@ -334,7 +383,7 @@ fn text<'a>(field: &Field, value: &'a str) -> Result<Cow<'a, str>, Fault> {
     }
 }
 
-fn header_value(field: &Field, value: &str) -> Result<String, Fault> {
+fn header_value(field: &Field, value: &str) -> Result<String, Refusal> {
     let text = text(field, value)?;
     if text.contains(['\r', '\n', '\0']) {
         return Err(refuse(field, "Give a value without line breaks: it is sent as a header."));
@@ -353,7 +402,7 @@ fn as_sent<'a>(field: &Field, value: &'a str) -> Cow<'a, str> {
 
 /// The limit is in bytes of the value: quotes and escapes of a string do not count, and an object
 /// counts in its compact form.
-fn too_long(field: &Field, value: &str) -> Result<(), Fault> {
+fn too_long(field: &Field, value: &str) -> Result<(), Refusal> {
     let length = reader::scalar(value).map_or_else(|| reader::compact(value).len(), |text| text.len());
     match field.max_bytes {
         Some(most) if length > most => Err(refuse(field, &format!("Give at most {most} bytes; these are {length}."))),
@@ -365,6 +414,27 @@ fn unset(setting: &str) -> String {
     format!("The operation needs the setting `{setting}` of this connector, which the operator has not set.")
 }
 
-fn refuse(field: &Field, detail: &str) -> Fault {
-    Fault::invalid_input(format!("/{}", field.name), detail)
+fn refuse(field: &Field, detail: &str) -> Refusal {
+    Refusal::input(format!("/{}", field.name), detail)
+}
+
+impl Header {
+    /// Name and value. `None` if a setting in the value has no value.
+    ///
+    /// # Errors
+    /// If a setting is no text.
+    pub fn pair(&self, settings: &dyn Settings) -> Result<Option<(String, String)>, Refusal> {
+        let mut value = String::new();
+        for piece in self.value.iter() {
+            match piece {
+                Piece::Text(text) => value.push_str(text),
+                Piece::Setting { name, default } => match setting(settings, name, default.as_deref())? {
+                    Some(text) => value.push_str(&text),
+                    None => return Ok(None),
+                },
+                Piece::Field(_) => {}
+            }
+        }
+        Ok(Some((self.name.clone().into_owned(), value)))
+    }
 }

@@ -1,0 +1,34 @@
+//! An operation that is one request, as data: a row says where each field of the input goes, and
+//! the request follows from it.
+//!
+//! The gateway makes the request of each call with [`Row::request`], and the SDK's tests make it
+//! with the same function. The crate depends neither on the gateway nor on WebAssembly.
+//!
+//! # Layout
+//! - `row`: the row, and its parts.
+//! - `declaration`: a row as a connector declares it, and how people read it.
+//! - `template`: texts with names in braces.
+//! - `check`: the rules of a declaration.
+//! - `request`: the request of a row for an input.
+//! - `body`: bodies, and forms with files.
+//! - [`encoding`]: percent-encoding.
+//! - [`form`]: forms.
+//! - [`reader`]: reads JSON text without copying it.
+
+mod body;
+mod check;
+mod declaration;
+pub mod encoding;
+pub mod form;
+pub mod reader;
+mod request;
+mod row;
+mod template;
+
+pub use body::{Body, Content, GivenFile, Part};
+pub use check::{Connector, Mistake, Place};
+pub use declaration::{Declaration, DeclaredHeader};
+pub use request::{DOT_SEGMENT, EMPTY_SEGMENT, Refusal, Request, Settings, misfit};
+pub use row::{
+    BodyEncoding, DefaultQuery, Encoding, Field, Header, Lists, Location, Method, Payload, Piece, Row, Text, Trigger,
+};

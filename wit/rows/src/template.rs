@@ -1,0 +1,47 @@
+//! Texts with names in braces: `/repos/{owner}/{repo}`, or `application/json; version={settings.version}`.
+
+/// A name that begins so is a setting, not a field.
+pub(crate) const SETTINGS: &str = "settings.";
+
+/// A part of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part<'a> {
+    Text(&'a str),
+    Name(&'a str),
+}
+
+/// The parts of a template.
+///
+/// # Errors
+/// The brace that has no other one.
+pub(crate) fn parts(template: &str) -> Result<Vec<Part<'_>>, &'static str> {
+    let mut parts = Vec::new();
+    let mut rest = template;
+    while let Some(open) = rest.find(['{', '}']) {
+        let (text, tail) = rest.split_at(open);
+        let Some(inner) = tail.strip_prefix('{') else { return Err("a `}` has a `{` before it") };
+        let Some((name, tail)) = inner.split_once('}') else { return Err("a `{` has a `}` after it") };
+        if !text.is_empty() {
+            parts.push(Part::Text(text));
+        }
+        parts.push(Part::Name(name));
+        rest = tail;
+    }
+    if !rest.is_empty() {
+        parts.push(Part::Text(rest));
+    }
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Part, parts};
+
+    #[test]
+    fn a_template_is_text_and_names() {
+        assert_eq!(parts("/a/{b}{c}"), Ok(vec![Part::Text("/a/"), Part::Name("b"), Part::Name("c")]));
+        assert_eq!(parts(""), Ok(vec![]));
+        assert!(parts("a}").is_err());
+        assert!(parts("{a").is_err());
+    }
+}
