@@ -191,8 +191,7 @@ src/config/        the operator names these files, and may name a pipe
 clocks='
 authoring/               commands, which lease nothing
 cli/                     the same
-egress/src/retry.rs      the dates of HTTP headers, which have limits
-egress/src/throttle.rs   the same
+egress/src/retry_after.rs the dates of HTTP headers, which have limits
 sandbox/src/cache.rs     the times of files, which other gateways on the machine compare
 egress/src/sign/mod.rs   the time of a signature, which the service compares with its own
 sandbox/src/clock.rs     the clock that connectors ask

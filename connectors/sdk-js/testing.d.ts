@@ -5,7 +5,7 @@ export interface Answer {
   headers: Record<string, string>;
   body: string;
 }
-export function answer(status: number, body?: unknown, headers?: Record<string, string>): Answer;
+export function answer(status: number, body?: unknown, headers?: Record<string, string> | readonly (readonly [string, string])[]): Answer;
 
 /**
  * Runs the operation of a recording, answers its requests from the recording, and checks that it

@@ -123,6 +123,22 @@ fn a_files_name_and_type_cannot_forge_headers() {
 }
 
 #[test]
+fn a_file_of_a_connector_has_a_clean_name_as_a_download_has() {
+    let gateway = guest();
+    for (given, name) in [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Users\\a.txt", "a.txt"),
+        ("invoice\u{202e}fdp.exe\r\n", "invoicefdp.exe"),
+        ("..", "file"),
+        ("", "file"),
+        ("Größe 1.txt", "Größe 1.txt"),
+    ] {
+        let body = json!({"bytes": "x", "file_name": given, "content_type": "text/plain"});
+        assert_eq!(gateway.call("hostile/file", body).ok()["file_name"], name, "{given:?}");
+    }
+}
+
+#[test]
 fn members_that_are_not_an_object_are_a_fault_of_the_connector() {
     let gateway = guest();
     for members in ["{", "7", "[]"] {
@@ -208,6 +224,39 @@ fn the_services_limits_links_and_request_id_are_passed_on_with_answers_and_probl
         assert_eq!(answer.header("x-upstream-request-id"), "theirs", "{path}");
         assert_eq!(answer.header("x-upstream-link"), next, "{path}");
     }
+}
+
+#[test]
+fn a_compressed_answer_is_read_whatever_its_coding_is_called_and_a_damaged_one_is_502() {
+    let upstream = Upstream::start();
+    let gateway = gateway(&upstream, "");
+    let whole = support::gzip::compressed(b"{\"n\": 1.0}");
+    let padded = [&whole[..], &[0; 64]].concat();
+    let damaged = whole[..whole.len() - 4].to_vec();
+    let forward = |coding: &str, body: &[u8]| {
+        upstream.reply("/", Reply::typed("application/json", body.to_vec()).header("content-encoding", coding));
+        gateway.call("hostile/forward", json!({"path": "/"}))
+    };
+    for (coding, body) in [("gzip", &whole[..]), ("x-gzip", &whole), ("gzip", &padded), ("Identity", b"{\"n\": 1.0}")] {
+        assert_eq!(forward(coding, body).text(), "{\"n\": 1.0}", "{coding}");
+    }
+    assert_eq!(forward("gzip", b"").ok(), json!({}));
+    forward("gzip", &damaged).problem(502, "upstream-not-understood");
+    upstream.reply("/", Reply::typed("image/png", damaged).header("content-encoding", "gzip"));
+    let call = gateway.client().request("POST", "/connectors/hostile/forward").header("accept", "image/png");
+    call.json(&json!({"path": "/"})).send().problem(502, "upstream-not-understood");
+}
+
+#[test]
+fn a_byte_order_mark_before_a_document_is_no_part_of_it() {
+    let upstream = Upstream::start();
+    upstream.reply("/", Reply::typed("application/json", "\u{feff}{\"n\": 1.0}"));
+    let gateway = gateway(&upstream, "");
+    for body in [json!({"path": "/"}), json!({"path": "/", "response_fields": ["n"]})] {
+        assert_eq!(gateway.call("hostile/forward", body).ok(), json!({"n": 1.0}));
+    }
+    let read = gateway.call("hostile/read_body", json!({"path": "/", "form": "document"}));
+    assert_eq!(read.ok(), json!({"n": 1.0}));
 }
 
 #[test]

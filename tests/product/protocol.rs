@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use serde_json::json;
-use support::wire::connection;
+use support::wire::{connection, head};
 use support::{Client, Gateway, Reply, Setup, Upstream, module};
 
 fn gateway() -> Gateway {
@@ -97,6 +97,23 @@ fn raw(gateway: &Gateway, request: &str) -> String {
     // A reset is an answer too.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn an_answer_that_breaks_off_has_its_status_before_the_connection_closes() {
+    let service = Upstream::start();
+    service.reply("/forward", Reply::cut_off("application/json", "[1, "));
+    let gateway =
+        Setup::new().module("liar", module::liar("version=1.0.0")).upstream("liar", "api", &service.url()).start();
+    for _ in 0..20 {
+        let request = head("/connectors/liar/forward", 2) + "{}";
+        let mut stream = connection(&gateway.address(), request.as_bytes());
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer);
+        // The end of the service's answer may arrive with its beginning, or later.
+        assert!(answer.starts_with("HTTP/1.1 200 ") || answer.starts_with("HTTP/1.1 502 "), "{answer:?}");
+    }
 }
 
 #[test]

@@ -169,9 +169,13 @@ export class Response {
     return this.handle.status();
   }
 
-  /** The first value of a header; `undefined` if it is absent. */
+  /**
+   * The value of a header; `undefined` if it is absent. Several lines of one name are one value, with
+   * a comma between them (RFC 9110, section 5.3).
+   */
   header(name) {
-    return this.handle.header(name)[0];
+    const lines = this.handle.header(name);
+    return lines.length > 0 ? lines.join(", ") : undefined;
   }
 
   /**

@@ -40,6 +40,14 @@ test("an error status of the service is a fault with its body", () => {
   assert.equal(failure(() => send(Request.get("api", "/x")).successful()).val.body, undefined);
 });
 
+test("several lines of a header are one value", () => {
+  const headers = [["Link", '<a>; rel="prev"'], ["link", '<b>; rel="next"']];
+  new Gateway().answer(answer(200, {}, headers));
+  const response = send(Request.get("api", "/x"));
+  assert.equal(response.header("LINK"), '<a>; rel="prev", <b>; rel="next"');
+  assert.equal(response.header("etag"), undefined);
+});
+
 test("a request without a response is an error of http", () => {
   new Gateway().failure({ tag: "busy", val: 3 }).failure({ tag: "timed-out" }).answer(answer(204));
   assert.deepEqual(faultOf(failure(() => send(Request.get("api", "/x")))), { tag: "http", val: { tag: "busy", val: 3 } });

@@ -163,8 +163,12 @@ class Response:
         return self.handle.status()
 
     def header(self, name: str) -> str | None:
-        """The first value of a header; `None` if it is absent."""
-        return next(iter(self.handle.header(name)), None)
+        """The value of a header; `None` if it is absent.
+
+        Several lines of one name are one value, with a comma between them (RFC 9110, section 5.3).
+        """
+        lines = self.handle.header(name)
+        return ", ".join(lines) if lines else None
 
     def header_link(self, name: str) -> Any:
         """The address in a header, for `Request.follow`; `None` if it is absent.

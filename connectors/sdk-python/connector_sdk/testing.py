@@ -66,7 +66,7 @@ class Gateway:
         self._multiparts: dict[str, list[Part]] = {}
         set_host(_Host(self))
 
-    def answer(self, status: int, body: Any = "", headers: dict[str, str] | None = None) -> Gateway:
+    def answer(self, status: int, body: Any = "", headers: dict[str, str] | list[tuple[str, str]] | None = None) -> Gateway:
         """Prepares a response. Requests get the responses in this order."""
         self._answers.append(Answer(status, body, headers or {}))
         return self

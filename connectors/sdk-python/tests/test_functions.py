@@ -55,6 +55,12 @@ class Functions(unittest.TestCase):
             send(Request.get("api", "/x")).successful()
         self.assertIsNone(raised.exception.values["body"])
 
+    def test_several_lines_of_a_header_are_one_value(self):
+        Gateway().answer(200, "{}", [("Link", '<a>; rel="prev"'), ("link", '<b>; rel="next"')])
+        response = send(Request.get("api", "/x"))
+        self.assertEqual(response.header("LINK"), '<a>; rel="prev", <b>; rel="next"')
+        self.assertIsNone(response.header("etag"))
+
     def test_a_request_without_a_response_is_an_error_of_http(self):
         Gateway().failure("busy", 3).failure("timed-out").answer(204)
         with self.assertRaisesRegex(HttpError, "busy: 3"):

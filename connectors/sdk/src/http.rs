@@ -281,10 +281,12 @@ impl Response {
         self.0.status()
     }
 
-    /// The first value of a header. The case of the name does not matter.
+    /// The value of a header. The case of the name does not matter. Several lines of one name are one
+    /// value, with a comma between them (RFC 9110, section 5.3).
     #[must_use]
     pub fn header(&self, name: &str) -> Option<String> {
-        self.0.header(name).into_iter().next()
+        let lines = self.0.header(name);
+        (!lines.is_empty()).then(|| lines.join(", "))
     }
 
     /// The address in a header, for example `location`. `None` if the response has no such header.

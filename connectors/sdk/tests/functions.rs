@@ -232,6 +232,16 @@ fn the_next_page_is_found_in_the_header_link_as_in_the_other_languages() {
 }
 
 #[test]
+fn several_lines_of_a_header_are_one_value() {
+    let answer = Answer::json(200, "{}").header("Link", "<a>; rel=\"prev\"").header("link", "<b>; rel=\"next\"");
+    let gateway = Gateway::new().answer(answer);
+    let response = http::send(Request::get("api", "/a")).expect("a response");
+    assert_eq!(response.header("link").as_deref(), Some("<a>; rel=\"prev\", <b>; rel=\"next\""));
+    assert_eq!(response.header("etag"), None);
+    drop(gateway);
+}
+
+#[test]
 fn an_absent_link_is_none_and_a_value_that_is_no_address_is_an_error() {
     let gateway = Gateway::new()
         .answer(Answer::json(201, r#"{"next":1}"#).header("Location", "/a"))

@@ -2,9 +2,6 @@
 
 use connector_sdk::{Document, Fault, UpstreamFault};
 
-/// Slack's rate limits are per minute.
-const PAUSE_SECONDS: u32 = 60;
-
 /// The fault for a response with `ok: false`. The fault contains the response.
 pub(crate) fn of(answer: &Document, retry_after_seconds: Option<u32>) -> Fault {
     let code = answer.string("/error").unwrap_or_else(|| "unknown_error".to_owned());
@@ -13,7 +10,7 @@ pub(crate) fn of(answer: &Document, retry_after_seconds: Option<u32>) -> Fault {
         status,
         detail,
         body: Some(answer.text()),
-        retry_after_seconds: (status == 429).then(|| retry_after_seconds.unwrap_or(PAUSE_SECONDS)),
+        retry_after_seconds: retry_after_seconds.filter(|_| status == 429),
     })
 }
 
@@ -131,10 +128,10 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_limit_says_how_long_to_wait() {
+    fn a_rate_limit_says_how_long_to_wait_if_slack_says_it() {
         let body = r#"{"ok":false,"error":"ratelimited"}"#;
         assert_eq!(fault(body, Some(7)).retry_after_seconds, Some(7));
-        assert_eq!(fault(body, None).retry_after_seconds, Some(60));
+        assert_eq!(fault(body, None).retry_after_seconds, None);
         assert_eq!(fault(r#"{"ok":false,"error":"name_taken"}"#, Some(7)).retry_after_seconds, None);
     }
 

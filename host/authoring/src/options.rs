@@ -91,7 +91,7 @@ fn gateway_url(text: &str) -> Result<Url, String> {
 
 /// Takes a text that is never printed.
 fn secret(text: &str) -> Result<SecretString, Infallible> {
-    Ok(text.into())
+    Ok(files::secret_of(text).into())
 }
 
 fn upstream(text: &str) -> Result<(String, Url), String> {

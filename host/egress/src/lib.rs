@@ -21,6 +21,7 @@
 //! - `reachable`: checks that a host can be reached
 //! - `redirect`: the next step after a redirect
 //! - `retry`: when and how often a request is attempted again
+//! - `retry_after`: the time that a service wants to pass before the next request
 //! - `transport`: replaces the network, for tools of connectors' authors
 //! - `call_record`: what happened to the requests of one call
 //! - `tracing`: the attempts in the trace of a call
@@ -60,6 +61,7 @@ mod redirect;
 mod request;
 mod response;
 mod retry;
+mod retry_after;
 mod send;
 mod sign;
 mod streamed_body;
@@ -85,9 +87,10 @@ pub use pacing::{PacedQueue, Pacing, QueueGrant, QueueReport};
 pub use quota::{Budget, BudgetGrant, BudgetReport, Quota, Quotas, Refused, Remaining};
 pub use request::{Body, Request, Target};
 pub use response::{Response, ResponseBody};
-pub use retry::retry_after;
+pub use retry_after::{LONGEST_RETRY_AFTER, retry_after};
 pub use sign::{KeyPair, SignatureScheme};
 pub use streamed_body::{BrokenBody, StreamedBody};
+pub use throttle::Refusal;
 pub use tracing::{Beginning, EndAttempt, TracedAttempt, Tracing};
 pub use transport::{Outline, Transport, Watcher};
 pub use upstream::{Attempt, CredentialUse, Observer, Upstream, UpstreamSettings};

@@ -1,9 +1,8 @@
 //! Retries of requests.
 
 use std::hash::{BuildHasher, RandomState};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use hyper::header::{HeaderMap, RETRY_AFTER};
 use hyper::{Method, StatusCode};
 use tokio::time::Instant;
 
@@ -55,37 +54,9 @@ fn jitter(duration: Duration) -> Duration {
     duration / 2 + duration * u32::try_from(permille).unwrap_or(0) / 1000
 }
 
-/// The header `Retry-After`, as seconds or as a date (RFC 9110, section 10.2.3). A date in the past
-/// counts as 0.
-pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = httpdate::parse_http_date(text).ok()?;
-    Some(date.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Duration, HeaderMap, Instant, MAX_RETRIES, RETRY_AFTER, SystemTime, backoff, retry_after};
-
-    fn parsed(value: &str) -> Option<Duration> {
-        retry_after(&HeaderMap::from_iter([(RETRY_AFTER, value.parse().unwrap())]))
-    }
-
-    #[test]
-    fn retry_after_is_read_in_both_forms() {
-        assert_eq!(parsed("120"), Some(Duration::from_secs(120)));
-        assert_eq!(parsed(" 0 "), Some(Duration::ZERO));
-        let soon = parsed(&httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(100))).unwrap();
-        assert!((90..=100).contains(&soon.as_secs()), "{soon:?}");
-        assert_eq!(parsed("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
-        for nonsense in ["", "-1", "soon", "1.5"] {
-            assert_eq!(parsed(nonsense), None, "{nonsense}");
-        }
-        assert_eq!(retry_after(&HeaderMap::new()), None);
-    }
+    use super::{Duration, Instant, MAX_RETRIES, backoff};
 
     #[tokio::test(start_paused = true)]
     async fn backoffs_grow_and_are_bounded_in_number_and_time() {

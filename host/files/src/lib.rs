@@ -1,4 +1,5 @@
 //! Writes files that stay whole in a crash, and reads files of folders that others may write to.
+//! Also reads a text as the one who wrote it meant it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -7,6 +8,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::OFlags;
+
+/// Some editors write it at the beginning of a file.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Number of the next temporary file, so that two files that this process writes at the same time
 /// have different names.
@@ -39,6 +43,17 @@ pub fn read_regular(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has {length} bytes")));
     }
     Ok(content)
+}
+
+/// A secret as it was meant: without white space and a byte order mark at its ends, which editors,
+/// shells and stores of secrets add.
+pub fn secret_of(text: &str) -> &str {
+    text.trim_matches(|character: char| character.is_whitespace() || character == BYTE_ORDER_MARK)
+}
+
+/// A text without the byte order mark that it may begin with.
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
 }
 
 /// Opens a file that the operator has named, for reading. Never blocks. A link is followed.
@@ -135,6 +150,15 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn what_editors_and_shells_add_is_no_part_of_a_text() {
+        for text in ["a b", "a b\n", "\u{feff}a b\r\n", " \u{feff}\ta b "] {
+            assert_eq!(secret_of(text), "a b", "{text:?}");
+        }
+        assert_eq!(secret_of("\u{feff}\n"), "");
+        assert_eq!((without_mark("\u{feff}a\n"), without_mark("a\u{feff}")), ("a\n", "a\u{feff}"));
+    }
 
     #[test]
     fn only_regular_files_of_the_folder_are_read_and_nothing_blocks() {

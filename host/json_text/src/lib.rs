@@ -22,6 +22,14 @@ use serde_json::value::RawValue;
 
 use self::visitors::{Elements, Members};
 
+/// RFC 8259 does not allow it before a document, but some services and editors write it.
+pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The text without the byte order mark that it may begin with.
+pub fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
+}
+
 /// A member of an object: its name, decoded and borrowed from the text unless it has escapes, and
 /// its value.
 pub type Member<'a> = (Cow<'a, str>, &'a RawValue);

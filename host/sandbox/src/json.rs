@@ -54,12 +54,12 @@ struct Child {
 }
 
 impl Document {
-    /// Makes a document of a text that is one JSON value (RFC 8259).
+    /// Makes a document of a text that is one JSON value (RFC 8259), perhaps after a byte order mark.
     ///
     /// # Errors
     /// The place at which the text is wrong.
     pub fn parse(text: Bytes) -> Result<Self, serde_json::Error> {
-        let value: &RawValue = serde_json::from_slice(&text)?;
+        let value: &RawValue = serde_json::from_slice(json_text::without_mark(&text))?;
         let value = text.slice_ref(value.get().as_bytes());
         Ok(Self::from_text(value))
     }

@@ -50,10 +50,6 @@ use scan::Scanner;
 /// bounds the stack that filtering and writing need for a hostile document, because both recurse.
 const MAX_DEPTH: u32 = 512;
 
-/// RFC 8259 does not allow it before a document, but some services send it. It is skipped and never
-/// copied to the answer.
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-
 /// The parsed `response_fields` and `response_filters` of a request.
 #[derive(Debug, Clone)]
 pub struct Shape {
@@ -104,7 +100,8 @@ impl Shape {
         if let Err(error) = simdutf8::compat::from_utf8(document) {
             return Err(ShapeError::NotUtf8 { offset: error.valid_up_to() });
         }
-        let start = if document.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        // A byte order mark is skipped and never copied to the answer.
+        let start = document.len() - json_text::without_mark(document).len();
         if self.is_identity() {
             let mut scanner = Scanner::new(document, start);
             scanner.whitespace();

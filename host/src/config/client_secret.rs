@@ -35,10 +35,10 @@ fn read_either(section: &mut Section<'_>, key: &str, file_key: &str) -> Option<S
     secret
 }
 
-/// Reads a file without the line break at its end, which editors add.
+/// Reads a file without what editors add.
 fn read_file(path: &str) -> Result<SecretString, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
-    match text.trim() {
+    match files::secret_of(&text) {
         "" => Err("is empty".to_owned()),
         secret => Ok(secret.into()),
     }

@@ -40,8 +40,8 @@ impl Config {
         let path = named.unwrap_or_else(|| DEFAULT_FILE.into());
         let source = source::Source::new(&path, text.as_deref().unwrap_or_default(), &variables)?;
         let mut config = read::read_config(source)?;
-        config.bootstrap_key =
-            variables.get(BOOTSTRAP_KEY_VARIABLE).filter(|key| !key.is_empty()).map(|key| key.as_str().into());
+        let key = variables.get(BOOTSTRAP_KEY_VARIABLE).map(|key| files::secret_of(key));
+        config.bootstrap_key = key.filter(|key| !key.is_empty()).map(Into::into);
         Ok(config)
     }
 }

@@ -29,7 +29,9 @@ pub(super) struct Source {
 
 /// The text of a configuration file.
 pub(super) fn read_file(path: &Path) -> Result<String, ConfigError> {
-    fs::read_to_string(path).map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })
+    let text = fs::read_to_string(path);
+    let text = text.map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+    Ok(files::without_mark(&text).to_owned())
 }
 
 impl Source {

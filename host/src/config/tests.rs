@@ -254,6 +254,25 @@ fn two_issuers_with_the_same_fixed_tenant_are_refused() {
 }
 
 #[test]
+fn a_secret_in_a_variable_loses_what_shells_and_editors_add() {
+    let text = "[oauth_clients.acme]\nclient_id = \"id\"";
+    for value in ["s3cret\n", "\u{feff}s3cret\r\n", " s3cret\t"] {
+        let config = load(text, &[("GATEWAY__OAUTH_CLIENTS__ACME__CLIENT_SECRET", value)]).unwrap();
+        assert_eq!(config.oauth_clients["acme"].client_secret.as_ref().unwrap().expose_secret(), "s3cret");
+    }
+    let config = load("", &[("GATEWAY_BOOTSTRAP_KEY", "key\n"), ("GATEWAY__DATABASE_URL", "postgres://a@b/c\n")]);
+    let config = config.unwrap();
+    assert_eq!(config.bootstrap_key.as_ref().unwrap().expose_secret(), "key");
+    assert_eq!(config.database_url.as_ref().unwrap().expose_secret(), "postgres://a@b/c");
+    assert!(load("", &[("GATEWAY_BOOTSTRAP_KEY", "\n")]).unwrap().bootstrap_key.is_none());
+}
+
+#[test]
+fn a_byte_order_mark_before_the_file_is_no_part_of_it() {
+    assert_eq!(load("\u{feff}max_body_mb = 3\n", &[]).unwrap().max_body_mb, 3);
+}
+
+#[test]
 fn a_secret_is_read_from_a_file_without_the_line_break_at_its_end() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("secret");
@@ -410,7 +429,7 @@ fn the_headers_for_the_collector_are_read_and_are_secret() {
     assert_eq!(load(text, &[variable]).unwrap().telemetry.headers["authorization"].expose_secret(), "Bearer 1");
     for (wrong, expected) in [
         ("headers.\"a b\" = \"x\"", "is not the name of a header"),
-        ("headers.a = \"hunter2\\n\"", "`telemetry.headers.a` has a character that headers cannot have"),
+        ("headers.a = \"hunter2\\nx\"", "`telemetry.headers.a` has a character that headers cannot have"),
         ("sampling_ratio = 1.5", "must be a number from 0 to 1"),
         ("service_name = \" \"", "must be a name"),
         ("endpoint = \"127.0.0.1:4318\"", "`telemetry.endpoint` must be an absolute http or https URL"),

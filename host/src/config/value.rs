@@ -16,6 +16,7 @@ use url::{Origin, Url};
 use super::section::{Expected, Given};
 use super::settings::{KeptCalls, LogFormat};
 use contract::ClientAuthentication;
+use contract_rules::text::is_hidden;
 
 /// Longest quote of a wrong value.
 const QUOTED_CHARACTERS: usize = 60;
@@ -34,14 +35,18 @@ pub(super) fn string(given: &Given<'_>) -> Result<String, Expected> {
     given.string().map(str::to_owned).ok_or_else(|| found("a string", given))
 }
 
-/// A text that is not empty.
+/// A text that is not empty, and all of which is seen.
 pub(super) fn name(given: &Given<'_>) -> Result<String, Expected> {
-    given.string().filter(|text| !text.trim().is_empty()).map(str::to_owned).ok_or_else(|| found("a name", given))
+    given
+        .string()
+        .filter(|text| !text.trim().is_empty() && !text.contains(is_hidden))
+        .map(str::to_owned)
+        .ok_or_else(|| found("a name", given))
 }
 
-/// A secret, or `None` for an empty string.
+/// A secret, or `None` for an empty string. Files and variables often have a line break after it.
 pub(super) fn secret(given: &Given<'_>) -> Result<Option<SecretString>, Expected> {
-    let text = given.string().ok_or("a string in quotes")?;
+    let text = files::secret_of(given.string().ok_or("a string in quotes")?);
     Ok((!text.is_empty()).then(|| text.into()))
 }
 
@@ -192,7 +197,7 @@ fn http_url(given: &Given<'_>) -> Option<Url> {
 /// The URL of a PostgreSQL database, or `None` for an empty string. Errors do not quote it, because
 /// it may contain a password.
 pub(super) fn database_url(given: &Given<'_>) -> Result<Option<SecretString>, Expected> {
-    let text = given.string().unwrap_or("?");
+    let text = files::secret_of(given.string().unwrap_or("?"));
     if text.is_empty() || text.starts_with("postgres://") || text.starts_with("postgresql://") {
         return secret(given);
     }

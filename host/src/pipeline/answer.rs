@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use url::Url;
 
-use super::disposition::{attachment, file_name};
+use super::disposition::{attachment, cleaned, file_name};
 use super::refusal::upstream_error;
 use super::stages::Stages;
 use super::unmatched::{UNMATCHED, unmatched_header};
@@ -98,6 +98,7 @@ pub(super) async fn of_response(
     if !response.status.is_success() {
         return Err(upstream_error(*response).await);
     }
+    response.body.settle().await?;
     let is_json = match form.operation.manifest.answer {
         Kind::Json => true,
         Kind::File => false,
@@ -141,6 +142,7 @@ async fn of_json_response(
     form: &Form<'_>,
     permit: Permit,
 ) -> Result<Answer, Error> {
+    response.body.skip_mark().await?;
     let first = if has_no_content(&response) { None } else { first_byte(&mut response.body).await? };
     let Some(first) = first else { return of_json(Bytes::from_static(b"{}"), form, permit).await };
     let media_type = media_type(&response.headers);
@@ -250,9 +252,11 @@ async fn shape(document: &[u8], form: &Form<'_>) -> Result<Shaped, Error> {
 /// file as JSON.
 ///
 /// # Errors
-/// If the file is over its limit, cannot be read, or has a name, media type or members that the
-/// connector got wrong.
-async fn of_file(file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
+/// If the file is over its limit, cannot be read, or has a media type or members that the connector
+/// got wrong.
+async fn of_file(mut file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
+    // Anyone may have chosen the name, as the sender of an attachment.
+    file.file_name = cleaned(&file.file_name).unwrap_or_else(|| form.operation.manifest.path.clone());
     let (limit, key) = match file.max_bytes {
         own if own > 0 && own < form.limits.download_bytes => (own, None),
         _ => (form.limits.download_bytes, Some(DOWNLOAD_MB)),
@@ -265,7 +269,7 @@ async fn of_file(file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, 
         return Err(Error::TooLarge { limit, key });
     }
     if form.accept.is_raw(&file.content_type) {
-        return raw(file, declared, limit, permit);
+        return raw(file, declared, limit, permit).await;
     }
     let content = match file.content {
         Content::Bytes(bytes) => bytes,
@@ -325,7 +329,7 @@ fn file_as_json(
     Ok(text)
 }
 
-fn raw(file: File, length: Option<u64>, limit: u64, permit: Permit) -> Result<Answer, Error> {
+async fn raw(file: File, length: Option<u64>, limit: u64, permit: Permit) -> Result<Answer, Error> {
     let mut headers = HeaderMap::new();
     let wrong =
         || Error::ConnectorFault("the file's media type or name has a character that headers cannot have".to_owned());
@@ -338,7 +342,10 @@ fn raw(file: File, length: Option<u64>, limit: u64, permit: Permit) -> Result<An
         Content::Bytes(bytes) => complete(bytes, permit),
         Content::Response(response) => match response.into_body() {
             ResponseBody::Read(bytes) => complete(bytes, permit),
-            ResponseBody::Unread(body) => streamed(body.at_most(limit), permit),
+            ResponseBody::Unread(mut body) => {
+                body.settle().await?;
+                streamed(body.at_most(limit), permit)
+            }
             ResponseBody::Failed(error) => return Err(error.into()),
         },
     };

@@ -1,5 +1,6 @@
 //! The header `Content-Disposition` (RFC 6266).
 
+use contract_rules::text::is_hidden;
 use hyper::header::HeaderValue;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
@@ -38,9 +39,16 @@ pub(super) fn file_name(header: &HeaderValue) -> Option<String> {
     let find = |wanted: &str| {
         parameters.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value.as_str())
     };
-    let name = find("filename*").and_then(extended).or_else(|| find("filename").map(str::to_owned))?;
+    cleaned(&find("filename*").and_then(extended).or_else(|| find("filename").map(str::to_owned))?)
+}
+
+/// The name of a file without folders, and without characters that are not seen. `None` if nothing
+/// is left that could name a file.
+pub(super) fn cleaned(name: &str) -> Option<String> {
     let name = name.rsplit(['/', '\\']).next()?;
-    (!name.is_empty()).then(|| name.to_owned())
+    let name: String = name.chars().filter(|character| !is_hidden(*character)).collect();
+    let name = name.trim();
+    (!matches!(name, "" | "." | "..")).then(|| name.to_owned())
 }
 
 /// The parameters of a header value, without quotes.
@@ -114,11 +122,18 @@ mod tests {
             ("attachment; filename*=utf-8''%FF; filename=fallback", "fallback"),
             ("attachment; filename=\"../etc/passwd\"", "passwd"),
             (r#"attachment; filename="C:\\dir\\file.txt""#, "file.txt"),
+            ("attachment; filename*=UTF-8''a%E2%80%AEfdp.exe%0D%0A", "afdp.exe"),
             ("attachment; filename=na\u{ef}ve", "na\u{ef}ve"),
         ] {
             assert_eq!(file_name(&HeaderValue::try_from(header).unwrap()).as_deref(), Some(name), "{header}");
         }
-        for header in ["attachment", "attachment; filename=", "attachment; filename=\"dir/\"", "x; filename*=utf-8'a"] {
+        for header in [
+            "attachment",
+            "attachment; filename=",
+            "attachment; filename=\"dir/\"",
+            "x; filename*=utf-8'a",
+            "x; filename=..",
+        ] {
             assert_eq!(file_name(&HeaderValue::try_from(header).unwrap()), None, "{header}");
         }
     }

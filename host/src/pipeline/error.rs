@@ -12,7 +12,7 @@ use crate::registry::NoPermit;
 use crate::schema::{self, InputError, Violation};
 use contract::Effect;
 use contract_rules::limit::FAULT_MEMBERS_BYTES;
-use egress::{EgressError, Quota, Refused};
+use egress::{EgressError, LONGEST_RETRY_AFTER, Quota, Refusal, Refused};
 use memory::Exhausted;
 use sandbox::http::{self, Outbound};
 use sandbox::{Fault, InvocationError, TrapReport};
@@ -253,22 +253,32 @@ impl From<Fault> for Error {
             ),
             Fault::NotFound(explanation) => explained(explanation).map_or_else(Self::ConnectorFault, Self::NotFound),
             Fault::Conflict(explanation) => explained(explanation).map_or_else(Self::ConnectorFault, Self::Conflict),
-            Fault::Upstream(fault) => {
-                let status = if (400..600).contains(&fault.status) { fault.status } else { 502 };
-                let body = fault.body.map_or_else(ShownBody::default, |body| shown(body.as_bytes()));
-                Self::Upstream(Box::new(UpstreamError {
-                    status,
-                    upstream_status: status,
-                    detail: cut(fault.detail),
-                    is_for_user: status == 403 && body.content.as_ref().is_some_and(lacks_scope),
-                    body,
-                    retry_after: fault.retry_after_seconds.map(|seconds| Duration::from_secs(seconds.into())),
-                    headers: Vec::new(),
-                }))
-            }
+            Fault::Upstream(fault) => Self::Upstream(Box::new(reported(fault))),
             Fault::Http(error) => Self::Http(error),
             Fault::Failed(detail) => Self::ConnectorFault(cut(detail)),
         }
+    }
+}
+
+/// The refusal or failure that a connector reports. It may have read a rate limit in a part of a
+/// response, which egress did not see.
+fn reported(fault: sandbox::UpstreamFault) -> UpstreamError {
+    let upstream_status = if (400..600).contains(&fault.status) { fault.status } else { 502 };
+    let refusal = Refusal::read(fault.body.as_deref().unwrap_or_default().as_bytes());
+    let is_limit = Refusal::may_be_rate_limit(upstream_status) && refusal.is_rate_limit();
+    let status = if is_limit { 429 } else { upstream_status };
+    let body = fault.body.map_or_else(ShownBody::default, |body| shown(body.as_bytes()));
+    let reported = fault.retry_after_seconds.map(|seconds| Duration::from_secs(seconds.into()));
+    UpstreamError {
+        status,
+        upstream_status,
+        detail: cut(fault.detail),
+        is_for_user: status == 403 && body.content.as_ref().is_some_and(lacks_scope),
+        body,
+        retry_after: reported
+            .map(|delay| delay.min(LONGEST_RETRY_AFTER))
+            .or_else(|| refusal.retry_after().filter(|_| status == 429)),
+        headers: Vec::new(),
     }
 }
 
@@ -314,6 +324,22 @@ mod tests {
         }
         let large = format!(r#"{{"a": "{}"}}"#, "x".repeat(FAULT_MEMBERS_BYTES));
         assert!(explanation(Some(&large)).is_err_and(|reason| reason.contains("65536 bytes")));
+    }
+
+    #[test]
+    fn a_rate_limit_that_a_connector_has_read_in_a_body_is_one() {
+        let reported = |status: u16, body: &str, retry_after_seconds: Option<u32>| {
+            let (detail, body) = ("No.".to_owned(), Some(body.to_owned()));
+            let reported = reported(sandbox::UpstreamFault { status, detail, body, retry_after_seconds });
+            (reported.status, reported.retry_after.map(|delay| delay.as_secs()))
+        };
+        let limit = r#"{"error": {"errors": [{"reason": "userRateLimitExceeded"}], "message": "Retry after 12"}}"#;
+        assert_eq!(reported(403, limit, None), (429, Some(12)));
+        assert_eq!(reported(403, limit, Some(7)), (429, Some(7)));
+        assert_eq!(reported(404, limit, None), (404, None));
+        assert_eq!(reported(403, r#"{"error": "forbidden"}"#, None), (403, None));
+        assert_eq!(reported(429, "", None), (429, None));
+        assert_eq!(reported(503, "", Some(u32::MAX)), (503, Some(86_400)));
     }
 
     #[test]

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::error::{Error, ShownBody, UpstreamError};
 use super::forwarded_headers;
-use egress::retry_after;
 
 /// Maximum size of an upstream's error that is shown to the caller.
 const MAX_SHOWN_BYTES: usize = 64 << 10;
@@ -34,8 +33,8 @@ pub(super) async fn upstream_error(mut response: egress::Response) -> Error {
     // The caller and the user cannot mend it: no credential of theirs went to that host.
     if status == StatusCode::UNAUTHORIZED && !response.is_own {
         return Error::NotUnderstood(
-            "The upstream sent the request to another host, and that host refused it with 401. Try again: the address that \
-             the upstream gave may have expired."
+            "The upstream sent the request to another address, which refused it with 401. Try again: the address that the \
+             upstream gave may have expired."
                 .to_owned(),
         );
     }
@@ -54,7 +53,7 @@ pub(super) async fn upstream_error(mut response: egress::Response) -> Error {
         upstream_status: response.upstream_status.as_u16(),
         detail: format!("The upstream answered {}.", response.upstream_status),
         body,
-        retry_after: retry_after(&response.headers),
+        retry_after: response.retry_after,
         is_for_user,
     }))
 }
@@ -65,7 +64,10 @@ pub(super) fn shown(body: &[u8]) -> ShownBody {
     let content = match body.get(..MAX_SHOWN_BYTES).unwrap_or(body) {
         [] => None,
         cut if is_truncated => Some(String::from_utf8_lossy(cut).into()),
-        whole => Some(serde_json::from_slice(whole).unwrap_or_else(|_| String::from_utf8_lossy(whole).into())),
+        whole => {
+            let json = serde_json::from_slice(json_text::without_mark(whole));
+            Some(json.unwrap_or_else(|_| String::from_utf8_lossy(whole).into()))
+        }
     };
     ShownBody { content, is_truncated }
 }
@@ -118,5 +120,6 @@ mod tests {
         let whole = shown(br#"{"a": 1}"#);
         assert_eq!((whole.content, whole.is_truncated), (Some(json!({"a": 1})), false));
         assert!(shown(b"").content.is_none());
+        assert_eq!(shown(b"\xef\xbb\xbf{\"a\": 1}").content, Some(json!({"a": 1})));
     }
 }

@@ -16,7 +16,7 @@ use crate::schema::Violation;
 use contract::Owner;
 use contract::words::{nearest, sentence, shortened};
 use contract_rules::limit::PATH_BYTES;
-use egress::{EgressError, Remaining, whole_seconds};
+use egress::{EgressError, LONGEST_RETRY_AFTER, Remaining, whole_seconds};
 use memory::Exhausted;
 use sandbox::{Awaited, InvocationError, Limit, http};
 
@@ -195,7 +195,7 @@ fn http_problem(error: http::Error) -> Problem {
         http::Error::BadAnswer(detail) => UPSTREAM_NOT_UNDERSTOOD.with_detail(sentence(&detail)),
         http::Error::TimedOut => upstream_timed_out(),
         http::Error::TooLarge(detail) => ANSWER_TOO_LARGE.with_detail(sentence(&detail)),
-        http::Error::RateLimited(seconds) => too_many_waiting(seconds.into()),
+        http::Error::RateLimited(seconds) => too_many_waiting(u64::from(seconds).min(LONGEST_RETRY_AFTER.as_secs())),
         http::Error::Busy(seconds) => BUSY
             .with_detail(
                 "The gateway has no memory or no connection left for a request of the connector; try again, or raise \
@@ -237,7 +237,7 @@ fn upstream_problem(upstream: UpstreamError) -> Problem {
     let UpstreamError { status, upstream_status, detail, body, retry_after, is_for_user, headers } = upstream;
     let code = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
     let mut problem = match status {
-        429 => UPSTREAM_RATE_LIMITED.with_detail(sentence(&detail)).retry_after(retry_after.map_or(1, whole_seconds)),
+        429 => UPSTREAM_RATE_LIMITED.with_detail(sentence(&detail)),
         // The upstream did not get the request in time, or does not take it yet. It has not acted
         // on it.
         408 | 425 => UPSTREAM_REJECTED.with_detail(sentence(&detail)).status(code).retryable(true),
@@ -247,9 +247,7 @@ fn upstream_problem(upstream: UpstreamError) -> Problem {
     if is_for_user {
         problem = problem.owner(Owner::User);
     }
-    if status != 429
-        && let Some(pause) = retry_after
-    {
+    if let Some(pause) = retry_after {
         problem = problem.retry_after(whole_seconds(pause));
     }
     let mut shown = json!({"status": upstream_status, "body": body.content});

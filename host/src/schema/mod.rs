@@ -72,9 +72,6 @@ const WAITING: &str = "waiting";
 /// The member with the URLs that receive the end of a background operation.
 pub(crate) const CALLBACK_URLS: &str = "callback_urls";
 
-/// U+FEFF in UTF-8. Some editors write it at the beginning of a file.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
 /// Maximum number of callback URLs of one call.
 pub(crate) const MAX_CALLBACK_URLS: usize = 10;
 
@@ -159,7 +156,7 @@ impl Schema {
     pub fn parse<'a>(&self, body: &'a [u8]) -> Result<Input<'a>, InputError> {
         let body = body.trim_ascii();
         let body = if body.is_empty() || body == b"null" { b"{}" } else { body };
-        if body.starts_with(BYTE_ORDER_MARK) {
+        if body.starts_with(json_text::BYTE_ORDER_MARK) {
             return Err(InputError::NotJson(
                 "the body begins with a byte order mark, which JSON must not have (RFC 8259, section 8.1); send it without"
                     .to_owned(),

@@ -155,7 +155,7 @@ fn read_file(path: &Path) -> io::Result<(Vec<u8>, u32)> {
     if content.len() as u64 > MAX_FILE_BYTES {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {MAX_FILE_BYTES} bytes")));
     }
-    Ok((content, mode))
+    Ok((json_text::without_mark(&content).to_vec(), mode))
 }
 
 /// The time at which a certificate expires.

@@ -286,6 +286,37 @@ fn githubs_rate_limits_are_passed_on_with_the_time_to_wait() {
 }
 
 #[test]
+fn a_rate_limit_that_github_tells_in_the_body_alone_is_one_for_every_kind_of_operation() {
+    let connected = connected("");
+    let message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
+    connected.provider.on_api(move |_, _| Reply::json(json!({"message": message})).status(403));
+    for (operation, body) in [
+        ("get_repository", json!({"owner": "o", "repo": "r"})),
+        ("search_issues", json!({"repositories": ["o/r"], "waiting": true})),
+    ] {
+        let answer = connected.call(operation, body);
+        let problem = answer.problem(429, "upstream-rate-limited");
+        assert_eq!(problem["upstream"], json!({"status": 403, "body": {"message": message}}), "{operation}");
+        assert_eq!(answer.header("retry-after"), "", "GitHub did not say when to try again: {operation}");
+    }
+}
+
+#[test]
+fn the_next_page_is_found_in_any_line_of_the_header_link() {
+    let connected = connected("");
+    connected.provider.on_api(|seen, _| {
+        let link =
+            |page: u32, rel: &str| format!("<http://{}{}?page={page}>; rel=\"{rel}\"", seen.header("host"), seen.path);
+        match seen.parameter("page").as_deref() {
+            Some("2") => Reply::json(json!([issue(2)])),
+            _ => Reply::json(json!([issue(1)])).header("link", &link(2, "last")).header("link", &link(2, "next")),
+        }
+    });
+    let answer = connected.call("search_issues", json!({"repositories": ["o/r"], "waiting": true})).ok();
+    assert_eq!(answer["total_count"], 2, "{answer}");
+}
+
+#[test]
 fn githubs_token_answers_are_requested_as_json_and_errors_inside_a_200_are_understood() {
     let connected = connected("");
     connected.provider.expire();

@@ -101,7 +101,8 @@ pub(crate) mod http {
 
         pub(crate) fn document(&self) -> Result<Document, Error> {
             let text = self.text()?;
-            Document::parse(if text.is_empty() { "{}" } else { &text }).map_err(Error::BadAnswer)
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+            Document::parse(if text.is_empty() { "{}" } else { text }).map_err(Error::BadAnswer)
         }
     }
 }

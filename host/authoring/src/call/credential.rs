@@ -32,11 +32,11 @@ impl CredentialArguments {
                 let text = env::var(name).map_err(|_| {
                     CallError::Credential(format!("`{name}` is not a variable with text; export it first"))
                 })?;
-                Some(SecretString::from(text.trim()))
+                Some(SecretString::from(files::secret_of(&text)))
             }
             (None, Some(file)) => {
                 let text = fs::read_to_string(file).map_err(|source| FileError { file: file.clone(), source })?;
-                Some(SecretString::from(text.trim()))
+                Some(SecretString::from(files::secret_of(&text)))
             }
         };
         let wrong = |text: &str| Err(CallError::Credential(text.to_owned()));

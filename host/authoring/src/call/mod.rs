@@ -148,7 +148,8 @@ fn read_input(argument: &str) -> Result<Vec<u8>, CallError> {
     match argument.strip_prefix('@') {
         Some(file) => {
             let file = PathBuf::from(file);
-            input = fs::read(&file).map_err(|source| FileError { file, source })?;
+            let text = fs::read(&file).map_err(|source| FileError { file, source })?;
+            input.extend_from_slice(json_text::without_mark(&text));
         }
         None if argument == "-" => {
             let failed = |source| FileError { file: "standard input".into(), source };

@@ -42,7 +42,8 @@ pub(crate) async fn replay_to_end(local: &LocalCall, recording: &Recording) -> R
 /// If the file cannot be read, or is no recording.
 pub(crate) fn read_recording(file: &Path) -> Result<Recording, CallError> {
     let text = fs::read(file).map_err(|source| FileError { file: file.to_owned(), source })?;
-    Recording::read(&text).map_err(|source| CallError::Recording { file: file.to_owned(), source })
+    Recording::read(json_text::without_mark(&text))
+        .map_err(|source| CallError::Recording { file: file.to_owned(), source })
 }
 
 /// Writes a recording. Its folder is made if it is missing.

@@ -20,7 +20,7 @@ const CONNECT: Duration = Duration::from_secs(60);
 
 /// The credential in a file, without the line break at its end.
 pub(super) fn credential(file: &Path) -> Result<SecretString, FileError> {
-    Ok(String::from_utf8_lossy(&read(file)?).trim().into())
+    Ok(files::secret_of(&String::from_utf8_lossy(&read(file)?)).into())
 }
 
 /// Connects an account at a running gateway, as a user does. `account` has the parts of its

@@ -163,7 +163,7 @@ impl RunningGateway {
 fn running(arguments: &GatewayArguments) -> Result<Option<Remote>, GatewayError> {
     let Some(url) = &arguments.url else { return Ok(None) };
     let key = match (&arguments.key_file, &arguments.key) {
-        (Some(file), _) => SecretString::from(String::from_utf8_lossy(&read(file)?).trim()),
+        (Some(file), _) => SecretString::from(files::secret_of(&String::from_utf8_lossy(&read(file)?))),
         (None, Some(key)) => key.clone(),
         (None, None) => return Err(RemoteError::NoKey.into()),
     };

@@ -164,7 +164,8 @@ fn write(arguments: &NewArguments) -> Result<Created, NewError> {
         let text = fs::read_to_string(path).map_err(failed(path))?;
         let failed = |source| NewError::Openapi { path: path.clone(), source };
         let auth = arguments.auth.map(AuthKind::table_auth);
-        let converted = openapi_table::convert(&text, identifier, &arguments.operations, auth).map_err(failed)?;
+        let converted = openapi_table::convert(files::without_mark(&text), identifier, &arguments.operations, auth)
+            .map_err(failed)?;
         files = template.files_with_table(openapi, identifier, &converted);
         title = converted.title;
         (left_out, assumed) = (converted.left_out, converted.assumed);

@@ -63,7 +63,7 @@ pub(super) fn find(registry: &str, arguments: &RegistryArguments) -> Result<Opti
     if let Some(username) = &arguments.username {
         let mut password = String::new();
         io::stdin().read_to_string(&mut password).map_err(|error| wrong(format!("standard input: {error}")))?;
-        return Ok(Some(Credentials::new(username, password.trim_end_matches(['\r', '\n']))));
+        return Ok(Some(Credentials::new(username, files::secret_of(&password))));
     }
     let Some(file) = docker_config() else { return Ok(None) };
     let text = match fs::read(&file) {
@@ -72,7 +72,7 @@ pub(super) fn find(registry: &str, arguments: &RegistryArguments) -> Result<Opti
         Err(error) => return Err(wrong(format!("`{}`: {error}", file.display()))),
     };
     // A message of the parser could quote a secret.
-    let config: DockerConfig = serde_json::from_slice(&text)
+    let config: DockerConfig = serde_json::from_slice(json_text::without_mark(&text))
         .map_err(|error| wrong(format!("`{}` is not JSON at line {}", file.display(), error.line())))?;
     stored(&config, registry, &file)
 }

@@ -60,7 +60,7 @@ async fn set(arguments: &SetClientArguments) -> Result<(), OperatorError> {
     let mut body = json!({"client_id": client_id});
     if let Some(file) = client_secret_file {
         let text = fs::read_to_string(file).map_err(|error| OperatorError::File { file: file.clone(), error })?;
-        body["client_secret"] = text.trim_end_matches(['\r', '\n']).into();
+        body["client_secret"] = files::secret_of(&text).into();
     }
     if !scopes.is_empty() {
         body["scopes"] = scopes.clone().into();

@@ -2,6 +2,7 @@ use hyper::header::{HeaderMap, LOCATION};
 use hyper::{Method, StatusCode};
 
 use super::super::testing::{Stub, answer, egress, fetch, get, in_form_field, ok, request, upstream, with_token};
+use super::super::send::Repeats;
 use super::super::{Body, Credential, EgressError, Headers, Request, UpstreamSettings};
 use super::{Hop, Location, Upstream};
 
@@ -218,7 +219,7 @@ async fn a_redirect_to_a_name_of_a_private_address_is_refused() {
     let url = format!("http://other.test:{}/", stub.address.port()).parse().unwrap();
     let hop =
         Hop { location: Location::Elsewhere(url), at_upstream: false, ..Hop::first(&upstream, &get("/")).unwrap() };
-    let error = egress().attempts(&upstream, &get("/"), &hop, &mut None).await.unwrap_err();
+    let error = egress().attempts(&upstream, &get("/"), &hop, &mut None, &mut Repeats::default()).await.unwrap_err();
     assert!(matches!(error, EgressError::Denied { .. }), "{error}");
     assert!(stub.seen().is_empty());
 }

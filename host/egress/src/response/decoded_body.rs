@@ -8,12 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use async_compression::tokio::bufread::GzipDecoder;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use futures_util::stream::try_unfold;
 use futures_util::{Stream, TryStreamExt};
 use http_body_util::BodyDataStream;
 use hyper::body::{Body, Incoming, SizeHint};
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
-use tokio_util::io::{ReaderStream, StreamReader};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
+use tokio_util::io::StreamReader;
 
 /// The size of the pieces of a body that was compressed.
 const PIECE_BYTES: usize = 16 << 10;
@@ -27,6 +29,9 @@ const MAX_RATIO: u64 = 100;
 
 /// The bytes that are inflated without a pause for other calls. It takes less than a millisecond.
 const TURN_BYTES: usize = 128 << 10;
+
+/// The first byte of each member of a compressed body.
+const MEMBER_BEGINS: u8 = 0x1f;
 
 /// The reason why a body cannot be read.
 type Broken = Box<dyn Error + Send + Sync>;
@@ -57,16 +62,41 @@ pub(super) struct Inflating {
 #[error("it inflates to more than {MAX_RATIO} times its compressed size, as a decompression bomb does")]
 struct Bomb;
 
+/// How a body is encoded.
+enum Coding {
+    /// Not at all.
+    Identity,
+    Gzip,
+    /// In a way that the gateway does not decode.
+    Other,
+}
+
+impl Coding {
+    /// Reads the header `Content-Encoding` (RFC 9110, section 8.4). `x-gzip` is the same as `gzip`.
+    fn of(headers: &HeaderMap) -> Self {
+        let lists = headers.get_all(CONTENT_ENCODING).iter();
+        let codings = lists.flat_map(|list| list.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii));
+        let mut applied = codings.filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"));
+        let is_gzip = |coding: &[u8]| [&b"gzip"[..], b"x-gzip"].iter().any(|name| coding.eq_ignore_ascii_case(name));
+        match (applied.next(), applied.next()) {
+            (None, _) => Self::Identity,
+            (Some(coding), None) if is_gzip(coding) => Self::Gzip,
+            _ => Self::Other,
+        }
+    }
+}
+
 impl DecodedBody {
     /// The body of a response with these headers. The headers lose those that describe a compressed
     /// body.
     pub(super) fn new(body: Incoming, headers: &mut HeaderMap) -> Self {
-        let is_gzip =
-            headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"gzip"));
-        if !is_gzip || is_empty(&body) {
+        let coding = Coding::of(headers);
+        if !matches!(coding, Coding::Other) {
+            headers.remove(CONTENT_ENCODING);
+        }
+        if !matches!(coding, Coding::Gzip) || is_empty(&body) {
             return Self::Plain(body);
         }
-        headers.remove(CONTENT_ENCODING);
         headers.remove(CONTENT_LENGTH);
         let arrived = Arc::<AtomicU64>::default();
         let counter = Arc::clone(&arrived);
@@ -74,9 +104,7 @@ impl DecodedBody {
             counter.fetch_add(piece.len() as u64, Ordering::Relaxed);
         };
         let compressed = StreamReader::new(BodyDataStream::new(body).map_err(io::Error::other).inspect_ok(count));
-        let mut decoder = GzipDecoder::new(compressed);
-        decoder.multiple_members(true);
-        let pieces = Box::pin(ReaderStream::with_capacity(decoder, PIECE_BYTES));
+        let pieces = Box::pin(inflated(compressed));
         Self::Gzip(Box::new(Inflating { pieces, arrived, inflated: 0, turn: 0 }))
     }
 
@@ -108,6 +136,11 @@ impl DecodedBody {
         }
     }
 
+    /// Returns `true` if the body is inflated while it is read.
+    pub(super) fn is_compressed(&self) -> bool {
+        matches!(self, Self::Gzip(_))
+    }
+
     /// The number of bytes to come.
     pub(super) fn size_hint(&self) -> SizeHint {
         match self {
@@ -116,6 +149,34 @@ impl DecodedBody {
             Self::Empty => SizeHint::with_exact(0),
         }
     }
+}
+
+/// A compressed body at one place: before a member (RFC 1952, section 2.2), or inside of one.
+enum Place<R> {
+    Before { reader: R, is_first: bool },
+    Inside(GzipDecoder<R>),
+}
+
+/// The pieces of a compressed body. A body without a byte is empty. Members follow each other, and
+/// what follows the last one and is no member, such as padding, is left out.
+fn inflated(compressed: impl AsyncBufRead + Unpin) -> impl Stream<Item = io::Result<Bytes>> {
+    try_unfold(Place::Before { reader: compressed, is_first: true }, |mut place| async move {
+        loop {
+            place = match place {
+                Place::Before { mut reader, is_first } => match reader.fill_buf().await?.first() {
+                    Some(&byte) if is_first || byte == MEMBER_BEGINS => Place::Inside(GzipDecoder::new(reader)),
+                    _ => return Ok(None),
+                },
+                Place::Inside(mut decoder) => {
+                    let mut piece = BytesMut::with_capacity(PIECE_BYTES);
+                    if decoder.read_buf(&mut piece).await? > 0 {
+                        return Ok(Some((piece.freeze(), Place::Inside(decoder))));
+                    }
+                    Place::Before { reader: decoder.into_inner(), is_first: false }
+                }
+            };
+        }
+    })
 }
 
 impl Inflating {

@@ -7,8 +7,9 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use hyper::StatusCode;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{CONTENT_ENCODING, HeaderMap};
@@ -25,8 +26,11 @@ use super::mask::MaskStream;
 use super::pacing::Permit;
 use super::redirect::Hop;
 use super::request::Request;
-use super::throttle;
+use super::throttle::{self, Refusal};
 use super::upstream::Upstream;
+
+/// The bytes of a compressed body that are read ahead.
+const SETTLED_BYTES: usize = 64 << 10;
 
 /// The response of an upstream. The body is read from the connection on demand.
 pub struct Response {
@@ -43,6 +47,9 @@ pub struct Response {
     pub carried_credential: bool,
     /// The headers. An echo of the credential is masked.
     pub headers: HeaderMap,
+    /// For an error, the time after which the next attempt may succeed. `None` if the upstream did
+    /// not say it.
+    pub retry_after: Option<Duration>,
     /// The body: decompressed, masked, counted.
     pub body: ResponseBody,
 }
@@ -71,7 +78,6 @@ impl Response {
             // A body that cannot be decoded cannot be searched for the credential. Requests do not
             // accept such encodings.
             if let Some(encoding) = head.headers.get(CONTENT_ENCODING)
-                && encoding != "identity"
                 && !source.is_empty()
             {
                 let detail = format!("it is encoded as {encoding:?}, though only gzip was asked for");
@@ -80,7 +86,7 @@ impl Response {
             masker.mask_headers(&mut head.headers);
         }
         let upstream_status = head.status;
-        throttle::normalize(&mut head.status, &mut head.headers);
+        let retry_after = throttle::normalize(&mut head.status, &mut head.headers);
         let body = ResponseBody {
             source,
             ahead: Bytes::new(),
@@ -102,6 +108,7 @@ impl Response {
             is_own: hop.at_upstream,
             carried_credential,
             headers: head.headers,
+            retry_after,
             body,
         })
     }
@@ -117,17 +124,21 @@ impl Response {
         memory: &MemoryBudget,
     ) -> Result<Self, EgressError> {
         let hop = Hop::first(upstream, request)?;
-        let (head, body) = response.into_parts();
+        let (mut head, body) = response.into_parts();
         if body.len() as u64 > request.limit {
             return Err(EgressError::TooLarge { limit: request.limit });
         }
-        Ok(Self {
+        let upstream_status = head.status;
+        let retry_after = throttle::normalize(&mut head.status, &mut head.headers);
+        let refusal = Refusal::read(&body);
+        let mut response = Self {
             is_own: hop.at_upstream,
             location: hop.location,
             status: head.status,
-            upstream_status: head.status,
+            upstream_status,
             carried_credential: hop.at_upstream && request.carried(upstream).is_some(),
             headers: head.headers,
+            retry_after,
             body: ResponseBody {
                 source: DecodedBody::Empty,
                 remaining: request.limit - body.len() as u64,
@@ -141,7 +152,14 @@ impl Response {
                 upstream: upstream.shared_name(),
                 memory: memory.clone(),
             },
-        })
+        };
+        throttle::heed(&mut response, &refusal);
+        Ok(response)
+    }
+
+    /// The address of the response, with its query. The rest of the response is dropped.
+    pub(super) fn into_location(self) -> Location {
+        self.location
     }
 
     /// The address of the response, after redirects. Without its query, which may contain the
@@ -200,6 +218,31 @@ impl ResponseBody {
             }
         }
         Ok(self.ahead.get(..length).unwrap_or(&self.ahead))
+    }
+
+    /// Reads the beginning of a compressed body ahead, so that a short one that is damaged is an
+    /// error before the answer has a status.
+    ///
+    /// # Errors
+    /// The errors of reading.
+    pub async fn settle(&mut self) -> Result<(), EgressError> {
+        if self.source.is_compressed() {
+            self.peek(SETTLED_BYTES).await?;
+        }
+        Ok(())
+    }
+
+    /// Skips a byte order mark at the beginning. RFC 8259 does not allow it before JSON, but some
+    /// services send it.
+    ///
+    /// # Errors
+    /// The errors of reading.
+    pub async fn skip_mark(&mut self) -> Result<(), EgressError> {
+        let mark = json_text::BYTE_ORDER_MARK;
+        if self.peek(mark.len()).await? == mark {
+            self.ahead.advance(mark.len());
+        }
+        Ok(())
     }
 
     /// The rest of the body in one piece.

@@ -5,12 +5,13 @@ use std::time::Duration;
 use async_compression::tokio::bufread::GzipEncoder;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use hyper::Method;
 use hyper::body::Body as _;
 use memory::MemoryBudget;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 
-use super::super::testing::{Stub, answer, egress, fetch, get, ok, raw, upstream};
+use super::super::testing::{Stub, answer, egress, fetch, get, ok, raw, request, upstream, with_token};
 use super::super::{Egress, EgressError, Request, Settings};
 
 /// 256 KiB of zeros, in gzip, in base64: between its two ends are as many `A`s.
@@ -28,6 +29,78 @@ async fn gzip_is_decoded() {
     let response = egress().send(&upstream(&stub.url(), &[]), &get("/")).await.unwrap();
     assert!(!response.headers.contains_key("content-encoding") && !response.headers.contains_key("content-length"));
     assert_eq!(response.body.collect(BOMB_SIZE as u64).await.unwrap().len(), BOMB_SIZE);
+}
+
+/// The body of a response with this `Content-Encoding`, to a request with a credential.
+async fn decoded(encoding: &'static str, body: Vec<u8>) -> Result<String, EgressError> {
+    let stub = Stub::start(move |_, _| answer(200, &[("content-encoding", encoding)], body.clone())).await;
+    let response = egress().send(&upstream(&stub.url(), &[]), &with_token(get("/"))).await?;
+    assert!(!response.headers.contains_key("content-encoding"), "{encoding}");
+    let body = response.body.collect(1 << 20).await?;
+    Ok(String::from_utf8(body.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn a_coding_is_known_by_each_of_its_names() {
+    let (text, compressed) = text(1000).await;
+    for encoding in ["gzip", "GZIP", "x-gzip", "identity, gzip", " gzip ,"] {
+        assert_eq!(decoded(encoding, compressed.clone()).await.unwrap().as_bytes(), text, "{encoding}");
+    }
+    for encoding in ["identity", "Identity", "", "identity, identity"] {
+        assert_eq!(decoded(encoding, text.clone()).await.unwrap().as_bytes(), text, "{encoding}");
+    }
+    for encoding in ["br", "gzip, br", "gzip, gzip"] {
+        let error = decoded(encoding, compressed.clone()).await.unwrap_err();
+        assert!(matches!(error, EgressError::BadResponse { .. }), "{encoding}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_body_may_be_called_compressed() {
+    assert_eq!(decoded("gzip", Vec::new()).await.unwrap(), "");
+    let address = raw(|_, mut stream| async move {
+        let _ = stream.read(&mut [0; 4096]).await;
+        let head = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n";
+        stream.write_all(head).await.unwrap();
+    })
+    .await;
+    let read = fetch(&egress(), &upstream(&format!("http://{address}"), &[]), &get("/")).await;
+    assert_eq!(read, Ok((200, String::new())));
+}
+
+#[tokio::test]
+async fn members_of_a_compressed_body_follow_each_other_and_padding_is_left_out() {
+    let (text, compressed) = text(1000).await;
+    let twice = [&text[..], &text].concat();
+    for (end, expected) in [(&compressed[..], &twice), (&[0; 512][..], &text), (b"\n", &text)] {
+        let body = [&compressed[..], end].concat();
+        assert_eq!(decoded("gzip", body).await.unwrap().as_bytes(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_body_with_a_damaged_end_is_an_error_before_it_is_passed_on() {
+    let (_, compressed) = text(1000).await;
+    let mut wrong_sum = compressed.clone();
+    wrong_sum[compressed.len() - 6] ^= 1;
+    for damaged in [compressed[..compressed.len() / 2].to_vec(), compressed[..compressed.len() - 4].to_vec(), wrong_sum]
+    {
+        let stub = Stub::start(move |_, _| answer(200, &[("content-encoding", "gzip")], damaged.clone())).await;
+        let mut response = egress().send(&upstream(&stub.url(), &[]), &get("/")).await.unwrap();
+        let error = response.body.settle().await.unwrap_err();
+        assert!(matches!(&error, EgressError::BadResponse { upstream, .. } if upstream == "api"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_byte_order_mark_is_skipped() {
+    for (sent, expected) in [("\u{feff}{}", "{}"), ("{}", "{}"), ("\u{feff}", ""), ("", "")] {
+        let stub = Stub::start(move |_, _| ok(sent)).await;
+        let mut body = egress().send(&upstream(&stub.url(), &[]), &get("/")).await.unwrap().body;
+        body.skip_mark().await.unwrap();
+        assert_eq!(body.size_hint().exact(), Some(expected.len() as u64), "{sent:?}");
+        assert_eq!(body.collect(100).await.unwrap(), expected, "{sent:?}");
+    }
 }
 
 #[tokio::test]
@@ -181,6 +254,29 @@ async fn a_refusal_by_a_used_up_quota_is_called_a_rate_limit_and_stays_whole() {
     let response = egress().send(&upstream(&stub.url(), &[]), &get("/")).await.unwrap();
     assert_eq!(response.status.as_u16(), 429);
     assert_eq!(response.body.collect(1000).await.unwrap(), BODY);
+}
+
+#[tokio::test]
+async fn a_rate_limit_in_the_body_alone_is_called_one_and_no_time_is_made_up() {
+    const SHARING: &str = r#"{"error": {"errors": [{"reason": "sharingRateLimitExceeded"}]}}"#;
+    const EXHAUSTED: &str = r#"{"error": {"status": "RESOURCE_EXHAUSTED", "details": [
+        {"@type": "type.example/rpc.RetryInfo", "retryDelay": "3.5s"}]}}"#;
+    for (sent, body, status, retry_after) in [
+        (403, SHARING, 429, None),
+        (400, EXHAUSTED, 429, Some("4")),
+        (403, EXHAUSTED, 429, Some("4")),
+        (429, EXHAUSTED, 429, Some("4")),
+        (503, EXHAUSTED, 503, Some("4")),
+        (404, EXHAUSTED, 404, None),
+        (429, "wait", 429, None),
+        (403, r#"{"error": {"errors": [{"reason": "forbidden"}]}}"#, 403, None),
+    ] {
+        let stub = Stub::start(move |_, _| answer(sent, &[], body)).await;
+        let response = egress().send(&upstream(&stub.url(), &[]), &request(Method::POST, "/")).await.unwrap();
+        let given = response.headers.get("retry-after").map(|value| value.to_str().unwrap());
+        assert_eq!((response.status.as_u16(), given), (status, retry_after), "{sent} {body}");
+        assert_eq!(response.upstream_status.as_u16(), sent);
+    }
 }
 
 #[tokio::test]

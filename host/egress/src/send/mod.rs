@@ -21,6 +21,7 @@ use super::redirect::{Hop, MAX_REDIRECTS};
 use super::request::Request;
 use super::response::Response;
 use super::retry;
+use super::retry_after::retry_after;
 use super::sign::Unsigned;
 use super::streamed_body::OutgoingBody;
 use super::throttle;
@@ -58,14 +59,23 @@ impl Egress {
         let mut hop = Hop::first(upstream, request)?;
         let mut permit = None;
         let mut redirects = 0;
+        let mut repeats = Repeats::default();
         loop {
-            let response = self.attempts(upstream, request, &hop, &mut permit).await?;
+            let response = self.attempts(upstream, request, &hop, &mut permit, &mut repeats).await?;
             let next = hop.next_hop(upstream, request, response.status(), response.headers())?;
             let Some(next) = next.filter(|_| request.body.is_repeatable()) else {
                 let is_write = !retry::is_safe(&hop.method);
-                let mut response = Response::new(upstream, request, hop, response, permit, self.memory())?;
+                let (method, at_origin) = (hop.method.clone(), hop.at_origin);
+                let mut response = Response::new(upstream, request, hop, response, permit.take(), self.memory())?;
                 let upstream_status = response.upstream_status;
                 throttle::recognize(&mut response).await;
+                if let Some(delay) = pause_for_rate_limit(request, &response, repeats.retries) {
+                    let at_upstream = response.is_own;
+                    // Frees the connection, and the place in the queue of the upstream.
+                    hop = Hop { method, location: response.into_location(), at_origin, at_upstream };
+                    repeats.pause(delay).await;
+                    continue;
+                }
                 if let Some(record) = &request.record {
                     record.response_arrived(is_write, response.status, upstream_status);
                 }
@@ -77,6 +87,7 @@ impl Egress {
             }
             redirects += 1;
             hop = next;
+            repeats = Repeats::default();
         }
     }
 
@@ -87,24 +98,23 @@ impl Egress {
         request: &Request,
         hop: &Hop,
         permit: &mut Option<Permit>,
+        repeats: &mut Repeats,
     ) -> Result<hyper::Response<Incoming>, EgressError> {
-        let mut retries = 0;
-        // The end of the last attempt, or the arrival at the queue of the upstream.
-        let mut paused_at = None;
         loop {
+            let retries = repeats.retries;
             if let Some(pacer) = &upstream.pacer
                 && hop.at_upstream
             {
                 // The permit of the previous attempt is freed first: with a concurrency of 1 it is
                 // the only one.
                 drop(permit.take());
-                paused_at.get_or_insert_with(Instant::now);
+                repeats.paused_at.get_or_insert_with(Instant::now);
                 *permit = Some(pacer.enter(request.deadline).await?);
             }
             let (mut outgoing, end) = traced(self.compose(upstream, request, hop)?, upstream, request, hop, retries);
             let write = request.record.as_ref().filter(|_| !retry::is_safe(&hop.method));
             write.inspect(|record| record.write_begins());
-            let mut watch = Watch::start(upstream, request, hop, outgoing.uri().path(), retries, paused_at);
+            let mut watch = Watch::start(upstream, request, hop, outgoing.uri().path(), retries, repeats.paused_at);
             let signature = outgoing.extensions_mut().remove::<Signature>();
             let mut result =
                 self.pool(upstream.allow_private).send(&hop.location, outgoing, request.on_new_connection).await;
@@ -125,10 +135,7 @@ impl Egress {
             let delay = match &result {
                 _ if !is_repeatable => None,
                 Ok(response) if retry::is_transient(response.status()) && retry::is_safe(&hop.method) => {
-                    retry::backoff(retries, retry::retry_after(response.headers()), request.deadline)
-                }
-                Ok(response) if request.waits_for_rate_limit && response.status() == StatusCode::TOO_MANY_REQUESTS => {
-                    retry::rate_limit_delay(retries, retry::retry_after(response.headers()), request.deadline)
+                    retry::backoff(retries, retry_after(response.headers()), request.deadline)
                 }
                 Err(error) if worth_retrying(error, hop) => retry::backoff(retries, None, request.deadline),
                 _ => None,
@@ -138,9 +145,7 @@ impl Egress {
             };
             drop(result);
             drop(permit.take());
-            retries += 1;
-            paused_at = Some(Instant::now());
-            sleep(delay).await;
+            repeats.pause(delay).await;
         }
     }
 
@@ -173,6 +178,31 @@ impl Egress {
         }
         Ok(outgoing)
     }
+}
+
+/// The repeated attempts of one step of a request.
+#[derive(Default)]
+pub(super) struct Repeats {
+    retries: u32,
+    /// The end of the last attempt, or the arrival at the queue of the upstream.
+    paused_at: Option<Instant>,
+}
+
+impl Repeats {
+    /// Waits before the next attempt.
+    async fn pause(&mut self, delay: Duration) {
+        self.retries += 1;
+        self.paused_at = Some(Instant::now());
+        sleep(delay).await;
+    }
+}
+
+/// The delay before a request that waits for rate limits is sent again. `None` for any other
+/// request, and if the response is not a rate limit.
+fn pause_for_rate_limit(request: &Request, response: &Response, retries: u32) -> Option<Duration> {
+    let is_limited = response.status == StatusCode::TOO_MANY_REQUESTS;
+    let waits = request.waits_for_rate_limit && is_limited && request.body.is_repeatable();
+    waits.then(|| retry::rate_limit_delay(retries, response.retry_after, request.deadline)).flatten()
 }
 
 /// Signs a request that is complete, if the credential is a signature.

@@ -301,6 +301,19 @@ async fn only_a_patient_request_waits_for_a_rate_limit_and_only_if_the_upstream_
 }
 
 #[tokio::test]
+async fn a_patient_request_waits_for_a_rate_limit_in_any_words() {
+    const IN_WORDS: &str = r#"{"error": {"status": "RESOURCE_EXHAUSTED", "details": [
+        {"@type": "type.example/rpc.RetryInfo", "retryDelay": "0.01s"}]}}"#;
+    let used_up: &[(&str, &str)] = &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1000000001")];
+    for (headers, body) in [(&[][..], IN_WORDS), (used_up, "")] {
+        let stub = Stub::start(move |_, before| if before < 1 { answer(403, headers, body) } else { ok("done") }).await;
+        let patient = Request { waits_for_rate_limit: true, ..request(Method::POST, "/") };
+        let answer = fetch(&egress(), &upstream(&stub.url(), &[]), &patient).await.unwrap();
+        assert_eq!(answer, (200, "done".to_owned()));
+    }
+}
+
+#[tokio::test]
 async fn an_upstream_that_does_not_answer_times_out_at_the_deadline() {
     let address = raw(|_, mut stream| async move {
         let _ = stream.read(&mut [0; 4096]).await;

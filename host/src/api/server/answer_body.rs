@@ -41,6 +41,8 @@ struct Source {
     body: UnsyncBoxBody<Bytes, EgressError>,
     /// The rest of a large piece.
     rest: Bytes,
+    /// The error that ends the body. The connection first sends what it has, and so the status.
+    failed: Option<EgressError>,
     /// Wakes the connection, if it waits for the body.
     waker: Option<Waker>,
 }
@@ -51,7 +53,7 @@ impl AnswerProgress {
     pub(super) fn new(body: HeldBody, deadline: Option<Instant>, now: u64) -> Self {
         Self {
             waiting_since: AtomicU64::new(now),
-            source: Mutex::new(Some(Source { body: body.into_inner(), rest: Bytes::new(), waker: None })),
+            source: Mutex::new(Some(Source { body: body.into_inner(), rest: Bytes::new(), failed: None, waker: None })),
             deadline,
             given_up: AtomicBool::new(false),
         }
@@ -83,9 +85,19 @@ impl AnswerProgress {
 
 impl Source {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, EgressError>>> {
+        if let Some(error) = self.failed.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
         if self.rest.is_empty() {
             let frame = match Pin::new(&mut self.body).poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => frame,
+                Poll::Ready(Some(Err(error))) => {
+                    // A connection that waits for a body sends the bytes that it holds back. With the
+                    // error it would drop them.
+                    self.failed = Some(error);
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
                 other => return other,
             };
             match frame.into_data() {
@@ -132,7 +144,9 @@ impl hyper::body::Body for AnswerBody {
 
     fn is_end_stream(&self) -> bool {
         let source = self.progress.source.lock();
-        source.as_ref().is_some_and(|source| source.rest.is_empty() && source.body.is_end_stream())
+        let is_at_end =
+            |source: &Source| source.rest.is_empty() && source.failed.is_none() && source.body.is_end_stream();
+        source.as_ref().is_some_and(is_at_end)
     }
 
     fn size_hint(&self) -> SizeHint {

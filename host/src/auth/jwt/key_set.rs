@@ -29,7 +29,7 @@ impl KeySet {
     /// Reads a JSON Web Key Set. Returns `None` if the text is not one. Keys that cannot be used
     /// here are skipped.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
-        let document: Document = serde_json::from_slice(text).ok()?;
+        let document: Document = serde_json::from_slice(json_text::without_mark(text)).ok()?;
         Some(Self { keys: document.keys.into_iter().filter_map(Key::new).take(MAX_KEYS).collect() })
     }
 

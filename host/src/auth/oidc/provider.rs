@@ -68,7 +68,7 @@ impl Provider {
         if status != 200 {
             return Err(unavailable(format!("its description at {DESCRIPTION} has status {status}")));
         }
-        let description: Description = serde_json::from_slice(&body)
+        let description: Description = serde_json::from_slice(json_text::without_mark(&body))
             .map_err(|_| not_understood("its description lacks an endpoint, or is no JSON object"))?;
         Self::described(settings, egress, description)
     }
@@ -151,8 +151,8 @@ impl Provider {
         if status >= 500 || status == 429 {
             return Err(unavailable(format!("its token endpoint answers with status {status}")));
         }
-        let answer: TokenAnswer =
-            serde_json::from_slice(&body).map_err(|_| not_understood("its token endpoint sends no JSON object"))?;
+        let answer: TokenAnswer = serde_json::from_slice(json_text::without_mark(&body))
+            .map_err(|_| not_understood("its token endpoint sends no JSON object"))?;
         match answer {
             TokenAnswer { error: Some(error), .. } => Err(OidcError::Refused(error_code(&error))),
             TokenAnswer { id_token: Some(id_token), .. } if status == 200 => Ok(id_token),
