@@ -22,9 +22,9 @@ pub(super) struct Hop {
     /// `true` if the request is at the origin that it was made for, and has not left it before.
     /// Only then does it have all its headers.
     pub(super) at_origin: bool,
-    /// `true` if the request is at the upstream's own origin, and has not left it before. Only then
-    /// does it carry the credential: if another origin sent the request back, that origin chose the
-    /// address.
+    /// `true` if the request is where the upstream's requests go, and has not left this place before:
+    /// the first address, and redirects to the base URL and below it. Only then does it carry the
+    /// credential: if another place sent the request back, that place chose the address.
     pub(super) at_upstream: bool,
 }
 
@@ -73,11 +73,12 @@ impl Hop {
         let mut url = resolve(&current, location, current.scheme() == "http").map_err(bad)?;
         upstream.permit(&url, "redirects to")?;
 
-        let at_upstream = self.at_upstream && upstream.owns(&url);
+        // What else the origin has may belong to someone else, as with a path for each customer.
+        let at_upstream = self.at_upstream && upstream.is_base_of(&url);
         if at_upstream {
             add_query(&mut url, request.carried_as_made(upstream));
         } else if request.credential.as_ref().is_some_and(|credential| credential.is_in(&url)) {
-            return Err(bad("another origin with the user's credential in the URL"));
+            return Err(bad("a place outside of its base URL, with the user's credential in the address"));
         }
         Ok(Some(Self {
             method: self.method.clone(),

@@ -1,8 +1,8 @@
 use hyper::header::{HeaderMap, LOCATION};
 use hyper::{Method, StatusCode};
 
-use super::super::testing::{Stub, answer, egress, fetch, get, in_form_field, ok, request, upstream, with_token};
 use super::super::send::Repeats;
+use super::super::testing::{Stub, answer, egress, fetch, get, in_form_field, ok, request, upstream, with_token};
 use super::super::{Body, Credential, EgressError, Headers, Request, UpstreamSettings};
 use super::{Hop, Location, Upstream};
 
@@ -225,6 +225,34 @@ async fn a_redirect_to_a_name_of_a_private_address_is_refused() {
 }
 
 #[test]
+fn a_redirect_within_the_origin_keeps_the_credential_only_below_the_base_url() {
+    for location in ["/v1", "/v1/", "/v1/b?x=/../v2", "b", "https://api.example.com:443/v1/b"] {
+        assert!(decide(location).unwrap().unwrap().at_upstream, "{location}");
+    }
+    for location in
+        ["/", "/v2/b", "../v2/b", "/v1x/b", "/v1/../v2", "/v1/%2e%2e/v2", "/v1/..%2fv2", "//api.example.com/"]
+    {
+        let hop = decide(location).unwrap().unwrap();
+        assert!(!hop.at_upstream && hop.at_origin, "{location}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_out_of_the_base_url_is_followed_without_the_credential() {
+    let stub = Stub::start(|seen, _| match seen.path.as_str() {
+        "/v1/start" => answer(302, &[("location", "/v2/there")], ""),
+        "/v2/there" => answer(302, &[("location", "/v1/back")], ""),
+        _ => ok("arrived"),
+    })
+    .await;
+    let upstream = upstream(&format!("{}/v1", stub.url()), &[]);
+    let (status, body) = fetch(&egress(), &upstream, &with_token(get("/start"))).await.unwrap();
+    assert_eq!((status, body.as_str()), (200, "arrived"));
+    let carried: Vec<_> = stub.seen().iter().map(|seen| seen.header("authorization").is_some()).collect();
+    assert_eq!(carried, [true, false, false]);
+}
+
+#[test]
 fn redirects_go_to_https_and_to_nothing_else() {
     for location in
         ["http://api.example.com/", "ftp://api.example.com/", "file:///etc/passwd", "javascript:0", "https://"]
@@ -235,7 +263,7 @@ fn redirects_go_to_https_and_to_nothing_else() {
     assert!(matches!(decide("https://user:pass@api.example.com/"), Err(EgressError::BadRedirect { .. })));
     let hop = decide("https://files.example.com/f").unwrap().unwrap();
     assert!(!hop.at_upstream);
-    let hop = decide("../v2/b").unwrap().unwrap();
+    let hop = decide("../v1/b").unwrap().unwrap();
     assert!(hop.at_upstream);
-    assert_eq!(hop.location.url().as_str(), "https://api.example.com/v2/b");
+    assert_eq!(hop.location.url().as_str(), "https://api.example.com/v1/b");
 }

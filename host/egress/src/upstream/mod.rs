@@ -311,6 +311,13 @@ impl Upstream {
         self.base_url().is_some_and(|base| same_origin(base, url))
     }
 
+    /// Returns `true` if a URL is the base URL or below it.
+    pub(super) fn is_base_of(&self, url: &Url) -> bool {
+        let base = self.base_url().filter(|base| same_origin(base, url)).map(|base| base.path().trim_end_matches('/'));
+        let below = base.and_then(|base| url.path().strip_prefix(base));
+        below.is_some_and(|below| (below.is_empty() || below.starts_with('/')) && !path::has_dot_segment(below))
+    }
+
     /// Returns `true` if links may be http URLs.
     pub(super) fn allows_http(&self) -> bool {
         self.allow_private || self.base_url().is_some_and(|base| base.scheme() == "http")
