@@ -19,7 +19,7 @@ use super::body::{self, StreamedRequest};
 use super::headers::CallHeaders;
 use super::operations::InFlight;
 use super::route::HttpCall;
-use super::{connectors, idempotency};
+use super::{connectors, idempotency, routes};
 use crate::body::Body;
 use crate::calls::Recording;
 use crate::gateway::Gateway;
@@ -46,8 +46,17 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// Further headers for the service have this prefix.
 const PREFIX: &str = "x-proxy-header-";
 
-/// Sends the request to the service, and answers with the response of the service.
+/// Sends the request to the service, and answers with the response of the service, or with a
+/// problem. No cache may show the answer to another caller.
 pub(super) async fn send_request(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    answer(call, caller).await.map_err(|problem| {
+        let mut headers = HeaderMap::new();
+        proxy::keep_private(&mut headers);
+        headers.iter().fold(problem, |problem, (name, value)| problem.header(name.clone(), value.clone()))
+    })
+}
+
+async fn answer(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, body, arguments, arrived, trace, recording, .. } = call;
     let connector = connectors::live_connector(gateway, arguments.connector)?;
     recording.runs(&connector.manifest().version);
@@ -185,9 +194,7 @@ fn find_upstream(connector: &Connector, name: &str) -> Result<bool, Problem> {
 /// # Errors
 /// 422 if the path could lead out of the base URL.
 fn path_of(head: &Parts) -> Result<String, Problem> {
-    let sent = head.uri.path().strip_prefix("/proxy/").unwrap_or_default();
-    let mut parts = sent.splitn(3, '/').skip(2);
-    let mut below = parts.next().map(|path| format!("/{path}")).unwrap_or_default();
+    let mut below = routes::below_upstream(head.uri.path()).map(|path| format!("/{path}")).unwrap_or_default();
     if below.contains("//") {
         return Err(invalid("/path", "Must not contain `//`.".to_owned()));
     }
@@ -355,10 +362,23 @@ mod tests {
             ("/proxy/a/api?b=1", "?b=1"),
             ("/proxy/a/api/", "/"),
             ("/proxy/a/api/b%2Fc/%41?x=%20&y=../z", "/b%2Fc/%41?x=%20&y=../z"),
+            ("/pr%6Fxy/%61/api/b%3Fc%23/d", "/b%3Fc%23/d"),
         ] {
             assert_eq!(path(uri).unwrap(), expected, "{uri}");
         }
-        for uri in ["/..", "/a/../b", "/%2e%2e/b", "/a/%2E%2e", "//b.example/", "/a//b", "/a%5c../b", "/.", "/a%0a"] {
+        for uri in [
+            "/..",
+            "/a/../b",
+            "/%2e%2e/b",
+            "/a/%2E%2e",
+            "//b.example/",
+            "/a//b",
+            "/a%5c../b",
+            "/.",
+            "/a%0a",
+            "/a/..%3fb",
+            "/%2e%23",
+        ] {
             assert!(path(&format!("/proxy/a/api{uri}")).is_err(), "{uri}");
         }
     }

@@ -6,16 +6,18 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use hyper::header::{
-    CONNECTION, CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, SET_COOKIE, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE,
+    ACCEPT_RANGES, AGE, ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH,
+    CONTENT_LOCATION, CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, EXPIRES, HeaderMap, HeaderName,
+    HeaderValue, LAST_MODIFIED, LINK, LOCATION, RETRY_AFTER, VARY, WARNING,
 };
 use tokio::time::Instant;
 
 use super::refusal::upstream_error;
 use super::stages::Stages;
-use super::{Answer, Error, RunAs, Services, account, call_record, rate};
+use super::{Answer, Error, RunAs, Services, account, call_record, forwarded_headers, rate};
 use crate::body::streamed;
 use crate::calls::Recording;
+use crate::media_type::essence;
 use crate::metrics::OperationMetrics;
 use crate::registry::{Connector, Permit};
 use crate::telemetry::Trace;
@@ -26,20 +28,43 @@ use sandbox::http::{CallerRequest, Outbound};
 /// The name of these requests in metrics and traces, where operations have theirs.
 pub const PROXY: &str = "proxy";
 
-/// Headers of a response that are about its connection (RFC 9110, section 7.6.1), and those that
-/// the gateway sets itself.
-const NOT_FORWARDED: [HeaderName; 10] = [
-    CONNECTION,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-    HeaderName::from_static("proxy-authenticate"),
-    TE,
-    TRAILER,
-    TRANSFER_ENCODING,
-    UPGRADE,
-    SET_COOKIE,
-    ERROR_SOURCE,
+/// The headers of a response that a caller gets. They describe the response or its resource. Others
+/// may speak to the caller's browser or to a proxy in front of the gateway, about the gateway.
+const FORWARDED: [HeaderName; 24] = [
+    ACCEPT_RANGES,
+    AGE,
+    ALLOW,
+    CONTENT_DISPOSITION,
+    CONTENT_ENCODING,
+    CONTENT_LANGUAGE,
+    CONTENT_LENGTH,
+    CONTENT_LOCATION,
+    CONTENT_RANGE,
+    CONTENT_TYPE,
+    ETAG,
+    EXPIRES,
+    LAST_MODIFIED,
+    LINK,
+    LOCATION,
+    RETRY_AFTER,
+    VARY,
+    WARNING,
+    HeaderName::from_static("content-digest"),
+    HeaderName::from_static("deprecation"),
+    HeaderName::from_static("digest"),
+    HeaderName::from_static("preference-applied"),
+    HeaderName::from_static("repr-digest"),
+    HeaderName::from_static("sunset"),
 ];
+
+/// The beginnings of the names of further ones, which count requests, items and parts of an upload.
+const FORWARDED_PREFIXES: [&str; 6] = ["x-ratelimit-", "x-rate-limit-", "x-total", "x-next-page", "upload-", "tus-"];
+
+/// What makes two answers to the same path differ.
+const VARIES: HeaderValue = HeaderValue::from_static("Authorization, X-User-Identifier");
+
+/// Directives of `Cache-Control` that would let a cache store an answer for other callers.
+const SHARING: [&str; 4] = ["public", "private", "proxy-revalidate", "s-maxage"];
 
 const ERROR_SOURCE: HeaderName = HeaderName::from_static("x-error-source");
 
@@ -101,13 +126,22 @@ async fn forward<'s>(
 ) -> Result<Answer, Error> {
     outbound.trace(stages.next(&metrics.forward).tracing());
     let limit = call.connector.limits().download_bytes;
-    let response = Box::new(outbound.send_of_caller(call.upstream, request, limit).await?);
+    let mut response = Box::new(outbound.send_of_caller(call.upstream, request, limit).await?);
+    if !is_event_stream(&response.headers) {
+        response.body.settle().await?;
+    }
     stages.end(true);
     if response.status == StatusCode::UNAUTHORIZED && response.carried_credential {
         return Err(upstream_error(*response).await);
     }
     let headers = forwarded(&response.headers, response.upstream_status);
     Ok(Answer { status: response.upstream_status, headers, body: streamed(response.body, permit) })
+}
+
+/// Returns `true` for a body whose parts the caller gets when they arrive.
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(essence);
+    media_type.is_some_and(|media_type| media_type.eq_ignore_ascii_case("text/event-stream"))
 }
 
 /// Takes a permit of the connector, and counts the request in each of its rate limits. Returns the
@@ -122,22 +156,31 @@ async fn admit<'a>(
     Ok((permit, left))
 }
 
+/// Adds the headers that keep an answer out of the caches that callers share.
+pub fn keep_private(headers: &mut HeaderMap) {
+    let given = headers.get_all(CACHE_CONTROL).iter().filter_map(|value| value.to_str().ok());
+    let directives = given.flat_map(|value| value.split(',')).map(str::trim).filter(|directive| {
+        let name = directive.split('=').next().unwrap_or_default().trim();
+        !name.is_empty() && !SHARING.iter().any(|sharing| sharing.eq_ignore_ascii_case(name))
+    });
+    let private = ["private"].into_iter().chain(directives).collect::<Vec<_>>().join(", ");
+    headers.insert(CACHE_CONTROL, HeaderValue::try_from(private).unwrap_or(HeaderValue::from_static("private")));
+    headers.append(VARY, VARIES);
+}
+
 /// The headers of the answer: those of the response that a caller may see.
 fn forwarded(headers: &HeaderMap, status: StatusCode) -> HeaderMap {
-    let named: Vec<String> = headers
-        .get_all(CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(',').map(|name| name.trim().to_ascii_lowercase()))
-        .collect();
     let mut kept = HeaderMap::new();
     for (name, value) in headers {
-        let is_of_connection = NOT_FORWARDED.contains(name) || named.iter().any(|named| named == name.as_str());
-        // A page of another origin reads what the gateway allows.
-        if !is_of_connection && !name.as_str().starts_with("access-control-") {
+        let is_counter = FORWARDED_PREFIXES.iter().any(|prefix| name.as_str().starts_with(prefix));
+        if is_counter || *name == CACHE_CONTROL || FORWARDED.contains(name) {
             kept.append(name.clone(), value.clone());
         }
     }
+    forwarded_headers::each(headers, |name, value| {
+        kept.append(name, value);
+    });
+    keep_private(&mut kept);
     kept.insert(CONTENT_SECURITY_POLICY, SANDBOXED);
     if status.is_client_error() || status.is_server_error() {
         kept.insert(ERROR_SOURCE, HeaderValue::from_static("upstream"));
@@ -149,26 +192,70 @@ fn forwarded(headers: &HeaderMap, status: StatusCode) -> HeaderMap {
 mod tests {
     use super::*;
 
+    fn headers(given: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pairs = given.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        pairs.collect()
+    }
+
     #[test]
-    fn headers_of_the_connection_cookies_and_permissions_for_pages_are_left_out() {
-        let given = [
+    fn only_headers_about_the_response_are_passed_on() {
+        let given = headers(&[
             ("content-type", "text/html"),
             ("etag", "\"1\""),
+            ("link", "</next>; rel=next"),
+            ("x-ratelimit-remaining", "7"),
+            ("x-service-request-id", "r"),
+            ("x-total-count", "12"),
             ("set-cookie", "a=b"),
-            ("connection", "close, X-Hop"),
-            ("x-hop", "1"),
+            ("connection", "close, ETag"),
             ("keep-alive", "timeout=5"),
             ("access-control-allow-origin", "*"),
             ("x-error-source", "gateway"),
             ("content-security-policy", "default-src *"),
-        ];
-        let pairs = given.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-        let headers = HeaderMap::from_iter(pairs);
-        let mut kept: Vec<_> = forwarded(&headers, StatusCode::OK).keys().map(|name| name.to_string()).collect();
+            ("strict-transport-security", "max-age=1"),
+            ("clear-site-data", "\"*\""),
+            ("alt-svc", "h3=\":443\""),
+            ("refresh", "0; url=/"),
+            ("service-worker-allowed", "/"),
+            ("www-authenticate", "Basic"),
+            ("x-accel-redirect", "/internal"),
+            ("x-sendfile", "/etc/passwd"),
+            ("x-own", "1"),
+        ]);
+        let mut kept: Vec<_> = forwarded(&given, StatusCode::OK).keys().map(|name| name.to_string()).collect();
         kept.sort();
-        assert_eq!(kept, ["content-security-policy", "content-type", "etag"]);
-        let refused = forwarded(&headers, StatusCode::NOT_FOUND);
+        let expected = [
+            "cache-control",
+            "content-security-policy",
+            "content-type",
+            "etag",
+            "link",
+            "vary",
+            "x-ratelimit-remaining",
+            "x-total-count",
+            "x-upstream-link",
+            "x-upstream-ratelimit-remaining",
+            "x-upstream-request-id",
+        ];
+        assert_eq!(kept, expected);
+        let refused = forwarded(&given, StatusCode::NOT_FOUND);
         assert_eq!(refused["x-error-source"], "upstream");
         assert_eq!(refused["content-security-policy"], SANDBOXED);
+    }
+
+    #[test]
+    fn an_answer_is_never_for_a_cache_that_callers_share() {
+        for (given, expected) in [
+            ("public, max-age=60, s-maxage=600", "private, max-age=60"),
+            ("Private=\"x\", no-store", "private, no-store"),
+            ("no-cache", "private, no-cache"),
+            ("", "private"),
+        ] {
+            let kept = forwarded(&headers(&[("cache-control", given)]), StatusCode::OK);
+            assert_eq!(kept[CACHE_CONTROL], expected);
+        }
+        let kept = forwarded(&headers(&[("vary", "Accept")]), StatusCode::OK);
+        assert_eq!(kept.get_all(VARY).iter().collect::<Vec<_>>(), ["Accept", "Authorization, X-User-Identifier"]);
+        assert_eq!(kept[CACHE_CONTROL], "private");
     }
 }

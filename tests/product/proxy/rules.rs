@@ -57,6 +57,44 @@ fn headers_for_the_gateway_stay_there_and_the_service_sets_no_cookie_and_lets_no
 }
 
 #[test]
+fn answers_are_for_one_caller_and_have_only_headers_about_themselves() {
+    let service = Upstream::start();
+    let reply = Reply::json(json!({}))
+        .header("cache-control", "public, max-age=60, s-maxage=600")
+        .header("x-accel-redirect", "/internal")
+        .header("strict-transport-security", "max-age=1")
+        .header("link", "</next>; rel=next")
+        .header("x-service-request-id", "theirs");
+    service.reply("/a", reply);
+    let (_gateway, caller) = open(&service.url(), "");
+    let answer = caller.get("/proxy/account/api/a");
+    assert_eq!((answer.ok(), answer.header("link")), (json!({}), "</next>; rel=next"));
+    assert_eq!(answer.header("x-upstream-request-id"), "theirs");
+    assert_eq!((answer.header("x-accel-redirect"), answer.header("strict-transport-security")), ("", ""));
+    assert_eq!(answer.header("cache-control"), "private, max-age=60");
+    let refused = caller.get("/proxy/account/apis/a");
+    refused.problem(404, "unknown-upstream");
+    assert_eq!(refused.header("cache-control"), "private");
+    for answer in [answer, refused] {
+        assert_eq!(answer.header("vary"), "Authorization, X-User-Identifier");
+    }
+}
+
+#[test]
+fn the_route_and_the_service_get_the_same_path() {
+    let service = Upstream::start();
+    service.reply("*", Reply::json(json!({})));
+    let (_gateway, caller) = open(&format!("{}/base", service.url()), "");
+    caller.request("GET", "/pr%6Fxy/acc%6Funt/api/b%3Fc%23/%64?e=1").send().ok();
+    assert_eq!(service.seen()[0].path, "/base/b%3Fc%23/%64");
+    for path in ["/a/..%3Fb", "/a/%2e%2e%23"] {
+        let answer = caller.request("GET", &format!("/proxy/account/api{path}")).send();
+        assert_eq!(answer.violations()[0].0, "/path", "{path}");
+    }
+    assert_eq!(service.seen().len(), 1);
+}
+
+#[test]
 fn a_private_address_is_not_called() {
     let service = Upstream::start();
     service.reply("*", Reply::json(json!({"secret": true})));

@@ -29,8 +29,8 @@ pub fn check(path: &str) -> Result<(), Broken> {
 /// Returns `true` if a path without its query has a segment `.` or `..` (RFC 3986, section 5.2.4).
 ///
 /// Reads the path as the most lenient server would: it decodes percent-encoding, repeatedly if
-/// necessary, takes encoded slashes and backslashes as separators, and takes the text after a
-/// semicolon as parameters of the segment.
+/// necessary, takes encoded slashes and backslashes as separators, lets an encoded question mark or
+/// number sign end the path, and takes the text after a semicolon as parameters of the segment.
 #[must_use]
 pub fn has_dot_segment(path: &str) -> bool {
     let mut dots = 0;
@@ -46,6 +46,8 @@ pub fn has_dot_segment(path: &str) -> bool {
                 }
                 (dots, other, parameters) = (0, false, false);
             }
+            // A server may decode them before it looks for the query or the fragment.
+            b'?' | b'#' if !other && (dots == 1 || dots == 2) => return true,
             b';' => parameters = true,
             _ if parameters => {}
             b'.' => dots += 1,
@@ -109,6 +111,8 @@ mod tests {
             "/a;v=.",
             "/{id}",
             "/a//b",
+            "/a%3F",
+            "/why%3F../b%23.",
         ];
         for path in paths {
             assert_eq!(check(path), Ok(()), "{path}");
@@ -137,6 +141,9 @@ mod tests {
             "/..;/a",
             "/..;x=1",
             "/.%3bx",
+            "/a/..%3Fx",
+            "/%2e%23",
+            "/..%253f/a",
         ];
         for path in paths {
             assert!(check(path).is_err(), "{path}");

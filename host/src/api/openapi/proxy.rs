@@ -12,8 +12,8 @@ pub(in crate::api) fn describe() -> Value {
     let members = json!({
         "description": "Goes to an upstream of the connector with the user's credential. The path and the query are \
             appended to the base URL of the upstream as they are sent. `Accept`, `Content-Type`, `If-*`, `Range` and \
-            `Prefer` are forwarded, and each header `X-Proxy-Header-NAME` as `NAME`. The status and the headers are those \
-            of the service; its errors have `X-Error-Source: upstream`. The key needs the scope `proxy` by name, and \
+            `Prefer` are forwarded, and each header `X-Proxy-Header-NAME` as `NAME`. The status and the body are those of \
+            the service, and so are the headers that describe them; its errors have `X-Error-Source: upstream`. The key needs the scope `proxy` by name, and \
             counts GET and HEAD as `read`, POST, PUT and PATCH as `write`, and DELETE as `destructive`. A request counts \
             in each rate limit of the connector. Bodies may have any media type, and are streamed.",
         "parameters": parameter_references(&["UserIdentifier", "IdempotencyKey"]),

@@ -78,6 +78,12 @@ fn find_proxy(path: &str) -> Option<(&'static Route, PathArguments<'_>)> {
     are_named.then_some((route, PathArguments { connector, upstream, ..PathArguments::default() }))
 }
 
+/// What follows the upstream in a path below `/proxy/`, as the caller has written it. Decoding
+/// makes no slash, so the parts of this path are those of the path that led to the route.
+pub(super) fn below_upstream(path: &str) -> Option<&str> {
+    path.splitn(5, '/').nth(4)
+}
+
 /// A path in which percent-encoded characters that need no encoding are decoded, as in
 /// `code%5Fhosting`. Both forms are the same path (RFC 3986, section 6.2.2.2).
 pub(super) fn normalized(path: &str) -> Cow<'_, str> {
