@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::problem::{self, Problem};
 use contract_rules::pointer;
+use contract_rules::text::is_hidden;
 
 /// Names the integration that a call runs on.
 const USER_IDENTIFIER: HeaderName = HeaderName::from_static("x-user-identifier");
@@ -125,7 +126,9 @@ pub(super) fn reason(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     };
     match text.trim() {
         "" => invalid("is empty; give a reason, or leave the header out"),
-        text if text.chars().any(char::is_control) => invalid("has control characters; give the reason in one line"),
+        text if text.contains(is_hidden) => {
+            invalid("has control or format characters; give the reason in one line of visible text")
+        }
         text if text.chars().count() > MAX_REASON => invalid(&format!("has more than {MAX_REASON} characters")),
         text => Ok(Some(text)),
     }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::problem::{Problem, read_query};
+use crate::timestamp;
 
 /// Entries in a page, if the caller does not say how many.
 pub(super) const DEFAULT_LIMIT: u32 = 50;
@@ -42,8 +43,7 @@ pub(super) fn cursor_in_time<T: DeserializeOwned>(value: &str) -> Result<Option<
 
 /// A parameter that is a time.
 pub(super) fn time(value: &str) -> Result<SystemTime, String> {
-    humantime::parse_rfc3339(value)
-        .map_err(|_| "Must be a time in UTC as in RFC 3339, such as 2026-01-31T12:00:00Z.".to_owned())
+    timestamp::parse(value).map_err(|error| error.to_string())
 }
 
 /// A parameter whose value is one of some names.

@@ -15,6 +15,7 @@ use crate::clock;
 use crate::config::rsa_key;
 use crate::oauth::{AccountGrant, Tokens};
 use crate::registry::RefusedPart;
+use crate::timestamp::Timestamp;
 use contract::{AuthAdditions, AuthScheme, Signature};
 use store::digest::sha256_hex;
 use store::{Account, Connected, Holder, Imported, Labels, NewImport};
@@ -44,6 +45,22 @@ pub struct ImportedCredentials {
     pub signing_key: Option<Key>,
     /// The credentials from which access tokens are made.
     pub grant: Option<AccountGrant>,
+}
+
+impl ImportedCredentials {
+    /// The name of a secret that no request can carry.
+    fn with_control_character(&self) -> Option<&'static str> {
+        let secrets = [
+            ("access_token", &self.access_token),
+            ("refresh_token", &self.refresh_token),
+            ("api_key", &self.api_key),
+            ("password", &self.password),
+        ];
+        let breaks = |secret: &SecretString| secret.expose_secret().contains(char::is_control);
+        let of_user = self.username.as_deref().filter(|name| name.contains(char::is_control)).map(|_| "username");
+        let of_secret = secrets.iter().find(|(_, secret)| secret.as_ref().is_some_and(breaks)).map(|(name, _)| *name);
+        of_secret.or(of_user)
+    }
 }
 
 /// What became of an account. The error is a sentence for the operator.
@@ -102,6 +119,9 @@ impl Integrations {
             return Err(format!("/address/{unknown}: The connector has no such part of an address."));
         }
         let auth = &connector.manifest().auth;
+        if let Some(member) = import.credentials.with_control_character() {
+            return Err(format!("/credentials/{member}: It has a control character, such as a line break at its end."));
+        }
         if let Some(grant) = &import.credentials.grant {
             check_grant(grant, connector.auth_additions())?;
         }
@@ -250,7 +270,7 @@ fn hash_of(import: &Import) -> String {
         user_identifier,
         text(&credentials.access_token),
         text(&credentials.refresh_token),
-        credentials.expires_at.map(|at| humantime::format_rfc3339_millis(at).to_string()),
+        credentials.expires_at.map(|at| Timestamp::from(at).to_string()),
         text(&credentials.api_key).filter(|_| stretched.is_none()),
         credentials.username,
         stretched,

@@ -19,6 +19,7 @@ use super::revoke::{basic, field};
 use super::token_response::{TokenLocation, standard_tokens};
 use super::tokens::Tokens;
 use contract::ClientAuthentication;
+use contract_rules::text::is_hidden;
 use egress::{Body, Headers};
 
 /// The grant type of a device code (RFC 8628, section 3.4).
@@ -146,7 +147,7 @@ fn device_authorization(body: Option<&Value>) -> Result<DeviceAuthorization, Tok
     let body = body.ok_or_else(|| TokenError::not_understood("it is not JSON"))?;
     let text = |name: &str, most: usize| {
         let text = body.get(name)?.as_str()?;
-        let is_sound = (1..=most).contains(&text.len()) && !text.contains(char::is_control);
+        let is_sound = (1..=most).contains(&text.len()) && !text.contains(is_hidden);
         is_sound.then(|| text.to_owned())
     };
     let url = |name: &str| {

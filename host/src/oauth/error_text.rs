@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use secrecy::SecretString;
 
+use contract_rules::text::is_hidden;
 use egress::Masker;
 
 /// Longest error code. Those in use have fewer than 40 characters.
@@ -34,7 +35,7 @@ impl ErrorText {
 
     /// Masks before it cuts, because the beginning of a secret would not be recognised.
     fn clean(&self, text: &str, max_characters: usize) -> String {
-        let line: String = text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
+        let line: String = text.chars().map(|character| if is_hidden(character) { ' ' } else { character }).collect();
         // The masker is built here because most calls succeed and do not need it.
         let masked = Arc::new(Masker::new(&self.secrets)).mask(Bytes::from(line));
         String::from_utf8_lossy(&masked).trim().chars().take(max_characters).collect()

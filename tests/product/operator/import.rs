@@ -144,6 +144,36 @@ fn each_line_that_is_wrong_says_why_and_the_others_are_imported() {
     assert_eq!(answers_of_nothing(&operator), Vec::<Value>::new());
 }
 
+#[test]
+fn a_name_that_looks_like_another_and_a_token_that_no_request_can_carry_are_refused() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = Setup::new().account("account", &provider).start();
+    let line = |tenant: &str, user: &str, credentials: Value| json!({"tenant": tenant, "connector": "account", "user_identifier": user, "credentials": credentials});
+    let token = json!({"access_token": "a-good-token"});
+    let lines = [
+        line("ac\u{200b}me", "a", token.clone()),
+        line("acme", "a\u{202e}", token.clone()),
+        line("acme", "a", json!({"access_token": "a-good-token\n"})),
+        line("acme", "a", json!({"refresh_token": "a-good\r\ntoken"})),
+        line("acme", "a", json!({"access_token": "a-good-token", "expires_at": "9999-12-31T23:59:59.9999Z"})),
+        line("acme", "a", json!({"access_token": "a-good-token", "expires_at": "9999-12-31T23:59:59Z"})),
+    ];
+    let answers = import(&gateway.client(), "", &lines);
+    for (answer, place) in answers.iter().zip([
+        "/tenant",
+        "/user_identifier",
+        "/credentials/access_token",
+        "/credentials/refresh_token",
+        "/credentials/expires_at",
+    ]) {
+        assert_eq!(answer["status"], "refused", "{answer}");
+        assert!(answer["error"].as_str().unwrap().starts_with(place), "{answer}");
+    }
+    assert_eq!(answers[5]["status"], "created", "{}", answers[5]);
+    let listed = gateway.client().get("/admin/integrations").ok();
+    assert_eq!(listed["integrations"][0]["expires_at"], "9999-12-31T23:59:59.000Z");
+}
+
 fn answers_of_nothing(operator: &Client) -> Vec<Value> {
     answers(&send(operator, "", ""))
 }

@@ -184,7 +184,12 @@ fn every_mistake_of_a_new_key_is_told() {
     for expected in ["/name", "/scopes/0", "/allow/0", "/effects", "/subject", "/tenants"] {
         assert!(pointers.contains(&expected), "{expected} in {violations:?}");
     }
-    for expires_at in ["yesterday", "2020-01-01T00:00:00Z"] {
+    for (member, text) in [("name", "re\u{200b}ports"), ("tenant", "ac\u{202e}me"), ("subject", "an\u{e0041}n")] {
+        let mut body = json!({"name": "x", "scopes": ["operate"]});
+        body[member] = text.into();
+        assert_eq!(gateway.client().post("/admin/keys", body).violations()[0].0, format!("/{member}"));
+    }
+    for expires_at in ["yesterday", "2020-01-01T00:00:00Z", "9999-12-31T23:59:59.9999Z"] {
         let body = json!({"name": "x", "scopes": ["operate"], "expires_at": expires_at});
         assert_eq!(gateway.client().post("/admin/keys", body).violations()[0].0, "/expires_at");
     }

@@ -13,6 +13,10 @@ pub const RESERVED_PATHS: [&str; 4] =
 /// Parts of the addresses of agents, where an identifier could stand too.
 pub const RESERVED_IDENTIFIERS: [&str; 2] = ["sets", "readonly"];
 
+/// Stands between identifier and path in the name of a tool, and between the parts of a variable
+/// that sets a key of the configuration.
+const SEPARATOR: &str = "__";
+
 /// The identifier of a connector.
 ///
 /// # Errors
@@ -21,6 +25,12 @@ pub fn identifier(name: &str) -> Result<(), Broken> {
     ensure(
         name.starts_with(|first: char| first.is_ascii_lowercase()) && is(name, lower),
         "an identifier is 1 to 64 of `a-z`, `0-9` and `_`, and begins with a letter",
+    )?;
+    // With both rules, the first `__` of a tool's name ends the identifier.
+    ensure(
+        !name.contains(SEPARATOR) && !name.ends_with('_'),
+        "an identifier has no `__` and does not end with `_`: the names of tools and of variables have `__` between their \
+         parts",
     )?;
     ensure(
         !RESERVED_IDENTIFIERS.contains(&name),
@@ -42,6 +52,10 @@ pub fn plain(name: &str) -> Result<(), Broken> {
 /// The form of a path, or that the gateway uses this one.
 pub fn operation(path: &str) -> Result<(), Broken> {
     ensure(is(path, dashed), "the path of an operation is 1 to 64 of `a-z`, `A-Z`, `0-9`, `_` and `-`")?;
+    ensure(
+        !path.contains(SEPARATOR),
+        "the path of an operation has no `__`: the names of tools have it between their parts",
+    )?;
     ensure(!RESERVED_PATHS.contains(&path), "the gateway answers this path itself; give the operation another one")
 }
 
@@ -107,8 +121,16 @@ mod tests {
     fn an_identifier_begins_with_a_lower_case_letter() {
         assert!(identifier("x_ads2").is_ok());
         assert!(identifier("set").is_ok());
-        for name in ["", "1a", "_a", "A", "a-b", "ä", "sets", "readonly", &"a".repeat(65)] {
+        for name in ["", "1a", "_a", "A", "a-b", "ä", "sets", "readonly", "a__b", "a_", &"a".repeat(65)] {
             assert!(identifier(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_path_of_an_operation_cannot_hold_the_end_of_another_identifier() {
+        assert!(operation("list_users-2").is_ok() && operation("_list_").is_ok());
+        for path in ["b__c", "__c", "c__", "integrations", "a.b", ""] {
+            assert!(operation(path).is_err(), "{path}");
         }
     }
 

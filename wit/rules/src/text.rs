@@ -1,6 +1,8 @@
 //! Characters of a manifest's texts. People read these texts in terminals, logs and pages, where a
 //! character that is not seen can forge or reorder what is.
 
+use serde_json::Value;
+
 use crate::{Broken, ensure};
 
 /// Returns `true` for a character that is not seen and that changes how others are shown: control
@@ -53,9 +55,53 @@ pub fn lines(text: &str) -> Result<(), Broken> {
     )
 }
 
+/// Checks the texts in a JSON Schema as they are after decoding: the names and the strings. Regular
+/// expressions are left out, because they may name hidden characters in order to refuse them.
+///
+/// # Errors
+/// If a text has a hidden character that is neither a line break nor a tab. What is not JSON breaks
+/// other rules.
+pub fn schema(schema: &str) -> Result<(), Broken> {
+    lines(schema)?;
+    let is_clean = serde_json::from_str(schema).map_or(true, |schema| !hides(&schema));
+    ensure(
+        is_clean,
+        "no text of a schema has a control or format character except line breaks and tabs, and none has one as `\\u…`",
+    )
+}
+
+fn hides(value: &Value) -> bool {
+    match value {
+        Value::String(text) => lines(text).is_err(),
+        Value::Array(values) => values.iter().any(hides),
+        Value::Object(members) => members.iter().any(|(name, value)| {
+            let is_expression = name == "pattern" && value.is_string();
+            lines(name).is_err() || !is_expression && hides(value)
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_texts_of_a_schema_are_checked_after_decoding() {
+        for text in [
+            r#"{"description": "a\u202eb"}"#,
+            r#"{"properties": {"a\u200b": {}}}"#,
+            r#"{"enum": [["\u0007"]]}"#,
+            r#"{"title": "\udb40\udc41"}"#,
+            r#"{"pattern": {"x": "\u202e"}}"#,
+            "{\"title\": \"\u{202e}\"}",
+        ] {
+            assert!(schema(text).is_err(), "{text}");
+        }
+        for text in [r#"{"pattern": "^[^\u0000-\u001f]*$"}"#, r#"{"description": "a\n\tb \u00fc"}"#, "{", ""] {
+            assert!(schema(text).is_ok(), "{text}");
+        }
+    }
 
     #[test]
     fn hidden_characters_are_refused_and_seen_ones_are_not() {

@@ -6,6 +6,7 @@ use authoring::options::{GatewayArguments, ListArguments};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use connector_gateway::Scope;
+use contract_rules::text::is_hidden;
 
 /// The commands `keys …`.
 #[derive(Clone, Debug, Subcommand)]
@@ -149,8 +150,8 @@ fn label(text: &str) -> Result<String, String> {
     if text.is_empty() || text.trim() != text {
         return Err("it must not be empty, and must not begin or end with a blank".to_owned());
     }
-    if text.chars().any(char::is_control) || text.chars().count() > MAX_CHARACTERS {
-        return Err(format!("it must be on one line and have at most {MAX_CHARACTERS} characters"));
+    if text.contains(is_hidden) || text.chars().count() > MAX_CHARACTERS {
+        return Err(format!("it must be on one line of visible characters and have at most {MAX_CHARACTERS} of them"));
     }
     Ok(text.to_owned())
 }

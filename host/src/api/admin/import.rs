@@ -11,6 +11,7 @@ use hyper::Response;
 use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use secrecy::SecretString;
 
+use super::HIDDEN;
 use crate::api::body::StreamedRequest;
 use crate::api::page;
 use crate::api::record_schema::schema_of_body;
@@ -25,6 +26,7 @@ use crate::oauth::AccountGrant;
 use crate::problem::{self, Problem, read_query};
 use crate::schema::{InputError, Schema};
 use contract::words::sentence;
+use contract_rules::text::is_hidden;
 use store::{Account, Holder, Imported};
 
 /// The longest line.
@@ -150,6 +152,11 @@ impl ImportTask {
         let line: ImportLine = serde_json::from_str(&input.text).map_err(|_| "The line cannot be read.".to_owned())?;
         let ImportLine { tenant, subject, connector, user_identifier, credentials, scopes, account, address, labels } =
             line;
+        let names =
+            [("tenant", Some(&tenant)), ("subject", subject.as_ref()), ("user_identifier", Some(&user_identifier))];
+        if let Some((member, _)) = names.iter().find(|(_, name)| name.is_some_and(|name| name.contains(is_hidden))) {
+            return Err(format!("/{member}: {HIDDEN}"));
+        }
         let expires_at = credentials.expires_at.as_deref().map(page::time).transpose();
         let expires_at = expires_at.map_err(|error| format!("/credentials/expires_at: {error}"))?;
         let grant = credentials.grant.as_deref().map(|grant| AccountGrant::from_export(grant.get())).transpose();
@@ -267,6 +274,7 @@ impl Lines {
         if std::mem::take(&mut self.is_too_long) {
             return Some(Line { number, content: None });
         }
+        let content = if number == 1 { json_text::without_mark(&content).to_vec() } else { content };
         let is_blank = content.iter().all(u8::is_ascii_whitespace);
         (!is_blank).then_some(Line { number, content: Some(content) })
     }

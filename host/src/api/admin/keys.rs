@@ -8,6 +8,7 @@ use hyper::{Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
+use super::HIDDEN;
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
 use crate::api::body::{parse_record, read_json_body};
@@ -20,6 +21,7 @@ use crate::body::Body;
 use crate::clock;
 use crate::gateway::Gateway;
 use crate::problem::{self, Problem, invalid, read_query, store_problem};
+use contract_rules::text::is_hidden;
 use store::{ApiKey, KeyId, KeyRevocation, StoreError};
 
 /// The tenant of a key whose maker names no tenant.
@@ -67,6 +69,11 @@ async fn create_now(gateway: &Gateway, body: Bytes) -> Result<Response<Body>, Pr
     let NewKey { name, tenant, subject, scopes, allow, effects, confirm, expires_at } = parse_record(&body).await?;
     let expires_at =
         expires_at.as_deref().map(future_time).transpose().map_err(|detail| invalid("/expires_at", detail))?;
+    for (member, text) in [("name", Some(&name)), ("tenant", tenant.as_ref()), ("subject", subject.as_ref())] {
+        if text.is_some_and(|text| text.contains(is_hidden)) {
+            return Err(invalid(&format!("/{member}"), HIDDEN.to_owned()));
+        }
+    }
     let tenant = tenant.as_deref().unwrap_or(DEFAULT_TENANT);
     let scopes = Scopes::parse(&scopes.iter().map(|scope| scope.0.as_str()).collect::<Vec<_>>().join(" "));
     let made = make_key(&name, tenant, subject.as_deref(), scopes);

@@ -19,6 +19,7 @@ use crate::gateway::Gateway;
 use crate::problem::{self, Problem, integration_problem, invalid, store_problem};
 use contract::AuthScheme;
 use contract::words::most_alike;
+use contract_rules::text::is_hidden;
 use store::{NewOauthClient, StoreError, Tenant, TenantOauthClient};
 
 /// The longest name of a tenant, as for keys.
@@ -83,7 +84,7 @@ pub(in crate::api) async fn delete_oauth_client(call: HttpCall<'_>) -> Result<Re
 
 fn tenant_in_path(call: &HttpCall<'_>) -> Result<String, Problem> {
     let decoded = percent_decode_str(call.arguments.tenant).decode_utf8();
-    let tenant = decoded.ok().filter(|tenant| tenant.len() <= MAX_TENANT && !tenant.chars().any(char::is_control));
+    let tenant = decoded.ok().filter(|tenant| tenant.len() <= MAX_TENANT && !tenant.contains(is_hidden));
     let tenant = tenant.ok_or_else(|| {
         problem::BAD_REQUEST.with_detail("The tenant in the path is not a line of UTF-8 after percent-decoding.")
     })?;

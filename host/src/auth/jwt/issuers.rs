@@ -14,6 +14,7 @@ use super::key_source::KeySource;
 use super::settings::{JwtIssuer, TenantOf};
 use super::signature;
 use crate::auth::caller::Caller;
+use contract_rules::text::is_hidden;
 use egress::{Egress, EgressError};
 
 /// Largest difference between the clocks of issuer and gateway, in seconds.
@@ -177,7 +178,7 @@ fn names(audience: &Value, wanted: &str) -> bool {
 /// tenant itself.
 pub(super) fn name_in(value: &Value) -> Option<&str> {
     let name = value.as_str()?;
-    let is_name = (1..=MAX_NAME_CHARACTERS).contains(&name.chars().count()) && !name.chars().any(char::is_control);
+    let is_name = (1..=MAX_NAME_CHARACTERS).contains(&name.chars().count()) && !name.contains(is_hidden);
     is_name.then_some(name)
 }
 

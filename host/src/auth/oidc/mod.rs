@@ -31,6 +31,7 @@ pub use self::settings::OidcSettings;
 
 use self::provider::Provider;
 use super::jwt::Claims;
+use contract_rules::text::is_hidden;
 use egress::Egress;
 
 /// Time for which the description of the provider and its keys are used. With a longer one, a key
@@ -130,7 +131,7 @@ impl Oidc {
 fn name_in(claims: &Claims) -> String {
     let text = |name: &&str| claims.get(*name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     let name = ["email", "preferred_username", "name"].iter().find_map(text).unwrap_or_default();
-    name.chars().filter(|character| !character.is_control()).take(MAX_NAME).collect()
+    name.chars().filter(|character| !is_hidden(*character)).take(MAX_NAME).collect()
 }
 
 #[cfg(test)]

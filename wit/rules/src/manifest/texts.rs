@@ -7,7 +7,7 @@ use super::check::Violations;
 use super::{
     ApiKey, Auth, Identity, Imprint, Manifest, Oauth2, Operation, Pagination, RateLimit, Setting, Upstream, shorten,
 };
-use crate::text::{line, lines};
+use crate::text::{self, line, lines};
 
 /// Checks that no text has control or format characters.
 pub(super) fn check(manifest: &Manifest<'_>, found: &mut Violations) {
@@ -47,8 +47,10 @@ pub(super) fn check(manifest: &Manifest<'_>, found: &mut Violations) {
     }
     for RateLimit { name: _, requests: _, period_seconds: _ } in rate_limits {}
     for Setting { name, schema, default, documentation } in settings {
-        for text in [*schema, default.unwrap_or_default(), documentation] {
-            found.add(format!("setting `{}`", shorten(name)), lines(text));
+        let part = || format!("setting `{}`", shorten(name));
+        found.add(part(), text::schema(schema));
+        for text in [default.unwrap_or_default(), documentation] {
+            found.add(part(), lines(text));
         }
     }
     for operation in operations {
@@ -115,8 +117,11 @@ fn check_operation(operation: &Operation<'_>, found: &mut Violations) {
     } = operation;
     let part = || format!("operation `{}`", shorten(path));
     found.add(part(), line(summary));
-    for text in [Some(*description), Some(*input_schema), *example, *answer_schema, *answer_example] {
+    for text in [Some(*description), *example, *answer_example] {
         found.add(part(), lines(text.unwrap_or_default()));
+    }
+    for schema in [Some(*input_schema), *answer_schema] {
+        found.add(part(), text::schema(schema.unwrap_or_default()));
     }
     if let Some(Pagination { items, next, parameter, input }) = pagination {
         for text in [Some(*items), *next, *parameter, Some(*input)] {
