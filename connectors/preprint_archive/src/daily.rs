@@ -53,25 +53,26 @@ fn terms(given: &[String]) -> Result<Vec<String>, Fault> {
 /// requests, so duplicates are left out.
 fn newest(search_query: &str, most: usize) -> Result<(u64, Vec<Paper>), Fault> {
     let mut papers: Vec<Paper> = Vec::new();
-    let mut start = 0;
+    let mut start = 0_u64;
     loop {
         let wanted = SLICE.min(most.saturating_sub(papers.len()));
-        let request = Request::get("api", "/query")
-            .query("search_query", search_query)
-            .query("start", start)
-            .query("max_results", wanted)
-            .query("sortBy", "submittedDate")
-            .query("sortOrder", "descending");
-        let feed = service::query(request, "/categories")?;
-        let found = feed.papers.len();
+        let request = || {
+            Request::get("api", "/query")
+                .query("search_query", search_query)
+                .query("start", start)
+                .query("max_results", wanted)
+                .query("sortBy", "submittedDate")
+                .query("sortOrder", "descending")
+        };
+        let feed = service::page(request, start, "/categories")?;
+        let found = u64::try_from(feed.papers.len()).unwrap_or_default();
         for paper in feed.papers {
             if papers.len() < most && !papers.iter().any(|known| known.base_id == paper.base_id) {
                 papers.push(paper);
             }
         }
         start += found;
-        let is_end = found == 0 || u64::try_from(start).is_ok_and(|start| start >= feed.total_results);
-        if is_end || papers.len() >= most {
+        if found == 0 || start >= feed.total_results || papers.len() >= most {
             return Ok((feed.total_results, papers));
         }
     }

@@ -126,10 +126,46 @@ fn a_search_answers_with_its_page() {
 
 #[test]
 fn the_last_page_has_no_next() {
-    let _gateway = Gateway::new().answer(feed(2, &["2104.00001v1", "2104.00002v2"])).answer(feed(5, &[]));
+    let _gateway = Gateway::new().answer(feed(2, &["2104.00001v1", "2104.00002v2"])).answer(feed(0, &[]));
     assert_eq!(reply("search_papers", r#"{"title":"x"}"#)["next_start"], Value::Null);
     let empty = reply("search_papers", r#"{"title":"x"}"#);
     assert_eq!((&empty["papers"], &empty["next_start"]), (&json!([]), &Value::Null));
+}
+
+#[test]
+fn a_page_that_is_empty_by_mistake_is_requested_again() {
+    let gateway = Gateway::new().answer(feed(5, &[])).answer(feed(5, &[])).answer(feed(5, &["2104.00003v1"]));
+    let page = reply("search_papers", r#"{"title":"x","start":2}"#);
+    assert_eq!(page["papers"].as_array().map(Vec::len), Some(1));
+    assert_eq!(paths(&gateway).len(), 3);
+}
+
+#[test]
+fn a_page_that_stays_empty_is_an_error_with_its_position_and_never_the_end() {
+    let gateway = Gateway::new().answer(feed(5, &[])).answer(feed(5, &[])).answer(feed(5, &[]));
+    let Fault::Upstream(fault) = fault("search_papers", r#"{"title":"x","start":2}"#) else { panic!("no fault") };
+    assert_eq!(fault.status, 502);
+    assert!(fault.detail.contains("5 results") && fault.detail.contains("`start` 2"), "{}", fault.detail);
+    assert_eq!(gateway.requests().len(), 3);
+}
+
+#[test]
+fn a_position_behind_the_last_result_is_the_end() {
+    let gateway = Gateway::new().answer(feed(5, &[]));
+    assert_eq!(reply("search_papers", r#"{"title":"x","start":5}"#)["next_start"], Value::Null);
+    assert_eq!(gateway.requests().len(), 1);
+}
+
+#[test]
+fn updates_that_break_off_are_an_error_with_their_position() {
+    let ids: Vec<String> = (0..500).map(|number| format!("2601.{number:05}v1")).collect();
+    let slice = feed(900, &ids.iter().map(String::as_str).collect::<Vec<_>>());
+    let gateway =
+        Gateway::new().now(NOW).answer(slice).answer(feed(900, &[])).answer(feed(900, &[])).answer(feed(900, &[]));
+    let fault = fault("get_daily_updates", r#"{"categories":["cs"],"max_results":2000}"#);
+    let Fault::Upstream(fault) = fault else { panic!("{fault:?}") };
+    assert!(fault.detail.contains("900 results") && fault.detail.contains("position 500"), "{}", fault.detail);
+    assert_eq!(gateway.requests().len(), 4);
 }
 
 #[test]

@@ -47,7 +47,12 @@ pub(crate) fn papers(input: SearchPapers) -> Result<Outcome, Fault> {
             "Give at least one of search_query, category, title, author, abstract, submitted_after, submitted_before and id_list.",
         ));
     }
-    let feed = service::query(request(&input, query.as_deref(), ids.as_deref()), "")?;
+    let request = || request(&input, query.as_deref(), ids.as_deref());
+    // Of ids, arXiv counts those too that it does not have.
+    let feed = match ids {
+        None => service::page(request, input.start.unsigned_abs(), "")?,
+        Some(_) => service::query(request(), "")?,
+    };
     let next_start = next_start(&feed);
     Outcome::json(&Page {
         total_results: feed.total_results,

@@ -1,5 +1,6 @@
 //! Requests to arXiv.
 
+use connector_sdk::retry::{Backoff, retry};
 use connector_sdk::{Fault, Request, http};
 
 use crate::feed::{self, Feed};
@@ -14,6 +15,30 @@ pub(crate) fn introduced(request: Request) -> Result<Request, Fault> {
         ),
         None => request,
     })
+}
+
+/// arXiv sends some pages without results although its list has more. A page often comes whole a
+/// moment later.
+const EMPTY_PAGE: Backoff = Backoff { attempts: 3, ..Backoff::STANDARD };
+
+/// Sends a request for the page of a list that begins at `start`. A page without results is not
+/// taken for the end of the list, if arXiv says that there are more.
+///
+/// # Errors
+/// As [`query`]. [`Fault::Upstream`] if the page stays empty.
+pub(crate) fn page(request: impl Fn() -> Request, start: u64, pointer: &str) -> Result<Feed, Fault> {
+    retry(EMPTY_PAGE, || match query(request(), pointer) {
+        Ok(feed) if feed.papers.is_empty() && start < feed.total_results => Err(Fault::upstream(
+            502,
+            format!(
+                "arXiv says that it has {} results, and sent none of them after position {start}; try again later with \
+                 `start` {start}.",
+                feed.total_results
+            ),
+        )),
+        // Other faults are not for this function to repeat.
+        other => Ok(other),
+    })?
 }
 
 /// Sends a request whose response is a feed.
