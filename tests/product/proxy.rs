@@ -44,7 +44,10 @@ fn a_request_reaches_the_service_as_it_was_sent_with_the_users_credential(store:
     connect(&caller, "account", "ada");
     provider.on_api(|seen, account| {
         let status = if seen.path.ends_with("missing") { 404 } else { 201 };
-        Reply::json(json!({"of": account.email, "method": seen.method})).status(status).header("x-service", "1")
+        Reply::json(json!({"of": account.email, "method": seen.method}))
+            .status(status)
+            .header("etag", "\"1\"")
+            .header("x-service", "1")
     });
     let answer = caller
         .request("POST", "/proxy/account/api/a%2Fb/c?x=%20&y=1")
@@ -54,7 +57,7 @@ fn a_request_reaches_the_service_as_it_was_sent_with_the_users_credential(store:
         .header("if-match", "\"1\"")
         .body("a,b")
         .send();
-    assert_eq!((answer.status, answer.header("x-service")), (201, "1"));
+    assert_eq!((answer.status, answer.header("etag"), answer.header("x-service")), (201, "\"1\"", ""));
     assert_eq!(answer.json(), json!({"of": "ada@example.com", "method": "POST"}));
     let seen = provider.api_calls().pop().unwrap();
     assert_eq!((seen.path.as_str(), seen.query.as_str(), &seen.body[..]), ("/api/a%2Fb/c", "x=%20&y=1", &b"a,b"[..]));
