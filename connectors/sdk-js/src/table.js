@@ -35,8 +35,8 @@ export class Table {
     for (const [word, value] of Object.entries({ identifier, version, title, auth })) {
       if (value === undefined) throw new Mistake(`a table has \`${word}\``);
     }
-    if (!/^[a-z][a-z0-9_]{0,63}$/.test(identifier)) {
-      throw new Mistake("an identifier is 1 to 64 of `a-z`, `0-9` and `_`, and begins with a letter");
+    if (!/^(?!.*__)(?!.*_$)[a-z][a-z0-9_]{0,63}$/.test(identifier)) {
+      throw new Mistake("an identifier is 1 to 64 of `a-z`, `0-9` and `_`, begins with a letter, has no `__` and does not end with `_`");
     }
     const { settings, manifest: settingsManifest } = settingsOf(statements.settings ?? {});
     this.#settings = settings;

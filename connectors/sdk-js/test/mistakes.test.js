@@ -25,6 +25,8 @@ const MISTAKES = [
   [() => table({}), /at least one operation/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { idnetifier: "b" }), /no `idnetifier`/],
   [() => table({ one: read(() => 1, { doc: "One" }) }, { identifier: "A" }), /an identifier/],
+  [() => table({ one: read(() => 1, { doc: "One" }) }, { identifier: "a__b" }), /an identifier/],
+  [() => table({ one: read(() => 1, { doc: "One" }) }, { identifier: "a_" }), /an identifier/],
   [() => table({ one: get("api", "/x") }), /operation `one`: say in `doc`/],
   [() => table({ one: get("other", "/x", { doc: "One" }) }), /no upstream `other`/],
   [() => table({ one: read("x", { doc: "One" }) }), /take a function/],

@@ -57,8 +57,8 @@ class Connector:
         answer_examples: Mapping[str, Any] | None = None,
         operations: Mapping[str, Row] | None = None,
     ):
-        if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", identifier):
-            raise Mistake("an identifier is 1 to 64 of `a-z`, `0-9` and `_`, and begins with a letter")
+        if not re.fullmatch(r"(?!.*__)(?!.*_$)[a-z][a-z0-9_]{0,63}", identifier):
+            raise Mistake("an identifier is 1 to 64 of `a-z`, `0-9` and `_`, begins with a letter, has no `__` and does not end with `_`")
         self.identifier = identifier
         self._head = {"identifier": identifier, "version": version, "title": title, "description": cleandoc(doc)}
         self._imprint = {"license": license, "homepage": homepage, "author": author, "icon": icon}

@@ -77,6 +77,8 @@ MISTAKES = [
     (twice, "operation `list`: it is declared twice"),
     (lambda: table({}), "at least one operation"),
     (lambda: table(identifier="A"), "an identifier"),
+    (lambda: table(identifier="a__b"), "an identifier"),
+    (lambda: table(identifier="a_"), "an identifier"),
     (lambda: table({"one": "x"}), "write a row such as"),
     (lambda: table({"one": get("api", "/x", "")}), "operation `one`: say what the operation does"),
     (lambda: table({"a b": get("api", "/x", "One")}), "the path of an operation"),

@@ -62,7 +62,9 @@ const RESERVED: [&str; 42] = [
 #[derive(Debug, Error)]
 pub enum NewError {
     /// The name is not an identifier.
-    #[error("`{0}` is not an identifier; use 1 to 64 of a-z, 0-9 and _, beginning with a letter")]
+    #[error(
+        "`{0}` is not an identifier; use 1 to 64 of a-z, 0-9 and _, beginning with a letter, without `__` and without `_` at the end"
+    )]
     Identifier(String),
     /// The name cannot be the name of a crate.
     #[error("`{0}` is a word of Rust, so it cannot name a crate; use another name, for example `{0}_service`")]
