@@ -20,8 +20,8 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// The time from now until the moment that a text names, at most [`LONGEST_RETRY_AFTER`]: seconds,
-/// also with a fraction or a unit, a date of HTTP (RFC 9110, section 10.2.3), a date of RFC 3339, or
-/// a Unix timestamp. A moment in the past is now.
+/// also with a fraction or a unit, a date of HTTP (RFC 9110, section 10.2.3), a date of RFC 3339,
+/// or a Unix timestamp. A moment in the past is now.
 pub(super) fn until(text: &str) -> Option<Duration> {
     let text = text.trim();
     let moment = httpdate::parse_http_date(text).or_else(|_| humantime::parse_rfc3339(text));

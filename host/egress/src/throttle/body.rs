@@ -40,8 +40,8 @@ const CODE_POINTERS: [&str; 9] = [
     "/error/innerError/code",
 ];
 
-/// The members of a body that may be lists of errors, and the members of an error that may have such
-/// a code.
+/// The members of a body that may be lists of errors, and the members of an error that may have
+/// such a code.
 const LIST_POINTERS: [&str; 4] = ["/error/errors", "/error/details", "/errors", ""];
 const LISTED_CODES: [&str; 4] = ["reason", "code", "errorCode", "type"];
 
