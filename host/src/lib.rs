@@ -121,7 +121,7 @@ pub use registry::{
 pub use api::records::connectors as records;
 pub use api::records::gateways as gateway_records;
 pub use api::records::operator as operator_records;
-pub use api::{SIGNATURE, connectors_record, description};
+pub use api::{SIGNATURE, audit_cursor, audit_page, connectors_record, description};
 
 // Credentials of callers and of users.
 pub use auth::{NoRandomness, Scope, make_key};

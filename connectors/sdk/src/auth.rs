@@ -42,9 +42,9 @@ pub const fn is_provider(identifier: &str, auth: &Auth) -> bool {
 /// same site, usually the host of an upstream.
 #[derive(Clone, Copy)]
 pub struct OAuth2 {
-    /// Name of the provider, for example `google`. The gateway uses the provider's client
-    /// credentials if the operator has set no credentials for this connector. The connector's
-    /// identifier must be another name.
+    /// Name of the provider, for example `google`. The operator sets the client credentials in the
+    /// section `[oauth_clients.IDENTIFIER]` of the connector. A connector that came with the gateway
+    /// may use those of its provider. The connector's identifier must be another name.
     pub provider: &'static str,
     /// Empty if only the operator knows it.
     pub authorization_url: &'static str,

@@ -108,7 +108,7 @@ impl AuthorCommand {
             Self::Check(arguments) => check::run(arguments, &config, program).await?,
             Self::Call(arguments) => call::run(arguments, &config).await?,
             Self::Test(arguments) => test_command::run(arguments, &config).await?,
-            Self::Dev(arguments) => dev::run(arguments, config).await?,
+            Self::Dev(arguments) => dev::run(arguments).await?,
             Self::Pack { file, output } => module_file::pack(file, output)?,
             Self::Push(arguments) => push::run(arguments, &config, program).await?,
         }

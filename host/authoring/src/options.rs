@@ -19,14 +19,33 @@ pub struct ListArguments {
     pub json: bool,
 }
 
-/// The gateway that a command is about.
+/// The gateway that a command is about: a running one, or the one of the configuration.
 #[derive(Clone, Debug, Default, Args)]
 pub struct GatewayArguments {
     /// The URL of a running gateway [default: the folders and the database of the configuration]
-    #[arg(long, value_parser = gateway_url)]
+    #[arg(long, env = "GATEWAY_URL", value_parser = gateway_url)]
     pub url: Option<Url>,
-    /// A key of that gateway with the scope `admin`. Other users of this machine can read an
-    /// argument, so better set the environment variable
+    /// What the command presents to it.
+    #[command(flatten)]
+    pub access: AccessArguments,
+}
+
+/// The running gateway that a command is about.
+#[derive(Clone, Debug, Args)]
+pub struct RunningGatewayArguments {
+    /// The URL of the running gateway, such as http://127.0.0.1:8080
+    #[arg(long, env = "GATEWAY_URL", value_parser = gateway_url)]
+    pub url: Url,
+    /// What the command presents to it.
+    #[command(flatten)]
+    pub access: AccessArguments,
+}
+
+/// The key and the certificate that a command presents to a running gateway.
+#[derive(Clone, Debug, Default, Args)]
+pub struct AccessArguments {
+    /// A key of that gateway with the scope `admin`, or `integrate` for tool sets. Other users of
+    /// this machine can read an argument, so better set the environment variable
     #[arg(long, env = "GATEWAY_KEY", hide_env_values = true, value_parser = secret)]
     pub key: Option<SecretString>,
     /// A file with the key, in place of --key
@@ -84,7 +103,7 @@ impl ConnectorArguments {
 }
 
 /// The URL of a gateway. It may have a path, if a proxy serves the gateway below one.
-fn gateway_url(text: &str) -> Result<Url, String> {
+pub(crate) fn gateway_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     url.ok_or_else(|| "it must be an absolute http or https URL, such as https://gateway.example.com".to_owned())
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use contract::words::{json_printable, paragraph, printable};
+use rustix::termios::tcgetwinsize;
 
 /// Standard output. If its reader has closed it, as `head` does once it has enough, the rest of the
 /// result is dropped, and the command ends as if it had been written. Every other error says that
@@ -73,6 +74,14 @@ fn unless_closed<T>(written: io::Result<T>, dropped: T) -> io::Result<T> {
 /// As [`Results`].
 pub fn print(text: impl fmt::Display) -> io::Result<()> {
     write_result(&paragraph(&text.to_string()))
+}
+
+/// The characters that fit into a line of standard output: the variable COLUMNS, or else the width
+/// of the terminal. `None` for a file or a pipe, whose reader takes each line as one entry.
+pub fn line_width() -> Option<usize> {
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let of_terminal = || tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    told.or_else(of_terminal).filter(|width| *width > 0)
 }
 
 fn write_result(text: &str) -> io::Result<()> {

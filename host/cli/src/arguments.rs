@@ -51,9 +51,9 @@ pub enum Command {
         #[arg(long)]
         new_database: bool,
     },
-    /// Find what is wrong with a gateway, and say what to do. Without --url, it examines the
-    /// gateway of the configuration: its machine, database, keys, connectors, and the hosts that
-    /// they call
+    /// Find what is wrong with a gateway, and say what to do. Without --url and GATEWAY_URL, it
+    /// examines the gateway of the configuration: its machine, database, keys, connectors, and the
+    /// hosts that they call
     Doctor(DoctorArguments),
     /// Back up the database, the modules, their versions and the configuration into one archive,
     /// while the gateway serves

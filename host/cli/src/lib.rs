@@ -12,6 +12,7 @@
 //! - [`installed`]: the commands about the connectors of a gateway
 //! - [`operator`]: the commands about accounts and jobs of all tenants, and the audit
 //! - [`table`]: lists for people
+//! - [`mod@time`]: times in options
 //!
 //! The crate `authoring` has the commands for authors of connectors, and what all commands share.
 //! The crate `connector_gateway` has the gateway that `serve` runs.
@@ -24,6 +25,7 @@ mod keys;
 mod operator;
 mod run;
 mod table;
+mod time;
 
 pub use arguments::Arguments;
 pub use run::run;

@@ -74,7 +74,7 @@ mod webhooks;
 
 use serde_json::Value;
 
-pub use self::admin::SIGNATURE;
+pub use self::admin::{SIGNATURE, audit_cursor, audit_page};
 pub use self::connectors::connectors_record;
 pub use self::integrations::callback_parameters;
 

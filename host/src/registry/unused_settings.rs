@@ -3,9 +3,10 @@
 //! They are no errors, because the module may be added later. But an unknown name is often
 //! misspelt.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Registry;
+use super::provider_names::provider_of;
 use crate::config::Config;
 use contract::AuthScheme;
 use contract::words::nearest;
@@ -13,47 +14,64 @@ use contract::words::nearest;
 impl Registry {
     /// Logs each section that no live connector uses.
     pub fn warn_of_unused_settings(&self) {
-        let live = self.live();
-        let connectors: Vec<String> = live.values().map(|connector| connector.name().to_string()).collect();
-        let providers: Vec<String> = live
-            .values()
-            .filter_map(|connector| match &connector.manifest().auth {
-                AuthScheme::Oauth2(scheme) => Some(scheme.provider.clone()).filter(|provider| !provider.is_empty()),
-                AuthScheme::ApiKey(_) | AuthScheme::None => None,
-            })
-            .collect();
-        for Unused { section, nearest } in unused(&self.config, &connectors, &providers) {
-            tracing::warn!(section, nearest, "no connector uses this section of the configuration; check its name");
+        let mut names = Names::default();
+        for connector in self.live().values() {
+            names.connectors.insert(connector.name().to_string());
+            names.providers.extend(provider_of(connector).filter(|name| !name.is_empty()).map(str::to_owned));
+            if let AuthScheme::Oauth2(scheme) = &connector.manifest().auth {
+                names.named_by.insert(scheme.provider.clone(), connector.name().to_string());
+            }
+        }
+        for Unused { section, nearest, reason } in unused(&self.config, &names) {
+            tracing::warn!(section, nearest, "{reason}");
         }
     }
 }
+
+/// The names that sections may have.
+#[derive(Debug, Default)]
+struct Names {
+    connectors: BTreeSet<String>,
+    /// The providers of connectors that came with the gateway. Other connectors do not use the
+    /// client of their provider.
+    providers: BTreeSet<String>,
+    /// All providers, each with a connector that names it.
+    named_by: BTreeMap<String, String>,
+}
+
+const UNKNOWN: &str = "no connector uses this section of the configuration; check its name";
+
+const OF_PROVIDER: &str = "no connector uses this section of the configuration: only connectors that came with the gateway use the \
+     OAuth client of their provider; give the section the identifier of the connector";
 
 #[derive(Debug, PartialEq, Eq)]
 struct Unused {
     section: String,
     /// The section that was probably meant.
     nearest: Option<String>,
+    reason: &'static str,
 }
 
-fn unused(config: &Config, connectors: &[String], providers: &[String]) -> Vec<Unused> {
-    let of_connectors = find("connectors", config.connectors.keys(), connectors.iter());
+fn unused(config: &Config, names: &Names) -> Vec<Unused> {
+    let Names { connectors, providers, named_by } = names;
+    let unknown = |table: &str, name: &String, known: &BTreeSet<String>| Unused {
+        section: format!("[{table}.{name}]"),
+        nearest: nearest(name, known.iter().map(String::as_str)).map(|nearest| format!("[{table}.{nearest}]")),
+        reason: UNKNOWN,
+    };
+    let of_connectors = config.connectors.keys().filter(|name| !connectors.contains(*name));
+    let of_connectors = of_connectors.map(|name| unknown("connectors", name, connectors));
+    let known = connectors | providers;
     let clients: BTreeSet<&String> = config.oauth_clients.keys().chain(config.oauth_apps.keys()).collect();
-    let of_clients = find("oauth_clients", clients.into_iter(), connectors.iter().chain(providers));
-    of_connectors.into_iter().chain(of_clients).collect()
-}
-
-fn find<'a>(
-    table: &str,
-    names: impl Iterator<Item = &'a String>,
-    known: impl Iterator<Item = &'a String> + Clone,
-) -> Vec<Unused> {
-    names
-        .filter(|name| !known.clone().any(|known| known == *name))
-        .map(|name| Unused {
-            section: format!("[{table}.{name}]"),
-            nearest: nearest(name, known.clone().map(String::as_str)).map(|nearest| format!("[{table}.{nearest}]")),
-        })
-        .collect()
+    let of_clients = clients.into_iter().filter(|name| !known.contains(*name)).map(|name| match named_by.get(name) {
+        Some(connector) => Unused {
+            section: format!("[oauth_clients.{name}]"),
+            nearest: Some(format!("[oauth_clients.{connector}]")),
+            reason: OF_PROVIDER,
+        },
+        None => unknown("oauth_clients", name, &known),
+    });
+    of_connectors.chain(of_clients).collect()
 }
 
 #[cfg(test)]
@@ -66,13 +84,24 @@ mod tests {
         let client = || OauthClient { client_id: "id".to_owned(), client_secret: None };
         let config = Config {
             connectors: ["account", "acount"].map(|name| (name.to_owned(), Connector::default())).into(),
-            oauth_clients: ["acme", "account", "other"].map(|name| (name.to_owned(), client())).into(),
+            oauth_clients: ["acme", "account", "lexica", "other"].map(|name| (name.to_owned(), client())).into(),
             ..Config::default()
         };
-        let found = unused(&config, &["account".to_owned()], &["acme".to_owned()]);
-        let expected = [("[connectors.acount]", Some("[connectors.account]")), ("[oauth_clients.other]", None)];
-        let expected = expected
-            .map(|(section, nearest)| Unused { section: section.to_owned(), nearest: nearest.map(str::to_owned) });
-        assert_eq!(found, expected);
+        let names = Names {
+            connectors: ["account", "dictionary"].map(str::to_owned).into(),
+            providers: ["acme".to_owned()].into(),
+            named_by: [("acme", "account"), ("lexica", "dictionary")].map(|(a, b)| (a.to_owned(), b.to_owned())).into(),
+        };
+        let expected = [
+            ("[connectors.acount]", Some("[connectors.account]"), UNKNOWN),
+            ("[oauth_clients.lexica]", Some("[oauth_clients.dictionary]"), OF_PROVIDER),
+            ("[oauth_clients.other]", None, UNKNOWN),
+        ];
+        let expected = expected.map(|(section, nearest, reason)| Unused {
+            section: section.to_owned(),
+            nearest: nearest.map(str::to_owned),
+            reason,
+        });
+        assert_eq!(unused(&config, &names), expected);
     }
 }

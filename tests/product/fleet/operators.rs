@@ -61,8 +61,8 @@ fn the_command_lists_the_gateways_and_how_much_each_of_them_serves() {
         finished.stdout
     };
     let listed: Value = serde_json::from_str(&run(&["gateways", "list", "--json"])).unwrap();
-    assert_eq!(listed.as_array().unwrap().len(), 2);
-    assert!(listed[0]["connectors"]["live"].is_u64(), "{listed}");
+    assert_eq!(listed["gateways"].as_array().unwrap().len(), 2);
+    assert!(listed["gateways"][0]["connectors"]["live"].is_u64(), "{listed}");
     let table = run(&["gateways", "list"]);
     assert!(table.starts_with("ID ") && table.matches(" ready ").count() == 2, "{table}");
     assert!(table.contains(" live, 0 compiling, 0 refused"), "{table}");

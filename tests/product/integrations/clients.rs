@@ -96,6 +96,9 @@ fn a_connector_in_the_modules_folder_is_a_foreign_one_whatever_it_contains() {
         missing(&gateway.client(), "code_hosting"),
         json!(["oauth_clients.code_hosting.client_id", "oauth_clients.code_hosting.client_secret"])
     );
+    let warning = gateway.wait_for_log("the unused section", |line| line["section"] == "[oauth_clients.github]");
+    assert_eq!(warning["nearest"], "[oauth_clients.code_hosting]");
+    assert!(warning["message"].as_str().unwrap().contains("only connectors that came with the gateway"), "{warning}");
 }
 
 #[test]

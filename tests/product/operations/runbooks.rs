@@ -50,7 +50,7 @@ fn the_commands_of_the_pages_exist() {
                 continue;
             }
             let mut shell = Command::new("sh");
-            shell.args(["-c", &command]).env("GATEWAY", gateway.address()).env("GATEWAY_KEY", KEY);
+            shell.args(["-c", &command]).env("GATEWAY_URL", gateway.address()).env("GATEWAY_KEY", KEY);
             let finished = process::run(shell.env("BINARY", &binary).current_dir(gateway.home().data()));
             let is_example = PLACEHOLDERS.iter().any(|name| command.split(' ').any(|word| word == *name))
                 || command.contains(" rollback ");

@@ -127,9 +127,12 @@ fn records_have_filters_pages_and_commands(store: &Store) {
     other.get("/admin/calls").problem(403, "missing-scope");
 
     let listed = printed(&gateway, &["calls", "list", "--tenant", "other", "--problem", "unknown-operation"]);
-    let id = listed[0]["request_id"].as_str().unwrap();
-    assert_eq!(listed.as_array().unwrap().len(), 1);
-    assert_eq!(printed(&gateway, &["calls", "show", id]), listed[0]);
+    let id = listed["calls"][0]["request_id"].as_str().unwrap();
+    assert_eq!((listed["calls"].as_array().unwrap().len(), &listed["next_cursor"]), (1, &Value::Null));
+    assert_eq!(printed(&gateway, &["calls", "show", id]), listed["calls"][0]);
+    let of_today =
+        |since: &str| printed(&gateway, &["calls", "list", "--since", since])["calls"].as_array().unwrap().len();
+    assert_eq!((of_today("1h"), of_today("0s")), (5, 0));
     let shown = run(&gateway, &["calls", "show", all[0]["request_id"].as_str().unwrap()]).stdout;
     assert!(shown.contains("GET 127.0.0.1/{…}/{…}: 404 after "), "{shown}");
     assert_eq!(run(&gateway, &["calls", "show", "none"]).code, Some(1));

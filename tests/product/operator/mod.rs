@@ -3,6 +3,7 @@
 
 mod audit;
 mod calls;
+mod diagnosing;
 mod import;
 mod integrations;
 mod jobs;

@@ -96,7 +96,7 @@ fn every_list_of_the_operator_has_pages(store: &Store) {
     let clients = same_in_pages(&client, "/admin/tenants/acme/oauth_clients", "oauth_clients");
     let names: Vec<_> = clients.iter().map(|found| found["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["one", "three", "two"]);
-    assert_eq!(printed(&gateway, &["tenants", "clients", "list", "acme"]), Value::from(clients));
+    assert_eq!(printed(&gateway, &["tenants", "clients", "list", "acme"])["oauth_clients"], Value::from(clients));
 
     assert!(same_in_pages(&client, "/admin/grants", "grants").len() >= 3);
     same_in_pages(&client, "/admin/connectors/one/grants", "grants");

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use url::Url;
 
-use crate::options::{ConnectorArguments, GatewayArguments};
+use crate::options::{AccessArguments, ConnectorArguments, gateway_url};
 
 /// The options of `connectors dev`. The options about the gateway that the command runs conflict
 /// with `--url`.
@@ -32,8 +33,14 @@ pub struct DevArguments {
     /// Connect an account with the access token, API key, user:password or id:secret in this file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "oauth"])]
     pub credential_file: Option<PathBuf>,
+    /// The URL of a running gateway, which gets each module that is built [default: the command runs
+    /// a gateway]
+    // The variable GATEWAY_URL has no effect here: it may name a gateway that serves, and a module
+    // that is being written must not reach it by mistake.
+    #[arg(long, value_parser = gateway_url)]
+    pub url: Option<Url>,
     #[command(flatten)]
-    pub gateway: GatewayArguments,
+    pub access: AccessArguments,
 }
 
 #[cfg(test)]
@@ -46,6 +53,14 @@ mod tests {
     fn parsed(arguments: &[&str]) -> Result<DevArguments, clap::Error> {
         let command = DevArguments::augment_args(Command::new("dev"));
         DevArguments::from_arg_matches(&command.try_get_matches_from([&["dev"], arguments].concat())?)
+    }
+
+    #[test]
+    fn no_variable_names_the_gateway_that_gets_unfinished_modules() {
+        let command = DevArguments::augment_args(Command::new("dev"));
+        let variable = |id: &str| command.get_arguments().find(|argument| argument.get_id() == id).unwrap().get_env();
+        assert_eq!(variable("url"), None);
+        assert_eq!(variable("key").unwrap(), "GATEWAY_KEY");
     }
 
     #[test]

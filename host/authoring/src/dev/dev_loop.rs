@@ -54,7 +54,7 @@ impl DevLoop {
         let project = Arc::new(Project::find(&arguments.folder)?);
         let sources = Sources::watch(project.folder(), project.target_folder())
             .map_err(|source| DevError::Watch { folder: project.folder().to_owned(), source })?;
-        let is_temporary = arguments.gateway.url.is_none();
+        let is_temporary = arguments.url.is_none();
         Ok(Self { project, sources, output: folder.path().join("module.wasm"), is_temporary, is_live: false })
     }
 

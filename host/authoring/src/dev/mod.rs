@@ -60,12 +60,12 @@ pub(crate) fn set_log(config: &mut Config) {
 /// # Errors
 /// See [`DevError`]. A build that fails and a module that is refused are printed, and are not
 /// errors.
-pub(crate) async fn run(arguments: &DevArguments, config: Config) -> Result<(), DevError> {
+pub(crate) async fn run(arguments: &DevArguments) -> Result<(), DevError> {
     let mut stop = Stop::new()?;
     let folder = TempDir::new()?;
     let mut dev_loop = DevLoop::open(arguments, &folder)?;
-    if arguments.gateway.url.is_some() {
-        let gateway = Gateway::open(&arguments.gateway, config).await?;
+    if let Some(url) = &arguments.url {
+        let gateway = Gateway::running(url, &arguments.access)?;
         let developing = async {
             dev_loop.deliver(&gateway, Instant::now()).await?;
             dev_loop.follow(&gateway).await

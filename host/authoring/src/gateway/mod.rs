@@ -32,7 +32,7 @@ use self::local::Local;
 use self::remote::Remote;
 use crate::compile_cache;
 use crate::module_file::{FileError, read};
-use crate::options::GatewayArguments;
+use crate::options::{AccessArguments, GatewayArguments, RunningGatewayArguments};
 use crate::output::remark;
 use store::StoreError;
 
@@ -110,7 +110,16 @@ impl RunningGateway {
     /// # Errors
     /// If the arguments have no key.
     pub fn open(arguments: &GatewayArguments) -> Result<Option<Self>, GatewayError> {
-        Ok(running(arguments)?.map(Self))
+        let GatewayArguments { url, access } = arguments;
+        url.as_ref().map(|url| Ok(Self(remote(url, access)?))).transpose()
+    }
+
+    /// The running gateway of a command that needs one.
+    ///
+    /// # Errors
+    /// If the arguments have no key.
+    pub fn at(arguments: &RunningGatewayArguments) -> Result<Self, GatewayError> {
+        Ok(Self(remote(&arguments.url, &arguments.access)?))
     }
 
     /// Reads the answer of a route.
@@ -159,15 +168,14 @@ impl RunningGateway {
     }
 }
 
-/// The running gateway that the arguments name.
-fn running(arguments: &GatewayArguments) -> Result<Option<Remote>, GatewayError> {
-    let Some(url) = &arguments.url else { return Ok(None) };
-    let key = match (&arguments.key_file, &arguments.key) {
+/// A running gateway, with the key that the arguments name.
+fn remote(url: &Url, access: &AccessArguments) -> Result<Remote, GatewayError> {
+    let key = match (&access.key_file, &access.key) {
         (Some(file), _) => SecretString::from(files::secret_of(&String::from_utf8_lossy(&read(file)?))),
         (None, Some(key)) => key.clone(),
         (None, None) => return Err(RemoteError::NoKey.into()),
     };
-    Ok(Some(Remote::new(url.clone(), key, arguments.client_certificate.as_deref())?))
+    Ok(Remote::new(url.clone(), key, access.client_certificate.as_deref())?)
 }
 
 impl Gateway {
@@ -190,11 +198,19 @@ impl Gateway {
     }
 
     async fn open_for(arguments: &GatewayArguments, config: Config, adds: bool) -> Result<Self, GatewayError> {
-        if let Some(remote) = running(arguments)? {
-            return Ok(Self(Kind::Remote(remote)));
+        if let Some(url) = &arguments.url {
+            return Self::running(url, &arguments.access);
         }
         let shared = if adds { compile_cache::open_present() } else { None };
         Ok(Self(Kind::Local(Box::new(Local::open(config, shared.as_ref()).await?))))
+    }
+
+    /// A running gateway.
+    ///
+    /// # Errors
+    /// If the arguments have no key, or one that cannot be sent.
+    pub(crate) fn running(url: &Url, access: &AccessArguments) -> Result<Self, GatewayError> {
+        Ok(Self(Kind::Remote(remote(url, access)?)))
     }
 
     /// Says what a command that sends a module waits for.
@@ -205,7 +221,7 @@ impl Gateway {
         }
     }
 
-    /// A running gateway.
+    /// A running gateway, which has made the key.
     ///
     /// # Errors
     /// If the key cannot be sent.

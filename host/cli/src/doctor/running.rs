@@ -16,7 +16,7 @@ pub(super) async fn examine(
     report: &mut DoctorReport,
 ) -> Result<(), GatewayError> {
     const CHECK: &str = "gateway";
-    match health(url, arguments.client_certificate.as_deref()).await {
+    match health(url, arguments.access.client_certificate.as_deref()).await {
         Ok(Health { version, not_ready: None, degraded }) => {
             report.ok(CHECK, format!("the gateway at {url} is reachable and ready, version {version}"));
             for part in degraded {
@@ -42,7 +42,7 @@ pub(super) async fn examine(
             return Ok(());
         }
     }
-    if arguments.key.is_none() && arguments.key_file.is_none() {
+    if arguments.access.key.is_none() && arguments.access.key_file.is_none() {
         report.note(
             CHECK,
             "without a key, the gateway does not examine itself",

@@ -1,10 +1,10 @@
 //! The results of the commands, for people and as JSON.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 
 use authoring::gateway::{Gateway, Gateways, InService};
-use authoring::output::{Results, print, print_json};
+use authoring::output::{print, print_json};
 use connector_gateway::GRANT_COMMAND;
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, GrantStateRecord, VersionRecord};
 use contract::words::one_line;
@@ -78,7 +78,7 @@ pub(super) fn list(record: &ConnectorsRecord, service: &BTreeMap<String, InServi
             if missing.is_empty() { String::new() } else { format!("not granted: {}", missing.join(" ")) },
         ]);
     }
-    write!(Results::new(), "{table}")?;
+    table.print()?;
     for refused in &record.refused {
         print(format_args!("refused: {}: {}", one_line(&refused.file), one_line(&refused.reason)))?;
     }
@@ -105,7 +105,7 @@ pub(super) fn grants(hosts: &[GrantRecord], program: &str, gateway: &Gateway) ->
     for grant in hosts {
         table.row([grant.connector.clone(), grant.host.clone(), state(grant).to_owned()]);
     }
-    write!(Results::new(), "{table}")?;
+    table.print()?;
     let mut connectors: Vec<&str> = hosts.iter().map(|grant| grant.connector.as_str()).collect();
     connectors.dedup();
     connectors.into_iter().try_for_each(|id| print_command_to_grant(program, gateway, id, missing(hosts, id)))
@@ -124,7 +124,7 @@ pub(super) fn versions(versions: &[VersionRecord]) -> io::Result<()> {
             notes.join(", "),
         ]);
     }
-    write!(Results::new(), "{table}")
+    table.print()
 }
 
 pub(super) fn history(changes: &[ChangeRecord]) -> io::Result<()> {
@@ -140,5 +140,5 @@ pub(super) fn history(changes: &[ChangeRecord]) -> io::Result<()> {
             change.detail.clone(),
         ]);
     }
-    write!(Results::new(), "{table}")
+    table.print()
 }

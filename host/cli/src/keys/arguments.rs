@@ -84,8 +84,9 @@ pub struct CreateKeyArguments {
     #[arg(long)]
     pub confirm: bool,
 
-    /// The time from which the key is refused, in UTC, such as 2030-01-31T12:00:00Z [default: never]
-    #[arg(long, value_name = "TIME", value_parser = future_time)]
+    /// The time from which the key is refused, in UTC, such as 2030-01-31T12:00:00Z, or in how long
+    /// it comes, such as 90days [default: never]
+    #[arg(long, value_name = "TIME", value_parser = crate::time::future)]
     pub expires_at: Option<SystemTime>,
 
     #[command(flatten)]
@@ -119,12 +120,6 @@ fn allowed(text: &str) -> Result<String, String> {
     }
     Err("it must be a connector or an operation with its connector, such as calendar or calendar/list-events"
         .to_owned())
-}
-
-fn future_time(text: &str) -> Result<SystemTime, String> {
-    let time = humantime::parse_rfc3339(text)
-        .map_err(|_| "it must be a time in UTC, such as 2030-01-31T12:00:00Z".to_owned())?;
-    if time > SystemTime::now() { Ok(time) } else { Err("it must be in the future".to_owned()) }
 }
 
 /// Parses a scope by its name. `--help` lists the scopes.

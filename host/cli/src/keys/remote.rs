@@ -36,7 +36,7 @@ pub(crate) async fn run(
             writeln!(remarks, "keep it now: the gateway stores only its hash, so it cannot be shown again")?;
         }
         KeysCommand::List { list, .. } => {
-            let keys = operator::all_pages(gateway, &["admin", "keys"], "keys", &[], usize::MAX).await?;
+            let keys = operator::all_entries(gateway, &["admin", "keys"], "keys").await?.entries;
             match list.json {
                 true => write_record(output, &Value::from(keys), true)?,
                 false => write!(output, "{}", table(&keys))?,

@@ -2,11 +2,13 @@
 //! `gateways …` and `audit`, and their options.
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
-use authoring::options::{GatewayArguments, ListArguments};
+use authoring::options::{GatewayArguments, ListArguments, RunningGatewayArguments};
 use clap::{Args, Subcommand};
 
 use super::age::Recipient;
+use crate::time::past as time;
 
 /// The commands `integrations …`.
 #[derive(Clone, Debug, Subcommand)]
@@ -38,7 +40,7 @@ pub struct ImportArguments {
     #[command(flatten)]
     pub list: ListArguments,
     #[command(flatten)]
-    pub gateway: GatewayArguments,
+    pub gateway: RunningGatewayArguments,
 }
 
 /// The options of `integrations export`.
@@ -74,7 +76,7 @@ pub enum GatewaysCommand {
         #[command(flatten)]
         list: ListArguments,
         #[command(flatten)]
-        gateway: GatewayArguments,
+        gateway: RunningGatewayArguments,
     },
     /// Show the configuration of the gateway at --url, without secrets
     Settings {
@@ -84,14 +86,14 @@ pub enum GatewaysCommand {
         #[command(flatten)]
         list: ListArguments,
         #[command(flatten)]
-        gateway: GatewayArguments,
+        gateway: RunningGatewayArguments,
     },
     /// Show requests, errors, latency and saturation of the gateway at --url over the last hour
     Samples {
         #[command(flatten)]
         list: ListArguments,
         #[command(flatten)]
-        gateway: GatewayArguments,
+        gateway: RunningGatewayArguments,
     },
 }
 
@@ -99,7 +101,7 @@ pub enum GatewaysCommand {
 #[derive(Clone, Debug, Subcommand)]
 pub enum TenantsCommand {
     /// List tenants, with what they have
-    List(PageArguments),
+    List(PagedListArguments),
     /// List, set and remove the OAuth clients of a tenant
     #[command(subcommand)]
     Clients(ClientsCommand),
@@ -115,7 +117,7 @@ pub enum ClientsCommand {
         #[command(flatten)]
         list: ListArguments,
         #[command(flatten)]
-        gateway: GatewayArguments,
+        gateway: RunningGatewayArguments,
     },
     /// Set the OAuth client with which users of a tenant connect accounts from now on
     Set(SetClientArguments),
@@ -127,7 +129,7 @@ pub enum ClientsCommand {
         #[command(flatten)]
         list: ListArguments,
         #[command(flatten)]
-        gateway: GatewayArguments,
+        gateway: RunningGatewayArguments,
     },
 }
 
@@ -161,14 +163,14 @@ pub struct SetClientArguments {
     #[command(flatten)]
     pub list: ListArguments,
     #[command(flatten)]
-    pub gateway: GatewayArguments,
+    pub gateway: RunningGatewayArguments,
 }
 
 /// The commands `tool-sets …`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ToolSetsCommand {
     /// List the tool sets of the key's tenant
-    List(PageArguments),
+    List(PagedListArguments),
     /// Show one tool set
     Show(ToolSetArguments),
     /// Make a tool set
@@ -185,7 +187,7 @@ pub struct ToolSetArguments {
     #[command(flatten)]
     pub list: ListArguments,
     #[command(flatten)]
-    pub gateway: GatewayArguments,
+    pub gateway: RunningGatewayArguments,
 }
 
 /// The options of `tool-sets create`.
@@ -219,7 +221,7 @@ pub struct CreateToolSetArguments {
     #[command(flatten)]
     pub list: ListArguments,
     #[command(flatten)]
-    pub gateway: GatewayArguments,
+    pub gateway: RunningGatewayArguments,
 }
 
 /// The commands `webhooks …`.
@@ -262,14 +264,14 @@ pub struct ListCallsArguments {
     /// Only calls of operations with this path
     #[arg(long)]
     pub operation: Option<String>,
-    /// Only calls from this time on, such as 2026-01-31T12:00:00Z
+    /// Only calls from this time on, such as 2026-01-31T12:00:00Z; `1h` is an hour ago
     #[arg(long, value_name = "TIME", value_parser = time)]
-    pub since: Option<String>,
+    pub since: Option<SystemTime>,
     /// Only calls before this time
     #[arg(long, value_name = "TIME", value_parser = time)]
-    pub until: Option<String>,
+    pub until: Option<SystemTime>,
     #[command(flatten)]
-    pub page: PageArguments,
+    pub list: PagedListArguments,
 }
 
 /// The options of `webhooks list`.
@@ -286,7 +288,7 @@ pub struct ListWebhooksArguments {
     #[arg(long, value_name = "URL")]
     pub to: Option<String>,
     #[command(flatten)]
-    pub page: PageArguments,
+    pub list: PagedListArguments,
 }
 
 /// The options of `integrations list`.
@@ -311,7 +313,7 @@ pub struct ListIntegrationsArguments {
     #[arg(long)]
     pub overdue: bool,
     #[command(flatten)]
-    pub page: PageArguments,
+    pub list: PagedListArguments,
 }
 
 /// The options of `jobs list`.
@@ -324,7 +326,7 @@ pub struct ListJobsArguments {
     #[arg(long)]
     pub tenant: Option<String>,
     #[command(flatten)]
-    pub page: PageArguments,
+    pub list: PagedListArguments,
 }
 
 /// The options of `audit`.
@@ -342,26 +344,40 @@ pub struct AuditArguments {
     /// Only changes of the thing with this id
     #[arg(long)]
     pub target: Option<String>,
-    /// Only changes from this time on, such as 2026-01-31T12:00:00Z
+    /// Only changes from this time on, such as 2026-01-31T12:00:00Z; `1h` is an hour ago
     #[arg(long, value_name = "TIME", value_parser = time)]
-    pub since: Option<String>,
+    pub since: Option<SystemTime>,
     /// Only changes before this time
     #[arg(long, value_name = "TIME", value_parser = time)]
-    pub until: Option<String>,
+    pub until: Option<SystemTime>,
     #[command(flatten)]
     pub page: PageArguments,
+    #[command(flatten)]
+    pub list: ListArguments,
+    #[command(flatten)]
+    pub gateway: GatewayArguments,
 }
 
-/// The options of a long list.
+/// The part of a long list that is printed.
 #[derive(Clone, Debug, Args)]
 pub struct PageArguments {
     /// The most entries to print
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
+    /// The entries after those of another page: its `next_cursor`, with the same filters
+    #[arg(long)]
+    pub cursor: Option<String>,
+}
+
+/// The options of a long list of a running gateway.
+#[derive(Clone, Debug, Args)]
+pub struct PagedListArguments {
+    #[command(flatten)]
+    pub page: PageArguments,
     #[command(flatten)]
     pub list: ListArguments,
     #[command(flatten)]
-    pub gateway: GatewayArguments,
+    pub gateway: RunningGatewayArguments,
 }
 
 /// The options of a command about one thing.
@@ -372,11 +388,5 @@ pub struct OneArguments {
     #[command(flatten)]
     pub list: ListArguments,
     #[command(flatten)]
-    pub gateway: GatewayArguments,
-}
-
-fn time(text: &str) -> Result<String, String> {
-    humantime::parse_rfc3339(text)
-        .map(|_| text.to_owned())
-        .map_err(|_| "it must be a time in UTC, such as 2026-01-31T12:00:00Z".to_owned())
+    pub gateway: RunningGatewayArguments,
 }

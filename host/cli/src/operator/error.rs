@@ -11,9 +11,9 @@ use thiserror::Error;
 /// Why a command failed. The messages say what to do.
 #[derive(Debug, Error)]
 pub(crate) enum OperatorError {
-    /// The command needs a running gateway.
-    #[error("this command needs a running gateway; name it with --url, such as --url http://127.0.0.1:8080")]
-    NoUrl,
+    /// The value of `--cursor` is of no page.
+    #[error("--cursor: {0}")]
+    Cursor(String),
     /// A file cannot be read or written.
     #[error("{}: {error}", file.display())]
     File {

@@ -1,12 +1,13 @@
 //! The commands `gateways …`.
 
-use authoring::options::{GatewayArguments, ListArguments};
-use authoring::output::{print, print_json};
+use authoring::gateway::RunningGateway;
+use authoring::options::{ListArguments, RunningGatewayArguments};
+use authoring::output::print_json;
 use serde_json::Value;
 
 use super::arguments::GatewaysCommand;
 use super::error::OperatorError;
-use super::{all_pages, cell, print_list, running};
+use super::{all_entries, cell, print_page, print_table};
 use crate::table::Table;
 
 /// Runs a command `gateways …`.
@@ -21,10 +22,10 @@ pub(crate) async fn gateways(command: &GatewaysCommand) -> Result<(), OperatorEr
     }
 }
 
-async fn show_gateways(list: ListArguments, gateway: &GatewayArguments) -> Result<(), OperatorError> {
-    let mut gateways = all_pages(&running(gateway)?, &["admin", "gateways"], "gateways", &[], usize::MAX).await?;
+async fn show_gateways(list: ListArguments, gateway: &RunningGatewayArguments) -> Result<(), OperatorError> {
+    let mut found = all_entries(&RunningGateway::at(gateway)?, &["admin", "gateways"], "gateways").await?;
     if !list.json {
-        for gateway in &mut gateways {
+        for gateway in &mut found.entries {
             let counts = &gateway["connectors"];
             let text = ["live", "compiling", "refused"].map(|state| format!("{} {state}", counts[state]));
             gateway["connectors"] = text.join(", ").into();
@@ -40,11 +41,15 @@ async fn show_gateways(list: ListArguments, gateway: &GatewayArguments) -> Resul
         ("JOBS", "jobs"),
         ("SEEN", "seen_at"),
     ];
-    print_list(&gateways, list, columns)
+    print_page(found, "gateways", list, columns)
 }
 
-async fn settings(only_changed: bool, list: ListArguments, gateway: &GatewayArguments) -> Result<(), OperatorError> {
-    let mut found = running(gateway)?.get(&["admin", "settings"], &[]).await?;
+async fn settings(
+    only_changed: bool,
+    list: ListArguments,
+    gateway: &RunningGatewayArguments,
+) -> Result<(), OperatorError> {
+    let mut found = RunningGateway::at(gateway)?.get(&["admin", "settings"], &[]).await?;
     let is_shown = |setting: &Value| !only_changed || setting["changed"] == true;
     for section in found["sections"].as_array_mut().into_iter().flatten() {
         if let Some(settings) = section["settings"].as_array_mut() {
@@ -65,11 +70,11 @@ async fn settings(only_changed: bool, list: ListArguments, gateway: &GatewayArgu
             table.row([cell(&section["section"]), cell(&setting["key"]), value, origin.to_owned()]);
         }
     }
-    Ok(print(table)?)
+    Ok(table.print()?)
 }
 
-async fn samples(list: ListArguments, gateway: &GatewayArguments) -> Result<(), OperatorError> {
-    let mut found = running(gateway)?.get(&["admin", "samples"], &[]).await?;
+async fn samples(list: ListArguments, gateway: &RunningGatewayArguments) -> Result<(), OperatorError> {
+    let mut found = RunningGateway::at(gateway)?.get(&["admin", "samples"], &[]).await?;
     if list.json {
         return Ok(print_json(format_args!("{found:#}"))?);
     }
@@ -83,5 +88,5 @@ async fn samples(list: ListArguments, gateway: &GatewayArguments) -> Result<(), 
         ("MEMORY HELD", "memory_held_bytes"),
     ];
     let samples = found["samples"].as_array_mut().map(std::mem::take).unwrap_or_default();
-    print_list(&samples, list, columns)
+    print_table(&samples, columns)
 }

@@ -19,12 +19,15 @@ mod tenants;
 mod tool_sets;
 mod transfer;
 
+use std::time::SystemTime;
+
 use authoring::database;
 use authoring::gateway::{GatewayError, RunningGateway};
-use authoring::options::{GatewayArguments, ListArguments};
-use authoring::output::{print, print_json, remark};
-use connector_gateway::Config;
-use connector_gateway::operator_records::AuditEntryRecord;
+use authoring::options::ListArguments;
+use authoring::output::{print_json, remark};
+use connector_gateway::operator_records::AuditPageRecord;
+use connector_gateway::{Config, audit_cursor, audit_page};
+use humantime::format_rfc3339_millis;
 use serde_json::{Value, json};
 use store::AuditFilter;
 
@@ -36,7 +39,7 @@ pub(crate) use self::gateways::gateways;
 pub(crate) use self::tenants::tenants;
 pub(crate) use self::tool_sets::tool_sets;
 
-use self::arguments::{ListIntegrationsArguments, OneArguments, PageArguments};
+use self::arguments::{ListIntegrationsArguments, OneArguments, PageArguments, PagedListArguments};
 use self::error::OperatorError;
 use crate::table::Table;
 
@@ -53,7 +56,7 @@ type Filters<'a> = [(&'a str, Option<&'a str>)];
 pub(crate) async fn integrations(command: &IntegrationsCommand, config: &Config) -> Result<(), OperatorError> {
     match command {
         IntegrationsCommand::List(arguments) => {
-            let ListIntegrationsArguments { tenant, subject, connector, status, user_identifier, overdue, page } =
+            let ListIntegrationsArguments { tenant, subject, connector, status, user_identifier, overdue, list } =
                 arguments;
             let filters = [
                 ("tenant", tenant.as_deref()),
@@ -73,18 +76,18 @@ pub(crate) async fn integrations(command: &IntegrationsCommand, config: &Config)
                 ("CREATED", "created_at"),
                 ("LAST ERROR", "last_error"),
             ];
-            list(page, "integrations", &filters, columns).await
+            print_page_of(list, "integrations", &filters, columns).await
         }
         IntegrationsCommand::Import(arguments) => transfer::import(arguments).await,
         IntegrationsCommand::Export(arguments) => transfer::export(arguments, config).await,
         IntegrationsCommand::Show(one) => show(one, "integrations").await,
         IntegrationsCommand::Renew(OneArguments { id, list, gateway }) => {
-            let record = running(gateway)?.post(&["admin", "integrations", id, "renew"], None).await?;
+            let record = RunningGateway::at(gateway)?.post(&["admin", "integrations", id, "renew"], None).await?;
             remark(format_args!("Renewed {id}."));
             print_record(&record, *list)
         }
         IntegrationsCommand::Remove(OneArguments { id, list, gateway }) => {
-            let record = running(gateway)?.delete(&["admin", "integrations", id]).await?;
+            let record = RunningGateway::at(gateway)?.delete(&["admin", "integrations", id]).await?;
             let rest =
                 if record["revoked"] == true { "" } else { " The service did not confirm that the access ended." };
             remark(format_args!("Removed {id}.{rest}"));
@@ -111,11 +114,11 @@ pub(crate) async fn jobs(command: &JobsCommand) -> Result<(), OperatorError> {
                 ("CREATED", "created_at"),
                 ("FINISHED", "finished_at"),
             ];
-            list(&arguments.page, "jobs", &filters, columns).await
+            print_page_of(&arguments.list, "jobs", &filters, columns).await
         }
         JobsCommand::Show(one) => show(one, "jobs").await,
         JobsCommand::Cancel(OneArguments { id, list, gateway }) => {
-            let record = running(gateway)?.delete(&["admin", "jobs", id]).await?;
+            let record = RunningGateway::at(gateway)?.delete(&["admin", "jobs", id]).await?;
             let done = if record["cancelled"] == true { "Cancelled" } else { "Not cancelled, because it had ended:" };
             remark(format_args!("{done} {id}."));
             if list.json { print_record(&record, *list) } else { Ok(()) }
@@ -145,10 +148,10 @@ pub(crate) async fn webhooks(command: &WebhooksCommand) -> Result<(), OperatorEr
                 ("CREATED", "created_at"),
                 ("NEXT ATTEMPT", "next_attempt_at"),
             ];
-            list(&arguments.page, "webhooks", &filters, columns).await
+            print_page_of(&arguments.list, "webhooks", &filters, columns).await
         }
         WebhooksCommand::Resend(OneArguments { id, list, gateway }) => {
-            let record = running(gateway)?.post(&["admin", "webhooks", id, "resend"], None).await?;
+            let record = RunningGateway::at(gateway)?.post(&["admin", "webhooks", id, "resend"], None).await?;
             remark(format_args!("{id} is sent now."));
             print_record(&record, *list)
         }
@@ -162,6 +165,7 @@ pub(crate) async fn webhooks(command: &WebhooksCommand) -> Result<(), OperatorEr
 pub(crate) async fn calls(command: &CallsCommand) -> Result<(), OperatorError> {
     match command {
         CallsCommand::List(arguments) => {
+            let [since, until] = [arguments.since, arguments.until].map(in_query);
             let filters = [
                 ("status", arguments.status.as_deref()),
                 ("problem", arguments.problem.as_deref()),
@@ -169,8 +173,8 @@ pub(crate) async fn calls(command: &CallsCommand) -> Result<(), OperatorError> {
                 ("tenant", arguments.tenant.as_deref()),
                 ("connector", arguments.connector.as_deref()),
                 ("operation", arguments.operation.as_deref()),
-                ("since", arguments.since.as_deref()),
-                ("until", arguments.until.as_deref()),
+                ("since", since.as_deref()),
+                ("until", until.as_deref()),
             ];
             let columns = [
                 ("AT", "at"),
@@ -183,10 +187,10 @@ pub(crate) async fn calls(command: &CallsCommand) -> Result<(), OperatorError> {
                 ("PROBLEM", "problem"),
                 ("OWNER", "owner"),
             ];
-            list(&arguments.page, "calls", &filters, columns).await
+            print_page_of(&arguments.list, "calls", &filters, columns).await
         }
         CallsCommand::Show(OneArguments { id, list, gateway }) => {
-            let mut record = running(gateway)?.get(&["admin", "calls", id], &[]).await?;
+            let mut record = RunningGateway::at(gateway)?.get(&["admin", "calls", id], &[]).await?;
             if !list.json {
                 record["stages"] = described_stages(&record["stages"]).into();
                 record["upstream"] = described_requests(&record["upstream"]).into();
@@ -217,7 +221,7 @@ fn described_requests(requests: &Value) -> String {
 /// # Errors
 /// See [`OperatorError`].
 pub(crate) async fn audit(arguments: &AuditArguments, config: &Config) -> Result<(), OperatorError> {
-    let AuditArguments { actor, action, tenant, target, since, until, page } = arguments;
+    let AuditArguments { actor, action, tenant, target, since, until, page, list, gateway } = arguments;
     let columns = [
         ("AT", "at"),
         ("ACTOR", "actor"),
@@ -226,7 +230,8 @@ pub(crate) async fn audit(arguments: &AuditArguments, config: &Config) -> Result
         ("TENANT", "tenant"),
         ("DETAIL", "detail"),
     ];
-    if let Some(gateway) = RunningGateway::open(&page.gateway)? {
+    if let Some(gateway) = RunningGateway::open(gateway)? {
+        let [since, until] = [*since, *until].map(in_query);
         let filters = [
             ("actor", actor.as_deref()),
             ("action", action.as_deref()),
@@ -235,92 +240,120 @@ pub(crate) async fn audit(arguments: &AuditArguments, config: &Config) -> Result
             ("since", since.as_deref()),
             ("until", until.as_deref()),
         ];
-        let entries = all_pages(&gateway, &["admin", "audit"], "entries", &filters, page.limit as usize).await?;
-        return print_list(&entries, page.list, columns);
+        let found = page_of(&gateway, &["admin", "audit"], AUDIT, &filters, page).await?;
+        return print_page(found, AUDIT, *list, columns);
     }
-    let time = |text: &Option<String>| text.as_ref().and_then(|text| humantime::parse_rfc3339(text).ok());
+    let before = page.cursor.as_deref().map(audit_cursor).transpose().map_err(OperatorError::Cursor)?.flatten();
     let filter = AuditFilter {
         actor: actor.clone(),
         action: action.clone(),
         tenant: tenant.clone(),
         target: target.clone(),
-        since: time(since),
-        until: time(until),
-        before: None,
+        since: *since,
+        until: *until,
+        before,
         limit: page.limit,
     };
-    let entries = database::open(config).await?.audit(filter).await?;
-    let entries: Vec<Value> = entries.into_iter().map(|entry| json!(AuditEntryRecord::from(entry))).collect();
-    print_list(&entries, page.list, columns)
+    let AuditPageRecord { entries, next_cursor } = audit_page(&database::open(config).await?, filter).await?;
+    let entries = entries.into_iter().map(|entry| json!(entry)).collect();
+    print_page(Page { entries, next_cursor }, AUDIT, *list, columns)
 }
 
-async fn list<const N: usize>(
-    page: &PageArguments,
+/// The member with the entries of the audit.
+const AUDIT: &str = "entries";
+
+/// A time as a parameter of a query.
+fn in_query(time: Option<SystemTime>) -> Option<String> {
+    time.map(|time| format_rfc3339_millis(time).to_string())
+}
+
+/// Prints a page of an admin route whose list has the same name.
+async fn print_page_of<const N: usize>(
+    arguments: &PagedListArguments,
     name: &str,
     filters: &Filters<'_>,
     columns: [(&str, &str); N],
 ) -> Result<(), OperatorError> {
-    let gateway = running(&page.gateway)?;
-    let found = all_pages(&gateway, &["admin", name], name, filters, page.limit as usize).await?;
-    print_list(&found, page.list, columns)
+    let PagedListArguments { page, list, gateway } = arguments;
+    let found = page_of(&RunningGateway::at(gateway)?, &["admin", name], name, filters, page).await?;
+    print_page(found, name, *list, columns)
 }
 
 async fn show(one: &OneArguments, name: &str) -> Result<(), OperatorError> {
-    let record = running(&one.gateway)?.get(&["admin", name, &one.id], &[]).await?;
+    let record = RunningGateway::at(&one.gateway)?.get(&["admin", name, &one.id], &[]).await?;
     print_record(&record, one.list)
 }
 
-fn running(gateway: &GatewayArguments) -> Result<RunningGateway, OperatorError> {
-    RunningGateway::open(gateway)?.ok_or(OperatorError::NoUrl)
+/// Entries of a list.
+pub(crate) struct Page {
+    pub(crate) entries: Vec<Value>,
+    /// The cursor of the entries after them. `None` at the end of the list.
+    next_cursor: Option<String>,
 }
 
-/// Reads the pages of a list until it has `limit` entries.
-///
-/// # Errors
-/// If the gateway refuses or does not respond.
-pub(crate) async fn all_pages(
+/// Reads pages of a route until they have as many entries as the command prints.
+async fn page_of(
     gateway: &RunningGateway,
     path: &[&str],
     member: &str,
     filters: &Filters<'_>,
-    limit: usize,
-) -> Result<Vec<Value>, GatewayError> {
-    let mut found = Vec::new();
-    let mut cursor: Option<String> = None;
-    while found.len() < limit {
-        let size = (limit - found.len()).min(PAGE).to_string();
+    PageArguments { limit, cursor }: &PageArguments,
+) -> Result<Page, GatewayError> {
+    let limit = *limit as usize;
+    let mut found = Page { entries: Vec::new(), next_cursor: cursor.clone() };
+    loop {
+        let size = (limit - found.entries.len()).min(PAGE).to_string();
         let mut query = vec![("limit", size.as_str())];
         query.extend(filters.iter().filter_map(|(name, value)| Some((*name, (*value)?))));
-        query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+        query.extend(found.next_cursor.as_deref().map(|cursor| ("cursor", cursor)));
         let mut page = gateway.get(path, &query).await?;
         if let Value::Array(entries) = page[member].take() {
-            found.extend(entries);
+            found.entries.extend(entries);
         }
-        let Value::String(next) = page["next_cursor"].take() else { break };
-        cursor = Some(next);
+        found.next_cursor = page["next_cursor"].as_str().map(str::to_owned);
+        if found.next_cursor.is_none() || found.entries.len() >= limit {
+            return Ok(found);
+        }
     }
-    Ok(found)
 }
 
-fn print_list<const N: usize>(
-    found: &[Value],
+/// Reads a list to its end.
+///
+/// # Errors
+/// If the gateway refuses or does not respond.
+pub(crate) async fn all_entries(gateway: &RunningGateway, path: &[&str], member: &str) -> Result<Page, GatewayError> {
+    page_of(gateway, path, member, &[], &PageArguments { limit: u32::MAX, cursor: None }).await
+}
+
+/// Prints a page of a list, as JSON with its cursor as the route answers it.
+fn print_page<const N: usize>(
+    Page { entries, next_cursor }: Page,
+    member: &str,
     list: ListArguments,
     columns: [(&str, &str); N],
 ) -> Result<(), OperatorError> {
     if list.json {
-        return Ok(print_json(format_args!("{:#}", Value::from(found)))?);
+        return Ok(print_json(format_args!("{:#}", json!({member: entries, "next_cursor": next_cursor})))?);
     }
+    print_table(&entries, columns)?;
+    if let Some(cursor) = next_cursor {
+        remark(format_args!("There are more. Raise --limit, or add --cursor {cursor}"));
+    }
+    Ok(())
+}
+
+fn print_table<const N: usize>(entries: &[Value], columns: [(&str, &str); N]) -> Result<(), OperatorError> {
     let mut table = Table::new(columns.map(|(heading, _)| heading));
-    for record in found {
+    for record in entries {
         table.row(columns.map(|(_, member)| cell(&record[member])));
     }
-    Ok(print(table)?)
+    Ok(table.print()?)
 }
 
 fn print_record(record: &Value, list: ListArguments) -> Result<(), OperatorError> {
     match list.json {
         true => print_json(format_args!("{record:#}"))?,
-        false => print(members(record))?,
+        false => members(record).print()?,
     }
     Ok(())
 }

@@ -2,12 +2,13 @@
 
 use std::fs;
 
+use authoring::gateway::RunningGateway;
 use authoring::output::remark;
 use serde_json::json;
 
 use super::arguments::{ClientArguments, ClientsCommand, SetClientArguments, TenantsCommand};
 use super::error::OperatorError;
-use super::{all_pages, list, print_list, print_record, running};
+use super::{all_entries, print_page, print_page_of, print_record};
 
 /// Runs a command `tenants …`.
 ///
@@ -15,7 +16,7 @@ use super::{all_pages, list, print_list, print_record, running};
 /// See [`OperatorError`].
 pub(crate) async fn tenants(command: &TenantsCommand) -> Result<(), OperatorError> {
     match command {
-        TenantsCommand::List(page) => {
+        TenantsCommand::List(list) => {
             let columns = [
                 ("TENANT", "tenant"),
                 ("KEYS", "keys"),
@@ -23,7 +24,7 @@ pub(crate) async fn tenants(command: &TenantsCommand) -> Result<(), OperatorErro
                 ("PENDING JOBS", "jobs_pending"),
                 ("OAUTH CLIENTS", "oauth_clients"),
             ];
-            list(page, "tenants", &[], columns).await
+            print_page_of(list, "tenants", &[], columns).await
         }
         TenantsCommand::Clients(command) => clients(command).await,
     }
@@ -33,7 +34,7 @@ async fn clients(command: &ClientsCommand) -> Result<(), OperatorError> {
     match command {
         ClientsCommand::List { tenant, list, gateway } => {
             let path = ["admin", "tenants", tenant, "oauth_clients"];
-            let found = all_pages(&running(gateway)?, &path, "oauth_clients", &[], usize::MAX).await?;
+            let found = all_entries(&RunningGateway::at(gateway)?, &path, "oauth_clients").await?;
             let columns = [
                 ("NAME", "name"),
                 ("CLIENT ID", "client_id"),
@@ -41,11 +42,12 @@ async fn clients(command: &ClientsCommand) -> Result<(), OperatorError> {
                 ("ACCOUNTS", "integrations"),
                 ("UPDATED", "updated_at"),
             ];
-            print_list(&found, *list, columns)
+            print_page(found, "oauth_clients", *list, columns)
         }
         ClientsCommand::Set(arguments) => set(arguments).await,
         ClientsCommand::Remove { client: ClientArguments { tenant, name }, list, gateway } => {
-            let answer = running(gateway)?.delete(&["admin", "tenants", tenant, "oauth_clients", name]).await?;
+            let answer =
+                RunningGateway::at(gateway)?.delete(&["admin", "tenants", tenant, "oauth_clients", name]).await?;
             let accounts = &answer["integrations"];
             remark(format_args!(
                 "Removed the client `{name}` of `{tenant}`. {accounts} accounts must be connected again."
@@ -69,7 +71,7 @@ async fn set(arguments: &SetClientArguments) -> Result<(), OperatorError> {
         body["redirect_url"] = url.as_str().into();
     }
     let path = ["admin", "tenants", &client.tenant, "oauth_clients", &client.name];
-    let record = running(gateway)?.put(&path, &body).await?;
+    let record = RunningGateway::at(gateway)?.put(&path, &body).await?;
     remark(format_args!(
         "Users of `{}` connect accounts of `{}` with this client from now on.",
         client.tenant, client.name

@@ -1,11 +1,12 @@
 //! The commands `tool-sets …`. They act for the tenant of the key.
 
+use authoring::gateway::RunningGateway;
 use authoring::output::remark;
 use serde_json::{Value, json};
 
-use super::arguments::{CreateToolSetArguments, ToolSetArguments, ToolSetsCommand};
+use super::arguments::{CreateToolSetArguments, PagedListArguments, ToolSetArguments, ToolSetsCommand};
 use super::error::OperatorError;
-use super::{all_pages, print_list, print_record, running};
+use super::{page_of, print_page, print_record};
 
 /// The path of the routes.
 const PATH: &str = "mcp-sets";
@@ -16,7 +17,7 @@ const PATH: &str = "mcp-sets";
 /// See [`OperatorError`].
 pub(crate) async fn tool_sets(command: &ToolSetsCommand) -> Result<(), OperatorError> {
     match command {
-        ToolSetsCommand::List(page) => {
+        ToolSetsCommand::List(PagedListArguments { page, list, gateway }) => {
             let columns = [
                 ("NAME", "name"),
                 ("ALLOW", "allow"),
@@ -26,19 +27,19 @@ pub(crate) async fn tool_sets(command: &ToolSetsCommand) -> Result<(), OperatorE
                 ("ACCOUNT", "account"),
                 ("CREATED", "created_at"),
             ];
-            let found = all_pages(&running(&page.gateway)?, &[PATH], "sets", &[], page.limit as usize).await?;
-            print_list(&found, page.list, columns)
+            let found = page_of(&RunningGateway::at(gateway)?, &[PATH], "sets", &[], page).await?;
+            print_page(found, "sets", *list, columns)
         }
         ToolSetsCommand::Show(ToolSetArguments { name, list, gateway }) => {
-            print_record(&running(gateway)?.get(&[PATH, name], &[]).await?, *list)
+            print_record(&RunningGateway::at(gateway)?.get(&[PATH, name], &[]).await?, *list)
         }
         ToolSetsCommand::Create(arguments) => {
-            let record = running(&arguments.gateway)?.post(&[PATH], Some(&body(arguments))).await?;
+            let record = RunningGateway::at(&arguments.gateway)?.post(&[PATH], Some(&body(arguments))).await?;
             remark(format_args!("Made the tool set `{}`.", arguments.name));
             print_record(&record, arguments.list)
         }
         ToolSetsCommand::Remove(ToolSetArguments { name, list, gateway }) => {
-            let record = running(gateway)?.delete(&[PATH, name]).await?;
+            let record = RunningGateway::at(gateway)?.delete(&[PATH, name]).await?;
             remark(format_args!("Removed the tool set `{name}`."));
             if list.json { print_record(&record, *list) } else { Ok(()) }
         }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use authoring::database;
+use authoring::gateway::RunningGateway;
 use authoring::output::{ProgressLine, print, print_json, remark};
 use connector_gateway::Config;
 use contract::words::one_line;
@@ -18,7 +19,6 @@ use store::{AnyIntegrationFilter, AuditAction, AuthType, Integration};
 use super::age::Encryptor;
 use super::arguments::{ExportArguments, ImportArguments};
 use super::error::OperatorError;
-use super::running;
 
 /// The most lines in one request.
 const BLOCK_LINES: u64 = 1000;
@@ -39,7 +39,7 @@ const EXPORT_PAGE: u32 = 500;
 /// If the file cannot be read, if the gateway does not respond, or if a line was refused.
 pub(super) async fn import(arguments: &ImportArguments) -> Result<(), OperatorError> {
     let ImportArguments { file, replace, list, gateway } = arguments;
-    let gateway = running(gateway)?;
+    let gateway = RunningGateway::at(gateway)?;
     let query: &[(&str, &str)] = if *replace { &[("replace", "true")] } else { &[] };
     let of_file = |error| OperatorError::File { file: file.clone(), error };
     let mut source = BufReader::new(File::open(file).map_err(of_file)?);

@@ -1,5 +1,7 @@
 //! GET /admin/audit: every change by a person, a key or a file.
 
+use std::time::SystemTime;
+
 use hyper::Response;
 use serde_json::json;
 
@@ -10,21 +12,38 @@ use crate::api::route::HttpCall;
 use crate::body::Body;
 use crate::problem::{Problem, read_query, store_problem};
 use contract::words::most_alike;
-use store::{AUDIT_ACTIONS, AuditFilter};
+use store::{AUDIT_ACTIONS, AuditFilter, Store, StoreError};
 
 /// The parameters of the list.
 const PARAMETERS: [&str; 8] = ["limit", "cursor", "actor", "action", "tenant", "target", "since", "until"];
 
-/// Answers with a page, the newest entry first.
-pub(in crate::api) async fn list_audit(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let filter = parse_query(call.head.uri.query().unwrap_or_default())?;
+/// A page of the audit, the newest entry first.
+///
+/// # Errors
+/// If the database fails.
+pub async fn audit_page(store: &Store, filter: AuditFilter) -> Result<AuditPageRecord, StoreError> {
     let limit = filter.limit;
     // One more than the requested number shows if there is another page.
-    let found = call.gateway.store.audit(AuditFilter { limit: limit + 1, ..filter }).await;
-    let mut found = found.map_err(|error| store_problem(&error, "The audit cannot be read now; try again."))?;
+    let mut found = store.audit(AuditFilter { limit: limit.saturating_add(1), ..filter }).await?;
     let next_cursor = page::next_cursor(&mut found, limit, |entry| page::place_in_time(entry.at, entry.number));
     let entries = found.into_iter().map(AuditEntryRecord::from).collect();
-    Ok(private_answer(&json!(AuditPageRecord { entries, next_cursor })))
+    Ok(AuditPageRecord { entries, next_cursor })
+}
+
+/// The place of a page of the audit, by the `next_cursor` of the page before it.
+///
+/// # Errors
+/// A sentence that says what it must be.
+pub fn audit_cursor(value: &str) -> Result<Option<(SystemTime, i64)>, String> {
+    page::cursor_in_time(value)
+}
+
+/// Answers with a page.
+pub(in crate::api) async fn list_audit(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let filter = parse_query(call.head.uri.query().unwrap_or_default())?;
+    let page = audit_page(&call.gateway.store, filter).await;
+    let page = page.map_err(|error| store_problem(&error, "The audit cannot be read now; try again."))?;
+    Ok(private_answer(&json!(page)))
 }
 
 fn parse_query(query: &str) -> Result<AuditFilter, Problem> {
@@ -32,7 +51,7 @@ fn parse_query(query: &str) -> Result<AuditFilter, Problem> {
     read_query(query, &PARAMETERS, |name, value| {
         match name {
             "limit" => filter.limit = page::limit(value)?,
-            "cursor" => filter.before = page::cursor_in_time(value)?,
+            "cursor" => filter.before = audit_cursor(value)?,
             "actor" => filter.actor = Some(value.to_owned()),
             "action" => filter.action = Some(known_action(value)?.to_owned()),
             "tenant" => filter.tenant = Some(value.to_owned()),

@@ -37,6 +37,7 @@ use serde_json::json;
 use tracing::Instrument;
 
 pub(super) use self::audit::list_audit;
+pub use self::audit::{audit_cursor, audit_page};
 pub(super) use self::calls::{get_call, list_calls};
 pub(super) use self::fleet::{list_gateways, list_service_connectors};
 pub(super) use self::import::import_integrations;
