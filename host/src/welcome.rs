@@ -34,7 +34,7 @@ pub fn print(config: &Config, registry: &Registry, first_key: Option<&SecretStri
 
 fn text(public_url: &str, first_key: Option<&SecretString>, example: Option<&ExampleCall>) -> String {
     let address = public_url.trim_end_matches('/');
-    let mut text = format!("Connector Gateway is at {address}\n");
+    let mut text = format!("Connector Gateway is at {address}\nIn a browser: {address}/docs\n");
     if let Some(key) = first_key {
         text += &format!("\nYour first API key, shown only now:\n\n  {}\n", key.expose_secret());
     }
@@ -42,7 +42,7 @@ fn text(public_url: &str, first_key: Option<&SecretString>, example: Option<&Exa
     text += &format!("\nTry:\n\n  curl -s {address}/connectors -H \"Authorization: Bearer {key}\"\n");
     if let Some(ExampleCall { path, body }) = example {
         text += &format!(
-            "\n  curl -s {address}{path} \\\n    -H \"Authorization: Bearer {key}\" -H 'Content-Type: application/json' \\\n    \
+            "\nThis operation calls its service, so it needs a network:\n\n  curl -s {address}{path} \\\n    -H \"Authorization: Bearer {key}\" -H 'Content-Type: application/json' \\\n    \
              -d '{}'\n",
             // Ends the quotes, adds a quoted quote, and begins the quotes again.
             body.replace('\'', r"'\''")
@@ -76,6 +76,10 @@ mod tests {
     fn the_first_key_is_in_every_request_to_try() {
         let example = ExampleCall { path: "/connectors/a/b".to_owned(), body: r#"{"q":"it's"}"#.to_owned() };
         let text = text("http://127.0.0.1:8080/", Some(&"cgw_secret".into()), Some(&example));
+        let [list, operation] =
+            ["Try:\n\n  curl -s http://127.0.0.1:8080/connectors ", "it needs a network:\n\n  curl"]
+                .map(|words| text.find(words).unwrap_or_else(|| panic!("{words} in {text}")));
+        assert!(list < operation, "the first request to try needs no network: {text}");
         assert!(text.starts_with("Connector Gateway is at http://127.0.0.1:8080\n"), "{text}");
         assert_eq!(text.matches("Bearer cgw_secret\"").count(), 2, "{text}");
         assert!(text.contains(r#"http://127.0.0.1:8080/connectors/a/b"#), "{text}");

@@ -293,6 +293,30 @@ fn a_database_of_a_newer_release_is_a_problem_and_stays_as_it_is() {
 }
 
 #[test]
+fn what_has_the_same_cause_is_one_problem() {
+    let refused = module::liar("reserved path");
+    let home = private(
+        Setup::new()
+            .module("one", refused.clone())
+            .module("two", refused)
+            .guest("hostile")
+            .upstream("hostile", "api", "http://first.invalid")
+            .guest("liar")
+            .upstream("liar", "api", "http://second.invalid"),
+    );
+    let finished = examine(&home);
+    let problems = findings(&finished, "problem");
+    let [[modules, refused, _], [hosts, unresolved, _]] = &problems[..] else { panic!("{problems:#?}") };
+    assert_eq!((modules.as_str(), hosts.as_str()), ("connectors", "hosts"));
+    assert!(refused.contains("one.wasm, two.wasm are refused"), "{refused}");
+    for host in
+        ["http://first.invalid (upstream `api` of `hostile`)", "http://second.invalid (upstream `api` of `liar`)"]
+    {
+        assert!(unresolved.contains(host), "{unresolved}");
+    }
+}
+
+#[test]
 fn a_running_gateway_is_asked_by_its_address() {
     let gateway = private(Setup::new().module("liar", module::liar("reserved path"))).start();
     let at = |arguments: &[&str]| process::run(gateway.home().command(&["doctor", "--json"]).args(arguments));

@@ -38,3 +38,20 @@ fn row(connector: &Value) -> String {
     let account = if connector["auth_type"] == "none" { "no" } else { "yes" };
     format!("| `{}` | {} | {operations} | {account} |\n", text(connector, "connector"), text(connector, "title"))
 }
+
+/// The first use of the variable is after the line that sets it.
+#[test]
+fn each_page_sets_the_key_before_a_command_uses_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let pages = fs::read_dir(root.join("host/docs")).unwrap().map(|entry| entry.unwrap().path());
+    let pages = pages.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let mut use_it = 0;
+    for page in pages.chain([root.join("README.md")]) {
+        let text = fs::read_to_string(&page).unwrap();
+        let Some(used) = text.find("$KEY\"") else { continue };
+        let set = text.find("export KEY=cgw_").unwrap_or(text.len());
+        assert!(set < used, "{} uses $KEY before it sets it", page.display());
+        use_it += 1;
+    }
+    assert!(use_it >= 4, "{use_it}");
+}

@@ -22,6 +22,7 @@
 //! - [`mcp`]: operations as tools of agents
 //! - [`tool_sets`]: the operations that agents get at one address
 //! - [`docs`]: the description as a page for browsers
+//! - [`home`]: the page at the root, which leads browsers to the others
 //!
 //! What handlers share:
 //!
@@ -51,6 +52,7 @@ mod console;
 mod cors;
 mod docs;
 mod headers;
+mod home;
 mod idempotency;
 mod integrations;
 mod jobs;

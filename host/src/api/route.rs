@@ -146,6 +146,8 @@ pub(super) struct PathArguments<'a> {
 /// A call as a handler gets it.
 pub(super) struct HttpCall<'a> {
     pub(super) gateway: &'a Arc<Gateway>,
+    /// The listener that accepted the connection.
+    pub(super) listener: Listener,
     pub(super) head: Parts,
     pub(super) body: &'a mut RequestBody,
     pub(super) arguments: PathArguments<'a>,

@@ -233,16 +233,13 @@ async fn call_handler(
     context: RequestContext<'_>,
 ) -> Result<Response<Body>, Problem> {
     let RequestContext { request_id, arrived, trace, open } = context;
-    let recording = &open.recording;
+    let (recording, listener) = (&open.recording, peer.listener);
     if head.version == Version::HTTP_11 && !has_one_host(&head.headers) {
         return Err(problem::BAD_REQUEST
             .with_detail("HTTP/1.1 requires exactly one header Host (RFC 9112, section 3.2); send it."));
     }
     let Some((route, arguments)) = found else {
-        return Err(problem::NOT_FOUND.with_detail(
-            "No route has this path. Operations are at POST /connectors/{connector}/{operation}; GET /openapi.json lists \
-             all paths.",
-        ));
+        return Err(no_route());
     };
     let Some(endpoint) = route.endpoint(&head.method) else {
         let allowed = route.allowed();
@@ -264,8 +261,18 @@ async fn call_handler(
     let (scope, handler) = match endpoint.handler {
         Handler::Public(handler) => {
             check_query(endpoint.query, &head)?;
-            let call =
-                HttpCall { gateway, head, body, arguments, request_id, arrived, trace, recording, routes: ROUTES };
+            let call = HttpCall {
+                gateway,
+                listener,
+                head,
+                body,
+                arguments,
+                request_id,
+                arrived,
+                trace,
+                recording,
+                routes: ROUTES,
+            };
             return Box::pin(acting(Acting::anonymous(request_id), handler(call))).await;
         }
         Handler::Operator(handler) => {
@@ -275,6 +282,7 @@ async fn call_handler(
             check_query(endpoint.query, &head)?;
             return handler(HttpCall {
                 gateway,
+                listener,
                 head,
                 body,
                 arguments,
@@ -303,7 +311,7 @@ async fn call_handler(
         _ => Some(actor(&caller, &head, request_id)?),
     };
     let handling = handler(
-        HttpCall { gateway, head, body, arguments, request_id, arrived, trace, recording, routes: ROUTES },
+        HttpCall { gateway, listener, head, body, arguments, request_id, arrived, trace, recording, routes: ROUTES },
         caller,
     );
     match by {
@@ -311,6 +319,14 @@ async fn call_handler(
         // A call of an operation changes nothing that the audit has.
         None => handling.await,
     }
+}
+
+/// The problem of a path without a route.
+pub(super) fn no_route() -> Problem {
+    problem::NOT_FOUND.with_detail(
+        "No route has this path. Operations are at POST /connectors/{connector}/{operation}; GET /openapi.json lists all \
+         paths.",
+    )
 }
 
 /// Refuses the parameters of an endpoint that has none. A parameter that is ignored would let a

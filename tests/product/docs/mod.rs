@@ -25,6 +25,28 @@ fn the_page_and_its_scripts_need_no_key_and_load_nothing_from_elsewhere() {
 }
 
 #[test]
+fn the_root_leads_a_browser_to_the_pages_and_no_program() {
+    let admin = "admin_listen = \"127.0.0.1:0\"";
+    for (config, leads_to_console) in [("", true), (admin, false)] {
+        let gateway = Setup::new().config(config).start();
+        let browser = |client: &support::Client| {
+            client.request("GET", "/").header("accept", "text/html,application/xhtml+xml,*/*;q=0.8").send()
+        };
+        let page = browser(&gateway.anonymous());
+        assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+        assert_eq!((page.header("vary"), page.header("x-frame-options")), ("Accept", "DENY"));
+        // The addresses are relative, because a proxy may serve the gateway below a path.
+        assert!(page.text().contains("<a href=\"docs\">"), "{}", page.text());
+        assert_eq!(page.text().contains("<a href=\"console\">"), leads_to_console, "{}", page.text());
+        if leads_to_console {
+            assert_eq!(gateway.anonymous().get("/console").status, 200);
+        }
+        let problem = gateway.anonymous().request("GET", "/").header("accept", "*/*").send().problem(404, "not-found");
+        assert!(problem["detail"].as_str().unwrap().contains("GET /openapi.json"), "{problem}");
+    }
+}
+
+#[test]
 fn a_connector_has_a_page_and_a_description_of_its_own() {
     let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).guest("hostile").start();
     let page = gateway.anonymous().get("/docs/liar");

@@ -30,36 +30,38 @@ pub(super) fn notes(connector: &Connector) -> Vec<String> {
         }
     }
     // One line for each note, with all operations that it is about.
-    let mut by_note: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut by_note: Vec<(&str, Vec<String>)> = Vec::new();
     for operation in connector.operations() {
-        for note in operation_notes(operation) {
+        for (note, about) in operation_notes(operation) {
+            let about = format!("{}{about}", operation.manifest.path);
             match by_note.iter_mut().find(|(known, _)| *known == note) {
-                Some((_, paths)) => paths.push(&operation.manifest.path),
-                None => by_note.push((note, vec![&operation.manifest.path])),
+                Some((_, all)) => all.push(about),
+                None => by_note.push((note, vec![about])),
             }
         }
     }
-    notes.extend(by_note.into_iter().map(|(note, paths)| format!("{note}: {}", paths.join(", "))));
+    notes.extend(by_note.into_iter().map(|(note, about)| format!("{note}: {}", about.join(", "))));
     notes
 }
 
-fn operation_notes(operation: &Operation) -> Vec<String> {
+/// The notes about an operation, each with what is said next to the operation.
+fn operation_notes(operation: &Operation) -> Vec<(&'static str, String)> {
     let (manifest, schema) = (&operation.manifest, &operation.input_schema());
     let mut notes = Vec::new();
     if manifest.summary.is_empty() {
-        notes.push("no summary".to_owned());
+        notes.push(("no summary", String::new()));
     }
     if manifest.example.is_none() && schema["required"].as_array().is_some_and(|required| !required.is_empty()) {
-        notes.push("no example of the input".to_owned());
+        notes.push(("no example of the input", String::new()));
     }
     if manifest.answer_example.is_none() {
-        notes.push("no example of the answer".to_owned());
+        notes.push(("no example of the answer", String::new()));
     }
     if manifest.pagination.is_none()
         && manifest.effect == Effect::Read
         && let Some(field) = page_field(schema)
     {
-        notes.push(format!("takes `{field}`, and does not say how the answer is paged"));
+        notes.push(("takes a page, and does not say how the answer is paged", format!(" (`{field}`)")));
     }
     notes
 }

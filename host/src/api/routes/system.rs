@@ -4,7 +4,7 @@ use hyper::Method;
 
 use crate::api::openapi::gateway;
 use crate::api::route::{Description, Endpoint, Family, Handler, Query, Route};
-use crate::api::{connectors, docs, system};
+use crate::api::{connectors, docs, home, system};
 
 pub(super) static ROUTES: &[Route] = &[
     Route {
@@ -20,6 +20,17 @@ pub(super) static ROUTES: &[Route] = &[
                 summary: "The live connectors, and modules that were refused. Keys with the scope `admin` see the reasons.",
                 members: gateway::describe_connectors,
             }),
+        }],
+    },
+    Route {
+        path: "/",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            query: Query::Any,
+            handler: Handler::Public(|call| Box::pin(home::get_page(call))),
+            description: None,
         }],
     },
     Route {
