@@ -232,17 +232,42 @@ fn the_master_key_is_in_an_archive_only_if_it_is_asked_for() {
     assert_eq!(configuration, fs::read(home.config()).unwrap());
 }
 
+/// The configuration of the archive names the folders of the old gateway, or any others.
 #[test]
-fn a_machine_without_a_configuration_gets_the_one_of_the_archive() {
+fn an_archive_does_not_say_where_it_is_restored() {
     let (home, _folder, archive, _) = backed_up(&["--with-master-key"]);
     fs::remove_dir_all(home.data()).unwrap();
     fs::remove_file(home.module("liar")).unwrap();
     let empty = TempDir::new().unwrap();
-    let restored =
-        process::run(Command::new(process::binary()).args(["restore", path(&archive)]).current_dir(empty.path()));
+    let run =
+        |arguments: &[&str]| process::run(Command::new(process::binary()).args(arguments).current_dir(empty.path()));
+    let restored = run(&["restore", path(&archive)]);
     assert_eq!(restored.code, Some(0), "{}", restored.stderr);
-    assert_eq!(fs::read(empty.path().join("gateway.toml")).unwrap(), fs::read(home.config()).unwrap());
-    assert!(home.run_ok(&["connectors", "list"]).contains("liar"));
+    assert!(!home.data().exists() && !home.module("liar").exists(), "nothing is written where the archive says");
+    assert!(!empty.path().join("gateway.toml").exists(), "the next start reads no configuration of the archive");
+    let configuration = fs::read(empty.path().join("data/restored-gateway.toml")).unwrap();
+    assert_eq!(configuration, fs::read(home.config()).unwrap());
+    assert!(restored.stderr.contains("restored-gateway.toml. The gateway does not read it"), "{}", restored.stderr);
+    assert!(run(&["keys", "list"]).stdout.contains("app"));
+    assert!(empty.path().join("modules/liar.wasm").exists());
+}
+
+#[test]
+fn a_restore_replaces_no_file_and_names_the_one_that_is_there() {
+    let (_home, _folder, archive, _) = backed_up(&["--with-master-key"]);
+    for name in ["master.key", "restored-gateway.toml", "versions"] {
+        let elsewhere = Setup::new().cold().prepare();
+        let occupied = elsewhere.data().join(name);
+        let content = if name == "versions" { occupied.join("own") } else { occupied.clone() };
+        fs::create_dir_all(content.parent().unwrap()).unwrap();
+        fs::write(&content, "mine").unwrap();
+        let finished = elsewhere.run(&["restore", path(&archive)]);
+        assert_eq!(finished.code, Some(1), "{name}: {}", finished.stderr);
+        assert!(finished.stderr.contains(&format!("{} exists", occupied.display())), "{}", finished.stderr);
+        assert_eq!(fs::read_to_string(content).unwrap(), "mine");
+        assert_eq!(fs::read_dir(elsewhere.data()).unwrap().count(), 1, "nothing is restored next to {name}");
+        assert_eq!(fs::read_dir(elsewhere.modules()).unwrap().count(), 0);
+    }
 }
 
 /// Copies an archive. The last byte of the file `changed` differs in the copy, and the empty file

@@ -94,7 +94,7 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
             serve(config, Extras { transport: None, new_database: *new_database, compiled: None, ready }).await?;
         }
         Command::Backup(options) => backup::make(options, &config, arguments.config.as_deref()).await?,
-        Command::Restore(options) => backup::restore(options, config, arguments.config.as_deref()).await?,
+        Command::Restore(options) => backup::restore(options, config).await?,
         Command::Doctor(arguments) => doctor::run(arguments, config).await?,
         Command::Keys(command) => {
             let running = command.gateway().map(RunningGateway::open).transpose()?.flatten();

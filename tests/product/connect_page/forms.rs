@@ -118,7 +118,9 @@ fn the_page_shows_the_code_of_an_authorization_on_another_device() {
     assert_eq!(page.status, 200);
     let html = page.text();
     let code = html.split("class=\"code\">").nth(1).and_then(|rest| rest.split('<').next()).unwrap();
-    assert!(html.contains(&format!("{}/activate?user_code={code}", provider.url())), "{html}");
+    let target = format!("{}/activate?user_code={code}", provider.url());
+    let link = format!("<a href=\"{target}\" target=\"_blank\" rel=\"noopener noreferrer\">{target}</a>");
+    assert!(html.contains(&link), "the text of the link is its target: {html}");
     assert!(html.contains(&format!("href=\"{url}\"")), "the way back: {html}");
     assert!(provider.secrets().iter().all(|secret| !html.contains(secret)), "{html}");
     provider.enter_code(code, &Account::named("ann"));

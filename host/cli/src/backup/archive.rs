@@ -65,7 +65,8 @@ pub(super) fn is_known(path: &str) -> bool {
     let parts: Option<Vec<&str>> = Path::new(path)
         .components()
         .map(|part| match part {
-            Component::Normal(name) => name.to_str(),
+            // A backup leaves out names with a dot, which hide a file.
+            Component::Normal(name) => name.to_str().filter(|name| !name.starts_with('.')),
             _ => None,
         })
         .collect();
@@ -93,6 +94,8 @@ mod tests {
             "data/versions/../../../x",
             "modules/../x",
             "modules/a/b",
+            "modules/.a.wasm",
+            "data/versions/.a",
             "data/other/x",
             "data/versions",
             "data/gateway.db-wal",

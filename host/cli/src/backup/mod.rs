@@ -14,7 +14,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use connector_gateway::ConfigError;
 use store::StoreError;
 use store::vault::VaultError;
 use thiserror::Error;
@@ -69,6 +68,9 @@ pub(crate) enum BackupError {
     /// A file exists, and would be replaced.
     #[error("{} exists; choose another name, or remove the file", .0.display())]
     Exists(PathBuf),
+    /// Something is where a file of the archive belongs.
+    #[error("{} exists, and a restore replaces nothing; move it to another place", .0.display())]
+    Occupied(PathBuf),
     /// There is a gateway where the archive would be restored.
     #[error("{} has files of a gateway; restore into empty folders, or set `data_dir` and `modules_dir` to other folders", .0.display())]
     NotEmpty(PathBuf),
@@ -88,9 +90,6 @@ pub(crate) enum BackupError {
         /// The cause, which begins with a small letter.
         reason: String,
     },
-    /// The configuration of the archive is wrong.
-    #[error(transparent)]
-    Configuration(#[from] ConfigError),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,5 +1,9 @@
 //! Restores an archive into empty folders.
 //!
+//! The configuration of this machine alone says where files are written. The one of the archive is
+//! restored as a file that the gateway does not read: an archive from elsewhere could otherwise
+//! write anywhere. No file is replaced.
+//!
 //! The archive is read twice. The first time checks all digests and writes nothing. The second time
 //! writes the files into a folder in `data_dir`, from which they are moved once the database is
 //! prepared. The database is moved last: without it, there is no gateway in the folder.
@@ -12,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use authoring::output::{print_json, remark};
-use connector_gateway::{Config, environment};
+use connector_gateway::Config;
 use flate2::read::GzDecoder;
 use serde_json::json;
 use store::digest::Sha256Reader;
@@ -21,44 +25,38 @@ use store::{Restored, Store};
 use tar::Archive;
 use tempfile::TempDir;
 
-use super::archive::{CONFIGURATION, DATABASE, FORMAT, FileRecord, MANIFEST, MAX_MANIFEST_BYTES, Manifest, is_known};
-use super::{BackupError, DEFAULT_CONFIGURATION, RestoreArguments, configuration_file};
+use super::archive::{
+    CONFIGURATION, DATABASE, FORMAT, FileRecord, MANIFEST, MASTER_KEY, MAX_MANIFEST_BYTES, Manifest, is_known,
+};
+use super::{BackupError, RestoreArguments};
 
-/// The name of the archive's configuration file in `data_dir`, if another configuration is in use.
+/// The name of the archive's configuration file in `data_dir`.
 const RESTORED_CONFIGURATION: &str = "restored-gateway.toml";
 
 /// Restores the archive, or prepares a database that other tools restored.
 ///
 /// # Errors
 /// See [`BackupError`].
-pub(crate) async fn restore(
-    arguments: &RestoreArguments,
-    config: Config,
-    named_configuration: Option<&Path>,
-) -> Result<(), BackupError> {
+pub(crate) async fn restore(arguments: &RestoreArguments, config: Config) -> Result<(), BackupError> {
     let Some(file) = arguments.file.clone() else { return prepare_database(&config).await };
     let checked = file.clone();
     let checked = tokio::task::spawn_blocking(move || check(&checked)).await;
     let (manifest, configuration) = checked.map_err(io::Error::other)??;
-    let config = match (configuration_file(named_configuration), &configuration) {
-        // Without a configuration, the gateway of the archive is restored as it was.
-        (None, Some(text)) => {
-            let path = Path::new(DEFAULT_CONFIGURATION);
-            files::create_atomically(path, |file| file.write_all(text)).map_err(BackupError::of_file(path))?;
-            remark("Wrote gateway.toml of the backup.");
-            Config::load(Some(path), environment())?
-        }
-        _ => config,
-    };
     if config.store().database_url.is_some() {
         return Err(BackupError::RestorePostgres);
     }
-    let scratch = empty_folders(&config)?;
+    let scratch = empty_folders(&config, &manifest)?;
     let (extracted, archive) = (scratch.path().to_owned(), file.clone());
     let extracting = tokio::task::spawn_blocking(move || extract(&archive, &extracted)).await;
     extracting.map_err(io::Error::other)??;
     let prepared = prepare(&scratch.path().join("data"), &format!("the backup of {}", manifest.made_at)).await?;
     move_into_place(scratch.path(), &config, configuration.as_deref())?;
+    if configuration.is_some() {
+        remark(format_args!(
+            "The configuration of the backup is at {}. The gateway does not read it: compare it with the one of this machine.",
+            config.data_dir.join(RESTORED_CONFIGURATION).display()
+        ));
+    }
     let key = master_key(&config, &manifest).await?;
     remark(format_args!("Restored {} files of the backup of {}. {key}", manifest.files.len(), manifest.made_at));
     report(prepared, &manifest.master_keys)
@@ -162,15 +160,33 @@ fn check(file: &Path) -> Result<(Manifest, Option<Vec<u8>>), BackupError> {
     Ok((manifest, configuration))
 }
 
-/// Checks that no gateway is in the folders of the configuration, and makes a folder for the files
-/// of the archive.
-fn empty_folders(config: &Config) -> Result<TempDir, BackupError> {
+/// The place of a file of the archive, or of the folder that it is moved with.
+fn target(path: &str, config: &Config) -> PathBuf {
+    match path.split('/').collect::<Vec<_>>().as_slice() {
+        _ if path == CONFIGURATION => config.data_dir.join(RESTORED_CONFIGURATION),
+        _ if path == MASTER_KEY => config.master_key_path(),
+        ["modules", name] => config.modules_dir.join(name),
+        [_, name, ..] => config.data_dir.join(name),
+        _ => config.data_dir.join(path),
+    }
+}
+
+/// Checks that no gateway is in the folders of the configuration and that nothing is where a file
+/// of the archive belongs. Makes a folder for these files.
+fn empty_folders(config: &Config, manifest: &Manifest) -> Result<TempDir, BackupError> {
     if config.store().is_there() {
         return Err(BackupError::NotEmpty(config.data_dir.clone()));
     }
     let is_visible = |entry: &fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
     if fs::read_dir(&config.modules_dir).into_iter().flatten().flatten().any(|entry| is_visible(&entry)) {
         return Err(BackupError::NotEmpty(config.modules_dir.clone()));
+    }
+    for target in manifest.files.keys().map(|path| target(path, config)) {
+        // A gateway that has no database yet may have made empty folders.
+        let is_empty_folder = fs::read_dir(&target).is_ok_and(|mut entries| entries.next().is_none());
+        if fs::symlink_metadata(&target).is_ok() && !is_empty_folder {
+            return Err(BackupError::Occupied(target));
+        }
     }
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&config.data_dir);
     made.map_err(BackupError::of_file(&config.data_dir))?;
@@ -211,31 +227,35 @@ fn move_into_place(from: &Path, config: &Config, configuration: Option<&[u8]>) -
     let made = fs::create_dir_all(&config.modules_dir);
     made.map_err(BackupError::of_file(&config.modules_dir))?;
     for (name, path) in entries(&from.join("modules"))? {
-        let target = config.modules_dir.join(name);
-        // The folder may be on another disk, so the module is copied.
-        let copied = files::open_regular(&path)
-            .and_then(|mut module| files::write_atomically(&target, |file| io::copy(&mut module, file).map(drop)));
-        copied.map_err(BackupError::of_file(&target))?;
+        copy(&path, &config.modules_dir.join(name))?;
     }
     if let Some(text) = configuration {
-        let path = config.data_dir.join(RESTORED_CONFIGURATION);
-        files::write_atomically(&path, |file| file.write_all(text)).map_err(BackupError::of_file(&path))?;
+        let path = target(CONFIGURATION, config);
+        files::create_atomically(&path, |file| file.write_all(text)).map_err(BackupError::of_file(&path))?;
     }
     let mut of_data = entries(&from.join("data"))?;
     of_data.sort_by_key(|(name, _)| DATABASE.ends_with(&format!("/{name}")));
     for (name, path) in of_data {
-        let target = match name.as_str() {
-            "master.key" => config.master_key_path(),
-            _ => config.data_dir.join(&name),
-        };
-        // A gateway that has no database yet may have made empty folders.
+        let archived = format!("data/{name}");
+        let target = target(&archived, config);
+        if archived == MASTER_KEY {
+            copy(&path, &target)?;
+            continue;
+        }
         let _ = fs::remove_dir(&target);
-        if fs::symlink_metadata(&target).is_ok() && name != "master.key" {
-            return Err(BackupError::NotEmpty(target));
+        if fs::symlink_metadata(&target).is_ok() {
+            return Err(BackupError::Occupied(target));
         }
         fs::rename(&path, &target).map_err(BackupError::of_file(&target))?;
     }
     Ok(())
+}
+
+/// Copies a file to a place that may be on another disk. A file that is there is not replaced.
+fn copy(from: &Path, to: &Path) -> Result<(), BackupError> {
+    let copied = files::open_regular(from)
+        .and_then(|mut file| files::create_atomically(to, |out| io::copy(&mut file, out).map(drop)));
+    copied.map_err(BackupError::of_file(to))
 }
 
 /// The names and the paths in a folder. Empty if there is no such folder. A write-ahead log is left

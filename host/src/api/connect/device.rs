@@ -1,6 +1,7 @@
 //! The page with a code that the user enters at the service, on this or another device.
 
 use hyper::Response;
+use url::Url;
 
 use super::page::{DevicePage, device_page};
 use super::visit::{page_url, unavailable};
@@ -35,11 +36,13 @@ pub(super) async fn begin(
     };
     let holder = link.holder(connector.name());
     let codes = gateway.integrations.begin_device(&holder, connector, scheme, options).await?.codes;
+    let url = codes.verification_uri_complete.as_ref().unwrap_or(&codes.verification_uri);
+    // As browsers read it: a host in other letters, or a blank, is then seen as what it is.
+    let Ok(url) = Url::parse(url) else { return Ok(unavailable()) };
     Ok(device_page(&DevicePage {
         words: &ENGLISH,
         user_code: &codes.user_code,
-        url: codes.verification_uri_complete.as_ref().unwrap_or(&codes.verification_uri),
-        shown_url: &codes.verification_uri,
+        url: url.as_str(),
         back: back.as_str(),
     }))
 }

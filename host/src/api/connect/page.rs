@@ -46,10 +46,9 @@ struct MessagePage<'a> {
 pub(super) struct DevicePage<'a> {
     pub(super) words: &'static Words,
     pub(super) user_code: &'a str,
-    /// The page of the service, with the code if the service has such a page.
+    /// The page of the service, with the code if the service has such a page. The page shows the
+    /// URL that its link leads to: with another text, a service could send users to a third site.
     pub(super) url: &'a str,
-    /// The page of the service as people read it.
-    pub(super) shown_url: &'a str,
     /// The page of the link.
     pub(super) back: &'a str,
 }
@@ -348,7 +347,7 @@ mod tests {
     #[tokio::test]
     async fn no_text_of_a_provider_becomes_html() {
         let odd = "\"><script>alert(1)</script>";
-        let page = DevicePage { words: &ENGLISH, user_code: odd, url: odd, shown_url: odd, back: "x" };
+        let page = DevicePage { words: &ENGLISH, user_code: odd, url: odd, back: "x" };
         let body = device_page(&page).into_body().collect().await.unwrap().to_bytes();
         let html = String::from_utf8_lossy(&body);
         assert!(!html.contains("<script"), "{html}");
