@@ -52,3 +52,20 @@ def check_function(what: str, run: Callable[..., Any]) -> None:
         )
     if inspect.isgeneratorfunction(run):
         raise Mistake(f"{what} is a generator function, which returns no value; use `return` in place of `yield`")
+
+
+def check_arguments(what: str, run: Callable[..., Any], fields: list[str]) -> None:
+    """Refuses a function whose arguments are not the fields of its row: each call would fail."""
+    arguments = inspect.signature(run).parameters.values()
+    if any(argument.kind is inspect.Parameter.VAR_KEYWORD for argument in arguments):
+        return
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    taken = [argument.name for argument in arguments if argument.kind in by_name]
+    for field in fields:
+        if field not in taken:
+            raise Mistake(f"{what} has no argument for the field `{field}`; add `{field}`, or leave out the field")
+    for argument in arguments:
+        is_needed = argument.default is inspect.Parameter.empty and argument.kind is not inspect.Parameter.VAR_POSITIONAL
+        if is_needed and argument.name not in fields:
+            known = f"its fields are {', '.join(f'`{field}`' for field in fields)}" if fields else "it has no fields"
+            raise Mistake(f"{what} takes `{argument.name}`, which is no field of its row; {known}")

@@ -15,7 +15,7 @@ from .encoding import encode, encode_name
 from .fields import Field, named, string
 from .header import check_header
 from .http import Request
-from .mistake import Mistake, Place, check_function, here, only, within
+from .mistake import Mistake, Place, check_arguments, check_function, here, only, within
 from .sent_names import check_sent_names
 from .thin import Header, Piece, Setting, Wire, WireField
 
@@ -130,6 +130,7 @@ def function(context: Context, name: str, doc: str | None, effect: Effect, run: 
     check_function("the function", run)
     fields = named(clauses.get("fields", {}))
     _check_fields(name, fields, clauses)
+    check_arguments("the function", run, [argument(field) for field in fields])
     return Operation(name, doc or "", effect, clauses, fields, run=run)
 
 
@@ -158,6 +159,8 @@ def request(context: Context, name: str, row: Row) -> Operation:
         if word in clauses:
             check_function(f"`{word}`", clauses[word])
     _check_fields(name, fields, clauses)
+    if "check" in clauses:
+        check_arguments("`check`", clauses["check"], [argument(field) for field in fields])
     wire = Wire(
         method=row.method,
         upstream=row.upstream,
@@ -370,12 +373,17 @@ def read_input(fields: list[Field], given: str) -> dict[str, Any]:
     found = {}
     for field in fields:
         text = values.get(field.name)
-        name = f"{field.name}_" if iskeyword(field.name) else field.name
+        name = argument(field)
         if text is not None and text != "null":
             found[name] = _value(field, text)
         else:
             found[name] = None if field["assumed"] or "default" not in field else json.loads(json.dumps(field["default"]))
     return found
+
+
+def argument(field: Field) -> str:
+    """The argument of a function that gets the value of a field."""
+    return f"{field.name}_" if iskeyword(field.name) else field.name
 
 
 def _value(field: Field, text: str) -> Any:

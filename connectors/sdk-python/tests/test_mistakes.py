@@ -42,6 +42,10 @@ async def run_later():
     """Returns a value later."""
 
 
+def takes_word(word, from_=None):
+    """Takes a word."""
+
+
 def yielding():
     """Yields."""
     yield 1
@@ -114,6 +118,16 @@ MISTAKES = [
     (lambda: row("/x", check=run_later), "`check` is an `async` function"),
     (lambda: function(run_later), "operation `run_later`: the function is an `async` function"),
     (lambda: function(yielding), "a generator function"),
+    (
+        lambda: function(takes_word, fields={"words": string()}),
+        "operation `takes_word`: the function has no argument for the field `words`; add `words`, or leave out the field",
+    ),
+    (
+        lambda: function(takes_word, fields={"from?": string()}),
+        "the function takes `word`, which is no field of its row; its fields are `from_`",
+    ),
+    (lambda: function(takes_word), "the function takes `word`, which is no field of its row; it has no fields"),
+    (lambda: row("/x", fields={"id": string()}, check=takes_word), "`check` has no argument for the field `id`"),
     (lambda: row("/x", example={"a": 1}), "does not fit at `/a`: there is no field `a`"),
     (lambda: row("/x/{id}", example={}), "does not fit: the field `id` is required"),
     (lambda: row("/x", form=True), "has a field in its body"),
@@ -208,6 +222,11 @@ class Mistakes(unittest.TestCase):
             ({"name": "ä"}, "`/name`: expected at least 2 characters"),
         ):
             self.assertEqual(wrong(example), message)
+
+    def test_arguments_with_defaults_and_keywords_fit_any_fields(self):
+        function(takes_word, fields={"word": string(), "from?": string()})
+        function(takes_word, fields={"word": string()})
+        function(one, fields={"anything": string()})
 
     def test_a_mistake_knows_the_line_of_its_row(self):
         line = inspect.currentframe().f_lineno + 2
