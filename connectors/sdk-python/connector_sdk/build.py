@@ -30,7 +30,7 @@ refuse_missing()
 import importlib.util
 
 from connector_sdk.component import component
-from connector_sdk.mistake import Mistake
+from connector_sdk.mistake import Mistake, explained
 
 SOURCES = {sources!r}
 FOLDER = importlib.util.find_spec({module!r}).origin.rpartition("/")[0] + "/"
@@ -42,10 +42,11 @@ def place_of(file):
 
 # File and line where the author wrote it: known, or the innermost call in the author's files.
 def place_of_mistake(mistake):
-    places = [mistake.place] if mistake.place else []
+    known = getattr(mistake, "place", None)
+    places = [known] if known else []
     entry = mistake.__traceback__
     while entry is not None:
-        places.insert(1 if mistake.place else 0, (entry.tb_frame.f_code.co_filename, entry.tb_lineno))
+        places.insert(1 if known else 0, (entry.tb_frame.f_code.co_filename, entry.tb_lineno))
         entry = entry.tb_next
     found = [f"{{place_of(file)}}:{{line}}: " for file, line in places if place_of(file)]
     return found[0] if found else ""
@@ -55,8 +56,8 @@ try:
     import {module} as author
 
     WitWorld = component(author.connector, place_of)
-except Mistake as mistake:
-    raise SystemExit(f"{mark}{{place_of_mistake(mistake)}}{{mistake}}")
+except (Mistake, NameError, ImportError) as mistake:
+    raise SystemExit(f"{mark}{{place_of_mistake(mistake)}}{{explained(mistake)}}")
 """
 
 #: Begins the line of a mistake in what componentize-py prints.

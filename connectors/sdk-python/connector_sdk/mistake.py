@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any
 
 #: A file and a line.
@@ -69,3 +71,30 @@ def check_arguments(what: str, run: Callable[..., Any], fields: list[str]) -> No
         if is_needed and argument.name not in fields:
             known = f"its fields are {', '.join(f'`{field}`' for field in fields)}" if fields else "it has no fields"
             raise Mistake(f"{what} takes `{argument.name}`, which is no field of its row; {known}")
+
+
+def explained(error: Exception) -> str:
+    """What is wrong in the author's file, and what to write, in one line."""
+    if isinstance(error, ModuleNotFoundError):
+        return f"there is no module `{error.name}`; install it for the Python that builds, or correct its name"
+    if isinstance(error, ImportError):
+        [name] = re.findall(r"cannot import name '(\w+)'", str(error)) or [None]
+        return f"`{error.name}` has no `{name}`{_instead(name)}" if name else str(error)
+    if isinstance(error, NameError):
+        exported = error.name in _exported()
+        return f"`{error.name}` is not defined" + (_imported(error.name) if exported else _instead(error.name))
+    return str(error)
+
+
+def _exported() -> list[str]:
+    """The names of the SDK."""
+    return sys.modules[__package__].__all__
+
+
+def _imported(name: str) -> str:
+    return f"; import it: `from {__package__} import {name}`"
+
+
+def _instead(name: str | None) -> str:
+    near = get_close_matches(name or "", _exported(), n=1)
+    return f"; the nearest name of the SDK is `{near[0]}`" if near else "; correct the name, or import it"

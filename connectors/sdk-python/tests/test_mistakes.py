@@ -10,6 +10,8 @@ from connector_sdk import (
     hmac_signature, integer, list_of, number, oauth2, object_of, post, service_account, string, string_or_list,
 )
 from connector_sdk.auth_additions import checked
+from connector_sdk.build import ENTRY, MARK
+from connector_sdk.mistake import explained
 
 
 def table(operations=None, **more):
@@ -222,6 +224,24 @@ class Mistakes(unittest.TestCase):
             ({"name": "ä"}, "`/name`: expected at least 2 characters"),
         ):
             self.assertEqual(wrong(example), message)
+
+    def test_a_name_that_is_not_there_is_named_with_what_to_write(self):
+        for source, message in (
+            ("strng()", "`strng` is not defined; the nearest name of the SDK is `string`"),
+            ("string()", "`string` is not defined; import it: `from connector_sdk import string`"),
+            ("zzz()", "`zzz` is not defined; correct the name, or import it"),
+            ("from connector_sdk import strin", "`connector_sdk` has no `strin`; the nearest name of the SDK is `string`"),
+            ("import reqests", "there is no module `reqests`; install it for the Python that builds, or correct its name"),
+        ):
+            with self.assertRaises((NameError, ImportError)) as found:
+                exec(source, {})
+            self.assertEqual(explained(found.exception), message)
+        with self.assertRaises(Mistake) as found:
+            table(upstreams={"api": "https://a.example/"})
+        self.assertEqual(explained(found.exception), str(found.exception))
+
+    def test_the_program_of_the_build_is_one_of_python(self):
+        compile(ENTRY.format(module="words", mark=MARK, sources="folder/"), "connector_entry.py", "exec")
 
     def test_arguments_with_defaults_and_keywords_fit_any_fields(self):
         function(takes_word, fields={"word": string(), "from?": string()})
