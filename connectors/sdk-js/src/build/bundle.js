@@ -9,6 +9,7 @@ import { parseAst } from "rolldown/parseAst";
 
 import { refuseDuplicates } from "./duplicates.js";
 import { linesOf } from "./lines.js";
+import { wrongImport } from "./names.js";
 import { refuseWaiting } from "./waiting.js";
 
 const ENTRY = "connector:entry";
@@ -44,6 +45,10 @@ async function bundled(sdk, refuse, entry) {
     input: ENTRY,
     external: /^gateway:connector\//,
     platform: "neutral",
+    onLog(level, log, handle) {
+      mistake ??= wrongImport(log, sdk);
+      if (mistake === undefined) handle(level, log);
+    },
     // Many packages name their module in `main` alone.
     resolve: { alias: { "@connector-gateway/sdk": join(sdk, "src/index.js") }, mainFields: ["module", "main"] },
     plugins: [
@@ -76,9 +81,10 @@ async function bundled(sdk, refuse, entry) {
   });
   const generated = found.generate({ format: "esm", sourcemap: true, file: "connector.js" });
   const { output } = await generated.catch((error) => {
-    throw mistake ?? error;
+    throw mistake ?? error.errors?.map((log) => wrongImport(log, sdk)).find(Boolean) ?? error;
   });
   await found.close();
+  if (mistake !== undefined) throw mistake;
   const [{ code, map }] = output;
   const lines = linesOf(map, (file) => {
     const path = resolve(file);

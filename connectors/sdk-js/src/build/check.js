@@ -6,6 +6,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { tableOf } from "./bundle.js";
+import { undefinedName } from "./names.js";
 
 /** Throws the first mistake in the table of a connector. The module is loaded in Node.js for this. */
 export async function check(source, sdk, folder) {
@@ -17,9 +18,10 @@ export async function check(source, sdk, folder) {
     await import(pathToFileURL(file).href);
   } catch (error) {
     // What else fails here may work in the engine, which reports it otherwise.
-    if (error?.name !== "Mistake") return;
+    const isName = error instanceof ReferenceError;
+    if (error?.name !== "Mistake" && !isName) return;
     const place = placeIn(error.declared ?? error.stack, sdk);
-    throw new Error(`${place === undefined ? "" : `${place}: `}${error.message}`);
+    throw new Error(`${place === undefined ? "" : `${place}: `}${isName ? undefinedName(error.message) : error.message}`);
   } finally {
     process.setSourceMapsEnabled(false);
   }
