@@ -52,6 +52,17 @@ fn growing_memory_ends_at_its_limit() {
     assert_serves(&gateway);
 }
 
+/// The engines of JavaScript and Python throw an exception, which looks like a defect of the
+/// connector.
+#[test]
+fn refused_memory_that_a_language_reports_as_an_exception_has_its_limit() {
+    let gateway = gateway(&Upstream::start(), "limits.memory_mb = 16");
+    for operation in ["hostile/catch_refused_memory", "hostile/catch_refused_memory_at_once"] {
+        assert_broke(&gateway.call(operation, json!({})), "memory");
+        assert_serves(&gateway);
+    }
+}
+
 #[test]
 fn deep_recursion_ends_at_the_end_of_the_stack() {
     let gateway = gateway(&Upstream::start(), "");

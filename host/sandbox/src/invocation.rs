@@ -239,7 +239,14 @@ async fn take_outcome(
     let guest = store.data_mut();
     let foreign = |error: wasmtime::component::ResourceTableError| trapped(&error.into(), Vec::new());
     let outcome = match outcome {
-        Err(fault) => return Ok(Err(fault)),
+        // The runtime of a language turns refused memory into an exception, which the connector then
+        // reports as a defect.
+        Err(fault) => {
+            return match (&fault, guest.refused_growth()) {
+                (Fault::Failed(_), Some(refused)) => Err(refused.into()),
+                _ => Ok(Err(fault)),
+            };
+        }
         Ok(outcome) => outcome,
     };
     Ok(Ok(match outcome {

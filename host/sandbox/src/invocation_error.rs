@@ -29,12 +29,19 @@ pub enum InvocationError {
     NoMemory,
 }
 
+impl From<NoGrowth> for InvocationError {
+    fn from(refused: NoGrowth) -> Self {
+        match refused {
+            NoGrowth::ForGuest => Self::Limit(Limit::Memory),
+            NoGrowth::ForAll => Self::NoMemory,
+        }
+    }
+}
+
 /// The limit that caused a trap, or the report of the trap.
 pub(super) fn cause_of(error: &wasmtime::Error, guest: &mut Guest) -> InvocationError {
-    match guest.refused_growth() {
-        Some(NoGrowth::ForGuest) => return InvocationError::Limit(Limit::Memory),
-        Some(NoGrowth::ForAll) => return InvocationError::NoMemory,
-        None => {}
+    if let Some(refused) = guest.refused_growth() {
+        return refused.into();
     }
     match error.downcast_ref() {
         Some(TooMuchHeld::ForGuest) => return InvocationError::Limit(Limit::HostMemory),

@@ -33,6 +33,7 @@ export default connector({
     saved: read(saved, { doc: "A file.", answers: "file" }),
     userinfo: read(account, { doc: "The connected user." }),
     broken: read(broken, { doc: "Has a defect." }),
+    hoard: read(hoard, { doc: "Takes memory without end." }),
     refused: read(refused, { doc: "Finds nothing." }),
     random: read(random, { doc: "Takes random values." }),
     wait: read(wait, { doc: "Sleeps." }),
@@ -86,6 +87,11 @@ function account() {
 function broken() {
   const notes = undefined;
   return notes.title;
+}
+
+function hoard() {
+  const blocks = [];
+  for (;;) blocks.push(new Uint8Array(1 << 20).fill(1));
 }
 
 function refused() {

@@ -82,6 +82,14 @@ def broken():
 
 
 @connector.read()
+def hoard():
+    """Takes memory without end."""
+    blocks = []
+    while True:
+        blocks.append(bytes(1 << 20))
+
+
+@connector.read()
 def refused():
     """Finds nothing."""
     raise Fault.not_found("There is no such note. Try another one.", candidates=["a"])

@@ -73,6 +73,7 @@ impl World {
         self.printed();
         self.faults();
         self.exceptions(place);
+        self.end_of_memory();
         self.random_values();
         self.time();
         self.unavailable(unavailable);
@@ -181,6 +182,13 @@ impl World {
                 && line["message"].as_str().is_some_and(|text| text.contains(place))
         });
         assert_eq!(line["request_id"], problem["instance"], "{line}");
+        self.call("note", json!({"id": "after"})).ok();
+    }
+
+    /// An engine turns the end of the memory into an exception of the connector.
+    fn end_of_memory(&self) {
+        let problem = self.call("hoard", json!({})).problem(500, "connector-failed");
+        assert_eq!((&problem["limit"], &problem["owner"]), (&json!("memory"), &json!("operator")), "{problem}");
         self.call("note", json!({"id": "after"})).ok();
     }
 

@@ -62,6 +62,8 @@ const OPERATIONS: &[Row] = &[
     row("endless_loop", resources::endless_loop),
     immediate("endless_loop_at_once", resources::endless_loop),
     row("grow_memory", resources::grow_memory),
+    row("catch_refused_memory", resources::catch_refused_memory),
+    immediate("catch_refused_memory_at_once", resources::catch_refused_memory),
     row("deep_recursion", resources::deep_recursion),
     row("panic", resources::panic),
     row("huge_reply", resources::huge_reply),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::bindings::gateway::connector::json::Document;
 use crate::bindings::gateway::connector::log::{self, Level};
-use crate::bindings::gateway::connector::outcome::Outcome;
+use crate::bindings::gateway::connector::outcome::{Fault, Outcome};
 use crate::{Answer, reply};
 
 pub(crate) fn endless_loop(_: &Value) -> Answer {
@@ -20,6 +20,21 @@ pub(crate) fn grow_memory(_: &Value) -> Answer {
     let mut blocks = Vec::new();
     loop {
         blocks.push(black_box(vec![1_u8; 1 << 20]));
+    }
+}
+
+/// As [`grow_memory`], and reports the end of the memory as a defect, as the engine of a language
+/// does.
+pub(crate) fn catch_refused_memory(_: &Value) -> Answer {
+    let mut blocks: Vec<Vec<u8>> = Vec::new();
+    loop {
+        let mut block = Vec::new();
+        if block.try_reserve_exact(1 << 20).is_err() {
+            drop(blocks);
+            return Err(Fault::Failed("out of memory".to_owned()));
+        }
+        block.resize(1 << 20, 1);
+        blocks.push(black_box(block));
     }
 }
 
