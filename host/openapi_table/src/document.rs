@@ -49,10 +49,14 @@ impl Document {
         Err("its references lead to each other".to_owned())
     }
 
-    /// The paths with their items.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = (&str, &Map<String, Value>)> {
+    /// The paths with their items, or with the reason why an item cannot be read.
+    /// Names with `x-` are extensions of the document.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = (&str, Result<&Map<String, Value>, String>)> {
         let paths = self.root.get("paths").and_then(Value::as_object).into_iter().flatten();
-        paths.filter_map(|(path, item)| Some((path.as_str(), self.resolved(item).ok()?.0.as_object()?)))
+        paths.filter(|(name, _)| !name.starts_with("x-")).map(|(path, item)| {
+            let item = self.resolved(item).and_then(|(item, _)| item.as_object().ok_or("it is no object".to_owned()));
+            (path.as_str(), item)
+        })
     }
 
     /// The title in one line.

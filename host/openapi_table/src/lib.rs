@@ -38,7 +38,7 @@ mod table;
 mod text;
 mod version2;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use contract_rules::limit::OPERATIONS;
 use thiserror::Error;
@@ -123,18 +123,46 @@ pub struct Call {
     pub path: String,
 }
 
-/// The parts that were left out so far. A line is added once.
+/// The parts that were left out so far. A part is added once.
 #[derive(Default)]
 struct LeftOut {
-    lines: Vec<String>,
-    known: BTreeSet<String>,
+    /// Each reason with the operations that it is about. No operation if it is about the document.
+    reasons: Vec<(String, Vec<String>)>,
+    /// The place of each reason in the list.
+    known: BTreeMap<String, usize>,
 }
 
 impl LeftOut {
-    fn add(&mut self, line: String) {
-        if self.known.insert(line.clone()) {
-            self.lines.push(line);
+    /// Adds a part of the document.
+    fn add(&mut self, reason: String) {
+        self.of(reason);
+    }
+
+    /// Adds a part of an operation or of a path.
+    fn add_of(&mut self, operation: &str, reason: String) {
+        let operations = self.of(reason);
+        if operations.last().is_none_or(|last| last != operation) {
+            operations.push(operation.to_owned());
         }
+    }
+
+    /// The operations of a reason.
+    fn of(&mut self, reason: String) -> &mut Vec<String> {
+        let new = self.reasons.len();
+        let at = *self.known.entry(reason.clone()).or_insert(new);
+        if at == new {
+            self.reasons.push((reason, Vec::new()));
+        }
+        &mut self.reasons[at].1
+    }
+
+    /// A line for each reason, with all operations that it is about.
+    fn lines(self) -> Vec<String> {
+        let line = |(reason, operations): (String, Vec<String>)| match operations.as_slice() {
+            [] => reason,
+            operations => format!("{}: {reason}", operations.join(", ")),
+        };
+        self.reasons.into_iter().map(line).collect()
     }
 }
 
@@ -151,7 +179,7 @@ pub fn convert(
 ) -> Result<Converted, OpenapiError> {
     let document = Document::parse(text)?;
     let mut left_out = LeftOut::default();
-    let mut chosen = operation::chosen(&document, operations)?;
+    let mut chosen = operation::chosen(&document, operations, &mut left_out)?;
     if chosen.len() > OPERATIONS {
         left_out.add(format!(
             "{} operations after the first {OPERATIONS}, which is the limit of a connector; name those that you need with --operations",
@@ -162,12 +190,13 @@ pub fn convert(
     let auth = security::auth(&document, &chosen, identifier, auth, &mut left_out);
     let mut assumed: Vec<String> = auth.assumed.iter().cloned().collect();
     let mut servers = Servers::new(&document, auth.has_credential(), &mut left_out);
+    let key = auth.key.as_ref();
     let rows: Vec<_> = chosen
         .iter()
-        .filter_map(|operation: &Operation<'_>| operation.row(&document, &mut servers, &mut left_out))
+        .filter_map(|operation: &Operation<'_>| operation.row(&document, &mut servers, key, &mut left_out))
         .collect();
     let Some(first) = rows.first() else {
-        return Err(OpenapiError::Empty { first: left_out.lines.into_iter().next() });
+        return Err(OpenapiError::Empty { first: left_out.lines().into_iter().next() });
     };
     let first = first.name.clone();
     assumed.extend(servers.assumed());
@@ -185,7 +214,7 @@ pub fn convert(
         table: text::render(&table),
         call,
         first,
-        left_out: left_out.lines,
+        left_out: left_out.lines(),
         assumed,
     })
 }

@@ -8,12 +8,16 @@ use crate::body::{self, Body};
 use crate::document::{Document, text};
 use crate::parameter;
 use crate::schema::Reader;
+use crate::security::KeyPlace;
 use crate::server::Servers;
 use crate::table::{Answers, Field, Place, Row};
 use crate::{LeftOut, OpenapiError, example, name};
 
 /// The methods that a row may have, as a document writes them.
 const METHODS: [&str; 6] = ["get", "head", "post", "put", "patch", "delete"];
+
+/// The methods that a document may have and a row may not.
+const OTHER_METHODS: [&str; 3] = ["options", "trace", "query"];
 
 /// An operation of a document.
 pub(crate) struct Operation<'a> {
@@ -25,8 +29,16 @@ pub(crate) struct Operation<'a> {
     pub(crate) content: &'a Value,
 }
 
-/// The operations with these names, or all.
-pub(crate) fn chosen<'a>(document: &'a Document, names: &[String]) -> Result<Vec<Operation<'a>>, OpenapiError> {
+/// The operations with these names, or all. If all are wanted, what is no operation is added to
+/// the parts that are left out.
+pub(crate) fn chosen<'a>(
+    document: &'a Document,
+    names: &[String],
+    left_out: &mut LeftOut,
+) -> Result<Vec<Operation<'a>>, OpenapiError> {
+    if names.is_empty() {
+        note_others(document, left_out);
+    }
     let all = all(document);
     for name in names {
         if !all.iter().any(|operation| operation.is(name)) {
@@ -40,9 +52,25 @@ pub(crate) fn chosen<'a>(document: &'a Document, names: &[String]) -> Result<Vec
     Ok(all.into_iter().filter(is_chosen).collect())
 }
 
+/// Paths that cannot be read, and operations with other methods.
+fn note_others(document: &Document, left_out: &mut LeftOut) {
+    for (path, item) in document.paths() {
+        match item {
+            Err(why) => left_out.add_of(path, format!("the path: {why}")),
+            Ok(item) => {
+                for method in OTHER_METHODS.into_iter().filter(|method| item.contains_key(*method)) {
+                    let title = format!("{} {path}", method.to_uppercase());
+                    left_out.add_of(&title, "the operation: a row has no such method".to_owned());
+                }
+            }
+        }
+    }
+}
+
 fn all(document: &Document) -> Vec<Operation<'_>> {
     let mut all: Vec<Operation<'_>> = Vec::new();
     for (path, item) in document.paths() {
+        let Ok(item) = item else { continue };
         for method in METHODS {
             let Some(content) = item.get(method).filter(|content| content.is_object()) else { continue };
             let method = method.to_uppercase();
@@ -73,10 +101,16 @@ impl Operation<'_> {
 
     /// The row. `None` if a table cannot express the operation. The reason is then added to the
     /// parts that are left out.
-    pub(crate) fn row(&self, document: &Document, servers: &mut Servers, left_out: &mut LeftOut) -> Option<Row> {
+    pub(crate) fn row(
+        &self,
+        document: &Document,
+        servers: &mut Servers,
+        key: Option<&KeyPlace>,
+        left_out: &mut LeftOut,
+    ) -> Option<Row> {
         let title = self.title();
         let mut reader = Reader::new(document, left_out, title.clone());
-        match self.read(&mut reader, servers) {
+        match self.read(&mut reader, servers, key) {
             Ok(row) => Some(row),
             Err(why) => {
                 reader.note_operation(format!("the operation: {why}"));
@@ -85,7 +119,7 @@ impl Operation<'_> {
         }
     }
 
-    fn read(&self, reader: &mut Reader<'_>, servers: &mut Servers) -> Result<Row, String> {
+    fn read(&self, reader: &mut Reader<'_>, servers: &mut Servers, key: Option<&KeyPlace>) -> Result<Row, String> {
         if self.path.contains('?') && self.path.split_once('?').is_some_and(|(_, query)| query.contains('{')) {
             return Err("the query in its path has parameters".to_owned());
         }
@@ -93,7 +127,12 @@ impl Operation<'_> {
         let has_credential = crate::security::is_protected(document, self.content);
         let mut fields: Vec<Field> = Vec::new();
         let mut names: Vec<(String, String)> = Vec::new();
-        for parameter in parameter::parameters(document, self.item, self.content) {
+        let parameters = parameter::parameters(document, self.item, self.content, |why| reader.note_operation(why));
+        for parameter in parameters {
+            if key.is_some_and(|key| key.is_at(parameter)) {
+                parameter::note_credential(reader, text(parameter, "name"));
+                continue;
+            }
             let Some(field) = parameter::field(reader, parameter, self.path, has_credential, &fields)? else {
                 continue;
             };

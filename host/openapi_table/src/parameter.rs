@@ -16,20 +16,36 @@ const DESCRIBED_ELSEWHERE: [&str; 3] = ["accept", "content-type", "authorization
 const CREDENTIALS: [&str; 2] = ["token", "access_token"];
 
 /// The parameters of an operation and of its path. A parameter of the operation replaces the same
-/// one of the path.
+/// one of the path. `left_out` gets the reason why a parameter cannot be read.
 pub(crate) fn parameters<'a>(
     document: &'a Document,
     item: &'a Map<String, Value>,
     operation: &'a Value,
+    mut left_out: impl FnMut(String),
 ) -> Vec<&'a Value> {
-    let resolved = |parameter| document.resolved(parameter).ok().map(|(parameter, _)| parameter);
-    let list = |value: Option<&'a Value>| value.and_then(Value::as_array).into_iter().flatten().filter_map(resolved);
-    let own: Vec<&Value> = list(operation.get("parameters")).collect();
+    let mut list = |value: Option<&'a Value>| -> Vec<&'a Value> {
+        let mut found = Vec::new();
+        for parameter in value.and_then(Value::as_array).into_iter().flatten() {
+            match document.resolved(parameter) {
+                Ok((parameter, _)) => found.push(parameter),
+                Err(why) => left_out(format!("a parameter: {why}")),
+            }
+        }
+        found
+    };
+    let own = list(operation.get("parameters"));
     let is_own = |known: &&Value| {
         own.iter().any(|own| text(own, "name") == text(known, "name") && text(own, "in") == text(known, "in"))
     };
-    let shared: Vec<&Value> = list(item.get("parameters")).filter(|known| !is_own(known)).collect();
-    shared.into_iter().chain(own).collect()
+    let mut all = list(item.get("parameters"));
+    all.retain(|known| !is_own(known));
+    all.extend(&own);
+    all
+}
+
+/// Notes a parameter for the credential of users.
+pub(crate) fn note_credential(reader: &mut Reader<'_>, name: &str) {
+    reader.note_operation(format!("the parameter `{name}`, because the gateway adds the credential itself"));
 }
 
 /// The field of a parameter. `Ok(None)` if it needs no field.
@@ -47,14 +63,14 @@ pub(crate) fn field(
     let required = parameter.get("required") == Some(&Value::Bool(true));
     let place = match text(parameter, "in") {
         "path" if path.contains(&format!("{{{given}}}")) => Place::Path,
-        "path" => return Ok(None),
+        "path" => return refused(reader, given, false, "the path does not contain it"),
         "query" => Place::Query,
         "header" if DESCRIBED_ELSEWHERE.iter().any(|known| given.eq_ignore_ascii_case(known)) => return Ok(None),
         "header" => Place::Header,
         other => return refused(reader, given, required, &format!("a parameter in `{other}` is not sent")),
     };
     if has_credential && place != Place::Path && CREDENTIALS.contains(&given) {
-        reader.note_operation(format!("the parameter `{given}`, because the gateway adds the credential itself"));
+        note_credential(reader, given);
         return Ok(None);
     }
     let is_set = |given: &str| header::name(given).is_err() || given.eq_ignore_ascii_case("accept-encoding");

@@ -54,14 +54,14 @@ impl<'a> Reader<'a> {
 
     /// Adds a line about the operation.
     pub(crate) fn note_operation(&mut self, what: impl AsRef<str>) {
-        self.left_out.add(format!("{}: {}", self.operation, what.as_ref()));
+        self.left_out.add_of(&self.operation, what.as_ref().to_owned());
     }
 
     /// Adds a line about the schema that is read.
     pub(crate) fn note(&mut self, what: impl AsRef<str>) {
         match self.path.as_slice() {
             [] => self.note_operation(format!("its body: {}", what.as_ref())),
-            path => self.left_out.add(format!("{}: `{}`: {}", self.operation, path.join("."), what.as_ref())),
+            path => self.left_out.add_of(&self.operation, format!("`{}`: {}", path.join("."), what.as_ref())),
         }
     }
 

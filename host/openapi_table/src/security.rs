@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use contract_rules::address::secret_url;
 use contract_rules::header;
 use serde_json::{Map, Value};
+use url::Url;
 
 use crate::document::{Document, text};
 use crate::operation::Operation;
+use crate::server;
 use crate::{Auth, LeftOut};
 
 const NONE: &str = "Auth::None";
@@ -24,6 +26,34 @@ pub(crate) struct Chosen {
     /// The assumption that was made because the document says nothing, or a fact about the provider
     /// that its operator must know.
     pub(crate) assumed: Option<String>,
+    /// Where the gateway adds an API key.
+    pub(crate) key: Option<KeyPlace>,
+}
+
+/// A query parameter or a header with the credential of users.
+pub(crate) struct KeyPlace {
+    place: &'static str,
+    name: String,
+}
+
+impl KeyPlace {
+    /// The place of the key of a scheme. `None` if it is the header `Authorization`, which no
+    /// parameter of a document describes.
+    fn of(scheme: &Value) -> Option<Self> {
+        let place = match (text(scheme, "type"), text(scheme, "in")) {
+            ("apiKey", "query") => "query",
+            ("apiKey", "header") => "header",
+            _ => return None,
+        };
+        Some(Self { place, name: text(scheme, "name").to_owned() })
+    }
+
+    /// Returns `true` if a parameter is the key.
+    pub(crate) fn is_at(&self, parameter: &Value) -> bool {
+        let name = text(parameter, "name");
+        let is_same = if self.place == "header" { name.eq_ignore_ascii_case(&self.name) } else { name == self.name };
+        is_same && text(parameter, "in") == self.place
+    }
 }
 
 impl Chosen {
@@ -42,7 +72,7 @@ pub(crate) fn auth(
     wanted: Option<Auth>,
     left_out: &mut LeftOut,
 ) -> Chosen {
-    let chosen = |statement| Chosen { statement, assumed: None };
+    let chosen = |statement| Chosen { statement, assumed: None, key: None };
     if wanted == Some(Auth::None) {
         return chosen(NONE.to_owned());
     }
@@ -50,10 +80,16 @@ pub(crate) fn auth(
         operations.iter().flat_map(|operation| requirements(document, operation.content)).collect();
     let names: BTreeSet<&String> = used.iter().flat_map(|requirement| requirement.keys()).collect();
     let schemes = document.get("/components/securitySchemes").and_then(Value::as_object).into_iter().flatten();
+    let declared = document.get("/components/securitySchemes").and_then(Value::as_object);
+    for name in names.iter().filter(|name| declared.is_none_or(|declared| !declared.contains_key(**name))) {
+        left_out.add(format!("the security scheme `{name}`: the document does not declare it"));
+    }
+    let base = server::base(document);
     let mut found: Vec<(u8, Auth, String, String)> = Vec::new();
     for (name, scheme) in schemes.filter(|(name, _)| names.contains(name) || wanted.is_some()) {
-        let Ok((scheme, _)) = document.resolved(scheme) else { continue };
-        match statement(scheme, name, &used, identifier) {
+        let read =
+            document.resolved(scheme).and_then(|(scheme, _)| statement(scheme, name, &used, identifier, base.as_ref()));
+        match read {
             Ok((rank, kind, text)) => found.push((rank, kind, name.clone(), text)),
             Err(why) => left_out.add(format!("the security scheme `{name}`: {why}")),
         }
@@ -69,10 +105,23 @@ pub(crate) fn auth(
         if *kind == Auth::Oauth2 && text.contains("scopes: &[]") {
             left_out.add(format!("the security scheme `{name}` has no scopes for these operations: fill in `scopes`"));
         }
-        return Chosen { statement: text.clone(), assumed: token_host(document, name) };
+        let scheme = declared.and_then(|schemes| document.resolved(schemes.get(name)?).ok()).map(|(scheme, _)| scheme);
+        if *kind == Auth::Oauth2 {
+            let urls = ["authorizationUrl", "tokenUrl", "refreshUrl"].into_iter();
+            let missing = |key: &&str| scheme.is_some_and(|scheme| needs_url(scheme, key, base.as_ref()));
+            for key in urls.filter(missing) {
+                left_out.add(format!("the security scheme `{name}`: its `{key}` is no `https` URL: fill it in"));
+            }
+        }
+        return Chosen {
+            statement: text.clone(),
+            assumed: scheme.and_then(|scheme| token_host(scheme, base.as_ref())),
+            key: scheme.and_then(KeyPlace::of),
+        };
     }
     match wanted {
         Some(Auth::ApiKey) => Chosen {
+            key: None,
             statement: key("KeyPlacement::Header { name: \"Authorization\", prefix: \"Bearer \" }"),
             assumed: Some(
                 "the key is sent as `Authorization: Bearer …`, because the document does not say how; if the service expects \
@@ -86,6 +135,7 @@ pub(crate) fn auth(
         }
         _ if names.is_empty() && has_schemes(document) => chosen(NONE.to_owned()),
         _ => Chosen {
+            key: None,
             statement: NONE.to_owned(),
             assumed: Some(
                 "users need no account, because the document has no security scheme that a connector can have; if they do, \
@@ -98,11 +148,11 @@ pub(crate) fn auth(
 
 /// What an operator must do about a scheme whose tokens come from another site than the one where
 /// users authorize. `None` if it is the same site.
-fn token_host(document: &Document, scheme: &str) -> Option<String> {
-    let schemes = document.get("/components/securitySchemes")?;
-    let (scheme, _) = document.resolved(schemes.get(scheme)?).ok()?;
+fn token_host(scheme: &Value, base: Option<&Url>) -> Option<String> {
     let flow = scheme.pointer("/flows/authorizationCode")?;
-    let [authorization, token] = ["authorizationUrl", "tokenUrl"].map(|key| host_of(text(flow, key)));
+    let [authorization, token] =
+        ["authorizationUrl", "tokenUrl"].map(|key| flow_url(flow, key, base).unwrap_or_default());
+    let [authorization, token] = [host_of(&authorization), host_of(&token)];
     let is_other = !authorization.is_empty() && !token.is_empty() && site_of(authorization) != site_of(token);
     is_other.then(|| {
         format!(
@@ -110,6 +160,25 @@ fn token_host(document: &Document, scheme: &str) -> Option<String> {
              the module with `--grant {token}`"
         )
     })
+}
+
+/// A URL of a flow. A relative one is relative to the server of the document. `None` if it is not
+/// one that the gateway sends secrets to.
+fn flow_url(flow: &Value, key: &str, base: Option<&Url>) -> Option<String> {
+    let given = text(flow, key);
+    if given.is_empty() {
+        return None;
+    }
+    let is_relative = Url::parse(given) == Err(url::ParseError::RelativeUrlWithoutBase);
+    let url = if is_relative { base?.join(given).ok()?.to_string() } else { given.to_owned() };
+    secret_url(&url).is_ok().then_some(url)
+}
+
+/// Returns `true` if the table lacks a URL that the gateway needs, or one that the document has.
+fn needs_url(scheme: &Value, key: &str, base: Option<&Url>) -> bool {
+    let Some(flow) = scheme.pointer("/flows/authorizationCode") else { return false };
+    let is_required = key != "refreshUrl" || !text(flow, key).is_empty();
+    is_required && flow_url(flow, key, base).is_none()
 }
 
 /// The host of a URL, or an empty text.
@@ -142,6 +211,7 @@ fn statement(
     name: &str,
     used: &[&Map<String, Value>],
     identifier: &str,
+    base: Option<&Url>,
 ) -> Result<(u8, Auth, String), String> {
     let given = text(scheme, "name");
     match (text(scheme, "type"), text(scheme, "scheme").to_ascii_lowercase().as_str(), text(scheme, "in")) {
@@ -154,11 +224,12 @@ fn statement(
                     .is_none_or(|scopes| scopes.get(*scope).is_some() || scopes.as_object().is_some_and(Map::is_empty))
             };
             let scopes: BTreeSet<&str> = scopes.filter_map(Value::as_str).filter(known).collect();
-            let url = |key: &str| Some(text(flow, key)).filter(|url| secret_url(url).is_ok());
+            let url = |key: &str| flow_url(flow, key, base);
             let authorization = url("authorizationUrl").unwrap_or_default();
-            let provider = provider(authorization, identifier);
+            let provider = provider(&authorization, identifier);
             let token = url("tokenUrl").unwrap_or_default();
-            Ok((0, Auth::Oauth2, oauth2(&provider, authorization, token, url("refreshUrl"), &scopes)))
+            let refresh = url("refreshUrl");
+            Ok((0, Auth::Oauth2, oauth2(&provider, &authorization, &token, refresh.as_deref(), &scopes)))
         }
         ("apiKey", _, "header") if header::key(given).is_ok() => {
             let placement = format!("KeyPlacement::Header {{ name: {given:?}, prefix: \"\" }}");

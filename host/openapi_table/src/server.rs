@@ -3,6 +3,7 @@
 use contract_rules::address::base_url;
 use contract_rules::limit::UPSTREAMS;
 use serde_json::{Map, Value};
+use url::Url;
 
 use crate::LeftOut;
 use crate::document::{Document, text};
@@ -10,6 +11,9 @@ use crate::table::Upstream;
 
 /// The URL if the document has no URL.
 const UNKNOWN: &str = "https://api.example.com";
+
+/// What to do if the service is elsewhere.
+const OTHERWISE: &str = "an operator sets another URL in the configuration (`connectors.….upstreams`)";
 
 /// The upstreams that rows send requests to. The first one is the server of the document.
 pub(crate) struct Servers {
@@ -19,12 +23,20 @@ pub(crate) struct Servers {
     has_credential: bool,
     /// The URLs of the document that were replaced for this reason.
     without_tls: Vec<String>,
+    /// What the table takes of the servers that the document offers, a line each.
+    choices: Vec<String>,
 }
 
 impl Servers {
     /// `has_credential` is `true` if requests carry a credential.
     pub(crate) fn new(document: &Document, has_credential: bool, left_out: &mut LeftOut) -> Self {
-        let mut servers = Self { upstreams: Vec::new(), has_first: false, has_credential, without_tls: Vec::new() };
+        let mut servers = Self {
+            upstreams: Vec::new(),
+            has_first: false,
+            has_credential,
+            without_tls: Vec::new(),
+            choices: Vec::new(),
+        };
         let server = document.get("/servers/0");
         let url = server.map(|server| servers.url(server));
         let url = url.filter(|url| !url.is_empty() && base_url(url, []).is_ok());
@@ -34,6 +46,14 @@ impl Servers {
                 .add(format!("the document has no complete URL of a server{found}: replace `{UNKNOWN}` in the table"));
         }
         let base_url = url.unwrap_or_else(|| UNKNOWN.to_owned());
+        let others = document.get("/servers").and_then(Value::as_array).into_iter().flatten().skip(1);
+        let others: Vec<String> = others.map(|server| format!("`{}`", text(server, "url"))).collect();
+        if !others.is_empty() {
+            servers.choices.push(format!(
+                "the service is at `{base_url}`, the first server of the document; {OTHERWISE} for {}",
+                others.join(", ")
+            ));
+        }
         servers.upstreams.push(Upstream { name: "api".to_owned(), base_url });
         servers
     }
@@ -59,15 +79,16 @@ impl Servers {
         Ok(name)
     }
 
-    /// What the table assumes about servers without TLS, a line each.
+    /// What the table assumes about servers, a line each.
     pub(crate) fn assumed(&self) -> impl Iterator<Item = String> {
-        self.without_tls.iter().map(|url| {
+        let without_tls = self.without_tls.iter().map(|url| {
             format!(
                 "the service is at `https{rest}`, because a gateway sends no credential to `{url}`; if it has no TLS, an operator sets \
                  the URL in the configuration (`connectors.….upstreams`)",
                 rest = url.trim_start_matches("http")
             )
-        })
+        });
+        without_tls.chain(self.choices.iter().cloned())
     }
 
     /// The upstreams. The first one is included even if no row uses it, because it has the
@@ -82,11 +103,7 @@ impl Servers {
     /// The URL of a server, with the defaults of its variables, without a `/` at its end. It is
     /// `https` if requests carry a credential, because a gateway refuses a module with another URL.
     fn url(&mut self, server: &Value) -> String {
-        let mut url = text(server, "url").to_owned();
-        for (name, variable) in server.get("variables").and_then(Value::as_object).into_iter().flatten() {
-            url = url.replace(&format!("{{{name}}}"), text(variable, "default"));
-        }
-        let url = url.trim_end_matches('/').to_owned();
+        let url = filled(server, &mut self.choices).trim_end_matches('/').to_owned();
         match url.strip_prefix("http://").filter(|_| self.has_credential) {
             None => url,
             Some(rest) => {
@@ -98,4 +115,47 @@ impl Servers {
             }
         }
     }
+}
+
+/// The URL of a server with values for its variables: the default, or else the first of the values.
+/// A variable without both stays in the URL. Adds a line to `choices` for each variable with other
+/// values.
+fn filled(server: &Value, choices: &mut Vec<String>) -> String {
+    let mut url = text(server, "url").to_owned();
+    for (name, variable) in server.get("variables").and_then(Value::as_object).into_iter().flatten() {
+        let values: Vec<String> =
+            variable.get("enum").and_then(Value::as_array).into_iter().flatten().filter_map(scalar).collect();
+        let default = variable.get("default").and_then(scalar).or_else(|| values.first().cloned());
+        let (place, Some(default)) = (format!("{{{name}}}"), default) else { continue };
+        if !url.contains(&place) {
+            continue;
+        }
+        url = url.replace(&place, &default);
+        let others: Vec<String> =
+            values.iter().filter(|value| **value != default).map(|value| format!("`{value}`")).collect();
+        let line = match others.as_slice() {
+            [] => format!("`{name}` in the URL of the server is `{default}`; {OTHERWISE}"),
+            others => {
+                format!("`{name}` in the URL of the server is `{default}`; {OTHERWISE} for {}", others.join(", "))
+            }
+        };
+        if !choices.contains(&line) {
+            choices.push(line);
+        }
+    }
+    url
+}
+
+/// The text of a value that YAML may read as a number, such as a port.
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// The URL that relative URLs of a document are relative to: the one of its first server.
+pub(crate) fn base(document: &Document) -> Option<Url> {
+    Url::parse(&filled(document.get("/servers/0")?, &mut Vec::new())).ok()
 }

@@ -136,6 +136,10 @@ fn schema_of(parameter: &Value) -> Value {
 }
 
 fn parameter(parameter: &Value) -> Value {
+    // A reference that leads nowhere is told where parameters are read.
+    if parameter.get("$ref").is_some() {
+        return parameter.clone();
+    }
     let mut upgraded = Map::new();
     for key in ["name", "in", "description", "required"] {
         if let Some(value) = parameter.get(key) {

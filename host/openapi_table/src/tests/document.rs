@@ -221,3 +221,126 @@ fn a_text_that_is_no_openapi_document_is_refused_in_a_sentence() {
         assert!(error.contains(words), "{words} in {error}");
     }
 }
+
+#[test]
+fn what_is_behind_a_reference_that_cannot_be_followed_is_listed() {
+    let gone = json!({"$ref": "#/components/parameters/gone"});
+    let elsewhere = json!({"$ref": "common.yaml#/limit"});
+    let paths = json!({
+        "/a": {"parameters": [elsewhere], "get": {"parameters": [gone]}, "put": {"parameters": [gone]}},
+        "/b": {"$ref": "paths/b.yaml"},
+        "/c": {"$ref": "#/paths/~1nowhere"},
+        "/d": {"options": {}, "get": {}, "x-note": {}},
+        "x-more": {"$ref": "more.yaml"},
+    });
+    let converted = converted(&document(&paths));
+    let expected = [
+        "/b: the path: `paths/b.yaml` is in another document",
+        "/c: the path: `#/paths/~1nowhere` leads nowhere",
+        "OPTIONS /d: the operation: a row has no such method",
+        // One line for each reason, with all operations that it is about.
+        "GET /a, PUT /a: a parameter: `#/components/parameters/gone` leads nowhere",
+        "GET /a, PUT /a: a parameter: `common.yaml#/limit` is in another document",
+    ];
+    assert_eq!(converted.left_out, expected);
+    assert!(converted.table.contains("get_a: GET") && converted.table.contains("get_d: GET"), "{}", converted.table);
+}
+
+#[test]
+fn a_shared_parameter_of_version_2_that_is_missing_is_listed() {
+    let document = json!({
+        "swagger": "2.0", "info": {"title": "Old"}, "host": "old.example",
+        "paths": {"/pets": {"get": {"parameters": [{"$ref": "#/parameters/gone"}]}}},
+    });
+    assert_eq!(
+        converted(&document.to_string()).left_out,
+        ["GET /pets: a parameter: `#/parameters/gone` leads nowhere"]
+    );
+}
+
+/// A document with one protected operation.
+fn protected(scheme: Value, operation: Value, servers: Value) -> String {
+    let mut operation = operation;
+    operation["security"] = json!([{"scheme": ["r"]}]);
+    let mut document: Value = serde_json::from_str(&document(&json!({"/x": {"get": operation}}))).unwrap();
+    document["components"]["securitySchemes"] = json!({"scheme": scheme});
+    document["servers"] = servers;
+    document.to_string()
+}
+
+#[test]
+fn relative_urls_of_a_provider_are_relative_to_the_server_and_others_are_listed() {
+    let with = |urls: Value| {
+        let mut flow = urls;
+        flow["scopes"] = json!({"r": ""});
+        let scheme = json!({"type": "oauth2", "flows": {"authorizationCode": flow}});
+        converted(&protected(scheme, json!({}), json!([{"url": "https://api.acme.example/v2/"}])))
+    };
+    let relative =
+        with(json!({"authorizationUrl": "/oauth/authorize", "tokenUrl": "../token", "refreshUrl": "refresh"}));
+    for words in [
+        "provider: \"acme\"",
+        "authorization_url: \"https://api.acme.example/oauth/authorize\"",
+        "token_url: \"https://api.acme.example/token\"",
+        "refresh_url: Some(\"https://api.acme.example/v2/refresh\")",
+    ] {
+        assert!(relative.table.contains(words), "{words} in\n{}", relative.table);
+    }
+    assert_eq!(relative.left_out, [""; 0]);
+    let broken = with(json!({"authorizationUrl": "https://acme.example/a", "refreshUrl": "http://acme.example/r"}));
+    assert_eq!(
+        broken.left_out,
+        ["tokenUrl", "refreshUrl"]
+            .map(|key| format!("the security scheme `scheme`: its `{key}` is no `https` URL: fill it in"))
+    );
+}
+
+#[test]
+fn variables_of_a_server_have_their_defaults_and_the_other_servers_are_told() {
+    let servers = json!([
+        {"url": "https://{region}.acme.example:{port}/{base}", "variables": {
+            "region": {"default": "us", "enum": ["eu", "us"]}, "port": {"default": 8443}, "base": {"enum": ["v2"]},
+        }},
+        {"url": "https://test.acme.example"},
+    ]);
+    let converted = converted(&protected(json!({"type": "http", "scheme": "bearer"}), json!({}), servers));
+    assert!(converted.table.contains("upstream api \"https://us.acme.example:8443/v2\";"), "{}", converted.table);
+    let otherwise = "an operator sets another URL in the configuration (`connectors.….upstreams`)";
+    let url = "https://us.acme.example:8443/v2";
+    let mut expected = [
+        format!("`base` in the URL of the server is `v2`; {otherwise}"),
+        format!("`port` in the URL of the server is `8443`; {otherwise}"),
+        format!("`region` in the URL of the server is `us`; {otherwise} for `eu`"),
+        format!(
+            "the service is at `{url}`, the first server of the document; {otherwise} for `https://test.acme.example`"
+        ),
+    ];
+    let mut assumed = converted.assumed;
+    expected.sort();
+    assumed.sort();
+    assert_eq!(assumed, expected);
+
+    let unknown = json!([{"url": "https://{shop}.acme.example", "variables": {"shop": {}}}]);
+    let left_out =
+        super::converted(&protected(json!({"type": "http", "scheme": "bearer"}), json!({}), unknown)).left_out;
+    assert!(left_out.len() == 1 && left_out[0].contains("https://{shop}.acme.example"), "{left_out:?}");
+}
+
+#[test]
+fn a_key_that_is_also_a_parameter_is_sent_once() {
+    let parameters = |place: &str, name: &str| {
+        json!({"parameters": [
+            {"name": name, "in": place, "required": true, "schema": {"type": "string"}},
+            {"name": "q", "in": "query", "schema": {"type": "string"}},
+        ]})
+    };
+    for (place, name, same) in [("query", "appid", "appid"), ("header", "X-Key", "x-key")] {
+        let scheme = json!({"type": "apiKey", "in": place, "name": name});
+        let converted = converted(&protected(scheme, parameters(place, same), json!([{"url": "https://a.example"}])));
+        assert!(converted.table.contains("get_x: GET api \"/x\" {\n    q?: string,\n}"), "{}", converted.table);
+        assert_eq!(
+            converted.left_out,
+            [format!("GET /x: the parameter `{same}`, because the gateway adds the credential itself")]
+        );
+    }
+}
