@@ -2,6 +2,7 @@
 //! the gateway serves.
 
 use serde_json::json;
+use support::upstream::Reply;
 use support::{Gateway, Setup, Upstream, module};
 
 use support::hostile::assert_serves;
@@ -23,6 +24,16 @@ const LIES: &[(&str, &str)] = &[
     ("slash in path", "a/b"),
     ("unknown rate limit", "rate limit `none`"),
     ("empty rate limit", "rate limit `some`"),
+    ("row of no operation", "row of `other`: the manifest has no operation of this name"),
+    ("row of another upstream", "row of `version`, upstream: the connector has no upstream `elsewhere`"),
+    ("row of another host", "row of `version`, path: a path does not begin with `//`"),
+    ("row that climbs", "row of `version`, path: a path has no segments `.` or `..`"),
+    ("row of an unknown field", "row of `version`, path: `{other}` is no field of the path"),
+    ("row with a credential", "row of `version`, header `Authorization`: the gateway sets this header itself"),
+    ("row with a line break", "row of `version`, header `X-Word`: the value of a header has no CR"),
+    ("row with an unknown setting", "row of `version`, header `X-Word`: the connector has no setting `x`"),
+    ("huge row", "row of `version`, row: the texts of a row have at most 65536 bytes"),
+    ("row twice", "row of `version`: it is declared twice"),
     ("schema is no json", "is not JSON"),
     ("schema is no schema", "is not a JSON Schema"),
     ("schema of a list", "\"type\": \"object\""),
@@ -75,6 +86,7 @@ const GOOD_STORIES: &[&str] = &[
     "oauth2",
     "token url elsewhere",
     "call",
+    "row",
 ];
 
 #[test]
@@ -128,6 +140,29 @@ fn a_connector_cannot_send_requests_while_it_describes_itself() {
         "its call failed and it continued: {:?}",
         gateway.refusal("liar.wasm")
     );
+    assert!(upstream.seen().is_empty());
+}
+
+#[test]
+fn a_row_is_carried_out_and_shown_and_no_value_leads_it_elsewhere() {
+    let upstream = Upstream::start();
+    upstream.reply("/words/sea%20lion", Reply::json(json!({"word": "sea lion"})));
+    let gateway = Setup::new().module("liar", module::liar("row")).upstream("liar", "api", &upstream.url()).start();
+    let answer = gateway.call("liar/version", json!({"word": "sea lion"})).ok();
+    assert_eq!(answer, json!({"word": "sea lion"}), "the request was sent, and the module was not invoked");
+    let operations = gateway.connector("liar").unwrap()["operations"].clone();
+    let sends = |path: &str| {
+        operations.as_array().unwrap().iter().find(|one| one["path"] == path).map(|one| one["sends"].clone())
+    };
+    assert_eq!((sends("version"), sends("wait")), (Some(json!("GET api /words/{word}")), Some(json!("code"))));
+
+    upstream.take_seen();
+    for word in ["..", "%2e%2e", "a/../../b", "", "a\u{0}b"] {
+        let violations = gateway.call("liar/version", json!({"word": word})).violations();
+        assert_eq!(violations[0].0, "/word", "{word:?}");
+    }
+    let missing = gateway.call("liar/version", json!({})).violations();
+    assert_eq!(missing[0].0, "/word");
     assert!(upstream.seen().is_empty());
 }
 

@@ -5,13 +5,20 @@
 
 #![no_main]
 
+use std::borrow::Cow;
+
 use contract::{
-    Additions, Answer, ApiKey, AuthScheme, AwsSignature, ClientAuthentication, CredentialUse, Effect, HmacSignature,
-    Identity, Imprint, KeyHeader, KeyPlacement, Manifest, NextLink, NextPage, Oauth2, Operation, Pagination,
-    Revocation, Setting, Signature, Upstream, check,
+    Additions, Answer, ApiKey, AuthScheme, AwsSignature, ClientAuthentication, CredentialUse, DeclaredRow, Effect,
+    HmacSignature, Identity, Imprint, KeyHeader, KeyPlacement, Manifest, NextLink, NextPage, Oauth2, Operation,
+    Pagination, Revocation, Setting, Signature, Upstream, check,
 };
+use contract_rules::path;
 use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, is_name};
 use libfuzzer_sys::fuzz_target;
+use rows::{
+    BodyEncoding, Declaration, DeclaredHeader, DefaultQuery, Encoding as PathEncoding, Field, Lists, Location, Method,
+    Row,
+};
 use serde_json::Value;
 use url::Url;
 
@@ -20,12 +27,16 @@ fuzz_target!(|text: &str| {
     for line in text.lines() {
         let (part, value) = line.split_once(' ').unwrap_or((line, ""));
         change(&mut manifest, part, value);
-        declare(&mut additions, part, value);
+        match part.starts_with("row_") {
+            true => declare_row(&mut additions, part, value),
+            false => declare(&mut additions, part, value),
+        }
     }
     let violations = check(&manifest, &additions);
     assert!(violations.iter().all(|violation| !violation.to_string().is_empty()));
     if violations.is_empty() {
         assert_sound(&manifest);
+        additions.rows.iter().for_each(assert_below_upstream);
         if let Some(Signature::Aws(AwsSignature { service, region: Region::Fixed(region) })) = &additions.auth.signature
         {
             assert!(is_name(service) && is_name(region), "{service} {region}");
@@ -51,6 +62,64 @@ fn declare(additions: &mut Additions, part: &str, value: &str) {
         }),
         _ => return,
     });
+}
+
+/// Declares the operation as a row.
+fn declare_row(additions: &mut Additions, part: &str, value: &str) {
+    let mut row = match additions.rows.pop() {
+        Some(declared) => declared.row,
+        None => Declaration {
+            method: Method::Post,
+            upstream: "api".to_owned(),
+            path: "/{page}".to_owned(),
+            fields: vec![Field {
+                name: "page".into(),
+                location: Location::Path(PathEncoding::Segment),
+                required: true,
+                integer: false,
+                lists: Lists::Joined(",".into()),
+                max_bytes: None,
+                default: None,
+                nullable: false,
+            }],
+            default_query: Vec::new(),
+            headers: Vec::new(),
+            fixed_body: None,
+            encoding: BodyEncoding::Json,
+        },
+    };
+    let text = value.to_owned();
+    match part {
+        "row_upstream" => row.upstream = text,
+        "row_path" => row.path = text,
+        "row_header" => row.headers.push(DeclaredHeader { name: text.clone(), value: text, when: Vec::new() }),
+        "row_default" => row.default_query.push(DefaultQuery { parameter: text.into(), unless: Cow::Borrowed(&[]) }),
+        "row_body" => row.fixed_body = Some(text),
+        "row_field" => row.fields[0].location = Location::Body(vec![Cow::Owned(text)].into()),
+        _ => row.fields[0].location = Location::Query(text.into()),
+    }
+    additions.rows.push(DeclaredRow { operation: "list".to_owned(), row });
+}
+
+/// No value of a caller leads the request of a row to another place than its template.
+fn assert_below_upstream(declared: &DeclaredRow) {
+    let row = Row::of(&declared.row);
+    assert!(!row.to_string().contains(char::is_control));
+    for value in ["a", "..", "%2e%2e", "/", "//evil.example", "?a=b#c", "\u{0}", "\r\nHost: b", ""] {
+        let input = serde_json::json!({ "page": value }).to_string();
+        if let Ok(request) = row.request(&input, &NoSettings) {
+            let sound = path::check(&request.path).is_ok() || value.contains('\u{0}') || value.contains('\r');
+            assert!(sound || request.path.len() > 16 << 10, "{}", request.path);
+        }
+    }
+}
+
+struct NoSettings;
+
+impl rows::Settings for NoSettings {
+    fn get(&self, _: &str) -> Option<Cow<'_, str>> {
+        None
+    }
 }
 
 /// Checks what other parts of the gateway take for granted.

@@ -8,6 +8,9 @@ use crate::bindings::gateway::connector::manifest::{
     ApiKey, AuthScheme, ClientAuthentication, CredentialUse, KeyHeader, KeyPlacement, NextPage, Oauth2, Pacing,
     Pagination,
 };
+use crate::bindings::gateway::connector::row_additions::{
+    BodyEncoding, Field, Header, Lists, Location, PathEncoding, Row, declare_row,
+};
 use crate::{get, operation};
 
 /// Changes the manifest as the lie says. An unknown name is a mistake in a test, so it panics.
@@ -28,6 +31,20 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "slash in path" => manifest.operations.push(operation("a/b", false, None)),
         "unknown rate limit" => manifest.operations.push(operation("limited", false, Some("none"))),
         "empty rate limit" => manifest.rate_limits[0].requests = 0,
+        "row" => declare("version", "api", "/words/{word}", None),
+        "row of no operation" => declare("other", "api", "/words/{word}", None),
+        "row of another upstream" => declare("version", "elsewhere", "/words/{word}", None),
+        "row of another host" => declare("version", "api", "//evil.example/{word}", None),
+        "row that climbs" => declare("version", "api", "/%2e%2e/{word}", None),
+        "row of an unknown field" => declare("version", "api", "/words/{word}/{other}", None),
+        "row with a credential" => declare("version", "api", "/words/{word}", Some(("Authorization", "Bearer x"))),
+        "row with a line break" => declare("version", "api", "/words/{word}", Some(("X-Word", "a\r\nHost: b"))),
+        "row with an unknown setting" => declare("version", "api", "/words/{word}", Some(("X-Word", "{settings.x}"))),
+        "huge row" => declare("version", "api", &format!("/{}/{{word}}", "x".repeat(70 << 10)), None),
+        "row twice" => {
+            declare("version", "api", "/words/{word}", None);
+            declare("version", "api", "/words/{word}", None);
+        }
         "schema is no json" => schema(manifest, "{\"type\": \"object\""),
         "schema is no schema" => {
             schema(manifest, r#"{"type": "object", "additionalProperties": false, "required": "word"}"#);
@@ -148,6 +165,33 @@ fn word_schema(manifest: &mut Manifest, word: &str) {
 fn schema(manifest: &mut Manifest, text: &str) {
     manifest.operations[0].input_schema = text.to_owned();
     manifest.operations[0].example = None;
+}
+
+/// Declares an operation that is one request, with the word in its path.
+fn declare(operation: &str, upstream: &str, path: &str, header: Option<(&str, &str)>) {
+    let word = Field {
+        name: "word".to_owned(),
+        location: Location::Path(PathEncoding::Segment),
+        required: true,
+        integer: false,
+        lists: Lists::AsTheyAre,
+        max_bytes: None,
+        default: None,
+        nullable: false,
+    };
+    let header =
+        header.map(|(name, value)| Header { name: name.to_owned(), value: value.to_owned(), when: Vec::new() });
+    let row = Row {
+        method: http::Method::Get,
+        upstream: upstream.to_owned(),
+        path: path.to_owned(),
+        fields: vec![word],
+        default_query: Vec::new(),
+        headers: header.into_iter().collect(),
+        fixed_body: None,
+        encoding: BodyEncoding::Json,
+    };
+    declare_row(operation, &row);
 }
 
 fn key_in(header: &str) -> AuthScheme {
