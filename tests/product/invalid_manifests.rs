@@ -2,8 +2,7 @@
 //! the gateway serves.
 
 use serde_json::json;
-use support::upstream::Reply;
-use support::{Gateway, Setup, Upstream, module};
+use support::{Gateway, Reply, Setup, Upstream, module};
 
 use support::hostile::assert_serves;
 

@@ -11,9 +11,9 @@
 //! - `check`: the rules of a declaration.
 //! - `request`: the request of a row for an input.
 //! - `body`: bodies, and forms with files.
-//! - [`encoding`]: percent-encoding.
-//! - [`form`]: forms.
-//! - [`reader`]: reads JSON text without copying it.
+//! - `encoding`: percent-encoding.
+//! - `form`: forms.
+//! - `reader`: reads JSON text without copying it.
 
 mod body;
 mod check;
