@@ -142,20 +142,26 @@ fn a_request_can_only_leave_the_credential_out() {
 }
 
 #[test]
-fn a_redirected_form_takes_the_credential_to_the_upstreams_own_host_only() {
+fn a_redirected_form_takes_the_credential_to_places_below_the_base_url_only() {
     let elsewhere = Upstream::start();
     elsewhere.reply("*", Reply::json(json!({"here": true})));
     let world = Connected::with(&json!({}), &format!("link_hosts.form = [\"127.0.0.1:{}\"]", elsewhere.port()));
     let landed = format!("{}/landed", elsewhere.url());
-    world.provider.on_api(move |seen, _| match seen.path.ends_with("/me") {
-        true if seen.form().iter().any(|(_, value)| value == "away") => Reply::redirect(&landed).status(307),
-        true => Reply::redirect("/api/again").status(307),
-        false => Reply::json(json!({"arrived": true})),
+    world.provider.on_api(move |seen, _| {
+        let is_for = |place: &str| seen.form().iter().any(|(_, value)| value == place);
+        match seen.path.ends_with("/me") {
+            true if is_for("away") => Reply::redirect(&landed).status(307),
+            true if is_for("beside") => Reply::redirect("/api/again").status(307),
+            true => Reply::redirect("/api/me/again").status(307),
+            false => Reply::json(json!({"arrived": true})),
+        }
     });
     let call = |text: &str| world.client.call("account/composed", form(json!([["text", text]])));
-    let seen = world.api_calls_of(|| drop(call("home").ok()));
     let tokens = |seen: &Seen| seen.form().iter().filter(|(name, _)| name == "token").count();
-    assert_eq!(seen.iter().map(tokens).collect::<Vec<_>>(), [1, 1], "{seen:?}");
+    for (place, expected) in [("home", [1, 1]), ("beside", [1, 0])] {
+        let seen = world.api_calls_of(|| drop(call(place).ok()));
+        assert_eq!(seen.iter().map(tokens).collect::<Vec<_>>(), expected, "{seen:?}");
+    }
     assert_eq!(call("away").ok()["status"], 200);
     let seen = elsewhere.seen();
     assert_eq!(seen[0].form(), [("text".to_owned(), "away".to_owned())]);
