@@ -88,6 +88,15 @@ export class Table {
     };
   }
 
+  /** The functions that take the fields of a row, for the build. */
+  functions() {
+    return [...this.#operations.values()].flatMap(({ name, run, check, fields, declared }) => {
+      const row = { name, fields: fields.map((field) => field.name), declared };
+      const functions = [["the function", run], ["`check`", check]].filter(([, run]) => run !== undefined);
+      return functions.map(([what, run]) => ({ ...row, what, run }));
+    });
+  }
+
   /**
    * Runs an operation on an input, which is JSON text, and returns what its function returns, or
    * its request.

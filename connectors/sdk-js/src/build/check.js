@@ -5,6 +5,9 @@ import { writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
+import { parseAst } from "rolldown/parseAst";
+
+import { checkArguments } from "./arguments.js";
 import { tableOf } from "./bundle.js";
 import { undefinedName } from "./names.js";
 
@@ -15,7 +18,8 @@ export async function check(source, sdk, folder) {
   // Stacks then name the files of the author and of the SDK.
   process.setSourceMapsEnabled(true);
   try {
-    await import(pathToFileURL(file).href);
+    const { default: table } = await import(pathToFileURL(file).href);
+    if (table?.functions !== undefined) checkArguments(table, parseAst);
   } catch (error) {
     // What else fails here may work in the engine, which reports it otherwise.
     const isName = error instanceof ReferenceError;
