@@ -2,12 +2,13 @@
 //! Also reads a text as the one who wrote it meant it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::OFlags;
+use rustix::fs::{FallocateFlags, OFlags};
+use rustix::io::Errno;
 
 /// Some editors write it at the beginning of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -80,6 +81,21 @@ pub fn open_or_create(path: &Path) -> io::Result<File> {
 /// As [`open_or_create`], and if the path is a link.
 pub fn create_regular(path: &Path) -> io::Result<File> {
     open(OpenOptions::new().write(true).create(true).truncate(true).mode(0o600), OFlags::NOFOLLOW, path)
+}
+
+/// Makes an empty file `bytes` long, and gives it this room on the disk.
+///
+/// # Errors
+/// If the disk has no room.
+pub fn allocate(file: &mut File, bytes: u64) -> io::Result<()> {
+    match rustix::fs::fallocate(&*file, FallocateFlags::empty(), 0, bytes) {
+        // A network file system may not know the call.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            io::copy(&mut io::repeat(0).take(bytes), file)?;
+            file.rewind()
+        }
+        done => Ok(done?),
+    }
 }
 
 /// Opens a file without blocking. A FIFO would block until someone opens its other end.

@@ -52,7 +52,7 @@ impl Integrations {
         let ungranted = connector.missing_token_hosts();
         if !ungranted.is_empty() {
             let connector = connector.name().to_string();
-            return Err(NotConfigured { connector, missing: Vec::new(), ungranted }.into());
+            return Err(NotConfigured { connector, missing: Vec::new(), ungranted, redirect_uri: None }.into());
         }
         let since = clock::now();
         let tokens = source.fetch().await?;

@@ -11,7 +11,11 @@ use super::{IntegrationError, Integrations};
 use crate::oauth::{AccountGrant, Tokens};
 use contract::{AuthScheme, Signature};
 use egress::{Credential, EgressError, SHORTEST_SECRET};
+use store::digest::sha256;
 use store::{Account, AuthType, Details, GrantType, Integration, Sealed, Status};
+
+/// The SHA-256 of a secret, by which the secret is recognised.
+pub(super) type SecretDigest = [u8; 32];
 
 /// The secret of a connected account. The store keeps it sealed.
 pub enum AccountSecret {
@@ -103,6 +107,7 @@ impl AccountSecret {
             expires_at: None,
             last_refreshed_at: None,
             next_refresh_at: None,
+            refresh_failing_since: None,
             secret: sealed,
         };
         match self {
@@ -166,12 +171,12 @@ impl Integrations {
         Ok(Some(self.vault.unseal(&context, sealed).await?))
     }
 
-    /// Returns whether an integration's secret is equal to `secret`.
+    /// Returns whether an integration's secret has this digest.
     pub(super) async fn holds_secret(
         &self,
         integration: &Integration,
-        secret: &[u8],
+        digest: &SecretDigest,
     ) -> Result<bool, IntegrationError> {
-        Ok(self.secret_bytes(integration).await?.is_some_and(|held| held.expose_secret() == secret))
+        Ok(self.secret_bytes(integration).await?.is_some_and(|held| sha256(held.expose_secret()) == *digest))
     }
 }

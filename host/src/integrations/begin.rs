@@ -9,12 +9,12 @@ use secrecy::ExposeSecret;
 use url::Url;
 
 use super::exchange::state_hash;
-use super::{BeginError, Destination, IntegrationError, Integrations};
+use super::{BeginError, Destination, IntegrationError, Integrations, Way};
 use crate::clock;
 use crate::config::Config;
 use crate::oauth::{NotConfigured, Provider, TenantClient, no_authorization_url};
 use crate::registry::Connector;
-use contract::Oauth2;
+use contract::{AuthScheme, Oauth2};
 use store::{AccountAddress, Authorization, Holder, Labels};
 
 /// Time that a user has to come back from the provider.
@@ -75,7 +75,8 @@ impl Integrations {
         let provider = self.configured_provider(connector, scheme, client, &options.address)?;
         let state = random_secret()?;
         let page = provider.authorization_url(&redirect_uri, &state);
-        let (authorization_url, verifier) = page.ok_or_else(|| no_authorization_url(connector.name()))?;
+        let (authorization_url, verifier) =
+            page.ok_or_else(|| self.with_redirect_uri(no_authorization_url(connector.name())))?;
         let AuthorizationOptions { user_identifier, replaces, confirms, labels, address, return_to } = options;
         let context = holder.verifier_context(user_identifier.as_deref());
         let verifier = match verifier {
@@ -127,14 +128,38 @@ impl Integrations {
             .map(|upstream| format!("connectors.{name}.upstreams.{}", upstream.name))
             .collect();
         let ungranted = connector.missing_token_hosts();
-        match self.provider(connector, scheme, client, address) {
-            Ok(provider) if unset.is_empty() && ungranted.is_empty() => Ok(provider),
-            Ok(_) => Err(NotConfigured { connector: name.to_string(), missing: unset, ungranted }),
-            Err(mut error) => {
-                error.missing.extend(unset);
-                Err(NotConfigured { ungranted, ..error })
-            }
+        let missing = match self.provider(connector, scheme, client, address) {
+            Ok(provider) if unset.is_empty() && ungranted.is_empty() => return Ok(provider),
+            Ok(_) => unset,
+            Err(error) => error.missing.into_iter().chain(unset).collect(),
+        };
+        let error = NotConfigured { connector: name.to_string(), missing, ungranted, redirect_uri: None };
+        Err(self.with_redirect_uri(error))
+    }
+
+    /// The error of a provider that users visit.
+    fn with_redirect_uri(&self, error: NotConfigured) -> NotConfigured {
+        NotConfigured { redirect_uri: Some(redirect_uri(&self.config, &error.connector)), ..error }
+    }
+
+    /// What the operator must set up before a user of the tenant can connect an account. `None` if
+    /// users can connect one.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub async fn missing_setup(
+        &self,
+        tenant: &str,
+        connector: &Connector,
+    ) -> Result<Option<NotConfigured>, IntegrationError> {
+        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(None) };
+        // An account that brings its own credentials needs no client of the gateway.
+        if Way::of(connector, &self.config).iter().any(|way| matches!(way, Way::Grant(_))) {
+            return Ok(None);
         }
+        let client = self.client_for_new(tenant, connector, scheme).await?;
+        let address = connector.example_address(&AccountAddress::new());
+        Ok(self.configured_provider(connector, scheme, client, &address).err())
     }
 }
 

@@ -47,7 +47,8 @@ impl Integrations {
     ///
     /// # Errors
     /// If the holder has no such integration, if the choice is ambiguous, or if no refresh can give
-    /// a good credential now.
+    /// a good credential now. If the user must connect an account and cannot, the error is for the
+    /// operator.
     pub async fn choose(
         &self,
         connector: &Connector,
@@ -58,10 +59,16 @@ impl Integrations {
         let since = asked_at.checked_sub(FRESH_FOR).unwrap_or(asked_at);
         let found = self.choice(connector, holder, named, since).await?;
         let decide = |found: &CachedChoice| decide(found, named)?.with_address(connector);
-        match decide(&found) {
+        let decided = match decide(&found) {
             // The account may have been connected by another gateway a moment ago.
             Err(_) if !found.was_read_since(asked_at) => {
                 decide(&*self.choice(connector, holder, named, asked_at).await?)
+            }
+            decided => decided,
+        };
+        match decided {
+            Err(error) if must_visit_provider(&error) => {
+                Err(self.missing_setup(&holder.tenant, connector).await?.map_or(error, AccessError::NotConfigured))
             }
             decided => decided,
         }
@@ -89,6 +96,18 @@ fn decide(found: &CachedChoice, named: Option<&str>) -> Result<ChosenIntegration
         Freshness::Fresh | Freshness::Due | Freshness::Expired => Ok(ChosenIntegration(Arc::clone(row))),
         Freshness::RetryIn(backoff) => Err(not_refreshed(&row.integration, backoff)),
         Freshness::Ended => Err(reauthorize(&row.integration)),
+    }
+}
+
+/// Returns `true` if the call can only run after the user has visited the provider.
+fn must_visit_provider(error: &AccessError) -> bool {
+    match error {
+        AccessError::Required { candidates, .. } => candidates.is_empty(),
+        AccessError::Reauthorize { grant_type, .. } => grant_type.is_none(),
+        AccessError::Ambiguous { .. }
+        | AccessError::NotConfigured(_)
+        | AccessError::NotRefreshed { .. }
+        | AccessError::Failed(_) => false,
     }
 }
 

@@ -21,6 +21,9 @@ pub enum IntegrationError {
     /// The database failed during a refresh, so the credential was not refreshed.
     #[error("the database failed while the credential was refreshed")]
     RefreshNotStored,
+    /// The disk has no room for new tokens, so the credential was not refreshed.
+    #[error("the disk has no room for the tokens of a refresh")]
+    NoRoomForTokens,
     /// Other processes changed the integration each time that it was read.
     #[error("the integration kept changing while it was being read")]
     KeptChanging,
@@ -105,6 +108,9 @@ pub enum AccessError {
         /// Their identifiers, limited in number, so that the caller can name one.
         candidates: Vec<String>,
     },
+    /// The user can connect no account, before the operator has changed a setting.
+    #[error(transparent)]
+    NotConfigured(#[from] NotConfigured),
     /// The user has to authorize again.
     #[error("the user has to authorize again: {}", detail)]
     Reauthorize {

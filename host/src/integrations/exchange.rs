@@ -10,7 +10,7 @@ use super::{AccountSecret, AuthorizationResult, IntegrationError, Integrations};
 use crate::clock;
 use crate::oauth::Provider;
 use crate::registry::Connector;
-use contract::Oauth2;
+use contract::{AuthScheme, Oauth2};
 use store::digest::sha256;
 use store::{AccountAddress, Authorization, Sealed, StateHash, TakenAuthorization};
 
@@ -51,6 +51,27 @@ impl Integrations {
             TakenAuthorization::Expired => Err(NoAuthorization::Expired),
             TakenAuthorization::Unknown => Err(NoAuthorization::Unknown),
         })
+    }
+
+    /// Checks that a user comes back from the provider of the authorization, if the provider says its
+    /// name `issuer` (RFC 9207). Otherwise a code of one provider could be sent to another one.
+    ///
+    /// # Errors
+    /// The failed result of the authorization.
+    pub async fn check_issuer(&self, authorization: &Authorization, issuer: &str) -> Result<(), AuthorizationResult> {
+        let Authorization { holder, oauth_client, address, .. } = authorization;
+        let changed = || AuthorizationResult::failed("connector_changed");
+        let connector = self.registry.get(&holder.connector).ok_or_else(changed)?;
+        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Err(changed()) };
+        let provider = self.provider_of_authorization(&connector, scheme, oauth_client.as_deref(), address).await?;
+        if provider.is_issuer(issuer) {
+            return Ok(());
+        }
+        tracing::warn!(
+            connector = holder.connector,
+            "the user came back from another provider than the one of the authorization URL, as its `iss` says"
+        );
+        Err(AuthorizationResult::failed("other_issuer"))
     }
 
     /// Exchanges the code for tokens.

@@ -103,6 +103,7 @@ mod tests {
             expires_at: expires.map(at),
             last_refreshed_at: None,
             next_refresh_at: next.map(at),
+            refresh_failing_since: None,
             secret: None,
         }
     }

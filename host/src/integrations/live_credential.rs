@@ -13,7 +13,6 @@ use super::choose::ChosenIntegration;
 use super::events::Change;
 use super::freshness::{Freshness, delay_until};
 use super::reason::Reason;
-use super::refresh::RefreshEnd;
 use super::{AccessError, AccountSecret, IntegrationError, Integrations};
 use crate::clock;
 use crate::registry::Connector;
@@ -63,9 +62,7 @@ impl Integrations {
                 // The refresh runs in the background; this call does not wait for it.
                 Freshness::Due => drop(self.refresh(id, *version)),
                 Freshness::Expired => {
-                    if self.refresh(id, *version).await == RefreshEnd::StoreFailed {
-                        return Err(IntegrationError::RefreshNotStored.into());
-                    }
+                    self.refresh(id, *version).await.in_the_row()?;
                     self.cache.changed(holder, user_identifier).await;
                     chosen = self.choose(connector, holder, Some(user_identifier)).await?;
                     continue;
@@ -131,9 +128,7 @@ impl Integrations {
         if !self.refresh_limit.allows(&integration) {
             return Ok(None);
         }
-        if self.refresh(&integration.id, integration.version).await == RefreshEnd::StoreFailed {
-            return Err(IntegrationError::RefreshNotStored.into());
-        }
+        self.refresh(&integration.id, integration.version).await.in_the_row()?;
         let integration = self.reread(known).await?;
         let unsealed = self.unseal(&integration, scheme, None).await?;
         if unsealed.credential.holds_the_same(refused) || !is_good(&integration) {
@@ -163,6 +158,7 @@ impl Integrations {
             status: Status::Revoked,
             reason: reason.to_text(),
             next_refresh_at: None,
+            refresh_failing_since: None,
             ..integration.details.clone()
         };
         let event =

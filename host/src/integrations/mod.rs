@@ -98,7 +98,7 @@ use tracing::Instrument;
 pub use self::account_grant::GrantError;
 pub use self::account_secret::{AccountSecret, auth_type};
 pub use self::authorization_result::AuthorizationResult;
-pub use self::begin::{AuthorizationOptions, ReturnTo, random_secret, redirect_uri};
+pub use self::begin::{AuthorizationOptions, ReturnTo, random_secret};
 pub use self::choose::ChosenIntegration;
 pub use self::confirm::NotConfirmed;
 pub use self::connect::Named;
@@ -114,6 +114,7 @@ pub use self::record::{AuthTypeName, IntegrationRecord};
 pub use self::renew::{NotRenewed, OVERDUE, is_overdue, last_error};
 pub use self::schema::{AuthSchemaRecord, authorization_origin, init_schema, labels_schema};
 pub use self::ways::{Way, unknown_way};
+pub use crate::oauth::NotConfigured;
 
 use self::cache::Cache;
 use self::refresh::{Journal, OngoingRefreshes};

@@ -19,16 +19,41 @@ pub struct Reason {
     pub owner: Owner,
     /// A full sentence that says what happened.
     pub detail: String,
+    /// How many times in a row the provider has refused, in words that the gateway does not know. Only
+    /// the stored reason has it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(skip)]
+    refusals: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Reason {
     pub(super) fn new(owner: Owner, detail: impl Into<String>) -> Self {
-        Self { owner, detail: detail.into() }
+        Self { owner, detail: detail.into(), refusals: 0 }
+    }
+
+    /// The reason after a refusal in words that the gateway does not know. It follows the stored one.
+    pub(super) fn of_refusal(owner: Owner, detail: impl Into<String>, details: &Details) -> Self {
+        let refusals = Self::stored(details).map_or(0, |previous| previous.refusals).saturating_add(1);
+        Self { refusals, ..Self::new(owner, detail) }
+    }
+
+    /// How many times in a row the provider has refused, in words that the gateway does not know.
+    pub(super) fn refusals(&self) -> u32 {
+        self.refusals
+    }
+
+    fn stored(details: &Details) -> Option<Self> {
+        details.reason.as_deref().and_then(|text| serde_json::from_str(text).ok())
     }
 
     /// The reason at a moment, or `None` if the integration works.
     pub(super) fn at(details: &Details, now: SystemTime) -> Option<Self> {
-        let stored = details.reason.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        let stored = Self::stored(details).map(|stored| Self { refusals: 0, ..stored });
         let has_ended = Freshness::at(details, now) == Freshness::Ended;
         stored.or_else(|| {
             has_ended.then(|| Self::new(Owner::User, "The access has expired, and the service gave no refresh token."))

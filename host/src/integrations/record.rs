@@ -36,6 +36,9 @@ pub struct IntegrationRecord<'a> {
     last_refreshed_at: Option<Timestamp>,
     /// The time of the next refresh.
     next_refresh_at: Option<Timestamp>,
+    /// The time from which on refreshes have failed: when the first of them was due. Null if the last
+    /// refresh did not fail.
+    refresh_failing_since: Option<Timestamp>,
     reason: Option<Reason>,
 }
 
@@ -110,6 +113,7 @@ impl<'a> IntegrationRecord<'a> {
             expires_at: details.expires_at.map(Timestamp::from),
             last_refreshed_at: details.last_refreshed_at.map(Timestamp::from),
             next_refresh_at: details.next_refresh_at.map(Timestamp::from),
+            refresh_failing_since: details.refresh_failing_since.map(Timestamp::from),
             reason: Reason::at(details, now),
         }
     }

@@ -13,6 +13,7 @@ use super::{AccountSecret, IntegrationError, Integrations};
 use crate::clock;
 use crate::oauth::Revocation;
 use contract::AuthScheme;
+use store::digest::sha256;
 use store::{Holder, Integration};
 
 impl Integrations {
@@ -52,7 +53,7 @@ impl Integrations {
             let Some(current) = self.store.integration_by_id(id).await? else { break };
             // The user has connected the account again in the meantime. The new tokens are kept.
             if let Some(secret) = &secret
-                && !self.holds_secret(&current, secret.expose_secret()).await?
+                && !self.holds_secret(&current, &sha256(secret.expose_secret())).await?
             {
                 if let Some(fence) = fence {
                     self.store.release_refresh(id, fence).await?;

@@ -8,13 +8,12 @@ use secrecy::ExposeSecret;
 use super::freshness::Freshness;
 use super::live_credential::{not_refreshed, reauthorize};
 use super::reason::Reason;
-use super::refresh::RefreshEnd;
 use super::{AccessError, IntegrationError, Integrations};
 use crate::clock;
 use crate::oauth::Tokens;
 use store::{Acting, AuthType, Integration, Status, acting};
 
-/// A refresh is overdue if it was due this long ago and was not done.
+/// A refresh is overdue if it was due this long ago, and was not done or has failed since.
 pub const OVERDUE: Duration = Duration::from_secs(60);
 
 /// Why an integration has no new tokens.
@@ -33,9 +32,10 @@ pub enum NotRenewed {
 /// Returns `true` if the refresh of an integration is overdue.
 pub fn is_overdue(integration: &Integration, now: SystemTime) -> bool {
     let details = &integration.details;
+    let due_at = details.refresh_failing_since.or(details.next_refresh_at);
     details.status == Status::Active
         && integration.auth_type == AuthType::OAuth2
-        && details.next_refresh_at.is_some_and(|due| now.duration_since(due).is_ok_and(|late| late >= OVERDUE))
+        && due_at.is_some_and(|due| now.duration_since(due).is_ok_and(|late| late >= OVERDUE))
 }
 
 /// The last failure of a refresh since the last success.
@@ -75,9 +75,7 @@ impl Integrations {
         }
         let by = Acting::current().renewing();
         let end = acting(by, async { self.refresh(id, before.version).await }).await;
-        if end == RefreshEnd::StoreFailed {
-            return Err(failed(&connector, IntegrationError::RefreshNotStored.into()));
-        }
+        end.in_the_row().map_err(|error| failed(&connector, error.into()))?;
         let Some(after) = read().await? else { return Ok(None) };
         if Reason::at(&after.details, clock::now()).is_none() {
             return Ok(Some(after));

@@ -16,12 +16,12 @@ use egress::{Egress, Settings};
 use sandbox::Sandbox;
 use store::{Account, AuthType, Authorization, Details, Holder, Integration, IntegrationFilter, Status};
 
-struct Site {
-    integrations: Arc<Integrations>,
+pub(super) struct Site {
+    pub(super) integrations: Arc<Integrations>,
     _folder: TempDir,
 }
 
-async fn site() -> Site {
+pub(super) async fn site() -> Site {
     let folder = TempDir::new().unwrap();
     let config = Arc::new(Config {
         data_dir: folder.path().to_owned(),
@@ -41,7 +41,7 @@ async fn site() -> Site {
     Site { integrations: Arc::new(integrations), _folder: folder }
 }
 
-fn holder(subject: &str) -> Holder {
+pub(super) fn holder(subject: &str) -> Holder {
     Holder { tenant: "acme".to_owned(), subject: subject.to_owned(), connector: "calendar".to_owned() }
 }
 
@@ -67,13 +67,14 @@ pub(super) fn integration(id: &str, version: i64) -> Integration {
             expires_at: None,
             last_refreshed_at: None,
             next_refresh_at: None,
+            refresh_failing_since: None,
             secret: None,
         },
     }
 }
 
 /// Tokens with this lifetime.
-fn account_secret(lifetime: Duration) -> AccountSecret {
+pub(super) fn account_secret(lifetime: Duration) -> AccountSecret {
     AccountSecret::OAuth2 {
         tokens: Tokens {
             access_token: "an-access-token".into(),
@@ -88,7 +89,7 @@ fn account_secret(lifetime: Duration) -> AccountSecret {
     }
 }
 
-fn account(email: &str) -> Account {
+pub(super) fn account(email: &str) -> Account {
     Account { id: Some("7".to_owned()), email: Some(email.to_owned()), ..Account::default() }
 }
 

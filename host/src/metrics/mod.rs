@@ -188,8 +188,10 @@ impl Default for Metrics {
             jobs: add.metric("jobs", "Background jobs that ended, by outcome"),
             jobs_running: add.metric("jobs_running", "Background jobs that run in this gateway"),
             jobs_pending: add.metric("jobs_pending", "Background jobs that wait, in all gateways of the database"),
-            refreshes_overdue: add
-                .metric("refreshes_overdue", "Accounts whose refresh is overdue, in all gateways of the database"),
+            refreshes_overdue: add.metric(
+                "refreshes_overdue",
+                "Accounts whose refresh is overdue or fails, in all gateways of the database",
+            ),
             webhooks_pending: add
                 .metric("webhooks_pending", "Webhooks that are not delivered yet, in all gateways of the database"),
             keys_expiring: add.metric("keys_expiring", "API keys that expire within 14 days"),

@@ -85,11 +85,7 @@ impl<'a> AccountProvider<'a> {
         let settings = self.config.connector(self.connector);
         let scheme = settings.oauth.adjusted(self.scheme);
         let policy = EndpointPolicy { recipients: self.recipients, private_network: settings.allow_private_network };
-        let missing = |missing: Vec<String>| NotConfigured {
-            connector: self.connector.to_owned(),
-            missing,
-            ungranted: Vec::new(),
-        };
+        let missing = |missing: Vec<String>| NotConfigured::missing(self.connector, missing);
         let no_token_url = || missing(vec![format!("connectors.{}.oauth.token_url", self.connector)]);
         let token_url = settings.oauth.token_url.clone().or_else(|| manifest_url(&scheme.token_url));
         let (name, url, request) = match grant {

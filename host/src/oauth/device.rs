@@ -76,7 +76,7 @@ impl Provider {
     ) -> Result<Result<DeviceAuthorization, TokenError>, NotConfigured> {
         let Some(endpoint) = &self.device else {
             let missing = vec![format!("connectors.{connector}.oauth.device_authorization_url")];
-            return Err(NotConfigured { connector: connector.to_owned(), missing, ungranted: Vec::new() });
+            return Err(NotConfigured::missing(connector, missing));
         };
         let mut form = Vec::new();
         if !self.scopes.is_empty() {
@@ -104,10 +104,11 @@ impl Provider {
         let parameters = additional(&self.scheme.token_parameters);
         form.extend(parameters.map(|(name, value)| (name.to_owned(), value.to_owned())));
         let response = self.post_as_client(&self.token.endpoint, form).await?;
-        match response.error() {
-            Some("authorization_pending") => return Ok(DeviceAnswer::Pending),
-            Some("slow_down") => return Ok(DeviceAnswer::SlowDown),
-            _ => {}
+        if response.has_error("authorization_pending") {
+            return Ok(DeviceAnswer::Pending);
+        }
+        if response.has_error("slow_down") {
+            return Ok(DeviceAnswer::SlowDown);
         }
         let body = response.accepted(&self.error_text(Some(device_code)))?;
         let location = TokenLocation { pointer: &self.scheme.token_pointer, or_top: false };

@@ -107,10 +107,6 @@ impl Endpoint {
         let response = egress.send(&self.upstream, &request).await?;
         let retry_after = retry_after(&response.headers);
         let body = response.body.collect(MAX_ANSWER_BYTES).await?;
-        Ok(Response {
-            status: response.status,
-            retry_after,
-            body: serde_json::from_slice(json_text::without_mark(&body)).ok(),
-        })
+        Ok(Response::new(response.status, retry_after, json_text::without_mark(&body)))
     }
 }

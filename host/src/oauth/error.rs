@@ -43,12 +43,14 @@ pub enum TokenError {
     NotUnderstood {
         /// The fault of the response, as a fragment of a sentence.
         detail: String,
+        /// `true` if the provider refuses the request, in words that the gateway does not know.
+        is_refusal: bool,
     },
 }
 
 impl TokenError {
     pub(super) fn not_understood(detail: impl Into<String>) -> Self {
-        Self::NotUnderstood { detail: detail.into() }
+        Self::NotUnderstood { detail: detail.into(), is_refusal: false }
     }
 
     /// The host of an endpoint is not one of the recipients, so no secret is sent there.
@@ -68,7 +70,7 @@ impl From<EgressError> for TokenError {
             EgressError::Denied { .. } | EgressError::NotConfigured { .. } | EgressError::NoAccountUrl { .. } => {
                 Self::Misconfigured { error: DENIED.to_owned(), description: Some(detail) }
             }
-            _ => Self::NotUnderstood { detail },
+            _ => Self::not_understood(detail),
         }
     }
 }
@@ -87,9 +89,16 @@ pub struct NotConfigured {
     pub missing: Vec<String>,
     /// Hosts that would receive users' tokens, and that the operator has not granted.
     pub ungranted: Vec<String>,
+    /// The URL to register with the provider. `None` if no user visits the provider.
+    pub redirect_uri: Option<String>,
 }
 
 impl NotConfigured {
+    /// Keys of the configuration are missing.
+    pub(super) fn missing(connector: &str, missing: Vec<String>) -> Self {
+        Self { connector: connector.to_owned(), missing, ungranted: Vec::new(), redirect_uri: None }
+    }
+
     /// The environment variables that set the missing keys, in the same order.
     pub fn variables(&self) -> Vec<String> {
         self.missing.iter().map(|key| variable(key)).collect()

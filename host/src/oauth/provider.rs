@@ -17,7 +17,7 @@ use url::Url;
 use super::endpoint::{Endpoint, EndpointPolicy};
 use super::error::{NotConfigured, TokenError};
 use super::error_text::ErrorText;
-use super::recipients::Recipients;
+use super::recipients::{Recipients, site};
 use super::revoke::{Revocation, Revoker};
 use super::token_response::{TokenLocation, standard_tokens};
 use super::tokens::Tokens;
@@ -117,7 +117,7 @@ impl Provider {
             missing.push(format!("connectors.{connector}.oauth.token_url"));
         }
         let (Some(client), Some(token), true) = (client, token, missing.is_empty()) else {
-            return Err(NotConfigured { connector: connector.to_owned(), missing, ungranted: Vec::new() });
+            return Err(NotConfigured::missing(connector, missing));
         };
         Ok(Self {
             egress,
@@ -171,6 +171,14 @@ impl Provider {
             request = request.add_extra_param(name, value);
         }
         Some((request.url().0, verifier))
+    }
+
+    /// Returns `true` if an issuer (RFC 9207) can be the one of the authorization URL: it has the same
+    /// origin, or both use HTTPS and are of one site.
+    pub fn is_issuer(&self, issuer: &str) -> bool {
+        let (Ok(issuer), Some(page)) = (Url::parse(issuer), &self.authorization_url) else { return false };
+        let is_https = |url: &Url| url.scheme() == "https";
+        issuer.origin() == page.origin() || (is_https(&issuer) && is_https(page) && site(&issuer) == site(page))
     }
 
     /// Exchanges the code that the user came back with.
@@ -311,8 +319,7 @@ impl<'c> AsyncHttpClient<'c> for Http<'_> {
 
 /// The error about an authorization URL that only the operator can set.
 pub fn no_authorization_url(connector: &str) -> NotConfigured {
-    let missing = vec![format!("connectors.{connector}.oauth.authorization_url")];
-    NotConfigured { connector: connector.to_owned(), missing, ungranted: Vec::new() }
+    NotConfigured::missing(connector, vec![format!("connectors.{connector}.oauth.authorization_url")])
 }
 
 /// The URL that gives device codes. The manifest's is not used if the operator replaced another URL

@@ -6,7 +6,8 @@ use super::{
     DRAINING, INTEGRATION_NOT_CONFIGURED, INTEGRATION_REQUIRED, INTERNAL, Problem, REAUTHORIZATION_REQUIRED,
     SELECTION_REQUIRED, STORE_UNAVAILABLE, TOKEN_REFRESH_FAILED, TOO_MANY_AUTHORIZATIONS, TOO_MANY_INTEGRATIONS,
 };
-use crate::integrations::{AccessError, IntegrationError};
+use crate::integrations::{AccessError, IntegrationError, NotConfigured};
+use crate::registry::GRANT_COMMAND;
 use contract::Owner;
 use egress::whole_seconds;
 use store::{AuthType, GrantType, StoreError};
@@ -43,6 +44,7 @@ pub fn access_problem(error: AccessError, connector: &str) -> Problem {
                 "action",
                 json!({"method": "POST", "path": format!("/connectors/{connector}/integrations/{{user_identifier}}")}),
             ),
+        AccessError::NotConfigured(error) => not_configured_problem(&error),
         AccessError::Reauthorize { user_identifier, auth_type, grant_type, detail } => {
             let missing = match (auth_type, grant_type) {
                 (AuthType::OAuth2, None) => " Send `action.body`, with your `callback_url` added.",
@@ -74,6 +76,37 @@ pub fn access_problem(error: AccessError, connector: &str) -> Problem {
     }
 }
 
+/// The problem of an account that no user can connect, because settings or grants are missing.
+pub fn not_configured_problem(error: &NotConfigured) -> Problem {
+    let NotConfigured { connector, missing, ungranted, redirect_uri } = error;
+    let mut detail = Vec::new();
+    if !missing.is_empty() {
+        let keys = missing.join(", ");
+        detail.push(match redirect_uri {
+            Some(url) => format!(
+                "Register the gateway with the service, with the redirect URL {url}; then set {keys} in the configuration."
+            ),
+            None => format!("Set {keys} in the configuration."),
+        });
+    }
+    if !ungranted.is_empty() {
+        detail.push(format!(
+            "The connector would send users' tokens to {}. If that is right, run `{GRANT_COMMAND} {connector} {}`.",
+            ungranted.join(", "),
+            ungranted.join(" ")
+        ));
+    }
+    let problem = INTEGRATION_NOT_CONFIGURED
+        .with_detail(detail.join(" "))
+        .with("missing", missing.clone())
+        .with("missing_hosts", ungranted.clone())
+        .with("variables", error.variables());
+    match redirect_uri {
+        Some(url) => problem.with("redirect_uri", url.clone()),
+        None => problem,
+    }
+}
+
 /// The problem of a holder that has too much stored, or of a store or vault that failed. A
 /// failure's cause goes to the log.
 pub fn integration_problem(error: &IntegrationError) -> Problem {
@@ -96,6 +129,12 @@ pub fn integration_problem(error: &IntegrationError) -> Problem {
         IntegrationError::RefreshNotStored => STORE_UNAVAILABLE
             .with_detail("The credential cannot be refreshed now, because the database does not take it; try again.")
             .retry_after(1),
+        IntegrationError::NoRoomForTokens => STORE_UNAVAILABLE
+            .with_detail(
+                "The credential cannot be refreshed now, because the disk of the gateway has no room for the new tokens. Free \
+                 some space for `data_dir`, and try again.",
+            )
+            .retry_after(5),
         IntegrationError::KeptChanging => {
             STORE_UNAVAILABLE.with_detail("The account changed each time that it was read; try again.").retry_after(1)
         }

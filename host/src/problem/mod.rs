@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 
 pub use self::kinds::*;
 
-pub use self::access::{access_problem, integration_problem, store_problem};
+pub use self::access::{access_problem, integration_problem, not_configured_problem, store_problem};
 pub use self::pipeline::{no_memory, pipeline_problem, unknown_operation};
 pub use self::violations::{input_problem, invalid, read_query, violations_problem};
 pub use self::webhooks::{callback_problem, webhook_problem};

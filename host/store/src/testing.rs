@@ -151,6 +151,7 @@ pub(crate) fn details() -> Details {
         expires_at: Some(at_second(3000)),
         last_refreshed_at: None,
         next_refresh_at: Some(at_second(2000)),
+        refresh_failing_since: None,
         secret: None,
     }
 }

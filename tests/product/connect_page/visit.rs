@@ -160,6 +160,9 @@ fn a_connector_that_is_not_configured_says_so() {
     let gateway = Setup::new().account_without_client("mail", &provider).start();
     let (_, url) = link(&gateway.client(), json!({"connectors": ["mail"]}));
     let mut ann = Browser::default();
+    let page = ann.get(&url);
+    assert!(texts(&page).contains("This cannot be connected here yet."), "{}", texts(&page));
+    assert!(!page.text().contains("name=\"connector\""), "there is no button: {}", page.text());
     let answer = ann.post(&url, &[("connector", "mail")]);
     let page = ann.get(answer.header("location"));
     assert!(texts(&page).contains("This cannot be connected here yet."), "{}", texts(&page));

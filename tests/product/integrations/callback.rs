@@ -249,6 +249,27 @@ fn the_callback_cannot_change_the_redirect_that_was_given_at_the_beginning() {
 }
 
 #[test]
+fn a_user_who_comes_back_from_another_provider_connects_nothing() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(&Store::Sqlite, &provider);
+    let client = gateway.client();
+    let back = |iss: &str, decision: &str| {
+        let url = begin(&client, "account");
+        let person = Person::named("ada");
+        let callback = if decision == "allow" { person.consents(&url) } else { person.declines(&url) };
+        browser::open(&format!("{callback}&iss={iss}"))
+    };
+    for iss in ["https%3A%2F%2Fevil.example", "http%3A%2F%2F127.0.0.1%3A1", "not-a-url", ""] {
+        for decision in ["allow", "deny"] {
+            assert_eq!(error_of(&back(iss, decision)), "other_issuer", "{iss}");
+        }
+    }
+    assert_eq!(provider.count(Endpoint::Exchange), 0, "the code is sent to nobody");
+    let own = provider.url().replace(':', "%3A").replace('/', "%2F");
+    assert_eq!(ended(&back(&own, "allow")), success("account", &email("ada")));
+}
+
+#[test]
 fn a_failed_exchange_is_reported_to_the_application() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);

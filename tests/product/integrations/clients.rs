@@ -8,7 +8,7 @@ use support::oauth::ClientAuthentication;
 use support::{Client, Dialect, OAuthProvider, Setup, module};
 use url::Url;
 
-use super::{begin, callback_url, connect, init, me, started, who};
+use super::{begin, callback_url, client, connect, init, me, started, who, who_as};
 use crate::connectors::google_claims;
 
 /// The two connectors of Google, and the paths of their upstreams.
@@ -28,6 +28,34 @@ fn client_id(client: &Client, connector: &str) -> String {
 fn missing(client: &Client, connector: &str) -> Value {
     let answer = client.post(&format!("/connectors/{connector}/integrations"), init());
     answer.problem(503, "integration-not-configured")["missing"].clone()
+}
+
+#[test]
+fn a_call_without_an_account_is_the_operators_problem_while_no_client_is_set() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = started(Setup::new().account_without_client("account", &provider), &provider);
+    let (operator, acme) = (gateway.client(), client(&gateway, "acme", None, "operate,integrate,proxy"));
+    let keys = ["oauth_clients.account.client_id", "oauth_clients.account.client_secret"];
+    for answer in [who(&acme), who_as(&acme, "ada"), acme.get("/proxy/account/api/me")] {
+        let problem = answer.problem(503, "integration-not-configured");
+        assert_eq!((&problem["owner"], &problem["missing"]), (&json!("operator"), &json!(keys)), "{problem}");
+        assert_eq!(problem["redirect_uri"], callback_url(&gateway, "account"), "{problem}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains(keys[0]) && detail.contains("redirect URL"), "{detail}");
+    }
+    // From now on, a user of the tenant can connect an account, and one of another tenant cannot.
+    let Dialect { client_id, client_secret, .. } = provider.dialect();
+    let own = json!({"client_id": client_id, "client_secret": client_secret});
+    operator.request("PUT", "/admin/tenants/acme/oauth_clients/account").json(&own).send().ok();
+    who(&acme).problem(424, "integration-required");
+    who(&operator).problem(503, "integration-not-configured");
+    connect(&acme, "account", "ada");
+    assert_eq!(who(&acme).ok(), me("ada"));
+    // The user would have to authorize again, and cannot.
+    provider.withdraw();
+    who(&acme).problem(424, "reauthorization-required");
+    operator.request("DELETE", "/admin/tenants/acme/oauth_clients/account").send().ok();
+    assert_eq!(who(&acme).problem(503, "integration-not-configured")["owner"], "operator");
 }
 
 #[test]

@@ -18,6 +18,27 @@ fn set_full(gateway: &Gateway, full: bool) {
     prlimit(process, Resource::Fsize, Rlimit { current, maximum }).unwrap();
 }
 
+#[test]
+fn a_provider_is_not_asked_for_tokens_that_the_disk_has_no_room_for() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    // The database has its own disk.
+    let gateway = gateway(&Store::postgres(), &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    set_full(&gateway, true);
+    provider.expire();
+    for _ in 0..3 {
+        let problem = who(&client).problem(503, "store-unavailable");
+        assert_eq!((&problem["owner"], &problem["retryable"]), (&json!("operator"), &json!(true)), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("`data_dir`"), "{problem}");
+    }
+    assert_eq!(provider.count(Endpoint::Refresh), 0);
+    gateway.kill();
+    let gateway = gateway.start_again();
+    assert_eq!(who(&gateway.client()).ok(), me("ada"));
+    assert_eq!((provider.count(Endpoint::Refresh), provider.reuses(), provider.live_grants()), (1, 0, 1));
+}
+
 fn is_about_database(line: &Value) -> bool {
     line["message"] == "the database failed"
 }

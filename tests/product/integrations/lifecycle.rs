@@ -61,6 +61,7 @@ fn the_record_shows_everything_but_secrets(store: &Store) {
         "expires_at": null,
         "last_refreshed_at": null,
         "next_refresh_at": null,
+        "refresh_failing_since": null,
         "reason": null,
     });
     assert_eq!(record, expected);

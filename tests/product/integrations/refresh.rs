@@ -277,6 +277,51 @@ fn a_token_without_a_lifetime_gets_the_manifests_lifetime() {
 }
 
 #[test]
+fn a_refresh_token_that_is_refused_in_other_words_ends_the_account() {
+    for refusal in [
+        Reply::json(json!({"error": {"code": "INVALID_GRANT", "message": "The token was revoked."}})).status(400),
+        Reply::typed("application/x-www-form-urlencoded", "error=bad_refresh_token&error_description=Gone."),
+    ] {
+        let (provider, _gateway, client) = with_ada(&Store::Sqlite, Dialect::strict(), 3600);
+        provider.break_tokens(refusal);
+        provider.expire();
+        let problem = who(&client).problem(424, "reauthorization-required");
+        assert_eq!(problem["owner"], "user", "{problem}");
+        assert_eq!(record(&client, "ada")["status"], "expired");
+        assert_eq!(provider.count(Endpoint::Refresh), 1);
+    }
+}
+
+#[test]
+fn a_refusal_in_unknown_words_ends_the_account_once_it_was_repeated() {
+    for refusal in
+        [Reply::empty(400), Reply::empty(401), Reply::json(json!({"error": "token_is_not_ours"})).status(400)]
+    {
+        let (provider, _gateway, client) = with_ada(&Store::Sqlite, Dialect::strict(), 2);
+        provider.break_tokens(refusal);
+        let last = support::wait_for("the end of the account", || {
+            let answer = who(&client);
+            (answer.status == 424).then_some(answer)
+        });
+        let problem = last.problem(424, "reauthorization-required");
+        assert_eq!(problem["owner"], "user", "{problem}");
+        assert!(provider.count(Endpoint::Refresh) >= 3, "{}", provider.count(Endpoint::Refresh));
+        let found = record(&client, "ada");
+        assert_eq!((&found["status"], &found["reason"]["owner"]), (&json!("expired"), &json!("user")), "{found}");
+    }
+}
+
+#[test]
+fn failures_that_are_no_refusals_never_end_an_account() {
+    let (provider, _gateway, client) = with_ada(&Store::Sqlite, Dialect::strict(), 2);
+    provider.break_tokens(Reply::typed("text/html", "<html>").status(403));
+    provider.wait_for(Endpoint::Refresh, 5);
+    assert_eq!(record(&client, "ada")["status"], "active");
+    provider.repair();
+    support::wait_for("the renewal", || (who(&client).status == 200).then_some(()));
+}
+
+#[test]
 fn a_service_that_refuses_every_token_is_called_twice() {
     let (provider, _gateway, client) = with_ada(&Store::Sqlite, Dialect::strict(), 3600);
     provider.on_api(|_, _| Reply::json(json!({"error": "go away"})).status(401));

@@ -46,6 +46,22 @@ fn urls(client: &Client) -> Agent {
     Agent::new(client, "/mcp").with(json!({"elicitation": {"url": {}, "form": {}}}))
 }
 
+#[test]
+fn an_agent_is_told_in_words_that_the_operator_must_set_the_connector_up() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = started(Setup::new().account_without_client("account", &provider), &provider);
+    let ann = client(&gateway, "acme", Some("ann"), "operate,integrate");
+    let agent = urls(&ann);
+    let own = json!({"connector": "account"});
+    for told in [agent.call(TOOL, me()), agent.call("connect_account", own)] {
+        let told = result(&told);
+        assert_eq!(told["isError"], true, "{told}");
+        let text = text_of(&told);
+        assert!(text.contains("The operator must set this integration up"), "{text}");
+        assert!(text.contains("oauth_clients.account.client_id") && !text.contains("/connect/"), "{text}");
+    }
+}
+
 fn a_client_that_shows_urls_sends_the_user_to_a_page_and_calls_again(store: &Store) {
     let World { ann, provider, gateway } = &world(store);
     let agent = urls(ann);

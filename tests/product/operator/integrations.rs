@@ -1,7 +1,7 @@
 //! Accounts of all tenants, for the operator.
 
 use serde_json::{Value, json};
-use support::{Dialect, Endpoint, OAuthProvider, Reply, Setup, Store, Upstream, module};
+use support::{Dialect, Endpoint, OAuthProvider, Reply, Setup, Store, Upstream, module, wait_for};
 
 use super::{pages, printed, run};
 use crate::integrations::{client, connect, gateway, on_each_store, who};
@@ -114,6 +114,43 @@ fn a_renewal_that_fails_says_why_and_changes_no_token(store: &Store) {
         assert_eq!(problem["owner"], "user");
     }
     assert_eq!(ids(&operator, "status=expired"), ["default/ada@example.com"]);
+}
+
+#[test]
+fn a_refresh_that_fails_is_overdue_from_the_first_time_that_it_was_due() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(&Store::Sqlite, &provider);
+    let operator = gateway.client();
+    connect(&operator, "account", "ada");
+    let refused = Reply::json(json!({"error": "invalid_client"})).status(401);
+    for failure in [refused, Reply::empty(503)] {
+        provider.break_tokens(failure);
+        // The refresh is due since two minutes, and the access token is good for a minute.
+        let now = "CAST(strftime('%s', 'now') AS INTEGER) * 1000";
+        let due = format!("next_refresh_at = {now} - 120000, expires_at = {now} + 60000");
+        assert_eq!(gateway.home().sqlite(&format!("UPDATE integrations SET {due}, version = version + 1")), 1);
+        let due_at = operator.get("/admin/integrations").ok()["integrations"][0]["next_refresh_at"].clone();
+        let failing = wait_for("the failure", || {
+            let shown = operator.get("/admin/integrations?overdue=true").ok()["integrations"][0].clone();
+            shown["last_error"].is_string().then_some(shown)
+        });
+        assert_eq!((&failing["status"], &failing["overdue"]), (&json!("active"), &json!(true)), "{failing}");
+        assert_eq!(failing["refresh_failing_since"], due_at, "{failing}");
+        assert!(failing["next_refresh_at"].as_str() > failing["refresh_failing_since"].as_str(), "{failing}");
+        assert_eq!(printed(&gateway, &["integrations", "list", "--overdue"])[0]["refresh_failing_since"], due_at);
+        assert_eq!(operator.get("/integrations").ok()["integrations"][0]["refresh_failing_since"], due_at);
+        wait_for("the metric", || (gateway.metric("gateway_refreshes_overdue") >= 1.0).then_some(()));
+        // The next failures change nothing about it.
+        let id = failing["id"].as_str().unwrap();
+        let renew = || operator.request("POST", &format!("/admin/integrations/{id}/renew")).send();
+        assert_ne!(renew().status, 200);
+        assert_eq!(operator.get(&format!("/admin/integrations/{id}")).ok()["refresh_failing_since"], due_at);
+        provider.repair();
+        let renewed = renew().ok();
+        let found = (&renewed["overdue"], &renewed["refresh_failing_since"], &renewed["last_error"]);
+        assert_eq!(found, (&json!(false), &json!(null), &json!(null)), "{renewed}");
+        wait_for("the metric", || (gateway.metric("gateway_refreshes_overdue") < 1.0).then_some(()));
+    }
 }
 
 #[test]

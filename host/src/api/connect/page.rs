@@ -86,6 +86,8 @@ pub(super) enum State {
     Connected(String),
     /// The connector is not there now.
     Missing,
+    /// The operator has not set up what an account needs.
+    NotConfigured,
     /// An account can be connected, in each of these ways.
     Open(Vec<WayForm>),
 }
@@ -121,17 +123,20 @@ pub(super) enum FieldKind {
 }
 
 impl ConnectorRow {
-    /// A connector that is live. `account` is the name of the account that was connected.
+    /// A connector that is live. `account` is the name of the account that was connected. Else an
+    /// account can be connected if the operator has set the connector up.
     pub(super) fn live(
         connector: &Connector,
         config: &Config,
         account: Option<&str>,
+        is_set_up: bool,
         mistake: Option<&'static str>,
     ) -> Self {
         let manifest = connector.manifest();
         let state = match (account, &manifest.auth) {
             (Some(name), _) => State::Connected(name.to_owned()),
             (None, AuthScheme::None) => State::Ready,
+            (None, _) if !is_set_up => State::NotConfigured,
             (None, AuthScheme::Oauth2(_) | AuthScheme::ApiKey(_)) => State::Open(forms(connector, config)),
         };
         let mut access = Vec::new();
@@ -148,6 +153,8 @@ impl ConnectorRow {
                 verbs.push(verb);
             }
         }
+        // A connector that is not set up says so itself.
+        let mistake = mistake.filter(|_| is_set_up);
         Self {
             connector: connector.name().to_string(),
             title: manifest.title.clone(),

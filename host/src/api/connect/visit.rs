@@ -53,7 +53,7 @@ pub(in crate::api) async fn open_page(call: HttpCall<'_>) -> Result<Response<Bod
         return Ok(refusal(StatusCode::FORBIDDEN, ENGLISH.other_browser));
     }
     let mistake = parse_mistake(head.uri.query().unwrap_or_default());
-    Ok(page_of(gateway, &link, mistake))
+    Ok(page_of(gateway, &link, mistake).await)
 }
 
 /// POST /connect/{token}: a button of the page.
@@ -233,7 +233,8 @@ impl Visit {
             let Message { title, text } = ENGLISH.finished;
             return message_page(StatusCode::OK, title, text, ROOT);
         };
-        let status = if rows(gateway, &self.link, None).iter().all(is_settled) { "success" } else { "incomplete" };
+        let status =
+            if rows(gateway, &self.link, None).await.iter().all(is_settled) { "success" } else { "incomplete" };
         url.query_pairs_mut().append_pair("status", status).append_pair("connect_link", &self.link.id);
         see_other(&url)
     }
@@ -362,22 +363,38 @@ fn parse_mistake(query: &str) -> Option<(String, &'static str)> {
     connector.zip(code)
 }
 
-fn page_of(gateway: &Gateway, link: &ConnectLink, mistake: Option<(String, &'static str)>) -> Response<Body> {
-    let rows = rows(gateway, link, mistake);
+async fn page_of(gateway: &Gateway, link: &ConnectLink, mistake: Option<(String, &'static str)>) -> Response<Body> {
+    let rows = rows(gateway, link, mistake).await;
     let is_complete = rows.iter().all(is_settled);
     connect_page(StatusCode::OK, &ConnectPage { words: &ENGLISH, rows, is_complete }, &form_origins(gateway, link))
 }
 
-fn rows(gateway: &Gateway, link: &ConnectLink, mistake: Option<(String, &'static str)>) -> Vec<ConnectorRow> {
-    let row = |connector: &String| {
+async fn rows(gateway: &Gateway, link: &ConnectLink, mistake: Option<(String, &'static str)>) -> Vec<ConnectorRow> {
+    let mut rows = Vec::new();
+    for connector in &link.connectors {
         let mistake = mistake.as_ref().filter(|(named, _)| named == connector).map(|(_, text)| *text);
         let account = link.account(connector);
-        match gateway.registry.get(connector) {
-            Some(live) => ConnectorRow::live(&live, &gateway.config, account, mistake),
+        rows.push(match gateway.registry.get(connector) {
+            Some(live) => {
+                let is_set_up = account.is_some() || is_set_up(gateway, link, &live).await;
+                ConnectorRow::live(&live, &gateway.config, account, is_set_up, mistake)
+            }
             None => ConnectorRow::missing(connector, account),
+        });
+    }
+    rows
+}
+
+/// Returns `true` if the user of a link can connect an account.
+async fn is_set_up(gateway: &Gateway, link: &ConnectLink, connector: &Connector) -> bool {
+    match gateway.integrations.missing_setup(&link.tenant, connector).await {
+        Ok(missing) => missing.is_none(),
+        // The form says what fails, if the store still fails then.
+        Err(error) => {
+            error.log("the page of a link cannot show if a connector is set up");
+            true
         }
-    };
-    link.connectors.iter().map(row).collect()
+    }
 }
 
 /// Returns `true` if nothing is left to do for a connector.

@@ -140,11 +140,7 @@ async fn authorization(
         address: init.address.unwrap_or_default(),
         return_to: ReturnTo::Application(destination),
     };
-    let begun = gateway
-        .integrations
-        .begin(holder, connector, scheme, options)
-        .await
-        .map_err(|error| begin_problem(error, &gateway.config, connector.name()))?;
+    let begun = gateway.integrations.begin(holder, connector, scheme, options).await.map_err(begin_problem)?;
     Ok(private_answer(&json!(AuthorizationBegunRecord {
         auth_type: "oauth2",
         authorization_url: begun.authorization_url.as_str(),

@@ -31,6 +31,8 @@ struct Returned {
     state: Option<String>,
     code: Option<SecretString>,
     error: Option<String>,
+    /// The provider that sends the user back (RFC 9207). Many providers do not say it.
+    issuer: Option<String>,
 }
 
 /// Answers the browser.
@@ -69,14 +71,19 @@ async fn complete(
         Ok(of_link) => of_link,
         Err(response) => return response,
     };
-    let result = match (returned.error, returned.code) {
-        (Some(error), _) => {
+    let checked = match &returned.issuer {
+        Some(issuer) => gateway.integrations.check_issuer(&authorization, issuer).await,
+        None => Ok(()),
+    };
+    let result = match (checked, returned.error, returned.code) {
+        (Err(result), ..) => result,
+        (Ok(()), Some(error), _) => {
             let result = AuthorizationResult::of_provider(&error);
             tracing::info!(?result, "the provider gave no code");
             result
         }
-        (None, Some(code)) => connect::complete(gateway.services(), &authorization, code, arrived).await,
-        (None, None) => AuthorizationResult::failed("answer_not_understood"),
+        (Ok(()), None, Some(code)) => connect::complete(gateway.services(), &authorization, code, arrived).await,
+        (Ok(()), None, None) => AuthorizationResult::failed("answer_not_understood"),
     };
     if let Some(browser) = of_link {
         return return_to_page(gateway, &browser, connector, &result).await;
@@ -98,6 +105,7 @@ fn parse(query: &str) -> Option<Returned> {
             "state" => returned.state.replace(value.into_owned()).is_some(),
             "code" => returned.code.replace(value.into_owned().into()).is_some(),
             "error" => returned.error.replace(value.into_owned()).is_some(),
+            "iss" => returned.issuer.replace(value.into_owned()).is_some(),
             _ => false,
         };
         if is_repeated {
@@ -110,7 +118,7 @@ fn parse(query: &str) -> Option<Returned> {
 /// The parameters `state`, `code` and `error` of a callback's query, if the gateway accepts it. The
 /// fuzz target of the query calls this.
 pub fn callback_parameters(query: &str) -> Option<[Option<String>; 3]> {
-    let Returned { state, code, error } = parse(query)?;
+    let Returned { state, code, error, .. } = parse(query)?;
     Some([state, code.map(|code| code.expose_secret().to_owned()), error])
 }
 
@@ -158,11 +166,20 @@ mod tests {
         assert_eq!(returned.state.as_deref(), Some("s"));
         assert_eq!(returned.code.unwrap().expose_secret(), "a/b");
         assert_eq!(parse("error=access_denied&state=s").unwrap().error.as_deref(), Some("access_denied"));
+        let returned = parse("state=s&code=a&iss=https%3A%2F%2Facme.example").unwrap();
+        assert_eq!(returned.issuer.as_deref(), Some("https://acme.example"));
     }
 
     #[test]
     fn a_query_with_a_repeated_parameter_or_without_a_state_is_refused() {
-        for query in ["", "code=a", "state=s&state=t&code=a", "state=s&code=a&code=b", "state=s&error=a&error=b"] {
+        for query in [
+            "",
+            "code=a",
+            "state=s&state=t&code=a",
+            "state=s&code=a&code=b",
+            "state=s&error=a&error=b",
+            "state=s&code=a&iss=a&iss=b",
+        ] {
             assert!(parse(query).is_none(), "{query}");
         }
     }

@@ -34,11 +34,7 @@ pub(super) async fn begin(
         address: init.address.unwrap_or_default(),
         connect_link: None,
     };
-    let begun = gateway
-        .integrations
-        .begin_device(holder, connector, scheme, options)
-        .await
-        .map_err(|error| begin_problem(error, &gateway.config, connector.name()))?;
+    let begun = gateway.integrations.begin_device(holder, connector, scheme, options).await.map_err(begin_problem)?;
     let codes = &begun.codes;
     Ok(private_answer(&json!(DeviceAuthorizationRecord {
         auth_type: DEVICE_CODE,

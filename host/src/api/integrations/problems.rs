@@ -1,55 +1,23 @@
 //! Problems of an account that could not be connected.
 
-use crate::config::Config;
-use crate::integrations::{BeginError, GrantError, redirect_uri};
-use crate::oauth::{NotConfigured, TokenError};
+use crate::integrations::{BeginError, GrantError};
+use crate::oauth::TokenError;
 use crate::pipeline;
 use crate::pipeline::connect::KeyError;
 use crate::problem::{
     INTEGRATION_NOT_CONFIGURED, Problem, UPSTREAM_FAILED, UPSTREAM_NOT_UNDERSTOOD, integration_problem, invalid,
-    pipeline_problem,
+    not_configured_problem, pipeline_problem,
 };
-use crate::registry::GRANT_COMMAND;
 use contract::words::sentence;
 use egress::whole_seconds;
 
 /// The problem of an authorization that was not begun.
-pub(super) fn begin_problem(error: BeginError, config: &Config, connector: &str) -> Problem {
+pub(super) fn begin_problem(error: BeginError) -> Problem {
     match error {
-        BeginError::NotConfigured(error) => not_configured(&error, config, connector),
+        BeginError::NotConfigured(error) => not_configured_problem(&error),
         BeginError::Provider(error) => provider_problem(error),
         BeginError::Failed(error) => integration_problem(&error),
     }
-}
-
-fn not_configured(error: &NotConfigured, config: &Config, connector: &str) -> Problem {
-    let redirect_uri = redirect_uri(config, connector);
-    let mut detail = Vec::new();
-    if !error.missing.is_empty() {
-        detail.push(format!(
-            "Register the gateway with the service, with the redirect URL {redirect_uri}; then set {} in the configuration.",
-            error.missing.join(", ")
-        ));
-    }
-    detail.extend(ungranted(error, connector));
-    INTEGRATION_NOT_CONFIGURED
-        .with_detail(detail.join(" "))
-        .with("missing", error.missing.clone())
-        .with("missing_hosts", error.ungranted.clone())
-        .with("variables", error.variables())
-        .with("redirect_uri", redirect_uri)
-}
-
-/// The sentence about hosts that the operator has not granted, if there are any.
-fn ungranted(error: &NotConfigured, connector: &str) -> Option<String> {
-    if error.ungranted.is_empty() {
-        return None;
-    }
-    Some(format!(
-        "The connector would send users' tokens to {}. If that is right, run `{GRANT_COMMAND} {connector} {}`.",
-        error.ungranted.join(", "),
-        error.ungranted.join(" ")
-    ))
 }
 
 /// The problem of an account whose credentials gave no access token. Credentials that the service
@@ -58,16 +26,7 @@ pub(super) fn grant_problem(error: GrantError) -> Problem {
     let text = error.to_string();
     match error {
         GrantError::Unusable(unusable) => invalid(&format!("/credentials{}", unusable.pointer), unusable.detail),
-        GrantError::NotConfigured(error) => {
-            let set =
-                (!error.missing.is_empty()).then(|| format!("Set {} in the configuration.", error.missing.join(", ")));
-            let detail: Vec<_> = set.into_iter().chain(ungranted(&error, &error.connector)).collect();
-            INTEGRATION_NOT_CONFIGURED
-                .with_detail(detail.join(" "))
-                .with("missing", error.missing.clone())
-                .with("missing_hosts", error.ungranted.clone())
-                .with("variables", error.variables())
-        }
+        GrantError::NotConfigured(error) => not_configured_problem(&error),
         GrantError::Provider(TokenError::Refused { error, description }) => {
             let description = description.map(|text| format!(" ({text})")).unwrap_or_default();
             let detail = format!("The service refuses these: {error}{description}. Check them and send them again.");

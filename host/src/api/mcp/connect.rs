@@ -21,7 +21,7 @@ use crate::clock;
 use crate::mcp::message::{INVALID_PARAMS, Params, RpcError, URL_ELICITATION_REQUIRED};
 use crate::mcp::own::Own;
 use crate::mcp::{Revision, Tool};
-use crate::problem::Problem;
+use crate::problem::{Problem, integration_problem, not_configured_problem};
 use store::digest::sha256_hex;
 
 /// The time for which a link and the state of a call can be used.
@@ -182,17 +182,23 @@ async fn connect(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem:
 /// Makes a link to the page on which the caller's user connects an account.
 ///
 /// # Errors
-/// The inner one says in a sentence why the caller may not.
+/// The inner one says in words why the caller gets no link.
 pub(super) async fn link(
     call: &ToolCall<'_>,
     connector: &str,
     user_identifier: Option<&str>,
-) -> Result<Result<(String, String), &'static str>, Problem> {
-    let caller = call.exchange.caller;
+) -> Result<Result<(String, String), String>, Problem> {
+    let (caller, gateway) = (call.exchange.caller, call.exchange.gateway);
     if !caller.may(Scope::Integrate) {
-        return Ok(Err(
-            "The token lacks the scope `integrate`, so no link can be made; the application connects the account.",
-        ));
+        let text =
+            "The token lacks the scope `integrate`, so no link can be made; the application connects the account.";
+        return Ok(Err(text.to_owned()));
+    }
+    if let Some(live) = gateway.registry.get(connector) {
+        let missing = gateway.integrations.missing_setup(caller.tenant(), &live).await;
+        if let Some(missing) = missing.map_err(|error| integration_problem(&error))? {
+            return Ok(Err(result::of_problem(&not_configured_problem(&missing), call.request_id)));
+        }
     }
     let init = ConnectLinkInit {
         connectors: vec![connector.to_owned()],
@@ -201,7 +207,7 @@ pub(super) async fn link(
         labels: None,
         expires_in_s: Some(LIFETIME.as_secs()),
     };
-    let link = make_link(call.exchange.gateway, caller, init).await?;
+    let link = make_link(gateway, caller, init).await?;
     Ok(Ok((link.id, link.url)))
 }
 

@@ -169,10 +169,8 @@ async fn connect_account(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: 
             hint.unwrap_or_else(|| ".".to_owned())
         )));
     }
-    Ok(match connect::link(call, &connector, call.exchange.fixed_account()).await? {
-        Ok((_, url)) => Ok(format!("Ask the user to open {url} within 15 minutes, and to connect the account there.")),
-        Err(reason) => Err(reason.to_owned()),
-    })
+    let link = connect::link(call, &connector, call.exchange.fixed_account()).await?;
+    Ok(link.map(|(_, url)| format!("Ask the user to open {url} within 15 minutes, and to connect the account there.")))
 }
 
 async fn list_accounts(call: &ToolCall<'_>, arguments: &Params<'_>) -> Answered {

@@ -177,7 +177,8 @@ pub struct AnyIntegrationRecord<'a> {
     subject: Option<&'a str>,
     #[serde(flatten)]
     integration: IntegrationRecord<'a>,
-    /// `true` if the refresh of its tokens was due a minute ago or earlier.
+    /// `true` if the refresh of its tokens was due a minute ago or earlier, and was not done or has
+    /// failed since.
     overdue: bool,
     /// The last failure of a refresh since the last success.
     last_error: Option<String>,

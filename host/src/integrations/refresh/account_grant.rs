@@ -28,12 +28,13 @@ impl Integrations {
         if !lease.is_fresh() {
             return Ok(Outcome::Late);
         }
+        let Ok(place) = self.journal.reserve(&integration.id, lease.fence) else { return Ok(Outcome::NoRoom) };
         let requested_at = clock::now();
         let tokens = match source.fetch().await {
             Ok(tokens) => Tokens { grant: previous.grant.clone(), ..tokens },
             Err(error) => return self.note_failure(lease, &previous, &error).await,
         };
-        match self.write_tokens(lease, &previous, &tokens, requested_at).await? {
+        match self.write_tokens(lease, place, &previous, &tokens, requested_at).await? {
             Written::Stored => Ok(Outcome::Refreshed),
             Written::Replaced => Ok(Outcome::Superseded),
             Written::Gone => {

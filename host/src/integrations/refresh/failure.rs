@@ -1,6 +1,6 @@
 //! Stores a failed refresh: the reason, and the time of the next attempt.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use secrecy::ExposeSecret;
 
@@ -14,7 +14,25 @@ use crate::integrations::{IntegrationError, Integrations};
 use crate::oauth::{TokenError, Tokens};
 use contract::Owner;
 use contract::words::sentence;
+use store::digest::sha256;
 use store::{Details, Status};
+
+/// Refusals in a row, in words that the gateway does not know, after which an account may end.
+const FINAL_REFUSALS: u32 = 3;
+
+/// Time for which an account whose access token has not expired yet is refused before it ends. A
+/// proxy in front of a provider may refuse for some minutes.
+const LONGEST_REFUSAL: Duration = Duration::from_secs(10 * 60);
+
+/// Returns `true` if a refusal in words that the gateway does not know is not transient.
+fn is_final(reason: &Reason, details: &Details, now: SystemTime) -> bool {
+    let has_passed = |time, since: Option<SystemTime>| {
+        since.and_then(|since| now.duration_since(since).ok()).is_some_and(|passed| passed >= time)
+    };
+    reason.refusals() >= FINAL_REFUSALS
+        && (has_passed(Duration::ZERO, details.expires_at)
+            || has_passed(LONGEST_REFUSAL, details.refresh_failing_since))
+}
 
 impl Integrations {
     /// Stores why the provider gave no tokens.
@@ -35,26 +53,40 @@ impl Integrations {
         );
         let detail = sentence(&error.to_string());
         match error {
-            TokenError::Refused { .. } => {
-                // Another process may have used the refresh token first, and have stored the new
-                // tokens.
-                let current = self.store.integration_by_id(&integration.id).await?;
-                match current {
-                    Some(current) if self.holds_secret(&current, previous.to_bytes().expose_secret()).await? => {
-                        self.expire(lease, &detail).await
-                    }
-                    _ => Ok(Outcome::Superseded),
-                }
-            }
+            TokenError::Refused { .. } => self.end_refused(lease, previous, &detail).await,
             TokenError::Misconfigured { .. } => self.postpone_for_operator(lease, &detail).await,
             TokenError::Unavailable { retry_after, .. } => {
                 self.postpone(lease, Reason::new(Owner::Provider, detail), *retry_after).await?;
                 Ok(Outcome::Unavailable)
             }
-            TokenError::NotUnderstood { .. } => {
+            TokenError::NotUnderstood { is_refusal: true, .. } => {
+                let reason = Reason::of_refusal(Owner::Provider, &*detail, &integration.details);
+                if is_final(&reason, &integration.details, clock::now()) {
+                    return self.end_refused(lease, previous, &detail).await;
+                }
+                self.postpone(lease, reason, None).await?;
+                Ok(Outcome::NotUnderstood)
+            }
+            TokenError::NotUnderstood { is_refusal: false, .. } => {
                 self.postpone(lease, Reason::new(Owner::Provider, detail), None).await?;
                 Ok(Outcome::NotUnderstood)
             }
+        }
+    }
+
+    /// Stores that the user has to authorize again, unless another process has used the refresh
+    /// token first and has stored the new tokens.
+    async fn end_refused(
+        &self,
+        lease: &RefreshLease,
+        previous: &Tokens,
+        detail: &str,
+    ) -> Result<Outcome, IntegrationError> {
+        match self.store.integration_by_id(&lease.integration.id).await? {
+            Some(current) if self.holds_secret(&current, &sha256(previous.to_bytes().expose_secret())).await? => {
+                self.expire(lease, detail).await
+            }
+            _ => Ok(Outcome::Superseded),
         }
     }
 
@@ -66,6 +98,7 @@ impl Integrations {
             status: Status::Expired,
             reason: reason.to_text(),
             next_refresh_at: None,
+            refresh_failing_since: None,
             ..integration.details.clone()
         };
         let event =
@@ -85,8 +118,8 @@ impl Integrations {
         Ok(Outcome::Misconfigured)
     }
 
-    /// Stores the reason and the time of the next attempt. The credential stays in use until it
-    /// expires.
+    /// Stores the reason, the time of the next attempt, and since when refreshes fail. The
+    /// credential stays in use until it expires.
     async fn postpone(
         &self,
         lease: &RefreshLease,
@@ -94,12 +127,50 @@ impl Integrations {
         retry_after: Option<Duration>,
     ) -> Result<(), IntegrationError> {
         let integration = &lease.integration;
+        let Details { expires_at, next_refresh_at, refresh_failing_since, .. } = integration.details;
+        let now = clock::now();
+        // A service may refuse a credential long before its refresh is due.
+        let due_at = next_refresh_at.map_or(now, |due| due.min(now));
         let details = Details {
             reason: reason.to_text(),
-            next_refresh_at: Some(retry_at(integration.details.expires_at, retry_after, clock::now())),
+            next_refresh_at: Some(retry_at(expires_at, retry_after, now)),
+            refresh_failing_since: Some(refresh_failing_since.unwrap_or(due_at)),
             ..integration.details.clone()
         };
         self.store.update_leased(&integration.id, integration.version, lease.fence, details, Vec::new()).await?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::integrations::tests::integration;
+
+    #[test]
+    fn a_refusal_in_unknown_words_ends_an_account_once_it_was_repeated() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let minute = Duration::from_secs(60);
+        let mut details = Details { expires_at: Some(now + minute), ..integration("int_1", 1).details };
+        let refuse = |details: &mut Details| {
+            let reason = Reason::of_refusal(Owner::Provider, "No.", details);
+            details.reason = reason.to_text();
+            is_final(&reason, details, now)
+        };
+        let ends = [(); 4].map(|()| refuse(&mut details));
+        assert_eq!(ends, [false; 4], "the access token is still good");
+        details.refresh_failing_since = Some(now - 9 * minute);
+        assert!(!refuse(&mut details));
+        details.refresh_failing_since = Some(now - 10 * minute);
+        assert!(refuse(&mut details));
+        // Another failure in between was no refusal.
+        details.reason = Reason::new(Owner::Provider, "It answers with status 503.").to_text();
+        details.expires_at = Some(now);
+        let ends = [(); 3].map(|()| refuse(&mut details));
+        assert_eq!(ends, [false, false, true]);
+        assert_eq!(
+            serde_json::json!(Reason::at(&details, now)),
+            serde_json::json!({"owner": "provider", "detail": "No."})
+        );
     }
 }

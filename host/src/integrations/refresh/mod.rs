@@ -33,6 +33,7 @@ use parking_lot::Mutex;
 pub(super) use self::journal::Journal;
 pub(super) use self::lease::{LEASE, MAX_WAIT, POLL};
 
+use self::journal::Entry;
 use self::lease::RefreshLease;
 use self::outcome::Outcome;
 use self::write::Written;
@@ -58,6 +59,20 @@ pub(super) enum RefreshEnd {
     InTheRow,
     /// The database failed, so the row says nothing about this refresh.
     StoreFailed,
+    /// The disk has no room for new tokens, so the provider was not asked.
+    NoRoom,
+}
+
+impl RefreshEnd {
+    /// # Errors
+    /// If the row says nothing about the refresh.
+    pub(super) fn in_the_row(self) -> Result<(), IntegrationError> {
+        match self {
+            Self::InTheRow => Ok(()),
+            Self::StoreFailed => Err(IntegrationError::RefreshNotStored),
+            Self::NoRoom => Err(IntegrationError::NoRoomForTokens),
+        }
+    }
 }
 
 /// Removes a refresh from the list when its task ends, even by a panic.
@@ -83,16 +98,16 @@ impl Integrations {
     }
 
     async fn store_journal(&self) -> Result<(), IntegrationError> {
-        for entry in self.journal.entries() {
+        for (path, entry) in self.journal.entries() {
             let row = self.store.integration_by_id(&entry.id).await?;
             if let Some(details) = row.and_then(|row| entry.details(&row)) {
-                let stored =
-                    self.store.update_leased(&entry.id, entry.version, entry.fence, details, Vec::new()).await?;
-                if stored.is_some() {
-                    tracing::info!(integration = entry.id, "stored the tokens that a killed gateway had received");
+                let Entry { id, version, fence, .. } = &entry;
+                let written = self.try_write(id, *version, *fence, entry.previous().as_ref(), &details).await?;
+                if let Written::Stored = written {
+                    tracing::info!(integration = id, "stored the tokens that a killed gateway had received");
                 }
             }
-            self.journal.remove(&entry);
+            journal::remove(&path);
         }
         Ok(())
     }
@@ -143,7 +158,11 @@ impl Integrations {
         tracing::debug!(integration = id, connector, outcome = outcome.name(), "refresh ended");
         let labels = OutcomeLabels { connector, outcome: outcome.name().to_owned() };
         self.metrics.refreshes.get_or_create_owned(&labels).inc();
-        if outcome == Outcome::StoreFailed { RefreshEnd::StoreFailed } else { RefreshEnd::InTheRow }
+        match outcome {
+            Outcome::StoreFailed => RefreshEnd::StoreFailed,
+            Outcome::NoRoom => RefreshEnd::NoRoom,
+            _ => RefreshEnd::InTheRow,
+        }
     }
 
     /// Sends the refresh token to the provider, or the account's own credentials, and stores the
@@ -171,10 +190,11 @@ impl Integrations {
         if !lease.is_fresh() {
             return Ok(Outcome::Late);
         }
+        let Ok(place) = self.journal.reserve(&integration.id, lease.fence) else { return Ok(Outcome::NoRoom) };
         let requested_at = clock::now();
         match provider.refresh(refresh_token).await {
             Ok(tokens) => {
-                match self.write_tokens(lease, &previous, &tokens, requested_at).await? {
+                match self.write_tokens(lease, place, &previous, &tokens, requested_at).await? {
                     Written::Stored => return Ok(Outcome::Refreshed),
                     // Otherwise the provider might end the access that the user has just given.
                     Written::Replaced if provider.revokes_replaced_grants() => {
@@ -211,3 +231,6 @@ fn failed(id: &str, error: &IntegrationError) -> Outcome {
     tracing::error!(integration = id, %error, "a refresh failed in the gateway itself");
     Outcome::Failed
 }
+
+#[cfg(test)]
+mod tests;

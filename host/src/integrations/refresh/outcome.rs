@@ -13,6 +13,8 @@ pub(super) enum Outcome {
     NotUnderstood,
     /// The database failed.
     StoreFailed,
+    /// The disk has no room for new tokens.
+    NoRoom,
     /// The gateway itself failed.
     Failed,
 }
@@ -28,7 +30,7 @@ impl Outcome {
             Self::Misconfigured => "misconfigured",
             Self::Unavailable => "unavailable",
             Self::NotUnderstood => "not_understood",
-            Self::StoreFailed | Self::Failed => "failed",
+            Self::StoreFailed | Self::NoRoom | Self::Failed => "failed",
         }
     }
 }

@@ -5,10 +5,13 @@ use std::time::{Duration, Instant, SystemTime};
 use secrecy::ExposeSecret;
 use tokio::time::sleep;
 
+use super::journal::JournalFile;
 use super::lease::RefreshLease;
+use crate::integrations::account_secret::SecretDigest;
 use crate::integrations::freshness::due_at;
 use crate::integrations::{IntegrationError, Integrations};
 use crate::oauth::Tokens;
+use store::digest::sha256;
 use store::{Details, Integration, Sealed, Status};
 
 /// Pause after the first failed write. Each further backoff is twice as long, up to the longest.
@@ -28,10 +31,12 @@ pub(super) enum Written {
 }
 
 impl Integrations {
-    /// Stores new tokens in place of the `previous` ones.
+    /// Stores new tokens in place of the `previous` ones. Until then they are in the `place` that was
+    /// reserved for them.
     pub(super) async fn write_tokens(
         &self,
         lease: &RefreshLease,
+        mut place: JournalFile,
         previous: &Tokens,
         tokens: &Tokens,
         requested_at: SystemTime,
@@ -42,14 +47,16 @@ impl Integrations {
         let context = lease.integration.holder.secret_context(&lease.integration.user_identifier);
         let sealed = self.vault.seal_with_known_key(&context, tokens.to_bytes().expose_secret())?;
         let details = refreshed_details(&lease.integration, tokens, requested_at, sealed);
-        let kept = self.journal.keep(&lease.integration, lease.fence, &details);
+        let previous = sha256(previous.to_bytes().expose_secret());
+        place.keep(&lease.integration, lease.fence, &details, &previous);
         let kept_us = answered.elapsed().as_micros() as u64;
         let (mut backoff, mut is_failing) = (FIRST_BACKOFF, false);
         loop {
             let written = async {
                 let sealed = self.vault.seal(&context, tokens.to_bytes().expose_secret()).await?;
                 let details = Details { secret: Some(sealed), ..details.clone() };
-                self.try_write(lease, previous, &details).await
+                let Integration { id, version, .. } = &lease.integration;
+                self.try_write(id, *version, lease.fence, Some(&previous), &details).await
             };
             match written.await {
                 Err(error) => {
@@ -68,7 +75,7 @@ impl Integrations {
                     backoff = MAX_BACKOFF.min(2 * backoff);
                 }
                 written => {
-                    kept.remove();
+                    place.remove();
                     let stored_us = answered.elapsed().as_micros() as u64;
                     // `make bench` reads this line.
                     tracing::debug!(integration = lease.integration.id, kept_us, stored_us, "new tokens are stored");
@@ -78,20 +85,25 @@ impl Integrations {
         }
     }
 
-    async fn try_write(
+    /// Stores details with new tokens once. If the row was changed, or the lease ran out while this
+    /// process was suspended or dead, they replace the tokens with the digest `previous`.
+    pub(super) async fn try_write(
         &self,
-        lease: &RefreshLease,
-        previous: &Tokens,
+        id: &str,
+        version: i64,
+        fence: i64,
+        previous: Option<&SecretDigest>,
         details: &Details,
     ) -> Result<Written, IntegrationError> {
-        let Integration { id, version, .. } = &lease.integration;
-        if self.store.update_leased(id, *version, lease.fence, details.clone(), Vec::new()).await?.is_some() {
+        if self.store.update_leased(id, version, fence, details.clone(), Vec::new()).await?.is_some() {
             return Ok(Written::Stored);
         }
-        // The row was changed, or the lease ran out while this process was suspended. If the row
-        // still has the previous tokens, the new ones replace them.
         while let Some(current) = self.store.integration_by_id(id).await? {
-            if !self.holds_secret(&current, previous.to_bytes().expose_secret()).await? {
+            let has_previous = match previous {
+                Some(previous) => self.holds_secret(&current, previous).await?,
+                None => false,
+            };
+            if !has_previous {
                 return Ok(Written::Replaced);
             }
             if self.store.update_integration(id, current.version, details.clone(), Vec::new()).await?.is_some() {
@@ -113,6 +125,7 @@ fn refreshed_details(integration: &Integration, tokens: &Tokens, requested_at: S
         expires_at: tokens.expires_in.and_then(|lifetime| requested_at.checked_add(lifetime)),
         last_refreshed_at: Some(requested_at),
         next_refresh_at: due_at(requested_at, tokens.expires_in).filter(|_| tokens.are_renewable()),
+        refresh_failing_since: None,
         secret: Some(secret),
     }
 }

@@ -63,6 +63,66 @@ async fn errors_are_classified_by_who_can_fix_them() {
 }
 
 #[tokio::test]
+async fn a_code_is_known_in_any_spelling_and_place() {
+    let cases = [
+        (400, r#"{"error":"INVALID_GRANT"}"#, "refused"),
+        (400, r#"{"error":"Invalid Grant"}"#, "refused"),
+        (400, r#"{"error":{"code":"invalid_grant","message":"Gone."}}"#, "refused"),
+        (401, r#"{"error":{"code":401,"type":"invalid_token"}}"#, "refused"),
+        (401, r#"{"error":{"code":401,"message":"invalid_client"}}"#, "misconfigured"),
+        (400, r#"{"errors":[{"code":"INVALID_REFRESH_TOKEN"}]}"#, "refused"),
+        (400, r#"{"errorCode":"invalid_grant","errorSummary":"The refresh token is invalid."}"#, "refused"),
+        (401, r#"{"code":"TokenExpired","message":"Sign in."}"#, "refused"),
+        (200, r#"{"error":{"type":"invalid_grant"}}"#, "refused"),
+        (400, "error=invalid_grant&error_description=Token+was+revoked", "refused"),
+        (200, "error=bad_refresh_token&error_uri=https%3A%2F%2Fdocs.example", "refused"),
+        (200, "error=incorrect_client_credentials", "misconfigured"),
+        (400, "error=invalid_grant <html>", "not understood"),
+    ];
+    for (status, body, expected) in cases {
+        let error = failed(status, body).await;
+        assert_eq!(kind(&error), expected, "{status} {body}: {error:?}");
+    }
+    let error = failed(400, r#"{"error":{"code":"INVALID_GRANT","message":"Gone."}}"#).await;
+    assert_eq!(error.to_string(), "the provider refused the code or token: invalid_grant (Gone.)");
+    let error = failed(400, r#"{"error":{"code":190,"message":"Gone."}}"#).await;
+    assert_eq!(error.to_string(), "the provider's response is not understood: status 400 with the error 190 (Gone.)");
+}
+
+#[tokio::test]
+async fn a_refusal_in_unknown_words_is_told_from_a_failure() {
+    for (status, body, expected) in [
+        (400, "", true),
+        (401, "", true),
+        (400, r#"{"error":"invalid_request","error_description":"Value passed for the token was invalid."}"#, true),
+        (403, r#"{"error":{"code":190}}"#, true),
+        (200, r#"{"ok":false}"#, true),
+        (403, "<html>Forbidden</html>", false),
+        (404, "", false),
+        (302, "", false),
+        (200, "<html></html>", false),
+    ] {
+        let error = failed(status, body).await;
+        let TokenError::NotUnderstood { is_refusal, .. } = &error else { panic!("{status} {body}: {error:?}") };
+        assert_eq!(*is_refusal, expected, "{status} {body}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_in_a_form_are_read() {
+    let stub = Stub::start(|_, _| {
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        answer(200, &headers, "access_token=at%2F1&refresh_token=rt-1&expires_in=3600&scope=a%2Cb&token_type=bearer")
+    })
+    .await;
+    let tokens = refresh(&provider_at(&stub, scheme())).await.unwrap();
+    assert_eq!(tokens.access_token.expose_secret(), "at/1");
+    assert_eq!(tokens.refresh_token.unwrap().expose_secret(), "rt-1");
+    assert_eq!(tokens.expires_in, Some(Duration::from_secs(3600)));
+    assert_eq!(tokens.scopes.unwrap(), ["a", "b"]);
+}
+
+#[tokio::test]
 async fn the_providers_error_text_is_passed_on() {
     let error =
         failed(400, r#"{"error":"invalid_grant","error_description":"Reauth.","error_subtype":"invalid_rapt"}"#).await;
@@ -185,7 +245,7 @@ async fn a_provider_that_does_not_answer_in_time_is_unavailable() {
 async fn a_redirect_is_not_followed() {
     let stub = Stub::start(|_, _| answer(307, &[("location", "/elsewhere")], "")).await;
     let error = exchange(&provider_at(&stub, scheme())).await.unwrap_err();
-    assert_eq!(error, TokenError::NotUnderstood { detail: "it has status 307 and no error code".to_owned() });
+    assert_eq!(error, TokenError::not_understood("it has status 307 and no error code"));
     assert_eq!(stub.seen().len(), 1);
 }
 

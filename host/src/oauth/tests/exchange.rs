@@ -113,7 +113,7 @@ async fn nested_tokens_are_read_at_the_manifests_pointer() {
 async fn a_robots_token_is_never_taken_for_the_users() {
     let body = r#"{"ok":true,"access_token":"bot-token","token_type":"bot","authed_user":{"id":"U1"}}"#;
     let error = exchanged(nested(), 200, body).await.unwrap_err();
-    assert_eq!(error, TokenError::NotUnderstood { detail: "it has no access token at /authed_user".to_owned() });
+    assert_eq!(error, TokenError::not_understood("it has no access token at /authed_user"));
 }
 
 #[tokio::test]
@@ -188,7 +188,7 @@ async fn answers_without_a_usable_token_are_not_understood() {
     ];
     for (body, expected) in cases {
         let error = exchanged(scheme(), 200, body).await.unwrap_err();
-        assert_eq!(error, TokenError::NotUnderstood { detail: expected.to_owned() }, "{body}");
+        assert_eq!(error, TokenError::not_understood(expected), "{body}");
     }
 }
 

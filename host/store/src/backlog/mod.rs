@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::integrations::OVERDUE_AT;
 use crate::time::millis;
 use crate::value::values;
 use crate::{Store, StoreError};
@@ -12,7 +13,8 @@ const MAX: u32 = 10_000;
 /// Numbers of rows that wait. No number is larger than [`MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlog {
-    /// Accounts whose refresh was due at the time of the question.
+    /// Accounts whose refresh was due at the time of the question, and was not done or has failed
+    /// since.
     pub overdue_refreshes: u64,
     /// Webhooks that are not delivered yet, and that are sent again.
     pub pending_webhooks: u64,
@@ -31,8 +33,7 @@ impl Store {
         self.read(move |connection| {
             Ok(Backlog {
                 overdue_refreshes: connection.one(
-                    "SELECT count(*) FROM (SELECT 1 FROM integrations
-                         WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <= $1 LIMIT $2) AS overdue",
+                    &format!("SELECT count(*) FROM (SELECT 1 FROM integrations WHERE {OVERDUE_AT} $1 LIMIT $2) AS overdue"),
                     values![due_before, MAX],
                 )?,
                 pending_webhooks: connection.one(

@@ -12,6 +12,11 @@ use crate::connection::Connection;
 use crate::value::values;
 use crate::{Store, StoreError};
 
+/// The condition of integrations whose refresh was due, and was not done, at the time that follows.
+/// The expression is the one of an index.
+pub(crate) const OVERDUE_AT: &str = "status = 'active' AND auth_type = 'oauth2' AND
+    (CASE WHEN reason IS NULL THEN next_refresh_at ELSE coalesce(refresh_failing_since, next_refresh_at) END) <=";
+
 /// Integrations that are sorted for a page.
 const MAX_SORTED: u32 = 10_000;
 
@@ -26,9 +31,9 @@ impl Store {
             match status {
                 None => page(connection, &filter, ""),
                 Some(Status::Expired) => {
-                    // Each of the two statements has an index. One statement with both conditions has
-                    // none. `status <> 'active'` is the condition of an index, and `status || ''` keeps
-                    // the databases from using an index that finds nearly all rows.
+                    // Each of the two statements has an index. One statement with both conditions
+                    // has none. `status <> 'active'` is the condition of an index, and `status ||
+                    // ''` keeps the databases from using an index that finds nearly all rows.
                     let mut found = page(connection, &filter, "status = 'expired' AND status <> 'active'")?;
                     let ended = "status || '' = 'active' AND next_refresh_at IS NULL AND expires_at IS NOT NULL
                         AND expires_at <= now_ms()";
@@ -67,7 +72,7 @@ fn page(
     for (column, value) in equal {
         conditions.equal(column, value.as_ref());
     }
-    conditions.compare("status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <=", *due_before);
+    conditions.compare(OVERDUE_AT, *due_before);
     conditions.after("created_at, id", before.as_ref().map(|(at, id)| (*at, id)));
     let (clause, values) = conditions.finish();
     // With `+ 0`, the databases look for overdue integrations by their own index, and sort them. If
@@ -81,8 +86,7 @@ fn page(
 fn has_few_overdue(connection: &mut dyn Connection, due_before: Option<SystemTime>) -> Result<bool, StoreError> {
     let Some(due_before) = due_before else { return Ok(false) };
     let counted: u64 = connection.one(
-        "SELECT count(*) FROM (SELECT 1 FROM integrations
-             WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <= $1 LIMIT $2) AS overdue",
+        &format!("SELECT count(*) FROM (SELECT 1 FROM integrations WHERE {OVERDUE_AT} $1 LIMIT $2) AS overdue"),
         values![due_before, MAX_SORTED],
     )?;
     Ok(counted < u64::from(MAX_SORTED))
@@ -99,6 +103,7 @@ mod tests {
     on_every_database!(
         the_integrations_of_all_tenants_are_listed_in_pages_the_newest_first,
         many_overdue_integrations_are_listed_in_pages_the_newest_first,
+        a_refresh_that_fails_is_overdue_from_the_first_time_that_it_was_due,
         the_list_has_filters,
     );
 
@@ -153,6 +158,24 @@ mod tests {
         let ids: Vec<_> = first.into_iter().chain(second).map(|integration| integration.id).collect();
         let expected: Vec<_> = (0..6).map(|back| format!("int_{}", 10_005 - back)).collect();
         assert_eq!(ids, expected);
+    }
+
+    async fn a_refresh_that_fails_is_overdue_from_the_first_time_that_it_was_due(site: Site) {
+        let future = SystemTime::now() + Duration::from_secs(3600);
+        let failing =
+            Details { next_refresh_at: Some(future), refresh_failing_since: Some(at_second(10)), ..details() };
+        let failing = connect(&site, "t", "failing", failing).await;
+        let overdue_at = |second| AnyIntegrationFilter { due_before: Some(at_second(second)), ..Default::default() };
+        let counted = async |second| site.store.backlog(at_second(second), Duration::ZERO).await.unwrap();
+        assert!(ids(&site, overdue_at(9)).await.is_empty() && counted(9).await.overdue_refreshes == 0);
+        assert_eq!(ids(&site, overdue_at(10)).await, std::slice::from_ref(&failing));
+        assert_eq!(counted(10).await.overdue_refreshes, 1);
+        let read = async || site.store.integration_by_id(&failing).await.unwrap().unwrap().details;
+        assert_eq!(read().await.refresh_failing_since, Some(at_second(10)));
+        // A gateway of the release before has refreshed the account.
+        site.execute("UPDATE integrations SET reason = NULL").await;
+        assert!(ids(&site, overdue_at(10)).await.is_empty() && counted(10).await.overdue_refreshes == 0);
+        assert_eq!(read().await.refresh_failing_since, None);
     }
 
     async fn the_list_has_filters(site: Site) {

@@ -16,13 +16,13 @@ use crate::{NewDelivery, PendingGrant, Sealed, Store, StoreError, caps, storage,
 pub(super) const COLUMNS: &str =
     "id, tenant, subject, connector, user_identifier, auth_type, selected, created_at, updated_at, version,
     status, reason, account_id, account_email, account_name, address, scopes, expires_at, last_refreshed_at,
-    next_refresh_at, data_key, secret, labels, oauth_client, grant_type";
+    next_refresh_at, CASE WHEN reason IS NOT NULL THEN refresh_failing_since END, data_key, secret, labels, oauth_client, grant_type";
 
-/// Sets the columns of [`Details`]. [`with_details`] gives the parameters `$1` to `$12`.
+/// Sets the columns of [`Details`]. [`with_details`] gives the parameters `$1` to `$13`.
 const SET_DETAILS: &str =
     "status = $1, reason = $2, account_id = $3, account_email = $4, account_name = $5, scopes = $6,
     expires_at = $7, last_refreshed_at = $8, next_refresh_at = $9, data_key = $10, secret = $11,
-    address = $12, version = version + 1, updated_at = now_ms()";
+    address = $12, refresh_failing_since = $13, version = version + 1, updated_at = now_ms()";
 
 /// The status at this moment. An active integration has expired when its tokens have, if no refresh
 /// can help.
@@ -171,7 +171,7 @@ impl Store {
         let id = id.to_owned();
         self.write(Durability::PowerLoss, move |connection| {
             let written = connection.optional(
-                &format!("UPDATE integrations SET {SET_DETAILS} WHERE id = $13 AND version = $14 RETURNING {COLUMNS}"),
+                &format!("UPDATE integrations SET {SET_DETAILS} WHERE id = $14 AND version = $15 RETURNING {COLUMNS}"),
                 &with_details(&details, values![&id, expected_version]),
             )?;
             store_deliveries_if_written(connection, written, &deliveries)
@@ -198,7 +198,7 @@ impl Store {
             let written: Option<Integration> = connection.optional(
                 &format!(
                     "UPDATE integrations SET {SET_DETAILS}, leased_until = NULL
-                     WHERE id = $13 AND version = $14 AND fence = $15 RETURNING {COLUMNS}"
+                     WHERE id = $14 AND version = $15 AND fence = $16 RETURNING {COLUMNS}"
                 ),
                 &with_details(&details, values![&id, expected_version, fence]),
             )?;
@@ -254,17 +254,18 @@ pub(crate) fn upsert_integration(
     connection.one(
         &format!(
             "INSERT INTO integrations (status, reason, account_id, account_email, account_name, scopes, expires_at,
-                 last_refreshed_at, next_refresh_at, data_key, secret, address, id, tenant, subject, connector,
-                 user_identifier, auth_type, labels, oauth_client, grant_type, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-                 coalesce($19, '{{}}'), $20, $21, now_ms(), now_ms())
+                 last_refreshed_at, next_refresh_at, data_key, secret, address, refresh_failing_since, id, tenant,
+                 subject, connector, user_identifier, auth_type, labels, oauth_client, grant_type, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+                 coalesce($20, '{{}}'), $21, $22, now_ms(), now_ms())
              ON CONFLICT (tenant, subject, connector, user_identifier) DO UPDATE SET
                  status = excluded.status, reason = excluded.reason, account_id = excluded.account_id,
                  account_email = excluded.account_email, account_name = excluded.account_name,
                  scopes = excluded.scopes, expires_at = excluded.expires_at,
                  last_refreshed_at = excluded.last_refreshed_at, next_refresh_at = excluded.next_refresh_at,
                  data_key = excluded.data_key, secret = excluded.secret, auth_type = excluded.auth_type,
-                 address = excluded.address, labels = coalesce($19, integrations.labels),
+                 address = excluded.address, labels = coalesce($20, integrations.labels),
+                 refresh_failing_since = excluded.refresh_failing_since,
                  oauth_client = excluded.oauth_client, grant_type = excluded.grant_type, imported = NULL,
                  version = integrations.version + 1, updated_at = excluded.updated_at
              RETURNING {COLUMNS}"
@@ -391,6 +392,7 @@ fn with_details(details: &Details, others: &[Value]) -> Vec<Value> {
         secret.map(|sealed| &sealed.key_id).into(),
         secret.map(|sealed| &sealed.bytes).into(),
         text_of_address(&details.account.address).into(),
+        details.refresh_failing_since.into(),
     ];
     values.extend_from_slice(others);
     values
@@ -420,6 +422,7 @@ impl FromRow for Integration {
                 expires_at: row.read()?,
                 last_refreshed_at: row.read()?,
                 next_refresh_at: row.read()?,
+                refresh_failing_since: row.read()?,
                 secret: read_sealed(row)?,
             },
             labels: read_labels(row)?,

@@ -153,6 +153,9 @@ pub struct Details {
     /// Time from which [`crate::Store::due_for_refresh`] lists the integration. `None` if it needs
     /// no refresh.
     pub next_refresh_at: Option<SystemTime>,
+    /// Time from which on each refresh has failed: when the first of them was due. The store keeps it
+    /// only together with a `reason`. `None` if the last refresh did not fail.
+    pub refresh_failing_since: Option<SystemTime>,
     /// The tokens or the API key, sealed with [`Holder::secret_context`].
     pub secret: Option<Sealed>,
 }
@@ -249,7 +252,8 @@ pub struct AnyIntegrationFilter {
     pub user_identifier: Option<String>,
     /// Only integrations in this status now.
     pub status: Option<Status>,
-    /// Only active integrations whose refresh was due at this time and was not done.
+    /// Only active integrations whose refresh was due at this time and was not done, or has failed
+    /// since.
     pub due_before: Option<SystemTime>,
     /// Time of creation and id of the last integration of the previous page.
     pub before: Option<(SystemTime, String)>,

@@ -46,6 +46,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0023_account_addresses.sql"),
     include_str!("../migrations/postgres/0024_grant_types.sql"),
     include_str!("../migrations/postgres/0025_device_codes.sql"),
+    include_str!("../migrations/postgres/0026_failing_refreshes.sql"),
 ];
 
 /// The version of the tables of the previous release. It works with the tables of this release.

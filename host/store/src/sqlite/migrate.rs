@@ -38,6 +38,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0023_account_addresses.sql"),
     include_str!("../migrations/sqlite/0024_grant_types.sql"),
     include_str!("../migrations/sqlite/0025_device_codes.sql"),
+    include_str!("../migrations/sqlite/0026_failing_refreshes.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

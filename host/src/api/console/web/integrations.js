@@ -88,6 +88,7 @@ function Details({ one }) {
       [say.lastError, html`<${Text} of=${one.last_error} />`],
       [say.lastRefresh, html`<${ExactTime} at=${one.last_refreshed_at} />`],
       [say.nextRefresh, html`<${ExactTime} at=${one.next_refresh_at} />`],
+      [say.failingSince, html`<${ExactTime} at=${one.refresh_failing_since} />`],
       [say.tokenEnd, html`<${ExactTime} at=${one.expires_at} />`],
       [words.created, html`<${ExactTime} at=${one.created_at} />`],
       [say.scopes, html`<${Text} of=${one.scopes.join(" ")} />`],
