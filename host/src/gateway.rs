@@ -10,16 +10,16 @@ use hyper::header::HeaderValue;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::{Authenticator, Oidc};
 use crate::budgets::Budgets;
-use crate::calls::CallLog;
+use crate::calls::{CallLog, Connection, EndedProblem};
 use crate::clock;
 use crate::config::Config;
 use crate::idempotency::Idempotency;
-use crate::integrations::Integrations;
+use crate::integrations::{AuthorizationResult, Failure, Integrations};
 use crate::jobs::Jobs;
 use crate::mcp::Catalogues;
 use crate::mcp::streams::Streams;
@@ -31,7 +31,7 @@ use crate::samples::Samples;
 use crate::telemetry::Telemetry;
 use crate::webhooks::Webhooks;
 use egress::Egress;
-use store::Store;
+use store::{Authorization, Store};
 
 /// The longest request id that is accepted from a caller.
 const MAX_REQUEST_ID_BYTES: usize = 128;
@@ -104,6 +104,14 @@ impl Gateway {
             metrics: &self.metrics,
         }
     }
+
+    /// Writes the record of a connection that has failed.
+    pub fn record_connection(&self, connection: &Connection<'_>, result: &AuthorizationResult) {
+        if let Some(Failure { code, owner, detail }) = result.failure() {
+            let problem = EndedProblem { name: code, owner, detail, pointers: Vec::new() };
+            self.calls.connection_failed(connection, problem);
+        }
+    }
 }
 
 /// Asks the providers about device codes, each in its interval. Runs until it is dropped.
@@ -131,7 +139,14 @@ pub async fn ask_about_devices(gateway: Gateway) {
             let running = gateway.clone();
             // The task ends even if the gateway is about to stop, because the provider gives tokens once.
             gateway.integrations.spawn(async move {
-                ask_about_device(running.services(), &hash).await;
+                let began = Instant::now();
+                if let Some((authorization, result)) = ask_about_device(running.services(), &hash).await {
+                    let Authorization { holder, key_id, .. } = &authorization;
+                    let request_id = running.requests.id(None);
+                    let connection =
+                        Connection { request_id: &request_id, holder, key_id: key_id.as_ref(), began, status: None };
+                    running.record_connection(&connection, &result);
+                }
                 drop(permit);
             });
         }

@@ -6,9 +6,8 @@ use tokio::time::Instant;
 use super::authorize::AuthorizedCaller;
 use super::idempotency::is_replayed;
 use crate::body::Body;
-use crate::calls::{CallLog, EndedCall, Recording};
+use crate::calls::{CallLog, EndedCall, EndedProblem, Recording};
 use crate::problem::Problem;
-use contract::Owner;
 
 /// A request whose record is written when it ends. If the caller does not wait for the answer, the
 /// request is dropped, and its record has no status.
@@ -45,16 +44,16 @@ impl<'a> OpenCall<'a> {
     }
 
     /// The request is answered.
-    pub(super) fn end(&mut self, response: &Response<Body>, problem: Option<(&'static str, Owner)>) {
+    pub(super) fn end(&mut self, response: &Response<Body>, problem: Option<EndedProblem>) {
         self.write(Some(response.status().as_u16()), problem, is_replayed(response));
     }
 
     /// A part of a request has ended with a problem, and the request itself is answered.
     pub(super) fn fail(&mut self, problem: &Problem) {
-        self.write(Some(problem.code()), Some((problem.name(), problem.owned_by())), false);
+        self.write(Some(problem.code()), Some(ended(problem)), false);
     }
 
-    fn write(&mut self, status: Option<u16>, problem: Option<(&'static str, Owner)>, is_replayed: bool) {
+    fn write(&mut self, status: Option<u16>, problem: Option<EndedProblem>, is_replayed: bool) {
         let Some(log) = self.log.take() else { return };
         let call = EndedCall {
             request_id: self.request_id,
@@ -72,5 +71,15 @@ impl<'a> OpenCall<'a> {
 impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
         self.write(None, None, false);
+    }
+}
+
+/// The part of a problem that the record of a call has.
+pub(super) fn ended(problem: &Problem) -> EndedProblem {
+    EndedProblem {
+        name: problem.name().to_owned(),
+        owner: problem.owned_by(),
+        detail: problem.detail().to_owned(),
+        pointers: problem.pointers(),
     }
 }

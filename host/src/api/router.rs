@@ -19,11 +19,12 @@ use super::compression::{self, Encoding};
 use super::cors;
 use super::headers;
 use super::mcp;
-use super::recorded::OpenCall;
+use super::recorded::{self, OpenCall};
 use super::route::{Family, Handler, HttpCall, Listener, PathArguments, Peer, Query, Route};
-use super::routes::{self, ROUTES};
+use super::routes::{self, INTEGRATIONS, ROUTES};
 use crate::auth::Scope;
 use crate::body::{Body, HeldBody};
+use crate::calls::CONNECT;
 use crate::gateway::Gateway;
 use crate::logging::REQUEST_SPAN;
 use crate::metrics::RequestLabels;
@@ -63,7 +64,8 @@ pub(super) async fn answer_request(
     let caller_address = caller_address::of(&gateway.config.trusted_proxies, peer.address, &head.headers);
     let span = request_span(&request_id, found, caller_address);
     let trace = trace_of_request(gateway, found, &request_id, &head);
-    let mut open = match operation_names(found) {
+    let connects = || connection_names(&method, found);
+    let mut open = match operation_names(found).or_else(connects) {
         Some(names) => OpenCall::begin(&gateway.calls, &request_id, names, arrived),
         None => OpenCall::unrecorded(arrived),
     };
@@ -84,11 +86,11 @@ pub(super) async fn answer_request(
                 response
             }
             Err(problem) => {
-                let (name, owner, detail) = (problem.name(), problem.owned_by(), problem.detail().to_owned());
+                let (name, ended) = (problem.name(), recorded::ended(&problem));
                 let response = problem.into_response(&request_id);
-                log_answer(&method, &response, Some((name, detail)), arrived);
+                log_answer(&method, &response, Some((name, ended.detail.clone())), arrived);
                 trace.answered(response.status(), Some(name));
-                open.end(&response, Some((name, owner)));
+                open.end(&response, Some(ended));
                 response
             }
         };
@@ -176,6 +178,13 @@ fn operation_names(found: MatchedRoute<'_>) -> Option<(&str, &str)> {
         Family::Proxy => Some((shown(connector), PROXY)),
         _ => None,
     }
+}
+
+/// The connector and the name of a request that connects an account.
+fn connection_names<'a>(method: &Method, found: MatchedRoute<'a>) -> Option<(&'a str, &'static str)> {
+    let (route, PathArguments { connector, .. }) = found?;
+    let connects = route.path == INTEGRATIONS && *method == Method::POST;
+    connects.then(|| (shown(connector), CONNECT))
 }
 
 /// The span of a request. Each log line below it carries its fields. The tenant is recorded once

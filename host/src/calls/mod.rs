@@ -1,8 +1,9 @@
 //! Records of calls, for people who look for the reason of a failure: the caller, the connector and
 //! its version, the stages, and the requests to upstreams.
 //!
-//! A record has no body, no query, no header and no secret. It is written off the path of the call:
-//! a call only puts it into a queue, and what does not fit is counted and dropped.
+//! A record has no body, no query, no header and no secret. Of a problem it has the detail and the
+//! pointers, without the values that they lead to. It is written off the path of the call: a call
+//! only puts it into a queue, and what does not fit is counted and dropped.
 //!
 //! - here: the log of a gateway
 //! - [`recording`]: the notes on one call while it runs
@@ -33,10 +34,17 @@ use crate::clock;
 use crate::config::{self, KeptCalls};
 use crate::metrics::Metrics;
 use contract::Owner;
-use store::{RecordedCall, Store};
+use store::{Holder, KeyId, RecordedCall, Store};
 
 /// Records that wait to be written. Further ones are dropped.
 const QUEUE: usize = 8192;
+
+/// The longest detail of a problem that a record has, in characters.
+const MAX_DETAIL: usize = 1000;
+
+/// The longest pointer, in characters, and the most pointers.
+const MAX_POINTER: usize = 200;
+const MAX_POINTERS: usize = 32;
 
 /// The log of a gateway. Clones are the same log.
 #[derive(Clone, Default)]
@@ -63,15 +71,46 @@ pub struct EndedCall<'a> {
     pub began: Instant,
     /// The status of the answer. `None` if the caller did not wait for it.
     pub status: Option<u16>,
-    /// The name of the problem and its owner, if the answer is one.
-    pub problem: Option<(&'static str, Owner)>,
+    /// The problem that the call ended with.
+    pub problem: Option<EndedProblem>,
     /// `true` if the answer was kept from the first call with its idempotency key.
     pub is_replayed: bool,
 }
 
+/// The problem that a call ended with.
+#[derive(Clone, Debug)]
+pub struct EndedProblem {
+    /// The name of the problem, or the code of a connection that has failed.
+    pub name: String,
+    /// The party that can solve it.
+    pub owner: Owner,
+    /// What happened, and what to do.
+    pub detail: String,
+    /// JSON Pointers to what is not valid.
+    pub pointers: Vec<String>,
+}
+
+/// The name that records have in place of an operation's, for the connection of an account.
+pub const CONNECT: &str = "connect";
+
+/// A connection of an account that a user has tried in a browser, or with a code for another
+/// device.
+pub struct Connection<'a> {
+    /// The id of the request.
+    pub request_id: &'a str,
+    /// The holder that the account was to belong to.
+    pub holder: &'a Holder,
+    /// The key of the application that has sent the user.
+    pub key_id: Option<&'a KeyId>,
+    /// Arrival of the request.
+    pub began: Instant,
+    /// The status of the answer. `None` if no browser has waited for it.
+    pub status: Option<u16>,
+}
+
 impl EndedCall<'_> {
     fn has_failed(&self) -> bool {
-        self.status.is_none_or(|status| status >= 400)
+        self.problem.is_some() || self.status.is_none_or(|status| status >= 400)
     }
 }
 
@@ -119,6 +158,23 @@ impl CallLog {
         }
     }
 
+    /// Records a connection that has failed.
+    pub fn connection_failed(&self, connection: &Connection<'_>, problem: EndedProblem) {
+        let Connection { request_id, holder, key_id, began, status } = *connection;
+        let recording = self.begin();
+        recording.is_of(&holder.tenant, &holder.subject, key_id.map(|id| id.0.as_str()));
+        let call = EndedCall {
+            request_id,
+            connector: &holder.connector,
+            operation: CONNECT,
+            began,
+            status,
+            problem: Some(problem),
+            is_replayed: false,
+        };
+        self.end(&recording, &call);
+    }
+
     /// Lets the task that writes end, once the queue is empty.
     pub fn stop(&self) {
         if let Some(log) = &self.0 {
@@ -129,7 +185,7 @@ impl CallLog {
 
 impl Log {
     fn record(&self, caller: &NotedCaller, facts: &Facts, notes: &Notes, call: &EndedCall<'_>) -> RecordedCall {
-        let took = call.began.elapsed();
+        let (took, problem) = (call.began.elapsed(), call.problem.as_ref());
         let at = clock::now().checked_sub(took).unwrap_or(SystemTime::UNIX_EPOCH);
         let attempts = facts.requests.as_ref().map(|requests| requests.attempts()).unwrap_or_default();
         let idempotency = facts.has_key.then_some(match call.is_replayed {
@@ -148,8 +204,11 @@ impl Log {
             operation: call.operation.to_owned(),
             version: facts.version.clone(),
             status: call.status,
-            problem: call.problem.map(|(name, _)| name.to_owned()),
-            owner: call.problem.map(|(_, owner)| owner.name().to_owned()),
+            problem: problem.map(|problem| problem.name.clone()),
+            owner: problem.map(|problem| problem.owner.name().to_owned()),
+            detail: problem.map(|problem| shortened(&problem.detail, MAX_DETAIL)),
+            pointers: problem.and_then(|problem| pointers_json(&problem.pointers)),
+            user_identifier: facts.user_identifier.clone(),
             duration_us: i64::try_from(took.as_micros()).unwrap_or(i64::MAX),
             stages: record::stages_json(notes.stages()),
             upstream: upstream_json(&attempts, facts.body.as_deref()),
@@ -157,4 +216,15 @@ impl Log {
             job_id: facts.job_id.clone(),
         }
     }
+}
+
+/// The beginning of a text.
+fn shortened(text: &str, max_characters: usize) -> String {
+    text.chars().take(max_characters).collect()
+}
+
+/// Pointers as a JSON list. `None` if there are none.
+fn pointers_json(pointers: &[String]) -> Option<String> {
+    let shown: Vec<_> = pointers.iter().take(MAX_POINTERS).map(|pointer| shortened(pointer, MAX_POINTER)).collect();
+    (!shown.is_empty()).then(|| serde_json::json!(shown).to_string())
 }

@@ -39,6 +39,8 @@ pub(super) struct Facts {
     /// `true` if the call has an idempotency key.
     pub(super) has_key: bool,
     pub(super) job_id: Option<String>,
+    /// The account that the call runs on, or that it cannot run on.
+    pub(super) user_identifier: Option<String>,
 }
 
 /// A caller, in texts of the call's own: all calls of the caller would write the count of shared
@@ -83,6 +85,11 @@ impl Recording {
     /// The version of the connector that runs the call.
     pub fn runs(&self, version: &str) {
         self.note(|facts| facts.version = Some(version.to_owned()));
+    }
+
+    /// The account that the call runs on, or that it cannot run on.
+    pub fn uses(&self, user_identifier: &str) {
+        self.note(|facts| facts.user_identifier = Some(user_identifier.to_owned()));
     }
 
     /// The body of the call.

@@ -43,7 +43,7 @@ impl Integrations {
         grant: AccountGrant,
         named: Named<'_>,
     ) -> Result<Integration, GrantError> {
-        let Named { holder, user_identifier, labels, address } = named;
+        let Named { holder, user_identifier, labels, address, connect_link } = named;
         let no_tokens = || IntegrationError::Secret("the connector does not use OAuth 2".to_owned());
         let issuer = AccountIssuer::of(connector).ok_or_else(no_tokens)?;
         let provider = issuer.provider(&self.config, &self.egress).ok_or_else(no_tokens)?;
@@ -70,6 +70,7 @@ impl Integrations {
         if let Err(error) = secret.credential() {
             return Err(GrantError::UnusableToken(error.to_string()));
         }
+        self.check_link(connect_link).await?;
         Ok(self.connect(holder, user_identifier, labels.cloned(), account, &secret).await?)
     }
 }

@@ -1,10 +1,14 @@
 //! The result of an authorization, which the gateway appends to the URL that the user is sent to.
 
+use std::fmt::Display;
+
 use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded::Serializer;
 use url::{Url, UrlQuery};
 
 use crate::oauth::TokenError;
+use contract::Owner;
+use contract::words::sentence;
 use store::Authorization;
 
 /// The result of an authorization. Its codes never change, because applications read them.
@@ -32,14 +36,82 @@ pub enum AuthorizationResult {
         /// The account that the user has consented with.
         consented: String,
     },
-    /// The account is not connected. The code comes from the provider or from the gateway.
-    Failed(String),
+    /// The account is not connected.
+    Failed {
+        /// The code, which comes from the provider or from the gateway.
+        code: String,
+        /// What the provider or the service said, if it said something.
+        cause: Option<String>,
+    },
 }
+
+/// Why no account was connected, for people.
+pub struct Failure {
+    /// The code.
+    pub code: String,
+    /// The party that can act.
+    pub owner: Owner,
+    /// What happened.
+    pub detail: String,
+}
+
+/// The codes of the gateway and the usual ones of providers, who can act, and what happened.
+const CODES: [(&str, Owner, &str); 16] = [
+    ("access_denied", Owner::User, "The user has not given access."),
+    ("address_unavailable", Owner::Provider, "The service did not say at which address the account is."),
+    ("answer_not_understood", Owner::Provider, "The provider answered in a form that the gateway does not understand."),
+    (
+        "authorization_failed",
+        Owner::Provider,
+        "The provider ended the authorization without a code that can be passed on.",
+    ),
+    ("connector_changed", Owner::Operator, "The connector was removed, or no longer uses OAuth 2."),
+    ("exchange_refused", Owner::User, "The provider does not accept the code that the user came back with."),
+    ("expired_token", Owner::User, "The user has not entered the code in time."),
+    ("identity_unavailable", Owner::Provider, "The service did not say whose account it is."),
+    ("internal_error", Owner::Operator, "The gateway could not store or read what it needs; the log has the cause."),
+    ("not_configured", Owner::Operator, "A setting of the gateway's OAuth client is missing or wrong."),
+    ("other_account", Owner::User, "The user has signed in with another account than the connected one."),
+    (
+        "other_issuer",
+        Owner::Provider,
+        "The user came back from another provider than the one of the authorization URL.",
+    ),
+    ("provider_unavailable", Owner::Provider, "The provider did not answer, or cannot answer now."),
+    ("server_error", Owner::Provider, "The provider has failed."),
+    ("too_many_integrations", Owner::User, "The user has connected as many accounts as the gateway allows."),
+    (
+        "withdrawn",
+        Owner::Caller,
+        "The link was deleted or finished, or the API key that began the authorization was revoked.",
+    ),
+];
 
 impl AuthorizationResult {
     /// A failure with a code of the gateway.
     pub fn failed(code: &str) -> Self {
-        Self::Failed(code.to_owned())
+        Self::Failed { code: code.to_owned(), cause: None }
+    }
+
+    /// As [`AuthorizationResult::failed`], with what the provider or the service said.
+    pub fn failed_because(code: &str, cause: impl Display) -> Self {
+        Self::Failed { code: code.to_owned(), cause: Some(cause.to_string()) }
+    }
+
+    /// Why no account was connected. `None` if an account was.
+    pub fn failure(&self) -> Option<Failure> {
+        let (code, cause) = match self {
+            Self::Connected { .. } | Self::Pending { .. } => return None,
+            Self::OtherAccount { .. } => ("other_account", None),
+            Self::Failed { code, cause } => (code.as_str(), cause.as_deref()),
+        };
+        let known = CODES.iter().find(|(known, ..)| *known == code);
+        let (owner, happened) = known.map_or(
+            (Owner::Provider, "The provider ended the authorization with this code."),
+            |(_, owner, happened)| (*owner, *happened),
+        );
+        let cause = cause.map(|cause| format!(" {}", sentence(cause))).unwrap_or_default();
+        Some(Failure { code: code.to_owned(), owner, detail: format!("{happened}{cause}") })
     }
 
     /// A failure that the provider reports. Its code is forwarded if it has the form of RFC 6749,
@@ -68,7 +140,7 @@ impl AuthorizationResult {
                 .append_pair("user_identifier", user_identifier)
                 .append_pair("completion", completion.expose_secret()),
             Self::OtherAccount { .. } => append_error(&mut query, "other_account", authorization),
-            Self::Failed(error) => append_error(&mut query, error, authorization),
+            Self::Failed { code, .. } => append_error(&mut query, code, authorization),
         };
         drop(query);
         Ok(url)
@@ -88,12 +160,13 @@ fn append_error<'a, 'q>(
 
 impl From<&TokenError> for AuthorizationResult {
     fn from(error: &TokenError) -> Self {
-        Self::failed(match error {
+        let code = match error {
             TokenError::Refused { .. } => "exchange_refused",
             TokenError::Misconfigured { .. } => "not_configured",
             TokenError::Unavailable { .. } => "provider_unavailable",
             TokenError::NotUnderstood { .. } => "answer_not_understood",
-        })
+        };
+        Self::failed_because(code, error)
     }
 }
 
@@ -117,6 +190,7 @@ mod tests {
             verifier: None,
             labels: None,
             address: store::AccountAddress::new(),
+            key_id: None,
             oauth_client: None,
             expires_at: SystemTime::UNIX_EPOCH,
         }
@@ -147,9 +221,33 @@ mod tests {
         assert_eq!(failed.as_str(), "http://localhost/?status=error&error=access_denied&connector=calendar");
         for odd in ["", "a b", "<script>", &"x".repeat(65)] {
             assert!(
-                matches!(AuthorizationResult::of_provider(odd), AuthorizationResult::Failed(code) if code == "authorization_failed"),
+                AuthorizationResult::of_provider(odd)
+                    .failure()
+                    .is_some_and(|failure| failure.code == "authorization_failed"),
                 "{odd}"
             );
+        }
+    }
+
+    #[test]
+    fn a_failure_says_what_happened_who_can_act_and_what_the_provider_said() {
+        let error = TokenError::Refused { error: "invalid_grant".to_owned(), description: None };
+        let failure = AuthorizationResult::from(&error).failure().unwrap();
+        assert_eq!((failure.code.as_str(), failure.owner), ("exchange_refused", Owner::User));
+        assert_eq!(
+            failure.detail,
+            "The provider does not accept the code that the user came back with. The provider refused the code or token: invalid_grant."
+        );
+        let unknown = AuthorizationResult::of_provider("consent_gone").failure().unwrap();
+        assert_eq!((unknown.code.as_str(), unknown.owner), ("consent_gone", Owner::Provider));
+    }
+
+    #[test]
+    fn every_code_is_documented() {
+        let page = include_str!("../../docs/accounts.md");
+        for (code, owner, _) in CODES {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{code}` |")));
+            assert!(row.is_some_and(|row| row.ends_with(&format!("| {} |", owner.name()))), "{code}: {row:?}");
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::oauth::{NotConfigured, Provider, TenantClient, no_authorization_url};
 use crate::registry::Connector;
 use contract::{AuthScheme, Oauth2};
-use store::{AccountAddress, Authorization, Holder, Labels};
+use store::{AccountAddress, Authorization, Holder, KeyId, Labels};
 
 /// Time that a user has to come back from the provider.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -54,6 +54,8 @@ pub struct AuthorizationOptions {
     pub address: AccountAddress,
     /// Where the user comes back to at the end.
     pub return_to: ReturnTo,
+    /// The API key of the caller. `None` for a JWT or a link.
+    pub key_id: Option<KeyId>,
 }
 
 impl Integrations {
@@ -77,7 +79,7 @@ impl Integrations {
         let page = provider.authorization_url(&redirect_uri, &state);
         let (authorization_url, verifier) =
             page.ok_or_else(|| self.with_redirect_uri(no_authorization_url(connector.name())))?;
-        let AuthorizationOptions { user_identifier, replaces, confirms, labels, address, return_to } = options;
+        let AuthorizationOptions { user_identifier, replaces, confirms, labels, address, return_to, key_id } = options;
         let context = holder.verifier_context(user_identifier.as_deref());
         let verifier = match verifier {
             None => None,
@@ -103,6 +105,7 @@ impl Integrations {
             verifier,
             labels,
             address,
+            key_id,
             oauth_client: provider.client_of_tenant().map(str::to_owned),
             expires_at,
         };

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::connect::identifier_of_account;
+use super::device::WITHDRAWN;
 use super::{AccountSecret, AuthorizationResult, IntegrationError, Integrations};
 use store::{Account, Acting, Authorization, acting};
 
@@ -58,6 +59,10 @@ impl Integrations {
         account: Account,
         secret: &AccountSecret,
     ) -> Result<AuthorizationResult, IntegrationError> {
+        // The application may have ended it while the provider was asked.
+        if self.store.is_withdrawn(&authorization.hash).await? {
+            return Ok(AuthorizationResult::failed(WITHDRAWN));
+        }
         let Authorization { holder, user_identifier, replaces, confirms, labels, .. } = authorization;
         let user_identifier = identifier_of_account(user_identifier.as_deref(), &account);
         if !replaces

@@ -21,9 +21,21 @@ pub struct Named<'a> {
     pub labels: Option<&'a Labels>,
     /// The parts of the account's address that the user gave, which the connector accepts.
     pub address: &'a AccountAddress,
+    /// The id of the link on whose page the user connects it. `None` if the application does.
+    pub connect_link: Option<&'a str>,
 }
 
 impl Integrations {
+    /// Checks that the link of an account was not ended while the service was asked.
+    ///
+    /// # Errors
+    /// If it has ended, or if the store fails.
+    pub async fn check_link(&self, link: Option<&str>) -> Result<(), IntegrationError> {
+        let Some(id) = link else { return Ok(()) };
+        let link = self.store.connect_link(id).await?;
+        if link.is_some_and(|link| link.end.is_none()) { Ok(()) } else { Err(IntegrationError::LinkEnded) }
+    }
+
     /// Stores an account and its secret. They replace the account and the secret of an
     /// integration with the same identifier.
     ///

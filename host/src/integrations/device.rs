@@ -12,7 +12,7 @@ use crate::clock;
 use crate::oauth::{CALL_TIMEOUT, DeviceAnswer, DeviceAuthorization, LONGEST_INTERVAL, TokenError};
 use crate::registry::Connector;
 use contract::{AuthScheme, Oauth2};
-use store::{AccountAddress, Authorization, DevicePoll, DeviceProgress, Holder, Labels, StateHash};
+use store::{AccountAddress, Authorization, DevicePoll, DeviceProgress, Holder, KeyId, Labels, StateHash};
 
 /// Name of the way to connect an account, in requests and answers.
 pub const DEVICE_CODE: &str = "oauth2_device_code";
@@ -20,6 +20,9 @@ pub const DEVICE_CODE: &str = "oauth2_device_code";
 /// The result of an authorization whose code the user has not entered in time. RFC 8628 has the
 /// same code.
 const EXPIRED: &str = "expired_token";
+
+/// The result of an authorization whose key was revoked, or whose link was deleted or finished.
+pub(super) const WITHDRAWN: &str = "withdrawn";
 
 /// Time added to the interval if the provider asks for it (RFC 8628, section 3.5).
 const SLOW_DOWN: Duration = Duration::from_secs(5);
@@ -43,6 +46,8 @@ pub struct DeviceOptions {
     pub address: AccountAddress,
     /// The id of the link whose page begins the authorization.
     pub connect_link: Option<String>,
+    /// The API key of the caller. `None` for a JWT or a link.
+    pub key_id: Option<KeyId>,
 }
 
 /// An authorization by a device code that was started.
@@ -59,6 +64,8 @@ pub struct StartedDevice {
 pub enum DeviceStep {
     /// The user has not decided yet, or the authorization was claimed by another gateway.
     Wait,
+    /// The authorization has ended without an account.
+    Failed(Box<DevicePoll>, AuthorizationResult),
     /// The user has consented. The caller must end the authorization with its result.
     Granted(Box<DevicePoll>, Box<AccountSecret>),
 }
@@ -79,7 +86,7 @@ impl Integrations {
         let client = self.client_for_new(&holder.tenant, connector, scheme).await?;
         let provider = self.configured_provider(connector, scheme, client, &options.address)?;
         let codes = provider.device_authorization(connector.name()).await??;
-        let DeviceOptions { user_identifier, replaces, labels, address, connect_link } = options;
+        let DeviceOptions { user_identifier, replaces, labels, address, connect_link, key_id } = options;
         let id = random_secret()?;
         let context = holder.verifier_context(user_identifier.as_deref());
         let code = codes.device_code.expose_secret().as_bytes();
@@ -97,6 +104,7 @@ impl Integrations {
             verifier: Some(sealed),
             labels,
             address,
+            key_id,
             oauth_client: provider.client_of_tenant().map(str::to_owned),
             expires_at,
         };
@@ -124,7 +132,7 @@ impl Integrations {
     /// Asks the provider about an authorization, unless another gateway does. An authorization that
     /// the user has declined, or that cannot succeed, ends here.
     pub async fn ask_about_device(&self, hash: &StateHash) -> DeviceStep {
-        let poll = match self.store.claim_device(hash, CLAIM, EXPIRED).await {
+        let poll = match self.store.claim_device(hash, CLAIM, EXPIRED, WITHDRAWN).await {
             Ok(Some(poll)) => poll,
             Ok(None) => return DeviceStep::Wait,
             Err(error) => {
@@ -163,7 +171,7 @@ impl Integrations {
             }
             Err(result) => {
                 self.end_device(&poll, &result).await;
-                return DeviceStep::Wait;
+                return DeviceStep::Failed(Box::new(poll), result);
             }
         };
         let (interval, delay) = again;
@@ -179,7 +187,7 @@ impl Integrations {
             AuthorizationResult::Connected { user_identifier }
             | AuthorizationResult::Pending { user_identifier, .. } => Ok(user_identifier.clone()),
             AuthorizationResult::OtherAccount { .. } => Err("other_account".to_owned()),
-            AuthorizationResult::Failed(code) => Err(code.clone()),
+            AuthorizationResult::Failed { code, .. } => Err(code.clone()),
         };
         let Authorization { holder: Holder { tenant, connector, .. }, connect_link, .. } = &poll.authorization;
         if let (Ok(user_identifier), Some(link)) = (&stored, connect_link)

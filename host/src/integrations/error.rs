@@ -24,6 +24,9 @@ pub enum IntegrationError {
     /// The disk has no room for new tokens, so the credential was not refreshed.
     #[error("the disk has no room for the tokens of a refresh")]
     NoRoomForTokens,
+    /// The link on whose page the account was to be connected has ended.
+    #[error("the link has ended")]
+    LinkEnded,
     /// Other processes changed the integration each time that it was read.
     #[error("the integration kept changing while it was being read")]
     KeptChanging,
@@ -136,6 +139,19 @@ pub enum AccessError {
     /// The gateway itself failed.
     #[error(transparent)]
     Failed(#[from] IntegrationError),
+}
+
+impl AccessError {
+    /// The account that cannot be used, if one was named or chosen.
+    pub fn user_identifier(&self) -> Option<&str> {
+        match self {
+            Self::Required { named, .. } => named.as_deref(),
+            Self::Reauthorize { user_identifier, .. } | Self::NotRefreshed { user_identifier, .. } => {
+                Some(user_identifier)
+            }
+            Self::Ambiguous { .. } | Self::NotConfigured(_) | Self::Failed(_) => None,
+        }
+    }
 }
 
 impl From<StoreError> for AccessError {

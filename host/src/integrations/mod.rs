@@ -97,7 +97,7 @@ use tracing::Instrument;
 
 pub use self::account_grant::GrantError;
 pub use self::account_secret::{AccountSecret, auth_type};
-pub use self::authorization_result::AuthorizationResult;
+pub use self::authorization_result::{AuthorizationResult, Failure};
 pub use self::begin::{AuthorizationOptions, ReturnTo, random_secret};
 pub use self::choose::ChosenIntegration;
 pub use self::confirm::NotConfirmed;

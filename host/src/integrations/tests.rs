@@ -182,6 +182,7 @@ async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
         verifier: None,
         labels: None,
         address: store::AccountAddress::new(),
+        key_id: None,
         oauth_client: None,
         expires_at,
     };

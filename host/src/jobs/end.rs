@@ -6,9 +6,9 @@ use serde_json::value::RawValue;
 use super::problem::failure_problem;
 use super::record::JobRecord;
 use super::{Failure, JobError, Jobs, Parts};
+use crate::calls::EndedProblem;
 use crate::clock;
 use crate::metrics::OutcomeLabels;
-use contract::Owner;
 use store::{Ended, Job, JobStatus, JobValue, NewDelivery};
 
 /// The end of a job as its caller sees it.
@@ -19,8 +19,8 @@ pub(super) struct Explained {
     content: Result<Box<RawValue>, Box<RawValue>>,
     /// The status of the answer that a waiting caller would have got.
     pub(super) status: u16,
-    /// The name of the problem and its owner, if there is no result.
-    pub(super) problem: Option<(&'static str, Owner)>,
+    /// The problem, if there is no result.
+    pub(super) problem: Option<EndedProblem>,
 }
 
 impl Jobs {
@@ -34,10 +34,16 @@ impl Jobs {
         };
         let name = if matches!(failure, Failure::Cancelled { .. }) { "cancelled" } else { "failed" };
         let problem = failure_problem(failure, &job.connector);
-        let (status, owned) = (problem.code(), (problem.name(), problem.owned_by()));
+        let status = problem.code();
+        let ended = EndedProblem {
+            name: problem.name().to_owned(),
+            owner: problem.owned_by(),
+            detail: problem.detail().to_owned(),
+            pointers: problem.pointers(),
+        };
         // A document of JSON values can always be written.
         let document = serde_json::value::to_raw_value(&problem.document(&job.id)).unwrap_or_default();
-        Explained { name, content: Err(document), status, problem: Some(owned) }
+        Explained { name, content: Err(document), status, problem: Some(ended) }
     }
 
     /// Ends a job, for the worker or caller that knows its fence. Returns `false` if the job was

@@ -112,7 +112,7 @@ impl Jobs {
             operation: &job.operation,
             began,
             status: Some(explained.status),
-            problem: explained.problem,
+            problem: explained.problem.clone(),
             is_replayed: false,
         };
         self.parts.calls.end(recording, &call);

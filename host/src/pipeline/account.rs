@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
 use super::{AUTHOR, Error, RunAs, Services, UpstreamError};
+use crate::calls::Recording;
 use crate::integrations::{ChosenIntegration, LiveCredential};
 use crate::registry::{Connector, Upstreams};
 use contract::AuthScheme;
@@ -49,6 +50,7 @@ pub(super) async fn choose_account(
     connector: &Arc<Connector>,
     run_as: &RunAs<'_>,
     deadline: Instant,
+    recording: &Recording,
 ) -> Result<ChosenAccount, Error> {
     let (tenant, subject, user_identifier) = match run_as {
         RunAs::Caller { tenant, subject, user_identifier } => (*tenant, *subject, *user_identifier),
@@ -69,8 +71,15 @@ pub(super) async fn choose_account(
     let holder =
         Holder { tenant: tenant.to_owned(), subject: subject.to_owned(), connector: manifest.identifier.clone() };
     let chosen = services.integrations.choose(connector, &holder, user_identifier);
-    let chosen = timeout_at(deadline, chosen).await.map_err(|_| Error::StoreTimedOut)??;
-    Ok(ChosenAccount::Integration(chosen))
+    let chosen = timeout_at(deadline, chosen).await.map_err(|_| Error::StoreTimedOut)?;
+    let account = match &chosen {
+        Ok(chosen) => Some(chosen.user_identifier()),
+        Err(error) => error.user_identifier(),
+    };
+    if let Some(account) = account {
+        recording.uses(account);
+    }
+    Ok(ChosenAccount::Integration(chosen?))
 }
 
 impl ChosenAccount {

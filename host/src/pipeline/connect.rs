@@ -57,10 +57,15 @@ pub async fn complete(
 }
 
 /// Asks the provider about an authorization by a device code, unless another gateway does. If the
-/// user has consented, the account is connected.
-pub async fn ask_about_device(services: Services<'_>, hash: &StateHash) {
+/// user has consented, the account is connected. Returns the authorization with its result if it
+/// has ended.
+pub async fn ask_about_device(
+    services: Services<'_>,
+    hash: &StateHash,
+) -> Option<(Authorization, AuthorizationResult)> {
     let (poll, secret) = match services.integrations.ask_about_device(hash).await {
-        DeviceStep::Wait => return,
+        DeviceStep::Wait => return None,
+        DeviceStep::Failed(poll, result) => return Some((poll.authorization, result)),
         DeviceStep::Granted(poll, secret) => (poll, secret),
     };
     let authorization = &poll.authorization;
@@ -73,6 +78,7 @@ pub async fn ask_about_device(services: Services<'_>, hash: &StateHash) {
         _ => AuthorizationResult::failed("connector_changed"),
     };
     services.integrations.end_device(&poll, &result).await;
+    Some((poll.authorization, result))
 }
 
 /// Ends an authorization whose tokens the gateway has: asks whose account it is, and stores the
@@ -99,7 +105,7 @@ async fn conclude(
                 Err(error) => {
                     tracing::warn!(%error, "the service does not say whose account was connected");
                     if user_identifier.is_none() {
-                        return AuthorizationResult::failed("identity_unavailable");
+                        return AuthorizationResult::failed_because("identity_unavailable", error);
                     }
                     known
                 }
@@ -142,7 +148,7 @@ pub async fn with_key(
     integration: Named<'_>,
     arrived: Instant,
 ) -> Result<Integration, KeyError> {
-    let Named { holder, user_identifier, labels, address } = integration;
+    let Named { holder, user_identifier, labels, address, connect_link } = integration;
     let signature = connector.auth_additions().signature.as_ref();
     let usage = KeyUse::of(scheme, signature, address);
     let credential = key.credential(&usage).map_err(|error| KeyError::NotSendable(error.to_string()))?;
@@ -160,6 +166,7 @@ pub async fn with_key(
         let detail = format!("the service's answer about the account has no `{name}` that the connector accepts");
         return Err(KeyError::Check(Error::NotUnderstood(detail)));
     }
+    services.integrations.check_link(connect_link).await?;
     let secret = AccountSecret::ApiKey(key, usage);
     Ok(services.integrations.connect(holder, user_identifier, labels.cloned(), account, &secret).await?)
 }

@@ -227,7 +227,7 @@ async fn accept<'a, 's>(
 ) -> Result<(Input<'a>, ChosenAccount), Error> {
     let input = validate(services, call).await?;
     stages.next(&call.operation.metrics.account);
-    let chosen = account::choose_account(services, call.connector, &call.run_as, call.deadline).await?;
+    let chosen = account::choose_account(services, call.connector, &call.run_as, call.deadline, call.recording).await?;
     stages.end(true);
     Ok((input, chosen))
 }

@@ -97,7 +97,7 @@ pub async fn send(services: Services<'_>, call: &ProxyCall<'_>, request: CallerR
     let ProxyCall { connector, run_as, deadline, trace, recording, .. } = call;
     let metrics = services.metrics.operation(connector.name(), PROXY);
     let mut stages = Stages::begin(trace, recording, &metrics.account);
-    let chosen = account::choose_account(services, connector, run_as, *deadline).await?;
+    let chosen = account::choose_account(services, connector, run_as, *deadline, recording).await?;
     stages.next(&metrics.admit);
     let (permit, left) = admit(services, connector, run_as.tenant()).await?;
     stages.next(&metrics.credential);

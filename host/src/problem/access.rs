@@ -5,6 +5,7 @@ use serde_json::json;
 use super::{
     DRAINING, INTEGRATION_NOT_CONFIGURED, INTEGRATION_REQUIRED, INTERNAL, Problem, REAUTHORIZATION_REQUIRED,
     SELECTION_REQUIRED, STORE_UNAVAILABLE, TOKEN_REFRESH_FAILED, TOO_MANY_AUTHORIZATIONS, TOO_MANY_INTEGRATIONS,
+    UNKNOWN_LINK,
 };
 use crate::integrations::{AccessError, IntegrationError, NotConfigured};
 use crate::registry::GRANT_COMMAND;
@@ -135,6 +136,7 @@ pub fn integration_problem(error: &IntegrationError) -> Problem {
                  some space for `data_dir`, and try again.",
             )
             .retry_after(5),
+        IntegrationError::LinkEnded => UNKNOWN_LINK.with_detail("The link has ended; start again from the application."),
         IntegrationError::KeptChanging => {
             STORE_UNAVAILABLE.with_detail("The account changed each time that it was read; try again.").retry_after(1)
         }

@@ -200,6 +200,12 @@ impl Problem {
         &self.detail
     }
 
+    /// JSON Pointers to what is not valid in the request.
+    pub fn pointers(&self) -> Vec<String> {
+        let errors = self.members.get("errors").and_then(Value::as_array).into_iter().flatten();
+        errors.filter_map(|error| Some(error.get("pointer")?.as_str()?.to_owned())).collect()
+    }
+
     /// The problem document. `instance` is the id of the request or job.
     pub fn document(&self, instance: &str) -> Value {
         let mut document = json!({

@@ -2,6 +2,7 @@
 //! each other file one subject.
 
 mod browser;
+mod endings;
 mod forms;
 mod gateways;
 mod links;

@@ -8,6 +8,7 @@ mod closing;
 mod consent;
 mod crash;
 mod device_codes;
+mod failed_connections;
 mod failover;
 mod full_disk;
 mod identity;

@@ -86,6 +86,7 @@ mod tests {
             user_identifier: None,
             callback_url: None,
             labels: None,
+            key_id: None,
             expires_at: SystemTime::UNIX_EPOCH,
             browser: None,
             end: None,

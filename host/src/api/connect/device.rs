@@ -33,6 +33,7 @@ pub(super) async fn begin(
         labels: link.labels.clone(),
         address,
         connect_link: Some(link.id.clone()),
+        key_id: None,
     };
     let holder = link.holder(connector.name());
     let codes = gateway.integrations.begin_device(&holder, connector, scheme, options).await?.codes;

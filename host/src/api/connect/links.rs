@@ -82,6 +82,7 @@ pub(in crate::api) async fn make_link(
         user_identifier,
         callback_url,
         labels,
+        key_id: caller.key_id().cloned(),
         lifetime: Duration::from_secs(expires_in_s.unwrap_or(DEFAULT_LIFETIME_S)),
     };
     let link = gateway.store.add_connect_link(new).await.map_err(|error| unavailable(&error))?;

@@ -2,6 +2,7 @@
 //!
 //! - [`links`]: the routes of applications, which make links and look at them
 //! - [`visit`]: the page: what a browser gets and sends
+//! - [`returning`]: the browser that comes back from a provider
 //! - [`device`]: the page with a code for another device
 //! - [`browser`]: the cookie that makes a link one browser's
 //! - [`form`]: the form of the page, as a browser sends it
@@ -13,9 +14,11 @@ mod device;
 mod form;
 mod links;
 mod page;
+mod returning;
 mod visit;
 mod words;
 
 pub(super) use self::links::{create_link, delete_link, get_link, make_link};
 pub(super) use self::page::{message_page, redirect};
-pub(super) use self::visit::{check_return, get_style, open_page, return_to_page, send_form};
+pub(super) use self::returning::{check_return, return_to_page};
+pub(super) use self::visit::{get_style, open_page, send_form};

@@ -17,22 +17,25 @@ use super::form::Form;
 use super::page::{self, ConnectPage, ConnectorRow, State, connect_page, message_page, redirect};
 use super::words::{ENGLISH, Message};
 use crate::api::body::read_body;
-use crate::api::integrations::{check_address, connect_with_grant, connect_with_key};
+use crate::api::integrations::{begin_problem, check_address, connect_with_grant, connect_with_key};
+use crate::api::recorded::ended;
 use crate::api::route::HttpCall;
 use crate::body::Body;
+use crate::calls::Connection;
 use crate::config::Config;
 use crate::gateway::Gateway;
-use crate::integrations::{
-    AuthorizationOptions, AuthorizationResult, BeginError, Named, ReturnTo, authorization_origin, random_secret,
-};
+use crate::integrations::{AuthorizationOptions, BeginError, Named, ReturnTo, authorization_origin, random_secret};
 use crate::problem::Problem;
 use crate::registry::Connector;
 use contract::AuthScheme;
 use store::digest::sha256;
-use store::{AccountAddress, Acting, Authorization, ConnectLink, GrantType, Integration, LinkEnd, acting};
+use store::{AccountAddress, Acting, ConnectLink, GrantType, Integration, LinkEnd, acting};
 
 /// The largest form in megabytes. A key file is at most some kilobytes.
 const MAX_FORM_MB: usize = 1;
+
+/// The name of the problem of a connector that is not set up.
+const NOT_CONFIGURED: &str = "integration-not-configured";
 
 /// The way from the page to the root of the gateway.
 const ROOT: &str = "../";
@@ -58,7 +61,7 @@ pub(in crate::api) async fn open_page(call: HttpCall<'_>) -> Result<Response<Bod
 
 /// POST /connect/{token}: a button of the page.
 pub(in crate::api) async fn send_form(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let HttpCall { gateway, head, body, arguments, arrived, .. } = call;
+    let HttpCall { gateway, head, body, arguments, arrived, request_id, .. } = call;
     if !is_from_page(&head.headers, &gateway.config) {
         return Ok(refusal(StatusCode::FORBIDDEN, ENGLISH.other_site));
     }
@@ -87,8 +90,9 @@ pub(in crate::api) async fn send_form(call: HttpCall<'_>) -> Result<Response<Bod
     let cookie = browser.set_cookie(&link, &gateway.config);
     let by = Acting::user(&link.tenant, &link.subject);
     // If the browser closed the connection in the middle, an account could be left half connected.
-    let (running, visit) = (Arc::clone(gateway), Visit { link, browser });
-    let answering = acting(by, async move { visit.answer(&running, form, arrived).await });
+    let visit = Visit { link, browser, request_id: request_id.to_owned(), arrived };
+    let running = Arc::clone(gateway);
+    let answering = acting(by, async move { visit.answer(&running, form).await });
     let mut response = gateway.integrations.spawn(answering).await.unwrap_or_else(|_| unavailable());
     if let Some(cookie) = cookie {
         response.headers_mut().append(SET_COOKIE, cookie);
@@ -100,10 +104,12 @@ pub(in crate::api) async fn send_form(call: HttpCall<'_>) -> Result<Response<Bod
 struct Visit {
     link: ConnectLink,
     browser: Browser,
+    request_id: String,
+    arrived: Instant,
 }
 
 impl Visit {
-    async fn answer(&self, gateway: &Arc<Gateway>, form: Form, arrived: Instant) -> Response<Body> {
+    async fn answer(&self, gateway: &Arc<Gateway>, form: Form) -> Response<Body> {
         if form.is_finish {
             return self.finish(gateway).await;
         }
@@ -112,8 +118,8 @@ impl Visit {
             return self.back(gateway, None);
         };
         let address = form.address_for(&connector);
-        if check_address(&connector, &address).is_err() {
-            return self.back(gateway, Some((connector.name(), "address_refused")));
+        if let Err(problem) = check_address(&connector, &address) {
+            return self.not_connected(gateway, &connector, &problem, "address_refused");
         }
         if let Some(grant_type) = form.grant_type() {
             return self.connect_with_grant(gateway, &connector, grant_type, &form, &address).await;
@@ -122,7 +128,7 @@ impl Visit {
             AuthScheme::None => self.back(gateway, None),
             AuthScheme::Oauth2(scheme) if form.is_device() => {
                 let begun = device::begin(gateway, &self.link, self.browser.token(), &connector, scheme, address).await;
-                begun.unwrap_or_else(|error| self.not_begun(gateway, &connector, &error))
+                begun.unwrap_or_else(|error| self.not_begun(gateway, &connector, error))
             }
             AuthScheme::Oauth2(scheme) => {
                 let options = AuthorizationOptions {
@@ -132,11 +138,12 @@ impl Visit {
                     labels: self.link.labels.clone(),
                     address,
                     return_to: ReturnTo::Link(self.link.id.clone()),
+                    key_id: None,
                 };
                 let holder = self.link.holder(connector.name());
                 match gateway.integrations.begin(&holder, &connector, scheme, options).await {
                     Ok(begun) => see_other(&begun.authorization_url),
-                    Err(error) => self.not_begun(gateway, &connector, &error),
+                    Err(error) => self.not_begun(gateway, &connector, error),
                 }
             }
             AuthScheme::ApiKey(scheme) => {
@@ -146,22 +153,36 @@ impl Visit {
                     user_identifier: self.link.user_identifier.as_deref(),
                     labels: self.link.labels.as_ref(),
                     address: &address,
+                    connect_link: Some(&self.link.id),
                 };
                 let credentials = form.credentials();
                 let key = credentials.expose_secret().as_bytes();
-                let connected = connect_with_key(gateway, &connector, scheme, key, named, arrived).await;
+                let connected = connect_with_key(gateway, &connector, scheme, key, named, self.arrived).await;
                 self.answer_credentials(gateway, &connector, connected).await
             }
         }
     }
 
-    fn not_begun(&self, gateway: &Gateway, connector: &Connector, error: &BeginError) -> Response<Body> {
+    fn not_begun(&self, gateway: &Gateway, connector: &Connector, error: BeginError) -> Response<Body> {
         tracing::warn!(%error, "an authorization cannot be begun");
-        let code = match error {
-            BeginError::NotConfigured(_) => "not_configured",
-            BeginError::Provider(_) | BeginError::Failed(_) => "failed",
+        let problem = begin_problem(error);
+        let code = if problem.name() == NOT_CONFIGURED { "not_configured" } else { "failed" };
+        self.not_connected(gateway, connector, &problem, code)
+    }
+
+    /// Sends the browser back to the page, which says what `code` stands for, and records the
+    /// problem.
+    fn not_connected(&self, gateway: &Gateway, connector: &Connector, problem: &Problem, code: &str) -> Response<Body> {
+        let response = self.back(gateway, Some((connector.name(), code)));
+        let connection = Connection {
+            request_id: &self.request_id,
+            holder: &self.link.holder(connector.name()),
+            key_id: self.link.key_id.as_ref(),
+            began: self.arrived,
+            status: Some(response.status().as_u16()),
         };
-        self.back(gateway, Some((connector.name(), code)))
+        gateway.calls.connection_failed(&connection, ended(problem));
+        response
     }
 
     /// Connects an account by credentials from which the gateway gets access tokens.
@@ -182,6 +203,7 @@ impl Visit {
             user_identifier: self.link.user_identifier.as_deref(),
             labels: self.link.labels.as_ref(),
             address,
+            connect_link: Some(&self.link.id),
         };
         let credentials = form.credentials();
         let credentials = credentials.expose_secret().as_bytes();
@@ -205,10 +227,10 @@ impl Visit {
                 tracing::info!(problem = problem.name(), "credentials were not accepted");
                 let code = match problem.name() {
                     "validation" => "key_refused",
-                    "integration-not-configured" => "not_configured",
+                    NOT_CONFIGURED => "not_configured",
                     _ => "failed",
                 };
-                self.back(gateway, Some((connector.name(), code)))
+                self.not_connected(gateway, connector, &problem, code)
             }
         }
     }
@@ -241,65 +263,14 @@ impl Visit {
 }
 
 /// Notes that an account was connected. A failure does not disconnect the account.
-async fn note(gateway: &Gateway, link: &str, connector: &str, user_identifier: &str) {
+pub(super) async fn note(gateway: &Gateway, link: &str, connector: &str, user_identifier: &str) {
     if let Err(error) = gateway.store.note_linked_account(link, connector, user_identifier).await {
         tracing::warn!(%error, "the page of a link cannot show an account that was connected");
     }
 }
 
-/// Checks that the browser which comes back from a provider is the one that went there. An
-/// authorization that a link did not begin is for every browser.
-///
-/// # Errors
-/// The page for another browser.
-pub(in crate::api) async fn check_return(
-    gateway: &Gateway,
-    authorization: &Authorization,
-    headers: &HeaderMap,
-) -> Result<Option<ReturningBrowser>, Response<Body>> {
-    let Some(id) = &authorization.connect_link else { return Ok(None) };
-    let link = gateway.store.connect_link(id).await.map_err(|error| {
-        tracing::warn!(%error, "a link cannot be read");
-        message_page(StatusCode::SERVICE_UNAVAILABLE, ENGLISH.unavailable.title, ENGLISH.unavailable.text, "../../")
-    })?;
-    let browser = link.as_ref().and_then(|link| Browser::of_request(headers, link).filter(|browser| browser.has(link)));
-    match browser {
-        Some(browser) => Ok(Some(ReturningBrowser { link: id.clone(), token: browser.token().to_owned() })),
-        None => {
-            tracing::warn!("another browser came back from the provider than the one that has the link");
-            let Message { title, text } = ENGLISH.other_browser;
-            Err(message_page(StatusCode::FORBIDDEN, title, text, "../../"))
-        }
-    }
-}
-
-/// The browser of a link, which comes back from a provider.
-pub(in crate::api) struct ReturningBrowser {
-    link: String,
-    token: String,
-}
-
-/// Sends a browser that has come back from a provider to the page of its link.
-pub(in crate::api) async fn return_to_page(
-    gateway: &Gateway,
-    browser: &ReturningBrowser,
-    connector: &str,
-    result: &AuthorizationResult,
-) -> Response<Body> {
-    let mistake = match result {
-        AuthorizationResult::Connected { user_identifier } => {
-            note(gateway, &browser.link, connector, user_identifier).await;
-            None
-        }
-        AuthorizationResult::OtherAccount { .. } => Some("other_account"),
-        AuthorizationResult::Failed(code) => Some(code.as_str()),
-        // A link does not ask its maker to confirm.
-        AuthorizationResult::Pending { .. } => Some("failed"),
-    };
-    back_to_page(gateway, &browser.token, mistake.map(|code| (connector, code)))
-}
-
-fn back_to_page(gateway: &Gateway, token: &str, mistake: Option<(&str, &str)>) -> Response<Body> {
+/// Sends a browser to the page of its link. `mistake` is a connector, and why it was not connected.
+pub(super) fn back_to_page(gateway: &Gateway, token: &str, mistake: Option<(&str, &str)>) -> Response<Body> {
     let Some(mut url) = page_url(gateway, token) else { return unavailable() };
     if let Some((connector, code)) = mistake {
         url.query_pairs_mut().append_pair("connector", connector).append_pair("error", code);

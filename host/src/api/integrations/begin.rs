@@ -30,7 +30,7 @@ use crate::registry::{Connector, RefusedPart};
 use crate::schema::Schema;
 use contract::{ApiKey, AuthScheme, Oauth2};
 use egress::SHORTEST_SECRET;
-use store::{Account, AccountAddress, GrantType, Holder, Integration};
+use store::{Account, AccountAddress, GrantType, Holder, Integration, KeyId};
 
 /// Begins an authorization, or connects the account immediately if the connector needs no
 /// authorization.
@@ -81,16 +81,20 @@ async fn begin_now(
         user_identifier: init.user_identifier.as_deref(),
         labels: init.labels.as_ref(),
         address: &address,
+        connect_link: None,
     };
     let grant_type = GrantType::ALL.into_iter().find(|known| known.auth_type() == init.auth_type);
+    let key_id = caller.key_id().cloned();
     if init.auth_type == DEVICE_CODE
         && let AuthScheme::Oauth2(scheme) = scheme
     {
-        return device::begin(gateway, connector, scheme, &holder, init).await;
+        return device::begin(gateway, connector, scheme, &holder, init, key_id).await;
     }
     let integration = match (grant_type, scheme) {
         (Some(grant_type), _) => connect_with_grant(gateway, connector, grant_type, credentials, named).await?,
-        (None, AuthScheme::Oauth2(scheme)) => return authorization(gateway, connector, scheme, &holder, init).await,
+        (None, AuthScheme::Oauth2(scheme)) => {
+            return authorization(gateway, connector, scheme, &holder, init, key_id).await;
+        }
         (None, AuthScheme::ApiKey(scheme)) => {
             connect_with_key(gateway, connector, scheme, credentials, named, arrived).await?
         }
@@ -129,6 +133,7 @@ async fn authorization(
     scheme: &Oauth2,
     holder: &Holder,
     init: AuthorizationInit<'_>,
+    key_id: Option<KeyId>,
 ) -> Result<Response<Body>, Problem> {
     let destination = Destination::check(init.callback_url.as_deref().unwrap_or_default(), &gateway.config)
         .map_err(|detail| invalid("/callback_url", detail))?;
@@ -139,6 +144,7 @@ async fn authorization(
         labels: init.labels,
         address: init.address.unwrap_or_default(),
         return_to: ReturnTo::Application(destination),
+        key_id,
     };
     let begun = gateway.integrations.begin(holder, connector, scheme, options).await.map_err(begin_problem)?;
     Ok(private_answer(&json!(AuthorizationBegunRecord {

@@ -13,6 +13,7 @@ use url::form_urlencoded;
 use crate::api::connect::{check_return, message_page, redirect, return_to_page};
 use crate::api::route::HttpCall;
 use crate::body::Body;
+use crate::calls::Connection;
 use crate::gateway::Gateway;
 use crate::integrations::{AuthorizationResult, NoAuthorization};
 use crate::pipeline::connect;
@@ -43,8 +44,8 @@ pub(in crate::api) async fn complete_authorization(call: HttpCall<'_>) -> Result
     // If the browser closed the connection in the middle, the code would be used up and its tokens
     // would be lost. So the work runs in its own task.
     let (gateway, connector, arrived) = (Arc::clone(call.gateway), call.arguments.connector.to_owned(), call.arrived);
-    let headers = call.head.headers.clone();
-    let completed = async move { complete(&gateway, &connector, returned, &headers, arrived).await };
+    let (headers, request_id) = (call.head.headers.clone(), call.request_id.to_owned());
+    let completed = async move { complete(&gateway, &connector, returned, &headers, (&request_id, arrived)).await };
     Ok(call.gateway.integrations.spawn(completed).await.unwrap_or_else(|_| unavailable()))
 }
 
@@ -53,7 +54,7 @@ async fn complete(
     connector: &str,
     returned: Returned,
     headers: &HeaderMap,
-    arrived: Instant,
+    (request_id, arrived): (&str, Instant),
 ) -> Response<Body> {
     let state = returned.state.unwrap_or_default();
     let authorization = match gateway.integrations.take_authorization(connector, &state).await {
@@ -85,16 +86,19 @@ async fn complete(
         (Ok(()), None, Some(code)) => connect::complete(gateway.services(), &authorization, code, arrived).await,
         (Ok(()), None, None) => AuthorizationResult::failed("answer_not_understood"),
     };
-    if let Some(browser) = of_link {
-        return return_to_page(gateway, &browser, connector, &result).await;
-    }
-    match &result {
-        AuthorizationResult::OtherAccount { user_identifier, connected, consented } => {
+    let response = match (of_link, &result) {
+        (Some(browser), _) => return_to_page(gateway, &browser, connector, &result).await,
+        (None, AuthorizationResult::OtherAccount { user_identifier, connected, consented }) => {
             tracing::warn!(user_identifier, "the user has consented with another account than the connected one");
             other_account(user_identifier, connected, consented)
         }
-        result => send_on(result, &authorization),
-    }
+        (None, result) => send_on(result, &authorization),
+    };
+    let Authorization { holder, key_id, .. } = &authorization;
+    let status = Some(response.status().as_u16());
+    let connection = Connection { request_id, holder, key_id: key_id.as_ref(), began: arrived, status };
+    gateway.record_connection(&connection, &result);
+    response
 }
 
 /// Reads the query. Returns `None` if there is no state, or if a parameter is there twice.

@@ -17,7 +17,7 @@ use crate::integrations::{DEVICE_CODE, DeviceOptions};
 use crate::problem::{Problem, UNKNOWN_AUTHORIZATION, integration_problem};
 use crate::registry::Connector;
 use contract::Oauth2;
-use store::{DeviceProgress, Holder};
+use store::{DeviceProgress, Holder, KeyId};
 
 /// Begins an authorization, and answers with the code for the user.
 pub(super) async fn begin(
@@ -26,6 +26,7 @@ pub(super) async fn begin(
     scheme: &Oauth2,
     holder: &Holder,
     init: AuthorizationInit<'_>,
+    key_id: Option<KeyId>,
 ) -> Result<Response<Body>, Problem> {
     let options = DeviceOptions {
         user_identifier: init.user_identifier,
@@ -33,6 +34,7 @@ pub(super) async fn begin(
         labels: init.labels,
         address: init.address.unwrap_or_default(),
         connect_link: None,
+        key_id,
     };
     let begun = gateway.integrations.begin_device(holder, connector, scheme, options).await.map_err(begin_problem)?;
     let codes = &begun.codes;

@@ -26,6 +26,7 @@ pub(super) use self::callback::complete_authorization;
 pub(super) use self::confirm::confirm_integration;
 pub(super) use self::device::get_authorization;
 pub(super) use self::list::list_integrations;
+pub(super) use self::problems::begin_problem;
 
 use super::answer::{json_answer, private_answer};
 use super::authorize::AuthorizedCaller;

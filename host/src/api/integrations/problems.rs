@@ -12,7 +12,7 @@ use contract::words::sentence;
 use egress::whole_seconds;
 
 /// The problem of an authorization that was not begun.
-pub(super) fn begin_problem(error: BeginError) -> Problem {
+pub(in crate::api) fn begin_problem(error: BeginError) -> Problem {
     match error {
         BeginError::NotConfigured(error) => not_configured_problem(&error),
         BeginError::Provider(error) => provider_problem(error),

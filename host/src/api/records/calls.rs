@@ -27,17 +27,25 @@ pub struct CallRecord {
     /// The API key; null if the caller sent a JWT.
     pub key_id: Option<String>,
     pub connector: String,
-    /// `proxy` for a request around the operations.
+    /// `proxy` for a request around the operations, `connect` for the connection of an account.
     pub operation: String,
     /// The version of the connector; null if there is no such connector.
     pub version: Option<String>,
     /// The status of the answer; null if the caller did not wait for it.
     pub status: Option<u16>,
-    /// The last part of the problem's `type`; null if the answer is no problem.
+    /// The last part of the problem's `type`, or the `error` of a connection that has failed; null
+    /// if the call has not failed.
     pub problem: Option<String>,
     /// Who can solve the problem.
     #[schemars(with = "Option<ProblemOwner>")]
     pub owner: Option<String>,
+    /// What happened, and what to do.
+    pub detail: Option<String>,
+    /// JSON Pointers to what is not valid, without the values.
+    #[schemars(with = "Vec<String>")]
+    pub pointers: Box<RawValue>,
+    /// The account; null if none was chosen.
+    pub user_identifier: Option<String>,
     /// Time to the head of the answer in milliseconds.
     pub duration_ms: f64,
     /// Time in each stage in milliseconds. The last stage of a call that failed is the one that it
@@ -81,6 +89,9 @@ impl From<RecordedCall> for CallRecord {
             status: call.status,
             problem: call.problem,
             owner: call.owner,
+            detail: call.detail,
+            pointers: json(call.pointers.unwrap_or_else(|| "[]".to_owned())),
+            user_identifier: call.user_identifier,
             duration_ms: call.duration_us as f64 / 1000.0,
             stages: json(call.stages),
             upstream: json(call.upstream),

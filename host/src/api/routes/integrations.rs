@@ -7,9 +7,12 @@ use crate::api::openapi::lifecycle;
 use crate::api::route::{Description, Endpoint, Family, Handler, Query, Route};
 use crate::auth::Scope::Integrate;
 
+/// The path at which an application connects accounts.
+pub(in crate::api) const INTEGRATIONS: &str = "/connectors/{connector}/integrations";
+
 pub(super) static ROUTES: &[Route] = &[
     Route {
-        path: "/connectors/{connector}/integrations",
+        path: INTEGRATIONS,
         family: Family::Integrations,
         methods: &[Endpoint {
             method: Method::POST,

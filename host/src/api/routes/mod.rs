@@ -26,6 +26,8 @@ mod tool_sets;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+pub(super) use self::integrations::INTEGRATIONS;
+
 use super::route::{PathArguments, Route};
 
 /// The first path that matches a request's path answers it. So the pattern of operations comes

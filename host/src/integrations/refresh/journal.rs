@@ -52,8 +52,8 @@ pub(super) struct JournalFile {
 }
 
 impl JournalFile {
-    /// Writes the new details of an integration. A failure is only logged, because the database may
-    /// still take the tokens.
+    /// Writes the new details of an integration. A failure is only logged, because the database
+    /// may still take the tokens.
     pub(super) fn keep(&mut self, integration: &Integration, fence: i64, details: &Details, previous: &SecretDigest) {
         let Some(entry) = Entry::new(integration, fence, details, previous) else { return };
         self.holds_tokens = true;

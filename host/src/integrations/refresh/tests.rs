@@ -15,9 +15,12 @@ async fn tokens_of_a_killed_gateway_are_stored_although_another_gateway_has_take
     let Integrations { store, vault, journal, .. } = &*site.integrations;
     let previous = account_secret(Duration::from_secs(60));
     let digest = sha256(previous.to_bytes().unwrap().expose_secret());
-    for (digest, is_stored) in [(digest, true), ([0; 32], false)] {
-        let connected =
-            site.integrations.connect(&holder("ann"), None, None, account("a@example.com"), &previous).await.unwrap();
+    for (name, digest, is_stored) in [("a", digest, true), ("b", [0; 32], false)] {
+        let connected = site
+            .integrations
+            .connect(&holder("ann"), Some(name), None, account("a@example.com"), &previous)
+            .await
+            .unwrap();
         let Integration { id, user_identifier, .. } = &connected;
         let fence = store.lease_refresh(id, LEASE).await.unwrap().unwrap();
         let sealed = vault.seal(&connected.holder.secret_context(user_identifier), b"new tokens").await.unwrap();

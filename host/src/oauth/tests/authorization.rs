@@ -90,3 +90,17 @@ fn a_manifest_cannot_set_parameters_of_the_protocol() {
     let query = query(&provider(&scheme).authorization_url(REDIRECT_URI, "s").unwrap().0);
     assert_eq!((query["redirect_uri"].as_str(), query["state"].as_str()), (REDIRECT_URI, "s"));
 }
+
+#[test]
+fn an_issuer_is_of_the_site_of_the_authorization_url() {
+    let provider = provider(&scheme());
+    for own in
+        ["https://accounts.acme.example", "https://accounts.acme.example/", "https://id.acme.example/tenant/v2.0"]
+    {
+        assert!(provider.is_issuer(own), "{own}");
+    }
+    for other in ["https://evil.example", "https://acme.example.evil.test", "http://accounts.acme.example", "acme", ""]
+    {
+        assert!(!provider.is_issuer(other), "{other}");
+    }
+}

@@ -175,7 +175,7 @@ async fn the_manifests_lifetime_applies_if_the_answer_has_none() {
 async fn answers_without_a_usable_token_are_not_understood() {
     let cases = [
         ("", "it is not JSON"),
-        ("access_token=at&token_type=bearer", "it is not JSON"),
+        ("token_type=bearer&expires_in=60", "it is not JSON"),
         ("[]", "it has no access token"),
         ("{}", "it has no access token"),
         (r#"{"access_token":""}"#, "it has no access token"),

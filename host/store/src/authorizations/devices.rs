@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use super::queries::{COLUMNS, insert_authorization, prepare_new};
+use super::queries::{COLUMNS, WITHDRAWN, insert_authorization, prepare_new};
 use super::{Authorization, DevicePoll, DeviceProgress, StateHash};
 use crate::connection::Durability;
 use crate::time::millis;
@@ -61,8 +61,9 @@ impl Store {
     }
 
     /// Takes the next request about an authorization for the time `life`. Returns `None` if another
-    /// gateway has taken it, or if the authorization has ended. An authorization that has expired ends
-    /// with the result `expired`.
+    /// gateway has taken it, or if the authorization has ended. An authorization that has expired
+    /// ends with the result `expired`. One whose key was revoked, or whose link was deleted or
+    /// finished, ends with the result `withdrawn`.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -71,14 +72,17 @@ impl Store {
         hash: &StateHash,
         life: Duration,
         expired: &'static str,
+        withdrawn: &'static str,
     ) -> Result<Option<DevicePoll>, StoreError> {
         let hash = *hash;
         self.write(Durability::PowerLoss, move |connection| {
             connection.execute(
-                "UPDATE authorizations
-                 SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL, failure = $1
-                 WHERE hash = $2 AND next_poll_at <= now_ms() AND expires_at <= now_ms()",
-                values![expired, &hash],
+                &format!(
+                    "UPDATE authorizations SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL,
+                         failure = CASE WHEN expires_at <= now_ms() THEN $1 ELSE $2 END
+                     WHERE hash = $3 AND next_poll_at <= now_ms() AND (expires_at <= now_ms() OR {WITHDRAWN})"
+                ),
+                values![expired, withdrawn, &hash],
             )?;
             let claimed: Option<(Authorization, i64, i64)> = connection.optional(
                 &format!(

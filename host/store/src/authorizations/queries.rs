@@ -16,7 +16,14 @@ const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(24 * 3600);
 /// The columns of an [`Authorization`], in the order in which they are read.
 pub(super) const COLUMNS: &str =
     "hash, tenant, subject, connector, user_identifier, replaces, confirms, callback_url, redirect_uri, data_key, verifier,
-    expires_at, labels, oauth_client, connect_link, address";
+    expires_at, labels, oauth_client, connect_link, address, key_id";
+
+/// The condition of authorizations that may connect no one any more: the key that began them, or
+/// that made their link, is revoked, or their link was deleted or finished.
+pub(super) const WITHDRAWN: &str =
+    "(EXISTS (SELECT 1 FROM api_keys WHERE api_keys.id = authorizations.key_id AND revoked_at IS NOT NULL)
+     OR EXISTS (SELECT 1 FROM connect_links WHERE connect_links.id = authorizations.connect_link AND (ended IS NOT NULL
+         OR EXISTS (SELECT 1 FROM api_keys WHERE api_keys.id = connect_links.key_id AND revoked_at IS NOT NULL))))";
 
 impl Store {
     /// Stores an authorization. Deletes those that expired more than a day ago.
@@ -55,6 +62,20 @@ impl Store {
         }
         self.write(Durability::PowerLoss, move |connection| take_locked(connection, &hash)).await
     }
+
+    /// Returns `true` if an authorization may connect no one any more, because its key was revoked,
+    /// or because its link was deleted or finished.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn is_withdrawn(&self, hash: &StateHash) -> Result<bool, StoreError> {
+        let hash = *hash;
+        self.read(move |connection| {
+            let statement = format!("SELECT {WITHDRAWN} FROM authorizations WHERE hash = $1");
+            Ok(connection.optional(&statement, values![&hash])?.unwrap_or(true))
+        })
+        .await
+    }
 }
 
 /// Deletes old authorizations, and checks that the holder may have another one.
@@ -71,7 +92,7 @@ pub(super) fn insert_authorization(
     let verifier = authorization.verifier.as_ref();
     connection.execute(
         &format!(
-            "INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
+            "INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
         ),
         values![
             &authorization.hash,
@@ -90,6 +111,7 @@ pub(super) fn insert_authorization(
             &authorization.oauth_client,
             &authorization.connect_link,
             text_of_address(&authorization.address),
+            authorization.key_id.as_ref(),
         ],
     )?;
     Ok(())
@@ -119,7 +141,7 @@ fn take_locked(connection: &mut dyn Connection, hash: &StateHash) -> Result<Take
 fn find_authorization(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
     let found: Option<(Authorization, bool, bool)> = connection.optional(
         &format!(
-            "SELECT {COLUMNS}, is_used, expires_at <= now_ms() FROM authorizations
+            "SELECT {COLUMNS}, is_used, expires_at <= now_ms() OR {WITHDRAWN} FROM authorizations
              WHERE hash = $1 AND poll_interval IS NULL"
         ),
         values![hash],
@@ -148,6 +170,7 @@ impl FromRow for Authorization {
             oauth_client: row.read()?,
             connect_link: row.read()?,
             address: read_address(row)?,
+            key_id: row.read()?,
         })
     }
 }

@@ -18,6 +18,7 @@ on_every_database!(
     an_application_may_have_ten_thousand_authorizations_under_way,
     one_gateway_at_a_time_asks_about_a_device_code_and_only_the_last_one_writes,
     a_device_code_ends_with_its_result_and_keeps_no_secret,
+    an_authorization_ends_with_its_key_and_with_its_link,
 );
 
 fn authorization(verifier: Option<Sealed>) -> Authorization {
@@ -33,6 +34,7 @@ fn authorization(verifier: Option<Sealed>) -> Authorization {
         verifier,
         labels: Some([("team".to_owned(), "blue".to_owned())].into()),
         address: [("subdomain".to_owned(), "acme".to_owned())].into(),
+        key_id: None,
         oauth_client: Some("oac_1".into()),
         expires_at: from_millis(to_millis(SystemTime::now()) + 600_000),
     }
@@ -186,7 +188,7 @@ async fn save_device(store: &Store) -> StateHash {
 
 /// Takes the next request for this time.
 async fn claim(store: &Store, life: Duration) -> Option<DevicePoll> {
-    store.claim_device(&[7; 32], life, "expired_token").await.unwrap()
+    store.claim_device(&[7; 32], life, "expired_token", "withdrawn").await.unwrap()
 }
 
 async fn one_gateway_at_a_time_asks_about_a_device_code_and_only_the_last_one_writes(site: Site) {
@@ -247,4 +249,37 @@ async fn a_device_code_ends_with_its_result_and_keeps_no_secret(site: Site) {
     assert_eq!(claim(store, Duration::ZERO).await, None);
     assert_eq!(progress().await, Some(DeviceProgress::Failed("expired_token".to_owned())));
     assert_eq!(site.execute("DELETE FROM data_keys").await, 1);
+}
+
+async fn an_authorization_ends_with_its_key_and_with_its_link(site: Site) {
+    let store = &site.store;
+    for (number, ended) in [
+        (1, "UPDATE api_keys SET revoked_at = now_ms() WHERE id = 'key_1'"),
+        (2, "UPDATE connect_links SET ended = 'done' WHERE id = 'lnk_2'"),
+        (3, "UPDATE api_keys SET revoked_at = now_ms() WHERE id = 'key_3'"),
+    ] {
+        let (id, hash) = (KeyId(format!("key_{number}")), [number; 32]);
+        let key = NewApiKey { id: id.clone(), tenant: "acme".into(), hash, ..NewApiKey::default() };
+        store.create_key(key).await.unwrap();
+        site.execute(&format!(
+            "INSERT INTO connect_links (id, hash, tenant, subject, connectors, key_id, expires_at)
+             VALUES ('lnk_{number}', 'h{number}', 'acme', '', 'calendar', 'key_{number}', now_ms() + 60000)"
+        ))
+        .await;
+        let of_link = number > 1;
+        let (key_id, connect_link) = ((!of_link).then_some(id), of_link.then(|| format!("lnk_{number}")));
+        let begun = Authorization { hash, key_id, connect_link, ..authorization(None) };
+        store.save_authorization(begun.clone()).await.unwrap();
+        let device = [number + 100; 32];
+        let of_device = Authorization { hash: device, ..begun };
+        store.save_device_authorization(of_device.clone(), Duration::ZERO).await.unwrap();
+        assert!(!store.is_withdrawn(&hash).await.unwrap());
+        site.execute(ended).await;
+        assert!(store.is_withdrawn(&hash).await.unwrap());
+        assert_eq!(store.take_authorization("calendar", &hash).await.unwrap(), TakenAuthorization::Expired);
+        let claimed = store.claim_device(&device, Duration::from_secs(60), "expired_token", "withdrawn").await.unwrap();
+        assert_eq!(claimed, None);
+        let progress = store.device_progress(&of_device.holder, &device).await.unwrap();
+        assert_eq!(progress, Some(DeviceProgress::Failed("withdrawn".into())));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::{AccountAddress, Holder, Labels, Sealed};
+use crate::{AccountAddress, Holder, KeyId, Labels, Sealed};
 
 /// SHA-256 of a `state` parameter.
 pub type StateHash = [u8; 32];
@@ -36,6 +36,9 @@ pub struct Authorization {
     pub labels: Option<Labels>,
     /// The parts of the account's address that the caller gave.
     pub address: AccountAddress,
+    /// The API key that began the authorization. `None` for a JWT, and for a link, which has its
+    /// maker's.
+    pub key_id: Option<KeyId>,
     /// The id of the tenant's OAuth client that the provider knows. `None` for the client of the
     /// configuration.
     pub oauth_client: Option<String>,
@@ -52,7 +55,8 @@ pub enum TakenAuthorization {
     OtherConnector,
     /// The authorization was taken before.
     Used,
-    /// The authorization has expired.
+    /// The authorization has expired. It also expires when its key is revoked, and when its link is
+    /// deleted or finished.
     Expired,
     /// There is no such authorization. It never existed, or it was deleted a day after it expired.
     Unknown,

@@ -34,6 +34,12 @@ pub struct RecordedCall {
     pub problem: Option<String>,
     /// Who can solve the problem.
     pub owner: Option<String>,
+    /// The detail of the problem.
+    pub detail: Option<String>,
+    /// The JSON Pointers to what is not valid, as a JSON list. `None` if the problem has none.
+    pub pointers: Option<String>,
+    /// The identifier of the account of the call. `None` if no account was chosen.
+    pub user_identifier: Option<String>,
     /// Time to the head of the answer in microseconds.
     pub duration_us: i64,
     /// Time in each stage, as a JSON object.
@@ -49,10 +55,10 @@ pub struct RecordedCall {
 /// The columns of a [`RecordedCall`] after its number, in the order in which they are read and
 /// written.
 pub(super) const COLUMNS: &str = "request_id, at, gateway, tenant, subject, key_id, connector, operation, version, status, \
-     problem, owner, duration_us, stages, upstream, idempotency, job_id";
+     problem, owner, detail, pointers, user_identifier, duration_us, stages, upstream, idempotency, job_id";
 
 /// The number of columns in [`COLUMNS`].
-pub(super) const COLUMN_COUNT: usize = 17;
+pub(super) const COLUMN_COUNT: usize = 20;
 
 impl FromRow for RecordedCall {
     fn from_row(row: &mut Row) -> Result<Self, StoreError> {
@@ -70,6 +76,9 @@ impl FromRow for RecordedCall {
             status: row.read::<Option<i64>>()?.and_then(|status| status.try_into().ok()),
             problem: row.read()?,
             owner: row.read()?,
+            detail: row.read()?,
+            pointers: row.read()?,
+            user_identifier: row.read()?,
             duration_us: row.read()?,
             stages: row.read()?,
             upstream: row.read()?,

@@ -17,8 +17,11 @@ const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Links of one tenant that can be used. Without the limit, one tenant could fill the database.
 const MAX_OPEN: u64 = 10_000;
 
-/// The columns of a [`ConnectLink`], in the order in which they are read.
-const COLUMNS: &str = "id, hash, tenant, subject, connectors, user_identifier, callback_url, labels, expires_at, browser, ended, \
+/// The columns of a [`ConnectLink`], in the order in which they are read. A link is deleted as soon
+/// as the key that made it is revoked.
+const COLUMNS: &str = "id, hash, tenant, subject, connectors, user_identifier, callback_url, labels, key_id, expires_at, browser, \
+     CASE WHEN ended IS NULL AND EXISTS (SELECT 1 FROM api_keys WHERE api_keys.id = connect_links.key_id AND revoked_at IS NOT NULL) \
+         THEN 'deleted' ELSE ended END, \
      expires_at <= now_ms()";
 
 /// Makes the id of a link.
@@ -138,8 +141,8 @@ impl Store {
 
 pub(super) fn insert_link(connection: &mut dyn Connection, new: &NewConnectLink) -> Result<(), StoreError> {
     connection.execute(
-        "INSERT INTO connect_links (id, hash, tenant, subject, connectors, user_identifier, callback_url, labels, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now_ms() + $9)",
+        "INSERT INTO connect_links (id, hash, tenant, subject, connectors, user_identifier, callback_url, labels, key_id, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now_ms() + $10)",
         values![
             &new.id,
             &new.hash,
@@ -149,6 +152,7 @@ pub(super) fn insert_link(connection: &mut dyn Connection, new: &NewConnectLink)
             &new.user_identifier,
             &new.callback_url,
             new.labels.as_ref().map(text_of_labels),
+            new.key_id.as_ref(),
             millis(new.lifetime),
         ],
     )?;
@@ -177,6 +181,7 @@ impl FromRow for ConnectLink {
             user_identifier: row.read()?,
             callback_url: row.read()?,
             labels: read_optional_labels(row)?,
+            key_id: row.read()?,
             expires_at: row.read()?,
             browser: row.read()?,
             end: row.read()?,

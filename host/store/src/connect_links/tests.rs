@@ -6,13 +6,14 @@ use super::queries::insert_link;
 use super::*;
 use crate::connection::Durability;
 use crate::testing::{Site, on_every_database};
-use crate::{AuditFilter, StoreError};
+use crate::{AuditFilter, KeyId, NewApiKey, StoreError};
 
 on_every_database!(
     a_link_is_found_by_its_id_and_by_its_secret,
     the_first_browser_gets_a_link,
     a_link_knows_the_accounts_that_it_has_connected,
     a_link_ends_once_and_expires,
+    a_link_ends_with_the_key_that_made_it,
     a_tenant_has_a_limited_number_of_links,
 );
 
@@ -26,6 +27,7 @@ fn new(number: u8) -> NewConnectLink {
         user_identifier: None,
         callback_url: Some("https://app.example.com/".into()),
         labels: Some([("team".to_owned(), "blue".to_owned())].into()),
+        key_id: None,
         lifetime: Duration::from_secs(60),
     }
 }
@@ -100,6 +102,20 @@ async fn a_link_ends_once_and_expires(site: Site) {
     site.execute("UPDATE connect_links SET expires_at = expires_at - 7 * 24 * 3600000 WHERE id = 'lnk_3'").await;
     store.add_connect_link(new(4)).await.unwrap();
     assert_eq!(store.connect_link("lnk_3").await.unwrap(), None);
+}
+
+async fn a_link_ends_with_the_key_that_made_it(site: Site) {
+    let store = &site.store;
+    for number in 1..=2 {
+        let id = KeyId(format!("key_{number}"));
+        let key = NewApiKey { id: id.clone(), tenant: "acme".into(), hash: [number; 32], ..NewApiKey::default() };
+        store.create_key(key).await.unwrap();
+        let link = store.add_connect_link(NewConnectLink { key_id: Some(id.clone()), ..new(number) }).await.unwrap();
+        assert_eq!((link.key_id, link.end), (Some(id), None));
+    }
+    site.execute("UPDATE api_keys SET revoked_at = now_ms() WHERE id = 'key_1'").await;
+    let end = async |id| store.connect_link(id).await.unwrap().unwrap().end;
+    assert_eq!((end("lnk_1").await, end("lnk_2").await), (Some(LinkEnd::Deleted), None));
 }
 
 async fn a_tenant_has_a_limited_number_of_links(site: Site) {

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use crate::value::{FromValue, Value};
-use crate::{Holder, Labels};
+use crate::{Holder, KeyId, Labels};
 
 /// SHA-256 of the secret part of a link, or of the secret of a browser.
 pub type LinkHash = [u8; 32];
@@ -27,6 +27,8 @@ pub struct NewConnectLink {
     pub callback_url: Option<String>,
     /// The labels of the integrations.
     pub labels: Option<Labels>,
+    /// The API key that makes the link. `None` for a JWT.
+    pub key_id: Option<KeyId>,
     /// Time for which the link can be used.
     pub lifetime: Duration,
 }
@@ -50,6 +52,8 @@ pub struct ConnectLink {
     pub callback_url: Option<String>,
     /// The labels of the integrations.
     pub labels: Option<Labels>,
+    /// The API key that made the link. `None` for a JWT.
+    pub key_id: Option<KeyId>,
     /// Time from which the link cannot be used.
     pub expires_at: SystemTime,
     /// SHA-256 of the secret of the browser that has the link. `None` until a browser has sent the
@@ -80,7 +84,7 @@ impl ConnectLink {
 pub enum LinkEnd {
     /// The user has finished.
     Done,
-    /// The application has deleted it.
+    /// The application has deleted it, or the key that made it was revoked.
     Deleted,
 }
 

@@ -31,9 +31,9 @@ impl Store {
             match status {
                 None => page(connection, &filter, ""),
                 Some(Status::Expired) => {
-                    // Each of the two statements has an index. One statement with both conditions
-                    // has none. `status <> 'active'` is the condition of an index, and `status ||
-                    // ''` keeps the databases from using an index that finds nearly all rows.
+                    // Each of the two statements has an index. One statement with both conditions has
+                    // none. `status <> 'active'` is the condition of an index, and `status || ''` keeps
+                    // the databases from using an index that finds nearly all rows.
                     let mut found = page(connection, &filter, "status = 'expired' AND status <> 'active'")?;
                     let ended = "status || '' = 'active' AND next_refresh_at IS NULL AND expires_at IS NOT NULL
                         AND expires_at <= now_ms()";

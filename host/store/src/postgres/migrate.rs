@@ -47,6 +47,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0024_grant_types.sql"),
     include_str!("../migrations/postgres/0025_device_codes.sql"),
     include_str!("../migrations/postgres/0026_failing_refreshes.sql"),
+    include_str!("../migrations/postgres/0027_makers_of_links.sql"),
+    include_str!("../migrations/postgres/0028_reasons_of_calls.sql"),
 ];
 
 /// The version of the tables of the previous release. It works with the tables of this release.

@@ -39,6 +39,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0024_grant_types.sql"),
     include_str!("../migrations/sqlite/0025_device_codes.sql"),
     include_str!("../migrations/sqlite/0026_failing_refreshes.sql"),
+    include_str!("../migrations/sqlite/0027_makers_of_links.sql"),
+    include_str!("../migrations/sqlite/0028_reasons_of_calls.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

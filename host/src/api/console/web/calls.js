@@ -52,6 +52,7 @@ export function Call({ id, session }) {
 
 function Details({ call, session }) {
   const { connector, operation, tenant, subject } = call;
+  const accounts = { tenant, connector, subject: subject ?? "", user_identifier: call.user_identifier };
   return html`
     <${Reason} call=${call} />
     <${Facts} of=${[
@@ -63,6 +64,7 @@ function Details({ call, session }) {
       [say.duration, words.ms(call.duration_ms)],
       [words.tenant, html`<${IdLink} kind="tenants" id=${tenant} />`],
       [words.subject, html`<${Text} of=${subject} />`],
+      [words.integrations.account, call.user_identifier && html`<a href=${to(["integrations"], accounts)}><${Text} of=${call.user_identifier} /></a>`],
       [words.key, html`<${IdLink} kind="keys" id=${call.key_id} />`],
       [words.gateway, html`<a href=${to(["gateways"])}><${Text} of=${call.gateway} /></a>`],
       [say.idempotency, html`<${Text} of=${call.idempotency} />`],
@@ -93,6 +95,8 @@ function Reason({ call }) {
   const [href, label] = places[call.owner] ?? [];
   return html`<div class="reason">
     <p><strong><${Text} of=${call.problem} /></strong> ${stage && say.inStage(stage)}</p>
+    ${call.detail && html`<p><${Text} of=${call.detail} /></p>`}
+    ${call.pointers.length > 0 && html`<p>${say.notValid} <${Text} of=${call.pointers.map((one) => one || "/").join(", ")} /></p>`}
     <p>${say.who[call.owner] ?? ""} ${last && say.lastAnswer(text(last.host), last.status ?? words.noStatus)}</p>
     ${href && html`<p><a href=${href}>${label}</a></p>`}
   </div>`;

@@ -84,6 +84,7 @@ export const words = {
     idempotency: "Idempotency key",
     succeeded: "The call succeeded.",
     left: "The caller did not wait for the answer.",
+    notValid: "Not valid:",
     inStage: (stage) => `in the stage ${stage}.`,
     lastAnswer: (host, status) => `The last request went to ${host} (${status}).`,
     who: {

@@ -95,6 +95,7 @@ impl Machine {
             redirect_uri: "https://gateway.example.com".into(),
             labels: None,
             address: crate::AccountAddress::new(),
+            key_id: None,
             oauth_client: None,
             verifier: Some(verifier),
             expires_at: std::time::SystemTime::now() + Duration::from_secs(600),
