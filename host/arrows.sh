@@ -33,7 +33,7 @@ samples       clock metrics
 oauth         clock config
 logging       clock config
 config        auth
-auth          allowance clock
+auth          clock metrics
 schema
 metrics
 idempotency   clock

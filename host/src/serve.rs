@@ -177,8 +177,8 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     exposure::warn(&config, is_reached.then_some(&store)).await?;
     let issuers = JwtIssuers::new(&config.jwt_issuers, &egress)?;
     let authenticator = match is_reached {
-        true => Authenticator::new(store.clone()).await?,
-        false => Authenticator::without_database(store.clone(), chosen_key),
+        true => Authenticator::new(store.clone(), Arc::clone(&metrics), config.keys_max_age).await?,
+        false => Authenticator::without_database(store.clone(), Arc::clone(&metrics), config.keys_max_age, chosen_key),
     };
     let authenticator = Arc::new(authenticator.trusting(issuers));
     let integrations = Arc::new(Integrations::new(

@@ -1,6 +1,7 @@
 //! API keys and their scopes. Keys are created and revoked while the gateway serves.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use support::process::{Process, in_shell};
@@ -106,6 +107,39 @@ fn a_key_created_while_the_gateway_serves_is_valid_at_once() {
     with(&gateway, &key).call("liar/version", json!({})).ok();
     let gateway = gateway.start_again();
     with(&gateway, &key).call("liar/version", json!({})).ok();
+}
+
+#[test]
+fn unknown_keys_of_others_do_not_delay_a_new_key() {
+    // Of the form of a key, so that the gateway looks for it.
+    const UNKNOWN: &str = "cgw_0123456789012345678901234567890123456789abcaMGu04";
+    let gateway = gateway();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    with(&gateway, UNKNOWN).get("/connectors").problem(401, "unauthenticated");
+                }
+            });
+        }
+        let statuses: Vec<_> =
+            (0..5).map(|_| with(&gateway, &create(&gateway, &["--name", "new"])).get("/connectors").status).collect();
+        is_over.store(true, Ordering::Relaxed);
+        assert_eq!(statuses, [200; 5]);
+    });
+}
+
+#[test]
+fn a_key_that_a_route_makes_or_revokes_changes_there_at_once() {
+    let gateway = gateway();
+    for _ in 0..5 {
+        let created = gateway.client().post("/admin/keys", json!({"name": "new", "scopes": ["operate"]})).json();
+        let client = with(&gateway, created["key"].as_str().unwrap());
+        client.get("/connectors").ok();
+        gateway.client().delete(&format!("/admin/keys/{}", created["id"].as_str().unwrap())).ok();
+        client.get("/connectors").problem(401, "unauthenticated");
+    }
 }
 
 #[test]

@@ -163,7 +163,9 @@ pub(super) async fn authorize_link(
 
 fn unauthenticated(error: &AuthError) -> Problem {
     match error {
-        AuthError::Unavailable(cause) => problem::store_problem(cause, "The API keys cannot be read now; try again."),
+        AuthError::Unavailable => {
+            problem::STORE_UNAVAILABLE.with_detail("The API keys cannot be read now; try again.").retry_after(1)
+        }
         AuthError::Jwt(JwtError::KeysUnavailable) => problem::ISSUER_UNAVAILABLE
             .with_detail(format!("{} Try again.", sentence(&error.to_string())))
             .retry_after(5),

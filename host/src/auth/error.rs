@@ -3,7 +3,6 @@
 use thiserror::Error;
 
 use super::jwt::JwtError;
-use store::StoreError;
 
 /// Why a caller is not recognised. The messages say what to do. They do not reveal whether a key
 /// exists, except that a caller with a whole key learns that it was revoked.
@@ -30,7 +29,8 @@ pub enum AuthError {
     /// The cookie of the console belongs to no session, or its session has ended.
     #[error("the session of the console has ended")]
     SessionEnded,
-    /// The store failed during the search for an unknown key.
+    /// The store does not answer, so that the gateway cannot know if it has such a key, or if the
+    /// key was revoked.
     #[error("the keys cannot be read")]
-    Unavailable(#[source] StoreError),
+    Unavailable,
 }

@@ -110,6 +110,11 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         section.section("oidc", |section| config.console_oidc = console::read_oidc(section));
     });
     root.section("trust", |section| trust::read_trust(section, &mut config.trust));
+    root.section("keys", |section| {
+        let mut max_age_s = config.keys_max_age.as_secs();
+        section.value("max_age_s", &mut max_age_s, value::integer(5..=86_400));
+        config.keys_max_age = Duration::from_secs(max_age_s);
+    });
     root.section("audit", |section| {
         let mut keep_days = config.audit_keep.as_secs() / 86_400;
         section.value("keep_days", &mut keep_days, value::integer(1..=36_500));

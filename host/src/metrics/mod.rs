@@ -142,6 +142,9 @@ pub struct Metrics {
     pub webhooks_pending: Gauge,
     /// API keys that expire soon.
     pub keys_expiring: Gauge,
+    /// When this gateway last read the API keys, or knew that they had not changed, in seconds
+    /// since 1970.
+    pub keys_read: Gauge,
     /// When the gateway's own certificates expire, in seconds since 1970.
     pub certificate_expiry: Family<CertificateLabels, Gauge>,
     /// Gateways that share the database.
@@ -195,6 +198,10 @@ impl Default for Metrics {
             webhooks_pending: add
                 .metric("webhooks_pending", "Webhooks that are not delivered yet, in all gateways of the database"),
             keys_expiring: add.metric("keys_expiring", "API keys that expire within 14 days"),
+            keys_read: add.metric(
+                "keys_read_timestamp_seconds",
+                "When this gateway last had all API keys of the database, in seconds since 1970",
+            ),
             certificate_expiry: add.metric(
                 "certificate_expiry_timestamp_seconds",
                 "When the certificates that the gateway presents expire, in seconds since 1970",

@@ -4,6 +4,7 @@ mod budgets;
 mod core;
 mod going_back;
 mod joining;
+mod keys;
 mod modules;
 mod operators;
 mod pacing;

@@ -85,6 +85,7 @@ async fn create_now(gateway: &Gateway, body: Bytes) -> Result<Response<Body>, Pr
     stored.expires_at = expires_at;
     let id = stored.id.clone();
     gateway.store.create_key(stored).await.map_err(unavailable)?;
+    gateway.authenticator.note_change().await;
     let record = KeyRecord::from(find_key(gateway, &id.0).await?);
     let mut response = private_answer(&json!(CreatedKeyRecord { record, key: key.expose_secret() }));
     *response.status_mut() = StatusCode::CREATED;
@@ -96,10 +97,13 @@ fn future_time(text: &str) -> Result<SystemTime, String> {
     if time > clock::now() { Ok(time) } else { Err("Must be in the future.".to_owned()) }
 }
 
-/// DELETE /admin/keys/{key_id}: revokes the key. Every gateway refuses it within two seconds.
+/// DELETE /admin/keys/{key_id}: revokes the key. This gateway refuses it at once, and every other
+/// one that reaches the database within two seconds.
 pub(in crate::api) async fn revoke_key(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let id = KeyId(call.arguments.key_id.to_owned());
-    match call.gateway.store.revoke_key(&id).await.map_err(unavailable)? {
+    let revocation = call.gateway.store.revoke_key(&id).await.map_err(unavailable)?;
+    call.gateway.authenticator.note_change().await;
+    match revocation {
         KeyRevocation::Revoked(_) | KeyRevocation::AlreadyRevoked(_) => {
             Ok(private_answer(&json!(KeyRevokedRecord { id: id.0, revoked: true })))
         }

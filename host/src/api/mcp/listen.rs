@@ -160,6 +160,6 @@ impl Listener {
     /// Returns `true` unless the caller's token was revoked, or has expired.
     async fn may_stay(&self) -> bool {
         let known = self.gateway.authenticator.authenticate(self.authorization.as_ref()).await;
-        matches!(known, Ok(_) | Err(AuthError::Unavailable(_)))
+        matches!(known, Ok(_) | Err(AuthError::Unavailable))
     }
 }

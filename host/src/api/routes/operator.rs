@@ -119,7 +119,7 @@ pub(super) static ROUTES: &[Route] = &[
                 handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::revoke_key(call))),
                 description: Some(Description {
                     id: "keys.revoke",
-                    summary: "Revokes an API key. Every gateway refuses it within two seconds.",
+                    summary: "Revokes an API key. Every gateway that reaches the database refuses it within two seconds.",
                     members: operator::describe_revoked_key,
                 }),
             },

@@ -123,6 +123,7 @@ impl List {
             jwt_issuers,
             console_oidc,
             trust,
+            keys_max_age,
             audit_keep,
             callbacks,
             calls,
@@ -167,6 +168,8 @@ impl List {
             self.add("key", key_id.as_str());
             self.add("connectors", json!(connectors));
         }
+        self.begin("keys");
+        self.add("max_age_s", seconds(*keys_max_age));
         self.begin("audit");
         self.add("keep_days", audit_keep.as_secs() / 86_400);
         self.records(calls, callbacks, telemetry);
