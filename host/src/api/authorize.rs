@@ -10,6 +10,8 @@ use super::records::ScopeName;
 use super::route::Family;
 use crate::auth::{AuthError, Caller, JwtError, Limits, Scope, Scopes, check_key};
 use crate::gateway::Gateway;
+use crate::jobs::JobsOf;
+use crate::mcp::ToolSet;
 use crate::problem::{self, Problem};
 use crate::registry::Operation;
 use contract::Effect;
@@ -89,6 +91,46 @@ impl AuthorizedCaller {
                 sentence(&refusal.to_string())
             ))
         })
+    }
+
+    /// Requires that the caller's key has no limits, as for changes of the gateway itself: with
+    /// them, the key could make itself another one without limits.
+    ///
+    /// # Errors
+    /// 403 if it has.
+    pub(super) fn require_unlimited(&self) -> Result<(), Problem> {
+        match self.0.limits {
+            None => Ok(()),
+            Some(_) => Err(problem::NOT_ALLOWED.with_detail(
+                "The key has limits (`allow` or `effects`), so it can read below /admin, and change nothing. Use a key of the scope \
+                 `admin` without limits.",
+            )),
+        }
+    }
+
+    /// Requires that the limits of the caller's key admit each operation of a tool set.
+    ///
+    /// # Errors
+    /// 403 if they do not.
+    pub(super) fn require_set(&self, set: &ToolSet) -> Result<(), Problem> {
+        let admitted = self.0.limits.as_ref().map(|limits| limits.admit_set(&set.allow, set.effects.as_deref()));
+        admitted.unwrap_or(Ok(())).map_err(|refusal| {
+            problem::NOT_ALLOWED.with_detail(format!(
+                "{} A limited key makes and deletes tool sets of operations that it may call itself. Use another key.",
+                sentence(&refusal.to_string())
+            ))
+        })
+    }
+
+    /// The jobs that the caller may see and cancel.
+    pub(super) fn jobs(&self) -> JobsOf<'_> {
+        JobsOf { tenant: self.tenant(), subject: self.subject(), limits: self.limits() }
+    }
+
+    /// The part of a request with an `Idempotency-Key` that has a secret in its answer: the answer
+    /// is repeated only to the API key that got it first.
+    pub(super) fn maker(&self) -> &[u8] {
+        self.key_id().map_or(b"", |id| id.0.as_bytes())
     }
 
     /// The holder of the caller's integrations of a connector.

@@ -101,7 +101,8 @@ fn status_problem(status: &KeyStatus) -> Problem {
             )
             .of_unknown_outcome(),
         KeyStatus::OfOtherRequest => problem::IDEMPOTENCY_KEY_REUSED.with_detail(
-            "This Idempotency-Key belongs to a request with another path, body or X-User-Identifier. Use a new key for each call.",
+            "This Idempotency-Key belongs to a request with another path, body or X-User-Identifier, or its answer has a secret of another API key. \
+             Use a new key for each call.",
         ),
         KeyStatus::EndedWithoutAnswer => problem::IDEMPOTENT_ANSWER_NOT_KEPT
             .with_detail(format!(

@@ -22,7 +22,7 @@ const MAX_LIMIT: u32 = 200;
 /// GET /jobs: a page of the caller's own jobs, the newest first.
 pub(super) async fn list_jobs(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let Query { status, cursor, limit } = Query::read(call.head.uri.query().unwrap_or_default())?;
-    let listed = call.gateway.jobs.list(caller.tenant(), caller.subject(), status, cursor, limit).await;
+    let listed = call.gateway.jobs.list(caller.jobs(), status, cursor, limit).await;
     let listed = listed.map_err(job_problem)?;
     let page = JobPageRecord { jobs: listed.jobs, next_cursor: listed.next_cursor };
     let page = serde_json::to_vec(&page).map_err(|error| job_problem(error.into()))?;
@@ -32,14 +32,14 @@ pub(super) async fn list_jobs(call: HttpCall<'_>, caller: AuthorizedCaller) -> R
 /// GET /jobs/{job_id}.
 pub(super) async fn get_job(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let id = call.arguments.job_id;
-    let found = call.gateway.jobs.get(caller.tenant(), caller.subject(), id).await.map_err(job_problem)?;
+    let found = call.gateway.jobs.get(caller.jobs(), id).await.map_err(job_problem)?;
     found.map(private_text).ok_or_else(|| unknown_job(id))
 }
 
 /// DELETE /jobs/{job_id}: cancels the job.
 pub(super) async fn cancel_job(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let id = call.arguments.job_id;
-    let cancelled = call.gateway.jobs.cancel(caller.tenant(), caller.subject(), id).await.map_err(job_problem)?;
+    let cancelled = call.gateway.jobs.cancel(caller.jobs(), id).await.map_err(job_problem)?;
     let cancelled = cancelled.ok_or_else(|| unknown_job(id))?;
     Ok(private_answer(&json!(JobCancelledRecord { cancelled })))
 }

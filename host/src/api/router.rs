@@ -311,6 +311,9 @@ async fn call_handler(
         Family::Mcp => problem.with_resource_metadata(&mcp::metadata::url(&gateway.config, head.uri.path())),
         _ => problem,
     })?;
+    if scope == Some(Scope::Admin) && route.path.starts_with("/admin/") && !head.method.is_safe() {
+        caller.require_unlimited()?;
+    }
     Span::current().record("tenant", caller.tenant());
     trace.is_of(caller.tenant());
     open.is_of(&caller);

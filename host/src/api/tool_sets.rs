@@ -64,6 +64,7 @@ pub(super) async fn create_set(call: HttpCall<'_>, caller: AuthorizedCaller) -> 
 async fn create_now(gateway: &Gateway, caller: &AuthorizedCaller, body: Bytes) -> Result<Response<Body>, Problem> {
     let (name, set) = parse_record::<NewToolSetBody>(&body).await?.into_parts();
     check_pinned(&set)?;
+    caller.require_set(&set)?;
     let new = NewToolSet { tenant: caller.tenant().to_owned(), name: name.clone(), definition: json!(set).to_string() };
     let added = match gateway.store.add_tool_set(new).await {
         Ok(added) => added,
@@ -99,6 +100,7 @@ fn check_pinned(set: &ToolSet) -> Result<(), Problem> {
 pub(super) async fn delete_set(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     require_tenant(&caller)?;
     let name = call.arguments.set;
+    caller.require_set(&find_set(call.gateway, &caller, name).await?)?;
     let deleted = call.gateway.store.delete_tool_set(caller.tenant(), name).await;
     match deleted.map_err(|error| unavailable(&error))? {
         true => Ok(private_answer(&json!(ToolSetDeletedRecord { name: name.to_owned(), deleted: true }))),

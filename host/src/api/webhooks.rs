@@ -27,7 +27,7 @@ pub(super) async fn create_secret(call: HttpCall<'_>, caller: AuthorizedCaller) 
         let gateway = Arc::clone(&gateway);
         async move { create_now(&gateway, &tenant).await }
     };
-    let request: [&[u8]; 2] = [b"POST", b"/webhooks/secrets"];
+    let request: [&[u8]; 3] = [b"POST", b"/webhooks/secrets", caller.maker()];
     Box::pin(idempotency::answer_idempotently(&gateway, &caller, key, &request, running)).await
 }
 

@@ -38,6 +38,9 @@ pub enum KeyRefusal {
         /// The effect.
         effect: &'static str,
     },
+    /// Its `effects` do not have one that a set of operations has.
+    #[error("the member `effects` of the key does not name `{0}`")]
+    EffectOfSet(&'static str),
     /// The key lacks the scope for operations.
     #[error("the key lacks the scope `operate`")]
     Scope,
@@ -92,6 +95,31 @@ impl Limits {
             return Err(KeyRefusal::Operation(name()));
         }
         self.admit_effect(&name(), effect)
+    }
+
+    /// Admits a set of operations with all its names and effects. `effects` is `None` for all.
+    ///
+    /// # Errors
+    /// If the limits do not have one of them.
+    pub fn admit_set(&self, allow: &[String], effects: Option<&[String]>) -> Result<(), KeyRefusal> {
+        for name in self.allow.as_ref().map_or(&[][..], |_| allow) {
+            let is_named = |name: &str| self.allow.iter().flatten().any(|allowed| allowed == name);
+            match name.split_once('/') {
+                None if !is_named(name) => return Err(KeyRefusal::Proxy(name.clone())),
+                Some((connector, _)) if !is_named(connector) && !is_named(name) => {
+                    return Err(KeyRefusal::Operation(name.clone()));
+                }
+                _ => {}
+            }
+        }
+        let has = |effects: Option<&[String]>, effect: &str| {
+            effects.is_none_or(|effects| effects.iter().any(|named| named == effect))
+        };
+        let mut all = [Effect::Read, Effect::Write, Effect::Destructive].into_iter().map(Effect::name);
+        match all.find(|effect| has(effects, effect) && !has(self.effects.as_deref(), effect)) {
+            Some(effect) => Err(KeyRefusal::EffectOfSet(effect)),
+            None => Ok(()),
+        }
     }
 
     fn admit_effect(&self, operation: &str, effect: Effect) -> Result<(), KeyRefusal> {
@@ -153,6 +181,21 @@ mod tests {
         assert_eq!(limits.admit_proxy("mail", Effect::Read), Ok(()));
         assert_eq!(limits.admit_proxy("chat", Effect::Read), Err(KeyRefusal::Proxy("chat".to_owned())));
         assert!(matches!(limits.admit_proxy("mail", Effect::Write), Err(KeyRefusal::Effect { .. })));
+    }
+
+    #[test]
+    fn a_key_admits_sets_that_have_nothing_else() {
+        let key = limits(r#"["mail", "chat/search"]"#, Some("read write"));
+        let set = |allow: &[&str], effects: Option<&[&str]>| {
+            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+            key.admit_set(&owned(allow), effects.map(owned).as_deref())
+        };
+        assert_eq!(set(&["mail", "mail/send", "chat/search"], Some(&["read", "write"])), Ok(()));
+        assert_eq!(set(&["chat"], Some(&["read"])), Err(KeyRefusal::Proxy("chat".to_owned())));
+        assert_eq!(set(&["chat/post"], Some(&["read"])), Err(KeyRefusal::Operation("chat/post".to_owned())));
+        assert_eq!(set(&["mail"], None), Err(KeyRefusal::EffectOfSet("destructive")));
+        let by_effect = Limits { allow: None, effects: Some(vec!["read".to_owned()]) };
+        assert_eq!(by_effect.admit_set(&["mail".to_owned()], Some(&["read".to_owned()])), Ok(()));
     }
 
     #[test]

@@ -17,7 +17,7 @@
 //!   of each end, and only once.
 //! - A job that changes data is never run again after it was cut off.
 //! - Input, progress and result are in the database only as sealed values.
-//! - A caller sees only the jobs of its own tenant and subject.
+//! - A caller sees only the jobs of its own tenant and subject whose operations its key may call.
 
 mod end;
 mod error;
@@ -43,7 +43,7 @@ use tokio_util::task::TaskTracker;
 
 pub use self::error::{Failure, JobError};
 pub use self::problem::job_problem;
-pub use self::queue::NewJob;
+pub use self::queue::{JobsOf, NewJob};
 pub use self::record::{AnyJobRecord, JobRecord};
 pub use self::run::MAX_REQUESTS;
 

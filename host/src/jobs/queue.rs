@@ -4,10 +4,15 @@ use serde_json::value::RawValue;
 
 use super::record::Viewer;
 use super::{Failure, JobError, Jobs, Parts};
+use crate::auth::Limits;
+use contract::Effect;
 use store::{AnyJobFilter, Job, JobFilter, JobStatus, JobValue, KeyId, StoreError, new_job_id};
 
 /// Attempts to cancel a job while workers take it or put it back.
 const CANCEL_ATTEMPTS: usize = 10;
+
+/// Pages that are read to find one with a job that the caller's key may see.
+const READS_OF_LIST: usize = 10;
 
 /// A job that a caller requests. Body, callback URLs and account have been checked.
 pub struct NewJob<'a> {
@@ -26,6 +31,15 @@ pub struct NewJob<'a> {
     pub callback_urls: Vec<String>,
     /// The name of the span of the call. `None` without telemetry.
     pub trace: Option<String>,
+}
+
+/// The jobs that a caller may see and cancel: those of its user whose operations it may call.
+#[derive(Clone, Copy)]
+pub struct JobsOf<'a> {
+    pub tenant: &'a str,
+    pub subject: &'a str,
+    /// The limits of the caller's key. `None` if it has none.
+    pub limits: Option<&'a Limits>,
 }
 
 /// A page of a list of jobs.
@@ -59,7 +73,7 @@ impl Jobs {
             connector: new.connector.to_owned(),
             operation: new.operation.path.clone(),
             user_identifier: new.user_identifier,
-            changes_data: new.operation.effect != contract::Effect::Read,
+            changes_data: new.operation.effect != Effect::Read,
             key_id: new.key_id,
             values,
         };
@@ -68,49 +82,73 @@ impl Jobs {
         Ok(id)
     }
 
-    /// The text of a job's record, if the user has this job.
+    /// The text of a job's record, if the caller has this job.
     ///
     /// # Errors
     /// If the store or the vault fails.
-    pub async fn get(&self, tenant: &str, subject: &str, id: &str) -> Result<Option<String>, JobError> {
-        match self.parts.store.job(tenant, subject, id).await? {
+    pub async fn get(&self, of: JobsOf<'_>, id: &str) -> Result<Option<String>, JobError> {
+        match self.find(of, id).await? {
             Some(job) => self.record(&job, Viewer::Caller).await.map(Some),
             None => Ok(None),
         }
     }
 
-    /// A user's jobs, the newest first: at most `limit`, and only those after the cursor.
+    /// A caller's jobs, the newest first: at most `limit`, and only those after the cursor. A page
+    /// may be shorter than `limit` if the key of the caller is limited.
     ///
     /// # Errors
     /// If the store or the vault fails.
     pub async fn list(
         &self,
-        tenant: &str,
-        subject: &str,
+        of: JobsOf<'_>,
         status: Option<JobStatus>,
         cursor: Option<String>,
         limit: u32,
     ) -> Result<ListedJobs, JobError> {
-        // One more shows if there is a next page.
-        let filter = JobFilter { status, before: cursor, limit: limit + 1 };
-        let mut found = self.parts.store.jobs_of(tenant, subject, filter).await?;
-        let is_last = found.len() <= limit as usize;
-        found.truncate(limit as usize);
-        let mut jobs = Vec::with_capacity(found.len());
-        for job in &found {
-            jobs.push(self.listed_record(job, Viewer::Caller).await?);
+        let mut listed = ListedJobs { jobs: Vec::new(), next_cursor: cursor };
+        for _ in 0..READS_OF_LIST {
+            // One more shows if there is a next page.
+            let filter = JobFilter { status, before: listed.next_cursor.take(), limit: limit + 1 };
+            let mut found = self.parts.store.jobs_of(of.tenant, of.subject, filter).await?;
+            let is_last = found.len() <= limit as usize;
+            found.truncate(limit as usize);
+            for job in found.iter().filter(|job| self.is_of(of, job)) {
+                listed.jobs.push(self.listed_record(job, Viewer::Caller).await?);
+            }
+            listed.next_cursor = found.last().filter(|_| !is_last).map(|job| job.id.clone());
+            if !listed.jobs.is_empty() || is_last {
+                break;
+            }
         }
-        let next_cursor = found.last().filter(|_| !is_last).map(|job| job.id.clone());
-        Ok(ListedJobs { jobs, next_cursor })
+        Ok(listed)
     }
 
-    /// Cancels a job. Returns `false` if it has ended before, and `None` if the user has no such
+    /// Cancels a job. Returns `false` if it has ended before, and `None` if the caller has no such
     /// job.
     ///
     /// # Errors
     /// If the store or the vault fails.
-    pub async fn cancel(&self, tenant: &str, subject: &str, id: &str) -> Result<Option<bool>, JobError> {
-        self.cancel_found(id, || self.parts.store.job(tenant, subject, id)).await
+    pub async fn cancel(&self, of: JobsOf<'_>, id: &str) -> Result<Option<bool>, JobError> {
+        self.cancel_found(id, || self.find(of, id)).await
+    }
+
+    async fn find(&self, of: JobsOf<'_>, id: &str) -> Result<Option<Job>, StoreError> {
+        let found = self.parts.store.job(of.tenant, of.subject, id).await?;
+        Ok(found.filter(|job| self.is_of(of, job)))
+    }
+
+    /// Returns `true` if the limits of the caller's key admit the operation of a job.
+    fn is_of(&self, of: JobsOf<'_>, job: &Job) -> bool {
+        let Some(limits) = of.limits else { return true };
+        let connector = self.parts.registry.get(&job.connector);
+        let live = connector.as_ref().and_then(|connector| connector.operation(&job.operation));
+        let effect = match live {
+            Some(operation) => operation.manifest.effect,
+            // The operation is gone, so that its effect may have been any other one than a read.
+            None if job.changes_data => Effect::Destructive,
+            None => Effect::Read,
+        };
+        limits.admit(&job.connector, &job.operation, effect).is_ok()
     }
 
     /// The text of the record of a job of any tenant, for the operator.

@@ -77,6 +77,28 @@ fn a_task_is_cancelled_and_belongs_to_its_user() {
 }
 
 #[test]
+fn a_limited_key_has_no_task_of_an_operation_that_it_may_not_call() {
+    let (gateway, service, agent) = world();
+    let gate = Gate::default();
+    service.reply("/slow", Reply::json(json!({})).behind(&gate));
+    let task = result(&with_tasks(agent).call("collect", json!({"path": "/slow"})));
+    let id = task["taskId"].as_str().unwrap();
+    let limits = json!({"name": "limited", "scopes": ["operate"], "allow": ["account/fetch"]});
+    let made = gateway.client().post("/admin/keys", limits).json();
+    let limited = Agent::new(&gateway.anonymous().with_key(made["key"].as_str().unwrap()), "/mcp");
+    for name in ["get_job", "cancel_job"] {
+        let answer = limited.call(name, json!({"job_id": id}));
+        assert!(text_of(&result(&answer)).contains("There is no job"), "{}", answer.text());
+    }
+    let limited = with_tasks(limited);
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        assert_eq!(code(&about(&limited, method, id), 200), -32602, "{method}");
+    }
+    assert_eq!(gateway.client().get(&format!("/jobs/{id}")).ok()["status"], "running");
+    gate.open();
+}
+
+#[test]
 fn tasks_are_for_clients_that_declare_them() {
     let (gateway, _service, agent) = world();
     for method in ["tasks/get", "tasks/update", "tasks/cancel", "tasks/list", "tasks/result"] {

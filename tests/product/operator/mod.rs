@@ -9,6 +9,7 @@ mod integrations;
 mod jobs;
 mod keys;
 mod labels;
+mod limited_keys;
 mod queries;
 mod settings;
 mod tenants;

@@ -57,7 +57,7 @@ pub(in crate::api) async fn create_key(
     let HttpCall { gateway, head, body, .. } = call;
     let body = read_json_body(&head.headers, body, gateway).await?;
     let Some(key) = idempotency::key_in_headers(&head.headers)? else { return create_now(gateway, body).await };
-    let request: [&[u8]; 3] = [b"POST", b"/admin/keys", &body];
+    let request: [&[u8]; 4] = [b"POST", b"/admin/keys", &body, caller.maker()];
     let running = {
         let (gateway, body) = (Arc::clone(gateway), body.clone());
         async move { create_now(&gateway, body).await }

@@ -204,14 +204,14 @@ fn unknown_job(id: &str) -> Problem {
 async fn get_job(call: &ToolCall<'_>, arguments: &Params<'_>) -> Answered {
     let caller = call.exchange.caller;
     let id = arguments.text("job_id").unwrap_or_default();
-    let found = call.exchange.gateway.jobs.get(caller.tenant(), caller.subject(), &id).await.map_err(job_problem)?;
+    let found = call.exchange.gateway.jobs.get(caller.jobs(), &id).await.map_err(job_problem)?;
     found.map(Ok).ok_or_else(|| unknown_job(&id))
 }
 
 async fn cancel_job(call: &ToolCall<'_>, arguments: &Params<'_>) -> Answered {
     let caller = call.exchange.caller;
     let id = arguments.text("job_id").unwrap_or_default();
-    let ended = call.exchange.gateway.jobs.cancel(caller.tenant(), caller.subject(), &id).await.map_err(job_problem)?;
+    let ended = call.exchange.gateway.jobs.cancel(caller.jobs(), &id).await.map_err(job_problem)?;
     match ended {
         Some(cancelled) => Ok(Ok(json!({"cancelled": cancelled}).to_string())),
         None => Err(unknown_job(&id)),

@@ -99,7 +99,7 @@ impl JobWait {
     async fn step(&mut self) -> Result<Step, Problem> {
         loop {
             let AbandonedJob { gateway, caller, id } = &self.job;
-            let record = gateway.jobs.get(caller.tenant(), caller.subject(), id).await.map_err(job_problem)?;
+            let record = gateway.jobs.get(caller.jobs(), id).await.map_err(job_problem)?;
             if let Some(record) = &record {
                 if let Some(result) = result::of_job(gateway, self.revision, record, self.is_structured) {
                     self.job.disarm();
@@ -161,7 +161,7 @@ impl Drop for AbandonedJob {
         }
         let (gateway, caller, id) = (Arc::clone(&self.gateway), self.caller.clone(), std::mem::take(&mut self.id));
         self.gateway.background.spawn(async move {
-            if let Err(error) = gateway.jobs.cancel(caller.tenant(), caller.subject(), &id).await {
+            if let Err(error) = gateway.jobs.cancel(caller.jobs(), &id).await {
                 tracing::warn!(%error, job_id = id, "a job whose caller has gone could not be cancelled");
             }
         });
