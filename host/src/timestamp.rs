@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use store::DatabaseTime;
 use thiserror::Error;
 
 /// The end of the year 9999, after which RFC 3339 has no times: since 1970.
@@ -36,6 +37,12 @@ impl From<SystemTime> for Timestamp {
     fn from(time: SystemTime) -> Self {
         let time = time.clamp(SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH + LAST);
         Self(humantime::format_rfc3339_millis(time).to_string())
+    }
+}
+
+impl From<DatabaseTime> for Timestamp {
+    fn from(time: DatabaseTime) -> Self {
+        SystemTime::from(time).into()
     }
 }
 

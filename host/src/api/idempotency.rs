@@ -96,8 +96,9 @@ fn status_problem(status: &KeyStatus) -> Problem {
     match status {
         KeyStatus::Lost => problem::IDEMPOTENT_CALL_LOST
             .with_detail(
-                "The gateway that ran the first call with this Idempotency-Key ended in the middle of it. The call is not run again. \
-                 Look at the service to see what was done, then call with a new key if needed.",
+                "The gateway that ran the first call with this Idempotency-Key has ended, or does not reach the database. The call is not \
+                 run again. If that gateway still runs, it stores the answer later, and a repeat gets it. Look at the service to see what \
+                 was done, then call with a new key if needed.",
             )
             .of_unknown_outcome(),
         KeyStatus::OfOtherRequest => problem::IDEMPOTENCY_KEY_REUSED.with_detail(

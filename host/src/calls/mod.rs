@@ -30,7 +30,6 @@ pub use self::writer::Writer;
 
 use self::record::upstream_json;
 use self::recording::{Facts, NotedCaller, Notes};
-use crate::clock;
 use crate::config::{self, KeptCalls};
 use crate::metrics::Metrics;
 use contract::Owner;
@@ -54,7 +53,7 @@ pub struct CallLog(Option<Arc<Log>>);
 struct Log {
     keeps_all: bool,
     gateway: String,
-    queue: mpsc::Sender<RecordedCall>,
+    queue: mpsc::Sender<(Instant, RecordedCall)>,
     dropped: Counter,
     stop: CancellationToken,
 }
@@ -151,7 +150,7 @@ impl CallLog {
         let Some(caller) = &facts.caller else { return };
         // A record that would be dropped is not made.
         match log.queue.try_reserve() {
-            Ok(place) => place.send(log.record(caller, &facts, notes, call)),
+            Ok(place) => place.send((call.began, log.record(caller, &facts, notes, call))),
             Err(_) => {
                 log.dropped.inc();
             }
@@ -186,7 +185,6 @@ impl CallLog {
 impl Log {
     fn record(&self, caller: &NotedCaller, facts: &Facts, notes: &Notes, call: &EndedCall<'_>) -> RecordedCall {
         let (took, problem) = (call.began.elapsed(), call.problem.as_ref());
-        let at = clock::now().checked_sub(took).unwrap_or(SystemTime::UNIX_EPOCH);
         let attempts = facts.requests.as_ref().map(|requests| requests.attempts()).unwrap_or_default();
         let idempotency = facts.has_key.then_some(match call.is_replayed {
             true => CallIdempotency::Replayed,
@@ -195,7 +193,7 @@ impl Log {
         RecordedCall {
             number: 0,
             request_id: call.request_id.to_owned(),
-            at,
+            at: SystemTime::UNIX_EPOCH,
             gateway: self.gateway.clone(),
             tenant: caller.tenant.clone(),
             subject: caller.subject.clone(),

@@ -23,7 +23,8 @@ const REST: u32 = 39;
 
 /// The task that writes records.
 pub struct Writer {
-    records: mpsc::Receiver<RecordedCall>,
+    /// Each with the time at which its call arrived.
+    records: mpsc::Receiver<(Instant, RecordedCall)>,
     store: Store,
     /// The most records that the store keeps.
     max: u32,
@@ -33,7 +34,7 @@ pub struct Writer {
 
 impl Writer {
     pub(super) fn new(
-        records: mpsc::Receiver<RecordedCall>,
+        records: mpsc::Receiver<(Instant, RecordedCall)>,
         store: Store,
         max: u32,
         dropped: Counter,
@@ -59,7 +60,9 @@ impl Writer {
                 continue;
             }
             let (records, began) = (batch.len() as u64, Instant::now());
-            let written = self.store.record_calls(batch, self.max).await;
+            // The store has its own clock, so it gets ages.
+            let aged = batch.into_iter().map(|(arrived, call)| (arrived.elapsed(), call)).collect();
+            let written = self.store.record_calls(aged, self.max).await;
             let was_failing = std::mem::replace(&mut is_failing, written.is_err());
             if let Err(error) = written {
                 self.dropped.inc_by(records);

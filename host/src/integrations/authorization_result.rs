@@ -172,10 +172,8 @@ impl From<&TokenError> for AuthorizationResult {
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
-
     use super::*;
-    use store::{Holder, StateHash};
+    use store::{DatabaseTime, Holder, StateHash};
 
     fn authorization(callback_url: &str) -> Authorization {
         Authorization {
@@ -192,7 +190,7 @@ mod tests {
             address: store::AccountAddress::new(),
             key_id: None,
             oauth_client: None,
-            expires_at: SystemTime::UNIX_EPOCH,
+            expires_at: DatabaseTime::EPOCH,
         }
     }
 

@@ -10,7 +10,6 @@ use url::Url;
 
 use super::exchange::state_hash;
 use super::{BeginError, Destination, IntegrationError, Integrations, Way};
-use crate::clock;
 use crate::config::Config;
 use crate::oauth::{NotConfigured, Provider, TenantClient, no_authorization_url};
 use crate::registry::Connector;
@@ -92,7 +91,7 @@ impl Integrations {
             ReturnTo::Application(destination) => (destination.into(), None),
             ReturnTo::Link(id) => (String::new(), Some(id)),
         };
-        let expires_at = clock::now() + LIFETIME;
+        let expires_at = self.store.now().await.map_err(IntegrationError::from)? + LIFETIME;
         let authorization = Authorization {
             hash: state_hash(&state),
             holder: holder.clone(),
@@ -110,7 +109,7 @@ impl Integrations {
             expires_at,
         };
         self.store.save_authorization(authorization).await.map_err(IntegrationError::from)?;
-        Ok(StartedAuthorization { authorization_url, state, expires_at })
+        Ok(StartedAuthorization { authorization_url, state, expires_at: expires_at.into() })
     }
 
     /// The provider, if the operator has set every URL and granted every host that users of the

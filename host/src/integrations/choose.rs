@@ -19,6 +19,11 @@ use store::Holder;
 pub struct ChosenIntegration(pub(super) Arc<CachedIntegration>);
 
 impl ChosenIntegration {
+    /// The integration's id.
+    pub fn id(&self) -> &str {
+        &self.0.integration.id
+    }
+
     /// The integration's name among the holder's integrations.
     pub fn user_identifier(&self) -> &str {
         &self.0.integration.user_identifier

@@ -16,7 +16,6 @@ use super::begin::random_secret;
 use super::events::Change;
 use super::exchange::state_hash;
 use super::{AccountSecret, IntegrationError, Integrations};
-use crate::clock;
 use crate::oauth::Tokens;
 use store::{Account, AccountAddress, Connected, FoundGrant, Holder, Integration, Labels, PendingGrant, Sealed};
 
@@ -85,7 +84,7 @@ impl Integrations {
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
             sealed: self.seal_grant(holder, user_identifier, account, secret, labels).await?,
-            expires_at: clock::now() + LIFETIME,
+            expires_at: self.store.now().await? + LIFETIME,
         };
         self.store.save_grant(grant).await?;
         Ok(completion.into())

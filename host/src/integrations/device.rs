@@ -91,7 +91,7 @@ impl Integrations {
         let context = holder.verifier_context(user_identifier.as_deref());
         let code = codes.device_code.expose_secret().as_bytes();
         let sealed = self.vault.seal(&context, code).await.map_err(IntegrationError::from)?;
-        let expires_at = clock::now() + codes.expires_in;
+        let expires_at = self.store.now().await.map_err(IntegrationError::from)? + codes.expires_in;
         let authorization = Authorization {
             hash: state_hash(&id),
             holder: holder.clone(),
@@ -110,7 +110,7 @@ impl Integrations {
         };
         let saved = self.store.save_device_authorization(authorization, codes.interval).await;
         saved.map_err(IntegrationError::from)?;
-        Ok(StartedDevice { id, codes, expires_at })
+        Ok(StartedDevice { id, codes, expires_at: expires_at.into() })
     }
 
     /// The progress of an authorization of this holder. `None` if there is no such authorization.

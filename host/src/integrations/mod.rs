@@ -111,6 +111,7 @@ pub use self::key::Key;
 pub use self::key_form::{KeyForm, KeyUse};
 pub use self::live_credential::LiveCredential;
 pub use self::record::{AuthTypeName, IntegrationRecord};
+pub use self::refresh::RefreshWait;
 pub use self::renew::{NotRenewed, OVERDUE, is_overdue, last_error};
 pub use self::schema::{AuthSchemaRecord, authorization_origin, init_schema, labels_schema};
 pub use self::ways::{Way, unknown_way};

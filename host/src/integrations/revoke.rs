@@ -78,10 +78,10 @@ impl Integrations {
 
     /// Revokes and deletes the grants whose time is over.
     async fn revoke_expired_grants(&self) -> Result<(), IntegrationError> {
-        let mut failing = HashSet::new();
+        let (mut failing, now) = (HashSet::new(), self.store.now().await?);
         for grant in self.store.expired_grants(BATCH).await? {
             let connector = &grant.holder.connector;
-            let is_old = grant.expires_at.elapsed().is_ok_and(|age| age > MAX_AGE);
+            let is_old = now.since(grant.expires_at) > MAX_AGE;
             if !is_old && failing.contains(connector) {
                 continue;
             }
@@ -258,7 +258,7 @@ impl Integrations {
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
             sealed: self.seal_grant(holder, user_identifier, account, secret, None).await?,
-            expires_at: clock::now() + BETWEEN_ROUNDS,
+            expires_at: self.store.now().await? + BETWEEN_ROUNDS,
         })
     }
 

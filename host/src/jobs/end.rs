@@ -7,7 +7,6 @@ use super::problem::failure_problem;
 use super::record::JobRecord;
 use super::{Failure, JobError, Jobs, Parts};
 use crate::calls::EndedProblem;
-use crate::clock;
 use crate::metrics::OutcomeLabels;
 use store::{Ended, Job, JobStatus, JobValue, NewDelivery};
 
@@ -57,7 +56,7 @@ impl Jobs {
             Ok(result) => (JobStatus::Succeeded, JobValue::Result, result),
             Err(problem) => (JobStatus::Failed, JobValue::Error, problem),
         };
-        let finished_at = clock::now();
+        let finished_at = store.now().await?;
         let expires_at = finished_at + config.keep;
         let job = Job { status, finished_at: Some(finished_at), expires_at: Some(expires_at), ..job.clone() };
         let ended = Ended {

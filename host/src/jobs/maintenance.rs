@@ -11,7 +11,7 @@ use super::{Failure, JobError, Jobs, LEASE, Parts};
 const RENEWAL: Duration = Duration::from_secs(1);
 
 /// Renewals between two searches for lost jobs.
-const SEARCH_EVERY: u32 = 5;
+const SEARCH_EVERY: u32 = 3;
 
 /// Renewals between two deletions of expired jobs.
 const DELETE_EVERY: u32 = 60;
@@ -106,5 +106,19 @@ impl Jobs {
         let pending = store.count_pending_jobs().await?;
         metrics.jobs_pending.set(i64::try_from(pending).unwrap_or(i64::MAX));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_of_a_gateway_that_died_is_taken_up_within_forty_seconds() {
+        let search = RENEWAL * SEARCH_EVERY;
+        // The end of the lease is seen by the next search. From then on, searches see it ended, and
+        // the first one after the grace takes the job.
+        let longest = LEASE + search + store::LEASE_GRACE + search;
+        assert!(longest <= Duration::from_secs(40), "{longest:?}");
     }
 }

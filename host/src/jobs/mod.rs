@@ -60,9 +60,10 @@ use egress::Egress;
 use store::Store;
 use store::vault::Vault;
 
-/// Duration of a lease. The jobs of a gateway that died are taken up after it, within 45 seconds
-/// with the intervals of `maintenance`.
-const LEASE: Duration = Duration::from_secs(30);
+/// Duration of a lease. The jobs of a gateway that died are taken up after it, within 40 seconds
+/// with the intervals of `maintenance` and the time in which a lease is seen ended
+/// (`store::health`).
+const LEASE: Duration = Duration::from_secs(25);
 
 /// The parts of the gateway that jobs use.
 pub struct Parts {
@@ -101,6 +102,7 @@ pub struct Jobs {
 struct Running {
     fence: i64,
     tenant: String,
+    connector: String,
     /// A job that changes data is never run again, so no other gateway takes it up.
     changes_data: bool,
     /// Cancelled to end the run without a result, when the job has ended in another way.

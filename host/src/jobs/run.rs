@@ -14,7 +14,6 @@ use super::record::ProgressRecord;
 use super::{Failure, JobError, Jobs, Parts};
 use crate::auth::check_key;
 use crate::calls::{EndedCall, Recording};
-use crate::clock;
 use crate::integrations::{AccessError, IntegrationError};
 use crate::logging::REQUEST_SPAN;
 use crate::pipeline::background::run_to_result;
@@ -146,8 +145,9 @@ impl Jobs {
     async fn execute(&self, job: &Job, progress: ProgressSender, recording: &Recording) -> Run {
         let deadline = Instant::now() + self.parts.config.timeout;
         let result = self.call(job, progress, deadline, recording).await;
-        if let Err(failure) = &result
-            && let Some(backoff) = self.backoff(job, failure)
+        let backoff = result.as_ref().err().and_then(|failure| self.backoff(failure));
+        if let Some((backoff, timeout)) = backoff
+            && self.is_younger(job, timeout).await
         {
             return Run::PutBack(backoff);
         }
@@ -169,11 +169,11 @@ impl Jobs {
         }))
     }
 
-    /// The time after which a job is tried again that failed before it had done anything. `None` if
-    /// its failure is final.
-    fn backoff(&self, job: &Job, failure: &Failure) -> Option<Duration> {
+    /// The time after which a job is tried again that failed before it had done anything, and the age
+    /// from which on it is not. `None` if its failure is final.
+    fn backoff(&self, failure: &Failure) -> Option<(Duration, Duration)> {
         let keep = self.parts.config.keep;
-        let (backoff, timeout) = match failure {
+        Some(match failure {
             // The connector may be about to be replaced, or it may be at another gateway.
             Failure::Gone { .. } => (GONE_BACKOFF, GONE_TIMEOUT),
             Failure::Call(pipeline::Error::RateLimited { retry_after, .. }) => (BUSY_BACKOFF.max(*retry_after), keep),
@@ -185,9 +185,14 @@ impl Jobs {
                 | pipeline::Error::Access(AccessError::Failed(IntegrationError::Store(_))),
             ) => (BUSY_BACKOFF, keep),
             _ => return None,
-        };
-        // A job does not wait without end for a limit that is always used up.
-        (clock::now().duration_since(job.created_at).unwrap_or_default() < timeout).then_some(backoff)
+        })
+    }
+
+    /// Returns `false` if a job was added this long ago. It does not wait without end for a limit
+    /// that is always used up.
+    async fn is_younger(&self, job: &Job, timeout: Duration) -> bool {
+        // While the store does not answer, no one knows. The next attempt asks again.
+        !self.parts.store.now().await.is_ok_and(|now| now.since(job.created_at) >= timeout)
     }
 
     async fn call(

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Jobs, LEASE, Running};
 use crate::clock;
-use store::{Job, StoreError};
+use store::{FullShares, Job, StoreError};
 
 /// Time between two searches for jobs that other gateways added, or whose backoff has passed.
 const POLL: Duration = Duration::from_secs(1);
@@ -54,17 +54,19 @@ impl Jobs {
         }
     }
 
-    /// Takes the next job of a tenant that has not all of its share of the workers.
+    /// Takes the next job whose tenant and connector have not all of their share of the workers.
     async fn take(&self) -> Result<Option<Job>, StoreError> {
         if self.stopping.is_cancelled() {
             return Ok(None);
         }
-        let share = share(self.parts.config.workers);
-        let mut counts: HashMap<String, usize> = HashMap::new();
-        for running in self.running.lock().values() {
-            *counts.entry(running.tenant.clone()).or_default() += 1;
-        }
-        let full = counts.into_iter().filter(|(_, count)| *count >= share).map(|(tenant, _)| tenant).collect();
+        let full = {
+            let running = self.running.lock();
+            let workers = self.parts.config.workers;
+            FullShares {
+                tenants: with_all(share_of_tenant(workers), running.values().map(|running| &*running.tenant)),
+                connectors: with_all(share_of_connector(workers), running.values().map(|running| &*running.connector)),
+            }
+        };
         self.parts.store.take_job(&self.parts.gateway, LEASE, full).await
     }
 
@@ -74,6 +76,7 @@ impl Jobs {
         let running = Running {
             fence: job.fence,
             tenant: job.tenant.clone(),
+            connector: job.connector.clone(),
             changes_data: job.changes_data,
             abandon: abandon.clone(),
         };
@@ -103,15 +106,29 @@ impl Drop for Worker {
         }
         self.jobs.parts.metrics.jobs_running.set(all.len() as i64);
         drop(all);
-        // The job's tenant may have had all that it may have.
+        // The job's tenant or connector may have had all that it may have.
         self.jobs.wake.notify_one();
     }
 }
 
 /// The most workers that one tenant has. The others stay free for tenants that come later, because
 /// jobs may run for long.
-const fn share(workers: usize) -> usize {
+const fn share_of_tenant(workers: usize) -> usize {
     workers.div_ceil(2)
+}
+
+/// The most workers that one connector has. A quarter stays free for other connectors: the jobs of
+/// one whose service hangs may hold their workers for as long as a job may run. Of one worker and
+/// of two, a connector may have all.
+const fn share_of_connector(workers: usize) -> usize {
+    if workers < 3 { workers } else { workers - workers.div_ceil(4) }
+}
+
+/// The names that occur at least `share` times.
+fn with_all<'a>(share: usize, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    names.for_each(|name| *counts.entry(name).or_default() += 1);
+    counts.into_iter().filter(|(_, count)| *count >= share).map(|(name, _)| name.to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -120,6 +137,12 @@ mod tests {
 
     #[test]
     fn a_tenant_has_half_of_the_workers_and_at_least_one() {
-        assert_eq!([1, 2, 3, 8].map(share), [1, 1, 2, 4]);
+        assert_eq!([1, 2, 3, 8].map(share_of_tenant), [1, 1, 2, 4]);
+    }
+
+    #[test]
+    fn a_connector_leaves_a_quarter_of_the_workers_to_others() {
+        assert_eq!([1, 2, 3, 4, 8, 9].map(share_of_connector), [1, 2, 2, 3, 6, 6]);
+        assert_eq!(with_all(2, ["mail", "chat", "mail"].into_iter()), ["mail"]);
     }
 }

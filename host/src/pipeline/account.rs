@@ -6,11 +6,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{AUTHOR, Error, RunAs, Services, UpstreamError};
 use crate::calls::Recording;
-use crate::integrations::{ChosenIntegration, LiveCredential};
+use crate::integrations::{ChosenIntegration, LiveCredential, RefreshWait};
 use crate::registry::{Connector, Upstreams};
 use contract::AuthScheme;
 use sandbox::http::CredentialSource;
-use store::{Holder, Store};
+use store::Holder;
 
 /// The account of a call before its credential is ready.
 pub(super) enum ChosenAccount {
@@ -95,8 +95,8 @@ impl ChosenAccount {
     /// first.
     ///
     /// # Errors
-    /// `Access` if there is no good credential. If the refresh takes too long, `StoreTimedOut` if
-    /// the database does not respond, else `RefreshTimedOut`.
+    /// `Access` if there is no good credential. If the refresh takes too long, the error of the
+    /// party that it waits for.
     pub(super) async fn prepare_credential(
         self,
         services: Services<'_>,
@@ -116,8 +116,9 @@ impl ChosenAccount {
             }
             Self::Integration(chosen) => chosen,
         };
+        let id = chosen.id().to_owned();
         let live = services.integrations.live_credential(connector, chosen);
-        let live = timeout_at(deadline, live).await.map_err(|_| refresh_timed_out(services.store));
+        let live = timeout_at(deadline, live).await.map_err(|_| refresh_timed_out(services, &id));
         let live = Arc::new(live??);
         let credentials: Arc<dyn CredentialSource> = Arc::<LiveCredential>::clone(&live);
         let partition = live.integration_id().into();
@@ -127,10 +128,11 @@ impl ChosenAccount {
 }
 
 /// The error of a refresh that did not end before the deadline of the call.
-fn refresh_timed_out(store: &Store) -> Error {
-    match store.is_stalled() {
-        true => Error::StoreTimedOut,
-        false => Error::RefreshTimedOut,
+fn refresh_timed_out(services: Services<'_>, integration: &str) -> Error {
+    match services.integrations.refresh_waits_for(integration) {
+        RefreshWait::Store => Error::StoreTimedOut,
+        RefreshWait::OtherProcess => Error::RefreshedElsewhere,
+        RefreshWait::Provider => Error::RefreshTimedOut,
     }
 }
 
@@ -149,7 +151,7 @@ impl Account {
         let Some(live) = &self.live else { return error };
         match live.take_access_error() {
             Some(reason) => Error::Access(reason),
-            None if live.refresh_has_not_ended() => refresh_timed_out(services.store),
+            None if live.refresh_has_not_ended() => refresh_timed_out(services, &live.integration_id()),
             None => error,
         }
     }

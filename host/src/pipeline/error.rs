@@ -64,7 +64,10 @@ pub enum Error {
     /// The deadline passed before the body was validated or the answer was shaped.
     #[error("other calls used the processors until the deadline")]
     OutOfTime,
-    /// The deadline passed while the access token was refreshed.
+    /// The deadline passed while another gateway refreshed the access token.
+    #[error("another gateway did not refresh the access token before the deadline")]
+    RefreshedElsewhere,
+    /// The deadline passed while the provider was asked for another access token.
     #[error("the access token was not refreshed before the deadline")]
     RefreshTimedOut,
     /// The invocation gave neither an outcome nor a fault.
@@ -196,6 +199,7 @@ impl Error {
             self.cause(),
             Self::StoreTimedOut
                 | Self::OutOfTime
+                | Self::RefreshedElsewhere
                 | Self::RefreshTimedOut
                 | Self::Invocation(InvocationError::TimedOut(_))
                 | Self::Egress(EgressError::TimedOut)

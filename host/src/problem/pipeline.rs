@@ -61,6 +61,12 @@ pub fn pipeline_problem(error: Error, connector: &str) -> Problem {
                  raise `limits.timeout_s`.",
             )
             .retry_after(1),
+        Error::RefreshedElsewhere => BUSY
+            .with_detail(
+                "Another gateway refreshes the access token, and did not end before the call's deadline; try again, or raise \
+                 `limits.timeout_s`.",
+            )
+            .retry_after(1),
         Error::RefreshTimedOut => UPSTREAM_TIMED_OUT.with_detail(
             "The provider did not refresh the access token before the call's deadline; try again, or raise \
              `limits.timeout_s`.",

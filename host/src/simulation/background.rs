@@ -197,6 +197,16 @@ impl Site {
 
     fn check_at_end(&self) {
         let rows = self.world.database.look("SELECT id, status FROM jobs ORDER BY id").unwrap();
+        // The result of a job is kept for a day, whatever the clocks of gateways show.
+        let is_kept = |id: &String| rows.iter().any(|row| row[0].as_ref() == Some(id));
+        let ran = |(_, seen): &(&String, &Seen)| !seen.runs.is_empty();
+        let jobs = self.jobs.lock();
+        if let Some((id, _)) = jobs.iter().filter(ran).find(|(id, _)| !is_kept(id))
+            && !self.world.may_have_forgotten()
+        {
+            self.world.violated(format_args!("{id} has run, and is gone"));
+        }
+        drop(jobs);
         for row in rows {
             let [Some(id), Some(status)] = &row[..] else { continue };
             let jobs = self.jobs.lock();

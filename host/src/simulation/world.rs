@@ -152,6 +152,13 @@ impl World {
         self.database_clock.skew_ms.load(Ordering::Relaxed) > DAY_MS / 2
     }
 
+    /// Returns whether what is kept for a day may be gone, because the clock of the database was days
+    /// ahead for a while.
+    pub(crate) fn may_have_forgotten(&self) -> bool {
+        let is_far = |fault: &Fault| matches!(fault, Fault::DatabaseClock(ms) if *ms > DAY_MS / 2);
+        self.weather.episodes.iter().any(|episode| is_far(&episode.fault))
+    }
+
     /// Waits for a time of this schedule.
     pub(crate) async fn wait_until(&self, at: Duration) {
         sleep_until(self.began + at).await;

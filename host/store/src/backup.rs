@@ -103,7 +103,9 @@ mod tests {
 
     use super::*;
     use crate::testing::{Site, at_second, connect, data_key, details, holder, on_every_database, sealed};
-    use crate::{AuditFilter, AuthType, Details, IdempotentCall, JobValue, KeyState, NewJob, acting, new_job_id};
+    use crate::{
+        AuditFilter, AuthType, Details, FullShares, IdempotentCall, JobValue, KeyState, NewJob, acting, new_job_id,
+    };
 
     on_every_database!(
         no_lease_is_left_in_a_restored_database,
@@ -147,7 +149,7 @@ mod tests {
         let [running_change, waiting_change, running_read, waiting_read] = jobs;
         for job in [running_change, running_read] {
             store.add_job(job, 9).await.unwrap();
-            store.take_job("one", LONG, vec![]).await.unwrap().unwrap();
+            store.take_job("one", LONG, FullShares::default()).await.unwrap().unwrap();
         }
         for job in [waiting_change, waiting_read] {
             store.add_job(job, 9).await.unwrap();
@@ -160,7 +162,7 @@ mod tests {
         changes.sort_unstable();
         assert_eq!((put_back, lost), (1, changes));
         let mut taken = Vec::new();
-        while let Some(job) = store.take_job("two", LONG, vec![]).await.unwrap() {
+        while let Some(job) = store.take_job("two", LONG, FullShares::default()).await.unwrap() {
             taken.push(job.id);
         }
         taken.sort_unstable();

@@ -23,7 +23,7 @@ use crate::{Store, StoreError};
 /// Time for which a lease is seen ended before it is taken over. It is longer than the delay
 /// between two attempts of a gateway to store new tokens, together with the time in which it
 /// notices that its connection is broken (`postgres::address`).
-pub(crate) const GRACE: Duration = Duration::from_secs(6);
+pub const GRACE: Duration = Duration::from_secs(6);
 
 /// A use of the database that takes longer than this met a database that did not respond for a
 /// while.
@@ -149,12 +149,6 @@ impl Drop for Use<'_> {
 }
 
 impl Store {
-    /// Returns whether the database does not respond to this process now, although no connection
-    /// has failed.
-    pub fn is_stalled(&self) -> bool {
-        self.health.is_stalled()
-    }
-
     /// Returns whether the database answers, and takes writes if the last one failed.
     pub async fn is_answering(&self) -> bool {
         let mut asked = self.health.asked.lock().await;

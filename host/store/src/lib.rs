@@ -143,13 +143,14 @@ pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
 pub use self::gateways::{ConnectorAtGateway, GatewayBeat, GatewayRow};
 pub use self::grants::{GrantChange, GrantSwap};
+pub use self::health::GRACE as LEASE_GRACE;
 pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};
 pub use self::inspect::DatabaseState;
 pub use self::integrations::{
     Account, AccountAddress, AnyIntegrationFilter, AuthType, Choice, Connected, Details, GrantType, Holder, Imported,
     Integration, IntegrationFilter, Labels, NewImport, Status,
 };
-pub use self::jobs::{AnyJobFilter, Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
+pub use self::jobs::{AnyJobFilter, Ended, FullShares, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
 pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
 pub use self::modules::{GrantStep, LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewModule, StoredModule};
 pub use self::oauth_clients::{NewOauthClient, TenantOauthClient};
@@ -158,6 +159,7 @@ pub use self::postgres::PostgresError;
 pub use self::serving::Serving;
 pub use self::storage::{StorageError, StorageScope};
 pub use self::tenants::{MAX_COUNT, Tenant};
+pub use self::time::DatabaseTime;
 pub use self::tool_sets::{NewToolSet, StoredToolSet};
 pub use self::webhooks::{
     AnyDelivery, AnyDeliveryFilter, AttemptResult, ClaimLimits, ClaimedDelivery, Delivery, DeliveryAttempt,

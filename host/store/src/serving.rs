@@ -79,7 +79,8 @@ mod tests {
     use super::*;
     use crate::testing::{Site, connect, data_key, sealed};
     use crate::{
-        ClaimLimits, IdempotentCall, JobValue, KeyState, NewDelivery, NewJob, Payload, WebhookSource, new_job_id,
+        ClaimLimits, FullShares, IdempotentCall, JobValue, KeyState, NewDelivery, NewJob, Payload, WebhookSource,
+        new_job_id,
     };
 
     const LONG: Duration = Duration::from_secs(60);
@@ -107,7 +108,7 @@ mod tests {
         let ids = [read.id.clone(), change.id.clone()];
         for job in [read, change] {
             store.add_job(job, 9).await.unwrap();
-            store.take_job("one", LONG, vec![]).await.unwrap().unwrap();
+            store.take_job("one", LONG, FullShares::default()).await.unwrap().unwrap();
         }
         let call = IdempotentCall::new("acme", "ann", "k", &[b"POST"]);
         assert!(matches!(store.begin_idempotent(&call, LONG, LONG).await.unwrap(), KeyState::New(_)));
@@ -126,7 +127,7 @@ mod tests {
         let (put_back, lost) = next.take_lost_jobs(LONG, 9, 9).await.unwrap();
         let lost: Vec<_> = lost.into_iter().map(|job| job.id).collect();
         assert_eq!((put_back, lost), (1, vec![ids[1].clone()]), "a change is not run again");
-        assert_eq!(next.take_job("one", LONG, vec![]).await.unwrap().unwrap().id, ids[0]);
+        assert_eq!(next.take_job("one", LONG, FullShares::default()).await.unwrap().unwrap().id, ids[0]);
         assert_eq!(next.begin_idempotent(&call, LONG, LONG).await.unwrap(), KeyState::Lost);
         assert_eq!(next.claim_deliveries(LONG, limits).await.unwrap().len(), 1);
     }

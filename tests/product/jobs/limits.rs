@@ -1,12 +1,16 @@
 //! The limits of jobs.
 
 use serde_json::json;
-use support::{Gate, Reply, Store, Upstream, wait_for};
+use support::{Gate, Reply, Store, Upstream, module, wait_for};
 
 use super::{begin, kind, record, setup, setup_with, wait};
 use crate::integrations::{client, on_each_store};
 
-on_each_store!(a_tenant_has_a_limited_number_of_pending_jobs, a_thousand_jobs_of_one_tenant_do_not_hold_up_another);
+on_each_store!(
+    a_tenant_has_a_limited_number_of_pending_jobs,
+    a_thousand_jobs_of_one_tenant_do_not_hold_up_another,
+    jobs_of_one_connector_leave_workers_to_others,
+);
 
 fn a_tenant_has_a_limited_number_of_pending_jobs(store: &Store) {
     let service = Upstream::start();
@@ -41,6 +45,26 @@ fn a_thousand_jobs_of_one_tenant_do_not_hold_up_another(store: &Store) {
     gate.open();
     for id in &held {
         wait(&large, id, "succeeded");
+    }
+}
+
+fn jobs_of_one_connector_leave_workers_to_others(store: &Store) {
+    let service = Upstream::start();
+    let gate = Gate::default();
+    service.reply("/", Reply::json(json!({})));
+    service.reply("/held", Reply::json(json!({})).behind(&gate));
+    let other = module::account(&json!({"identifier": "other", "auth": "none"}));
+    let setup = setup(store, &service).module("other", other).upstream("other", "api", &service.url());
+    let gateway = setup.config("[jobs]\nworkers = 4").start();
+    let tenants = ["a", "b", "c"].map(|tenant| client(&gateway, tenant, None, "operate"));
+    let held = [(); 2].map(|()| tenants.each_ref().map(|tenant| begin(tenant, "collect", json!({"path": "/held"}))));
+    service.wait_for_requests(3);
+    let free = client(&gateway, "d", None, "operate");
+    let begun = free.call("other/collect", json!({"path": "/"})).ok();
+    wait(&free, begun["job_id"].as_str().unwrap(), "succeeded");
+    gate.open();
+    for (tenant, id) in held.iter().flat_map(|round| tenants.iter().zip(round)) {
+        wait(tenant, id, "succeeded");
     }
 }
 

@@ -30,7 +30,7 @@ impl Integrations {
         }
         let Ok(place) = self.journal.reserve(&integration.id, lease.fence) else { return Ok(Outcome::NoRoom) };
         let requested_at = clock::now();
-        let tokens = match source.fetch().await {
+        let tokens = match self.await_provider(&integration.id, source.fetch()).await {
             Ok(tokens) => Tokens { grant: previous.grant.clone(), ..tokens },
             Err(error) => return self.note_failure(lease, &previous, &error).await,
         };

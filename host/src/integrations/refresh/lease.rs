@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::RefreshWait;
 use crate::integrations::{IntegrationError, Integrations};
 use crate::oauth::CALL_TIMEOUT;
 use store::{Integration, Status};
@@ -52,9 +53,11 @@ impl Integrations {
         while self.read_unchanged(id, version).await?.is_some() && Instant::now() < give_up_at {
             let taken_at = Instant::now();
             let Some(fence) = self.store.lease_refresh(id, LEASE).await? else {
+                self.refreshes.wait_for(id, RefreshWait::OtherProcess);
                 sleep(POLL).await;
                 continue;
             };
+            self.refreshes.wait_for(id, RefreshWait::Store);
             // The previous holder of the lease may have finished between the two statements.
             if let Some(integration) = self.read_unchanged(id, version).await? {
                 return Ok(Some(RefreshLease { integration, fence, taken_at }));

@@ -43,10 +43,31 @@ use crate::clock;
 use crate::metrics::OutcomeLabels;
 use store::Integration;
 
-/// Refreshes in progress in this process, by the integration's id and the version of its row that
-/// is to be replaced.
+/// Refreshes in progress in this process.
 #[derive(Default)]
-pub(super) struct OngoingRefreshes(Mutex<HashMap<(String, i64), OngoingRefresh>>);
+pub(super) struct OngoingRefreshes {
+    /// By the integration's id and the version of its row that is to be replaced.
+    ends: Mutex<HashMap<(String, i64), OngoingRefresh>>,
+    /// By the integration's id. A refresh that is not here waits for the store.
+    waits: Mutex<HashMap<String, RefreshWait>>,
+}
+
+impl OngoingRefreshes {
+    fn wait_for(&self, id: &str, wait: RefreshWait) {
+        self.waits.lock().insert(id.to_owned(), wait);
+    }
+}
+
+/// The party for which a refresh waits, so that an error names the right one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefreshWait {
+    /// The store has not answered.
+    Store,
+    /// Another process has the lease. It may be waiting for the provider, or have died.
+    OtherProcess,
+    /// The provider was asked, and has not answered.
+    Provider,
+}
 
 /// Ends with the refresh, after success and after failure. The row then has the result, unless
 /// the gateway itself failed.
@@ -83,7 +104,8 @@ struct RemoveWhenDone {
 
 impl Drop for RemoveWhenDone {
     fn drop(&mut self) {
-        self.integrations.refreshes.0.lock().remove(&self.key);
+        self.integrations.refreshes.ends.lock().remove(&self.key);
+        self.integrations.refreshes.waits.lock().remove(&self.key.0);
     }
 }
 
@@ -116,7 +138,7 @@ impl Integrations {
     /// runs in the background, whether or not the caller awaits it.
     pub(super) fn refresh(self: &Arc<Self>, id: &str, version: i64) -> OngoingRefresh {
         let key = (id.to_owned(), version);
-        let mut refreshes = self.refreshes.0.lock();
+        let mut refreshes = self.refreshes.ends.lock();
         if let Some(ongoing) = refreshes.get(&key) {
             return ongoing.clone();
         }
@@ -128,6 +150,19 @@ impl Integrations {
         let ongoing = task.map(|end| end.unwrap_or(RefreshEnd::InTheRow)).boxed().shared();
         refreshes.insert(key, ongoing.clone());
         ongoing
+    }
+
+    /// The party for which the refresh of an integration waits.
+    pub fn refresh_waits_for(&self, id: &str) -> RefreshWait {
+        self.refreshes.waits.lock().get(id).copied().unwrap_or(RefreshWait::Store)
+    }
+
+    /// Sends a token request, which the refresh of an integration waits for.
+    async fn await_provider<T>(&self, id: &str, request: impl Future<Output = T>) -> T {
+        self.refreshes.wait_for(id, RefreshWait::Provider);
+        let answer = request.await;
+        self.refreshes.wait_for(id, RefreshWait::Store);
+        answer
     }
 
     /// Waits for the lease, refreshes, and counts the outcome.
@@ -192,7 +227,7 @@ impl Integrations {
         }
         let Ok(place) = self.journal.reserve(&integration.id, lease.fence) else { return Ok(Outcome::NoRoom) };
         let requested_at = clock::now();
-        match provider.refresh(refresh_token).await {
+        match self.await_provider(&integration.id, provider.refresh(refresh_token)).await {
             Ok(tokens) => {
                 match self.write_tokens(lease, place, &previous, &tokens, requested_at).await? {
                     Written::Stored => return Ok(Outcome::Refreshed),

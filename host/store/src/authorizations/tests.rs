@@ -1,12 +1,11 @@
 //! Authorizations, on every database.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::queries::{insert_authorization, lock_name};
 use super::*;
 use crate::connection::Durability;
 use crate::testing::{Site, data_key, holder, on_every_database, sealed};
-use crate::time::{from_millis, to_millis};
 use crate::{Holder, Sealed, Store, StoreError};
 
 on_every_database!(
@@ -21,7 +20,7 @@ on_every_database!(
     an_authorization_ends_with_its_key_and_with_its_link,
 );
 
-fn authorization(verifier: Option<Sealed>) -> Authorization {
+async fn authorization(store: &Store, verifier: Option<Sealed>) -> Authorization {
     Authorization {
         hash: [7; 32],
         holder: holder(),
@@ -36,13 +35,13 @@ fn authorization(verifier: Option<Sealed>) -> Authorization {
         address: [("subdomain".to_owned(), "acme".to_owned())].into(),
         key_id: None,
         oauth_client: Some("oac_1".into()),
-        expires_at: from_millis(to_millis(SystemTime::now()) + 600_000),
+        expires_at: store.now().await.unwrap() + Duration::from_secs(600),
     }
 }
 
 async fn an_authorization_is_taken_once_by_many_that_ask(site: Site) {
     data_key(&site.store, "dk_1").await;
-    let begun = authorization(Some(sealed("dk_1")));
+    let begun = authorization(&site.store, Some(sealed("dk_1"))).await;
     site.store.save_authorization(begun.clone()).await.unwrap();
     assert_eq!(site.store.take_authorization("calendar", &[8; 32]).await.unwrap(), TakenAuthorization::Unknown);
     let other = site.open_again().await;
@@ -65,7 +64,7 @@ async fn an_authorization_is_taken_once_by_many_that_ask(site: Site) {
 }
 
 async fn an_authorization_of_another_connector_is_not_used_up(site: Site) {
-    let begun = authorization(None);
+    let begun = authorization(&site.store, None).await;
     site.store.save_authorization(begun.clone()).await.unwrap();
     let elsewhere = site.store.take_authorization("mail", &[7; 32]).await.unwrap();
     assert_eq!(elsewhere, TakenAuthorization::OtherConnector);
@@ -75,18 +74,18 @@ async fn an_authorization_of_another_connector_is_not_used_up(site: Site) {
 
 async fn an_expired_authorization_is_reported_and_deleted_a_day_later(site: Site) {
     let store = &site.store;
-    store.save_authorization(authorization(None)).await.unwrap();
+    store.save_authorization(authorization(store, None).await).await.unwrap();
     site.execute("UPDATE authorizations SET expires_at = expires_at - 600000").await;
     assert_eq!(store.take_authorization("calendar", &[7; 32]).await.unwrap(), TakenAuthorization::Expired);
     site.execute("UPDATE authorizations SET expires_at = expires_at - 24 * 3600000").await;
-    store.save_authorization(Authorization { hash: [8; 32], ..authorization(None) }).await.unwrap();
+    store.save_authorization(Authorization { hash: [8; 32], ..authorization(store, None).await }).await.unwrap();
     assert_eq!(store.take_authorization("calendar", &[7; 32]).await.unwrap(), TakenAuthorization::Unknown);
 }
 
 async fn an_authorization_that_cannot_be_taken_is_reported_without_waiting_for_writers(site: Site) {
     let store = &site.store;
     for hash in [[1; 32], [2; 32]] {
-        store.save_authorization(Authorization { hash, ..authorization(None) }).await.unwrap();
+        store.save_authorization(Authorization { hash, ..authorization(store, None).await }).await.unwrap();
     }
     store.take_authorization("calendar", &[1; 32]).await.unwrap();
     site.execute("UPDATE authorizations SET expires_at = expires_at - 600000 WHERE NOT is_used").await;
@@ -128,7 +127,7 @@ impl Store {
 /// Stores an authorization with the hash of this number.
 async fn begin(store: &Store, holder: &Holder, number: u64) -> Result<StateHash, StoreError> {
     let hash = numbered(number);
-    let begun = Authorization { hash, holder: holder.clone(), ..authorization(None) };
+    let begun = Authorization { hash, holder: holder.clone(), ..authorization(store, None).await };
     store.save_authorization(begun).await.map(|()| hash)
 }
 
@@ -162,15 +161,11 @@ async fn a_user_may_have_a_hundred_authorizations_under_way(site: Site) {
 
 async fn an_application_may_have_ten_thousand_authorizations_under_way(site: Site) {
     let application = Holder { subject: String::new(), ..holder() };
-    let filling = site.store.write(Durability::ProcessKill, {
-        let application = application.clone();
-        move |connection| {
-            (1..10_000).try_for_each(|number| {
-                let begun =
-                    Authorization { hash: numbered(number), holder: application.clone(), ..authorization(None) };
-                insert_authorization(connection, &begun)
-            })
-        }
+    let first = Authorization { holder: application.clone(), ..authorization(&site.store, None).await };
+    let filling = site.store.write(Durability::ProcessKill, move |connection| {
+        (1..10_000).try_for_each(|number| {
+            insert_authorization(connection, &Authorization { hash: numbered(number), ..first.clone() })
+        })
     });
     filling.await.unwrap();
     begin(&site.store, &application, 10_000).await.unwrap();
@@ -181,7 +176,7 @@ async fn an_application_may_have_ten_thousand_authorizations_under_way(site: Sit
 /// An authorization by a device code whose first request is due.
 async fn save_device(store: &Store) -> StateHash {
     data_key(store, "dk_1").await;
-    let begun = authorization(Some(sealed("dk_1")));
+    let begun = authorization(store, Some(sealed("dk_1"))).await;
     store.save_device_authorization(begun, Duration::ZERO).await.unwrap();
     [7; 32]
 }

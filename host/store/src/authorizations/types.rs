@@ -1,8 +1,8 @@
 //! An OAuth authorization in progress: the user was sent to the provider and has not come back yet.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use crate::{AccountAddress, Holder, KeyId, Labels, Sealed};
+use crate::{AccountAddress, DatabaseTime, Holder, KeyId, Labels, Sealed};
 
 /// SHA-256 of a `state` parameter.
 pub type StateHash = [u8; 32];
@@ -43,7 +43,7 @@ pub struct Authorization {
     /// configuration.
     pub oauth_client: Option<String>,
     /// The time from which the authorization can no longer be completed.
-    pub expires_at: SystemTime,
+    pub expires_at: DatabaseTime,
 }
 
 /// The result of taking the authorization of a `state` parameter.

@@ -6,20 +6,24 @@ use super::types::{COLUMN_COUNT, COLUMNS};
 use super::{CallFilter, RecordedCall};
 use crate::conditions::Conditions;
 use crate::connection::{Connection, Durability};
+use crate::time::millis;
 use crate::value::{Value, values};
 use crate::{Store, StoreError};
+
+/// The place of the time of a call in [`COLUMNS`].
+const AT: usize = 1;
 
 /// Records that one statement adds. Fewer are added one by one, so that there are two texts of
 /// statements to prepare, and not one for each number.
 const ROWS: usize = 32;
 
 impl Store {
-    /// Adds records. If there are then more than `max`, the oldest ones are deleted, at most two
-    /// for each record that was added.
+    /// Adds records, each with the time since its call arrived. If there are then more than `max`,
+    /// the oldest ones are deleted, at most two for each record that was added.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn record_calls(&self, calls: Vec<RecordedCall>, max: u32) -> Result<(), StoreError> {
+    pub async fn record_calls(&self, calls: Vec<(Duration, RecordedCall)>, max: u32) -> Result<(), StoreError> {
         self.write(Durability::ProcessKill, move |connection| {
             let deleted = calls.len() * 2;
             let mut rows = calls.into_iter().map(parameters).peekable();
@@ -99,18 +103,21 @@ impl Store {
 
 fn insert(connection: &mut dyn Connection, rows: usize, parameters: &[Value]) -> Result<(), StoreError> {
     let row = |number: usize| {
-        let names: Vec<_> = (1..=COLUMN_COUNT).map(|column| format!("${}", number * COLUMN_COUNT + column)).collect();
-        format!("({})", names.join(", "))
+        let names = (1..=COLUMN_COUNT).map(|column| format!("${}", number * COLUMN_COUNT + column));
+        // The age of the call takes the place of its time.
+        let value = |(place, name)| if place == AT { format!("now_ms() - {name}") } else { name };
+        let values: Vec<_> = names.enumerate().map(value).collect();
+        format!("({})", values.join(", "))
     };
     let rows: Vec<_> = (0..rows).map(row).collect();
     connection.execute(&format!("INSERT INTO calls ({COLUMNS}) VALUES {}", rows.join(", ")), parameters)?;
     Ok(())
 }
 
-fn parameters(call: RecordedCall) -> Vec<Value> {
+fn parameters((age, call): (Duration, RecordedCall)) -> Vec<Value> {
     let values: [Value; COLUMN_COUNT] = [
         call.request_id.into(),
-        call.at.into(),
+        millis(age).into(),
         call.gateway.into(),
         call.tenant.into(),
         call.subject.into(),

@@ -12,7 +12,7 @@ pub struct RecordedCall {
     pub number: i64,
     /// The id of the request, or of the job.
     pub request_id: String,
-    /// Time at which the call arrived.
+    /// Time at which the call arrived. The store sets it.
     pub at: SystemTime,
     /// The name of the gateway.
     pub gateway: String,

@@ -8,7 +8,7 @@ mod queries;
 mod queue;
 mod types;
 
-pub use self::types::{AnyJobFilter, Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
+pub use self::types::{AnyJobFilter, Ended, FullShares, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
 
 #[cfg(test)]
 mod tests;

@@ -6,41 +6,49 @@
 //! every earlier lease of the job. A write with an old fence has no effect, so a slow gateway
 //! cannot end a job that another one has taken up since.
 
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::types::COLUMNS;
-use super::{Job, JobValue, queries};
+use super::{FullShares, Job, JobValue, queries};
 use crate::connection::Durability;
 use crate::time::millis;
-use crate::value::values;
+use crate::value::{Value, values};
 use crate::{Sealed, Store, StoreError};
 
 impl Store {
     /// Lets a gateway take the next pending job for the time `life`, or returns `None` if there is
-    /// none. Tenants take turns, and each tenant's oldest job is first. Tenants in `except` are
-    /// skipped.
+    /// none. Tenants take turns, and each tenant's oldest job is first. Jobs of tenants and
+    /// connectors that have their share of the workers are skipped.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn take_job(
-        &self,
-        gateway: &str,
-        life: Duration,
-        except: Vec<String>,
-    ) -> Result<Option<Job>, StoreError> {
+    pub async fn take_job(&self, gateway: &str, life: Duration, full: FullShares) -> Result<Option<Job>, StoreError> {
+        let FullShares { tenants: full, connectors } = full;
+        // An ordinary queue has no full connector, and the same text of the statement each time.
+        let of_others = |first: usize| match connectors.len() {
+            0 => String::new(),
+            count => {
+                let names: Vec<_> = (first..first + count).map(|number| format!("${number}")).collect();
+                format!("AND connector NOT IN ({})", names.join(", "))
+            }
+        };
+        let (waits, oldest_of_others) = (of_others(1), of_others(2));
+        let skipped = connectors.clone();
         // An idle gateway polls often, and must not hold the write lock.
         let waiting: Vec<String> = self
-            .read(|connection| {
-                connection.all(
+            .read(move |connection| {
+                let skipped: Vec<Value> = skipped.into_iter().map(Value::from).collect();
+                let sql = format!(
                     "SELECT tenant FROM job_turns WHERE EXISTS
-                         (SELECT 1 FROM jobs WHERE jobs.tenant = job_turns.tenant AND status = 'pending' AND due_at <= now_ms())
-                     ORDER BY turn, tenant",
-                    &[],
-                )
+                         (SELECT 1 FROM jobs WHERE jobs.tenant = job_turns.tenant AND status = 'pending' AND due_at <= now_ms() {waits})
+                     ORDER BY turn, tenant"
+                );
+                connection.all(&sql, &skipped)
             })
             .await?;
-        let tenants: Vec<String> = waiting.into_iter().filter(|tenant| !except.contains(tenant)).collect();
+        let tenants: Vec<String> = waiting.into_iter().filter(|tenant| !full.contains(tenant)).collect();
         if tenants.is_empty() {
             return Ok(None);
         }
@@ -48,12 +56,14 @@ impl Store {
         // After a power loss a job that changes data must not look as if it had never begun.
         self.write(Durability::PowerLoss, move |connection| {
             let oldest = format!(
-                "SELECT id FROM jobs WHERE tenant = $1 AND status = 'pending' AND due_at <= now_ms()
+                "SELECT id FROM jobs WHERE tenant = $1 AND status = 'pending' AND due_at <= now_ms() {oldest_of_others}
                  ORDER BY id LIMIT 1 {}",
                 connection.skip_locked()
             );
             for tenant in &tenants {
-                let Some(id): Option<String> = connection.optional(&oldest, values![tenant])? else { continue };
+                let names = iter::once(tenant).chain(&connectors);
+                let parameters: Vec<Value> = names.map(Value::from).collect();
+                let Some(id): Option<String> = connection.optional(&oldest, &parameters)? else { continue };
                 connection.execute(
                     "UPDATE job_turns SET turn = (SELECT max(turn) + 1 FROM job_turns) WHERE tenant = $1",
                     values![tenant],

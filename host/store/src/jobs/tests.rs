@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::*;
 use crate::testing::{Site, data_key, on_every_database, sealed};
@@ -13,6 +13,7 @@ on_every_database!(
     another_user_sees_nothing_of_a_job,
     a_list_has_the_newest_job_first_and_goes_on_behind_a_job,
     tenants_take_turns,
+    jobs_of_full_connectors_are_skipped,
     many_takers_at_once_take_each_job_once,
     a_job_that_is_renewed_in_the_grace_time_stays_with_its_gateway,
     a_job_that_was_put_back_is_not_taken_before_its_pause_has_passed,
@@ -49,25 +50,23 @@ async fn add(store: &Store, job: NewJob) -> String {
     id
 }
 
+/// The tenants that are skipped.
+fn without(tenant: &str) -> FullShares {
+    FullShares { tenants: vec![tenant.into()], connectors: vec![] }
+}
+
 async fn take(store: &Store, life: Duration) -> Job {
-    store.take_job("one", life, vec![]).await.unwrap().unwrap()
+    store.take_job("one", life, FullShares::default()).await.unwrap().unwrap()
 }
 
 async fn status(store: &Store, tenant: &str, id: &str) -> JobStatus {
     store.job(tenant, "ann", id).await.unwrap().unwrap().status
 }
 
-fn ended(succeeded: bool, kept_for: Duration) -> Ended {
-    let finished_at = SystemTime::UNIX_EPOCH + Duration::from_millis(7);
+async fn ended(store: &Store, succeeded: bool, kept_for: Duration) -> Ended {
+    let finished_at = store.now().await.unwrap();
     let value = Sealed { key_id: "dk_1".into(), bytes: vec![7] };
-    Ended {
-        succeeded,
-        cancelled: false,
-        value,
-        finished_at,
-        expires_at: SystemTime::now() + kept_for,
-        deliveries: vec![],
-    }
+    Ended { succeeded, cancelled: false, value, finished_at, expires_at: finished_at + kept_for, deliveries: vec![] }
 }
 
 async fn a_job_comes_back_as_it_was_added(site: Site) {
@@ -85,13 +84,14 @@ async fn a_job_comes_back_as_it_was_added(site: Site) {
     let taken = take(store, LONG).await;
     assert_eq!((&taken.id, taken.status, taken.attempts, taken.fence), (&id, JobStatus::Running, 1, 1));
     assert!(taken.started_at >= Some(taken.created_at));
-    assert_eq!(store.take_job("one", LONG, vec![]).await.unwrap(), None);
-    assert!(store.end_job(&id, taken.fence, ended(true, LONG)).await.unwrap());
+    assert_eq!(store.take_job("one", LONG, FullShares::default()).await.unwrap(), None);
+    let end = ended(store, true, LONG).await;
+    assert!(store.end_job(&id, taken.fence, end.clone()).await.unwrap());
     let job = store.job("acme", "ann", &id).await.unwrap().unwrap();
-    assert_eq!((job.status, job.finished_at), (JobStatus::Succeeded, Some(ended(true, LONG).finished_at)));
+    assert_eq!((job.status, job.finished_at), (JobStatus::Succeeded, Some(end.finished_at)));
     assert!(job.expires_at.is_some());
     assert_eq!(store.job_value(&id, JobValue::Result).await.unwrap().unwrap().bytes, [7]);
-    assert!(!store.end_job(&id, taken.fence + 1, ended(false, LONG)).await.unwrap(), "a job ends once");
+    assert!(!store.end_job(&id, taken.fence + 1, ended(store, false, LONG).await).await.unwrap(), "a job ends once");
 }
 
 async fn another_user_sees_nothing_of_a_job(site: Site) {
@@ -142,7 +142,27 @@ async fn tenants_take_turns(site: Site) {
     assert_eq!(order, [&small[0], &large[1], &small[1], &large[2], &large[3], &large[4]].map(String::clone));
 
     add(store, new("large")).await;
-    assert_eq!(store.take_job("one", LONG, vec!["large".into()]).await.unwrap(), None);
+    assert_eq!(store.take_job("one", LONG, without("large")).await.unwrap(), None);
+}
+
+async fn jobs_of_full_connectors_are_skipped(site: Site) {
+    let store = &site.store;
+    let of = |tenant: &str, connector: &str| NewJob { connector: connector.into(), ..new(tenant) };
+    let [skipped, later, mail] = [of("acme", "calendar"), of("acme", "chat"), of("acme", "mail")];
+    let ids = [&skipped, &later, &mail].map(|job| job.id.clone());
+    for job in [skipped, later, mail] {
+        add(store, job).await;
+    }
+    let full = |names: &[&str]| FullShares {
+        tenants: vec![],
+        connectors: names.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let taken = async |names: &[&str]| store.take_job("one", LONG, full(names)).await.unwrap().map(|job| job.id);
+    assert_eq!(taken(&["calendar", "chat", "mail"]).await, None);
+    assert_eq!(taken(&["calendar", "chat"]).await.as_ref(), Some(&ids[2]));
+    assert_eq!(taken(&["calendar"]).await.as_ref(), Some(&ids[1]));
+    assert_eq!(taken(&["calendar"]).await, None);
+    assert_eq!(taken(&[]).await.as_ref(), Some(&ids[0]));
 }
 
 async fn many_takers_at_once_take_each_job_once(site: Site) {
@@ -158,7 +178,7 @@ async fn many_takers_at_once_take_each_job_once(site: Site) {
                 let mut taken = Vec::new();
                 // A taker that finds every job locked gets nothing, although jobs are left.
                 for _ in 0..30 {
-                    taken.extend(store.take_job("one", LONG, vec![]).await.unwrap());
+                    taken.extend(store.take_job("one", LONG, FullShares::default()).await.unwrap());
                 }
                 taken
             })
@@ -179,7 +199,7 @@ async fn a_job_that_was_put_back_is_not_taken_before_its_pause_has_passed(site: 
     assert!(!store.put_back_job(&id, job.fence + 1, Duration::ZERO).await.unwrap());
     assert!(store.put_back_job(&id, job.fence, LONG).await.unwrap());
     assert_eq!(status(store, "acme", &id).await, JobStatus::Pending);
-    assert_eq!(store.take_job("one", LONG, vec![]).await.unwrap(), None);
+    assert_eq!(store.take_job("one", LONG, FullShares::default()).await.unwrap(), None);
     site.execute("UPDATE jobs SET due_at = 0").await;
     let again = take(store, LONG).await;
     assert_eq!((again.attempts, again.fence, again.started_at), (1, 2, job.started_at));
@@ -207,7 +227,7 @@ async fn a_lease_that_has_ended_lets_reads_be_taken_again_and_changes_be_found(s
         assert_eq!(take(store, Duration::ZERO).await.id, read);
         take_lost(store).await;
     }
-    assert_eq!(store.take_job("one", LONG, vec![]).await.unwrap(), None, "it was cut off too often");
+    assert_eq!(store.take_job("one", LONG, FullShares::default()).await.unwrap(), None, "it was cut off too often");
     assert_eq!(take_lost(store).await.1.len(), 2);
 }
 
@@ -237,18 +257,18 @@ async fn a_worker_whose_job_was_taken_up_writes_nothing(site: Site) {
     let renew = async |fence, life| store.renew_jobs(vec![(id.clone(), fence)], life).await.unwrap();
     assert_eq!(renew(late.fence, Duration::ZERO).await, [id.as_str()]);
     take_lost(store).await;
-    let next = store.take_job("one", LONG, vec![]).await.unwrap().unwrap();
+    let next = store.take_job("one", LONG, FullShares::default()).await.unwrap().unwrap();
     assert_eq!(renew(late.fence, LONG).await, [""; 0]);
     assert_eq!(renew(next.fence, LONG).await, [id.as_str()]);
     store.save_job_progress(&id, late.fence, sealed("dk_1")).await.unwrap();
     assert_eq!(store.job_value(&id, JobValue::Progress).await.unwrap(), None);
-    assert!(!store.end_job(&id, late.fence, ended(true, LONG)).await.unwrap());
+    assert!(!store.end_job(&id, late.fence, ended(store, true, LONG).await).await.unwrap());
     assert!(!store.put_back_job(&id, late.fence, Duration::ZERO).await.unwrap());
     assert_eq!(store.job_value(&id, JobValue::Result).await.unwrap(), None);
 
     store.save_job_progress(&id, next.fence, sealed("dk_1")).await.unwrap();
     assert_eq!(store.job_value(&id, JobValue::Progress).await.unwrap(), Some(sealed("dk_1")));
-    assert!(store.end_job(&id, next.fence, ended(false, LONG)).await.unwrap());
+    assert!(store.end_job(&id, next.fence, ended(store, false, LONG).await).await.unwrap());
     assert_eq!(status(store, "acme", &id).await, JobStatus::Failed);
 }
 
@@ -266,7 +286,7 @@ async fn the_end_of_a_job_stores_its_webhooks_and_forgets_the_input(site: Site) 
         payload: Arc::new(Payload { id: id.clone(), sealed: sealed("dk_1") }),
         kept_for: LONG,
     };
-    let ended = Ended { deliveries: vec![delivery], ..ended(true, LONG) };
+    let ended = Ended { deliveries: vec![delivery], ..ended(store, true, LONG).await };
     assert!(!store.end_job(&id, job.fence + 1, ended.clone()).await.unwrap());
     assert_eq!(store.deliveries_of(&id).await.unwrap(), []);
     assert!(store.end_job(&id, job.fence, ended).await.unwrap());
@@ -283,7 +303,7 @@ async fn a_tenant_has_a_limited_number_of_pending_jobs(site: Site) {
     let over = store.add_job(new("acme"), 2).await.unwrap_err();
     assert!(matches!(over, StoreError::TooManyJobs { limit: 2 }), "{over}");
     store.add_job(new("other"), 2).await.unwrap();
-    store.take_job("one", LONG, vec!["other".into()]).await.unwrap().unwrap();
+    store.take_job("one", LONG, without("other")).await.unwrap().unwrap();
     store.add_job(new("acme"), 2).await.unwrap();
     assert_eq!(store.count_pending_jobs().await.unwrap(), 3);
 }
@@ -298,7 +318,7 @@ async fn ended_jobs_are_hidden_and_deleted_when_they_expire(site: Site) {
     let [gone, kept, pending] = ids.map(|(id, _)| id);
     for (id, life) in [(&gone, Duration::ZERO), (&kept, LONG)] {
         let job = take(store, LONG).await;
-        assert!(store.end_job(id, job.fence, ended(true, life)).await.unwrap());
+        assert!(store.end_job(id, job.fence, ended(store, true, life).await).await.unwrap());
     }
     assert_eq!(store.job("acme", "ann", &gone).await.unwrap(), None);
     let filter = JobFilter { limit: 10, ..JobFilter::default() };

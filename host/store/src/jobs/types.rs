@@ -8,7 +8,7 @@ use ring::rand::{SystemRandom, generate};
 
 use crate::time::to_millis;
 use crate::value::{FromRow, FromValue, Row, Value};
-use crate::{KeyId, NewDelivery, Sealed, StoreError};
+use crate::{DatabaseTime, KeyId, NewDelivery, Sealed, StoreError};
 
 /// Makes the id of a job. Ids grow with the time of creation, and also within one millisecond of a
 /// process. The order of ids is therefore the order of jobs. The last 64 bits are random.
@@ -162,13 +162,13 @@ pub struct Job {
     /// The name of the gateway that took the job last. `None` if none has.
     pub gateway: Option<String>,
     /// Time at which the caller requested the job.
-    pub created_at: SystemTime,
+    pub created_at: DatabaseTime,
     /// Time at which a worker first took the job.
-    pub started_at: Option<SystemTime>,
+    pub started_at: Option<DatabaseTime>,
     /// Time at which the job ended.
-    pub finished_at: Option<SystemTime>,
+    pub finished_at: Option<DatabaseTime>,
     /// Time from which the job is deleted. `None` until the job ends.
-    pub expires_at: Option<SystemTime>,
+    pub expires_at: Option<DatabaseTime>,
 }
 
 /// The columns of a [`Job`], in the order in which they are read.
@@ -208,11 +208,20 @@ pub struct Ended {
     /// The sealed [`JobValue::Result`] or [`JobValue::Error`].
     pub value: Sealed,
     /// Time of the end.
-    pub finished_at: SystemTime,
+    pub finished_at: DatabaseTime,
     /// Time from which the job is deleted.
-    pub expires_at: SystemTime,
+    pub expires_at: DatabaseTime,
     /// The webhooks about the end.
     pub deliveries: Vec<NewDelivery>,
+}
+
+/// Those whose jobs are not taken, because they have their share of a gateway's workers.
+#[derive(Clone, Debug, Default)]
+pub struct FullShares {
+    /// Tenants.
+    pub tenants: Vec<String>,
+    /// Identifiers of connectors.
+    pub connectors: Vec<String>,
 }
 
 /// The jobs that a list shows.

@@ -1,10 +1,9 @@
 //! Pending grants, on every database.
 
-use std::time::SystemTime;
+use std::time::Duration;
 
 use super::*;
 use crate::testing::{Site, data_key, details, holder, on_every_database, sealed};
-use crate::time::{from_millis, to_millis};
 use crate::{AuthType, Connected, Holder};
 
 on_every_database!(
@@ -20,7 +19,7 @@ async fn pending(site: &Site) -> PendingGrant {
         holder: holder(),
         user_identifier: "ann@example.com".into(),
         sealed: sealed("dk_1"),
-        expires_at: from_millis(to_millis(SystemTime::now()) + 600_000),
+        expires_at: site.store.now().await.unwrap() + Duration::from_secs(600),
     };
     site.store.save_grant(grant.clone()).await.unwrap();
     grant

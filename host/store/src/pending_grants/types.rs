@@ -1,8 +1,6 @@
 //! A grant that a user gave and that the gateway does not use.
 
-use std::time::SystemTime;
-
-use crate::{Holder, Sealed, StateHash};
+use crate::{DatabaseTime, Holder, Sealed, StateHash};
 
 /// A grant that waits for the caller's confirmation, or for its revocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +15,7 @@ pub struct PendingGrant {
     /// Account and tokens, sealed with [`Holder::grant_context`].
     pub sealed: Sealed,
     /// The time from which the grant can no longer be confirmed, and is to be revoked.
-    pub expires_at: SystemTime,
+    pub expires_at: DatabaseTime,
 }
 
 /// The result of looking up the grant of a completion.
