@@ -46,6 +46,9 @@ async fn read(gateway: &Gateway) -> Result<(), StoreError> {
     metrics.refreshes_overdue.set(shown(backlog.overdue_refreshes));
     metrics.webhooks_pending.set(shown(backlog.pending_webhooks));
     metrics.keys_expiring.set(shown(backlog.expiring_keys));
+    let stored = gateway.store.stored_bytes().await?;
+    metrics.stored_bytes.set(shown(stored.total));
+    metrics.stored_bytes_largest.set(shown(stored.largest));
     let gateways = gateway.store.gateways().await?;
     for state in STATES {
         let is_in_state = |row: &&store::GatewayRow| if row.is_away { state == AWAY } else { row.state == state };

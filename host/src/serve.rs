@@ -357,9 +357,9 @@ async fn connect(config: &Config) -> Result<(Store, bool), StoreError> {
                 "the gateway starts without its database: it serves the modules that it served last, to callers with a JWT \
                  or the key in GATEWAY_BOOTSTRAP_KEY, and no accounts"
             );
-            Ok((Store::connect_later(url)?, false))
+            Ok((Store::connect_later(url)?.with_quota(config.max_stored_bytes), false))
         }
-        (connected, _) => Ok((connected?, true)),
+        (connected, _) => Ok((connected?.with_quota(config.max_stored_bytes), true)),
     }
 }
 

@@ -61,6 +61,7 @@ mod sandbox_limits;
 mod shaping;
 mod shutdown;
 mod slow_callers;
+mod stored_bytes;
 mod swap;
 mod telemetry;
 mod tls;

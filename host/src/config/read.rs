@@ -110,6 +110,11 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         section.section("oidc", |section| config.console_oidc = console::read_oidc(section));
     });
     root.section("trust", |section| trust::read_trust(section, &mut config.trust));
+    root.section("tenants", |section| {
+        let mut max_stored_mb = config.max_stored_bytes >> 20;
+        section.value("max_stored_mb", &mut max_stored_mb, value::integer(1..=1_073_741_824));
+        config.max_stored_bytes = max_stored_mb << 20;
+    });
     root.section("keys", |section| {
         let mut max_age_s = config.keys_max_age.as_secs();
         section.value("max_age_s", &mut max_age_s, value::integer(5..=86_400));

@@ -103,6 +103,8 @@ pub struct Config {
     pub console_oidc: Option<OidcSettings>,
     /// The publishers whose modules may be added.
     pub trust: Trust,
+    /// The most bytes that a tenant may store.
+    pub max_stored_bytes: u64,
     /// The time for which keys are accepted that the gateway cannot read again.
     pub keys_max_age: Duration,
     /// The time for which entries of the audit are kept.
@@ -302,6 +304,7 @@ impl Default for Config {
             jwt_issuers: BTreeMap::new(),
             console_oidc: None,
             trust: Trust::default(),
+            max_stored_bytes: 1 << 30,
             keys_max_age: Duration::from_secs(60),
             audit_keep: Duration::from_secs(90 * 86_400),
             callbacks: Callbacks::default(),

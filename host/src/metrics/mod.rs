@@ -142,6 +142,10 @@ pub struct Metrics {
     pub webhooks_pending: Gauge,
     /// API keys that expire soon.
     pub keys_expiring: Gauge,
+    /// Bytes that all tenants have stored, in the whole database.
+    pub stored_bytes: Gauge,
+    /// Bytes that the tenant with most of them has stored.
+    pub stored_bytes_largest: Gauge,
     /// When this gateway last read the API keys, or knew that they had not changed, in seconds
     /// since 1970.
     pub keys_read: Gauge,
@@ -198,6 +202,9 @@ impl Default for Metrics {
             webhooks_pending: add
                 .metric("webhooks_pending", "Webhooks that are not delivered yet, in all gateways of the database"),
             keys_expiring: add.metric("keys_expiring", "API keys that expire within 14 days"),
+            stored_bytes: add.metric("stored_bytes", "Bytes that all tenants have stored in the database"),
+            stored_bytes_largest: add
+                .metric("stored_bytes_of_largest_tenant", "Bytes that the tenant with most of them has stored"),
             keys_read: add.metric(
                 "keys_read_timestamp_seconds",
                 "When this gateway last had all API keys of the database, in seconds since 1970",

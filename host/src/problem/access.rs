@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::{
     DRAINING, INTEGRATION_NOT_CONFIGURED, INTEGRATION_REQUIRED, INTERNAL, Problem, REAUTHORIZATION_REQUIRED,
-    SELECTION_REQUIRED, STORE_UNAVAILABLE, TOKEN_REFRESH_FAILED, TOO_MANY_AUTHORIZATIONS, TOO_MANY_INTEGRATIONS,
-    UNKNOWN_LINK,
+    SELECTION_REQUIRED, STORE_UNAVAILABLE, TENANT_FULL, TOKEN_REFRESH_FAILED, TOO_MANY_AUTHORIZATIONS,
+    TOO_MANY_INTEGRATIONS, UNKNOWN_LINK,
 };
 use crate::integrations::{AccessError, IntegrationError, NotConfigured};
 use crate::registry::GRANT_COMMAND;
@@ -150,8 +150,16 @@ pub fn integration_problem(error: &IntegrationError) -> Problem {
     }
 }
 
-/// The problem of a database that failed. The cause goes to the log.
+/// The problem of a database that failed, or in which the tenant may not store more. The cause goes
+/// to the log.
 pub fn store_problem(error: &StoreError, detail: &str) -> Problem {
+    if let StoreError::TenantFull { limit } = error {
+        return TENANT_FULL.with_detail(format!(
+            "The tenant has stored {} MiB, which is the limit (`tenants.max_stored_mb`). Kept answers and results of jobs end by \
+             themselves; delete tool sets, accounts and values of connectors that are not used, or have the limit raised.",
+            limit >> 20
+        ));
+    }
     error.log_failure();
     STORE_UNAVAILABLE.with_detail(detail).retry_after(1)
 }

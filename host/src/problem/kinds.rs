@@ -167,6 +167,8 @@ kinds! {
     TOO_MANY_CONFIRMATIONS = ("too-many-confirmations", TOO_MANY_REQUESTS, "Too many calls wait for a confirmation", Caller, true, Gateway);
     /// The holder has too many integrations.
     TOO_MANY_INTEGRATIONS = ("too-many-integrations", TOO_MANY_REQUESTS, "Too many accounts are connected", User, false, Gateway);
+    /// The tenant has stored as much as it may.
+    TENANT_FULL = ("tenant-full", INSUFFICIENT_STORAGE, "The tenant has stored as much as it may", Operator, true, Gateway);
     /// A rate limit of the gateway is used up.
     RATE_LIMITED = ("rate-limited", TOO_MANY_REQUESTS, "Too many requests", Caller, true, Gateway);
     /// A rate limit of the upstream is used up.

@@ -116,6 +116,9 @@ pub(super) async fn sweep_storage(store: Store, vault: Vault, config: Arc<Config
         if let Err(error) = store.sweep_oauth_clients().await {
             tracing::warn!(%error, "replaced OAuth clients could not be removed");
         }
+        if let Err(error) = store.fold_stored_bytes().await {
+            tracing::warn!(%error, "the bytes that tenants have stored could not be added up");
+        }
         if let Err(error) = store.delete_old_audit(config.audit_keep).await {
             tracing::warn!(%error, "old entries of the audit could not be removed");
         }

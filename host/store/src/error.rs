@@ -112,6 +112,12 @@ pub enum StoreError {
         /// The maximum number.
         limit: u64,
     },
+    /// The tenant has stored as much as it may.
+    #[error("the tenant has stored {limit} bytes and may not store more")]
+    TenantFull {
+        /// The maximum number of bytes.
+        limit: u64,
+    },
     /// The tenant has the maximum number of pending jobs.
     #[error("the tenant has {limit} pending jobs and may not have more")]
     TooManyJobs {
@@ -161,6 +167,7 @@ impl StoreError {
                 | Self::TooManyToolSets { .. }
                 | Self::TooManyConfirmations { .. }
                 | Self::TooManyJobs { .. }
+                | Self::TenantFull { .. }
                 | Self::DataKeyInUse
                 | Self::NoRandomness
         )

@@ -46,6 +46,7 @@
 //! - [`audit`]: every change by a person, a key or a file
 //! - [`calls`]: records of calls
 //! - [`backlog`]: what waits, in numbers
+//! - [`stored_bytes`]: the bytes that each tenant has stored, and their limit
 //!
 //! Secrets:
 //! - [`vault`]: seals secrets before they are stored, and rotates the keys
@@ -108,6 +109,7 @@ mod serving;
 pub mod simulated;
 mod sqlite;
 mod storage;
+mod stored_bytes;
 mod sweep;
 mod tenants;
 mod time;
@@ -158,6 +160,7 @@ pub use self::pending_grants::{FoundGrant, PendingGrant};
 pub use self::postgres::PostgresError;
 pub use self::serving::Serving;
 pub use self::storage::{StorageError, StorageScope};
+pub use self::stored_bytes::StoredBytes;
 pub use self::tenants::{MAX_COUNT, Tenant};
 pub use self::time::DatabaseTime;
 pub use self::tool_sets::{NewToolSet, StoredToolSet};
@@ -171,6 +174,7 @@ use self::health::Health;
 use self::postgres::Postgres;
 use self::simulated::Simulated;
 use self::sqlite::Sqlite;
+use self::stored_bytes::Quota;
 
 /// Name of the SQLite database in the data directory.
 const FILE: &str = "gateway.db";
@@ -197,6 +201,7 @@ impl Settings {
 pub struct Store {
     backend: Backend,
     health: Arc<Health>,
+    quota: Quota,
 }
 
 #[derive(Clone, Debug)]
@@ -240,7 +245,7 @@ impl Store {
     }
 
     fn new(backend: Backend) -> Self {
-        Self { backend, health: Arc::default() }
+        Self { backend, health: Arc::default(), quota: Quota(u64::MAX) }
     }
 
     /// Returns `true` if gateways on several machines may share the database.

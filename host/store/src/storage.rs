@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::connection::{Connection, Durability};
 use crate::data_keys::Sealed;
 use crate::digest::sha256_hex;
+use crate::stored_bytes::Quota;
 use crate::time::millis;
 use crate::value::values;
 use crate::vault::{Vault, VaultError};
@@ -49,8 +50,10 @@ pub enum StorageError {
     /// The key or the value breaks a limit. The text names the limit.
     #[error("{0}")]
     Invalid(String),
-    /// The scope already has the maximum number of keys.
-    #[error("there are already {STORAGE_KEYS} keys; delete one, or let keys expire")]
+    /// The scope already has the maximum number of keys, or the tenant has stored as much as it may.
+    #[error(
+        "there are already {STORAGE_KEYS} keys, or the tenant may not store more; delete a key, or let keys expire"
+    )]
     Full,
     /// The database failed.
     #[error(transparent)]
@@ -117,14 +120,18 @@ impl Store {
         }
         let id = scope.id_of(key.as_bytes());
         let sealed = vault.seal(&[CONTEXT, &id], &value).await?;
-        let (scope, key) = (scope.clone(), key.to_owned());
+        let (scope, key, quota) = (scope.clone(), key.to_owned(), self.quota);
         // Connectors may write often, and can fetch again the values that a power loss undoes.
         let is_set = self
             .write(Durability::ProcessKill, move |connection| {
-                set_value(connection, &scope, &key, (&id, &sealed), time_to_live)
+                set_value(connection, quota, &scope, &key, (&id, &sealed), time_to_live)
             })
-            .await?;
-        if is_set { Ok(()) } else { Err(StorageError::Full) }
+            .await;
+        match is_set {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(StoreError::TenantFull { .. }) => Err(StorageError::Full),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Deletes the value of a key, if there is one.
@@ -181,6 +188,7 @@ pub(crate) fn clear_values(
 /// Returns `false` if the scope has no room for another key.
 fn set_value(
     connection: &mut dyn Connection,
+    quota: Quota,
     scope: &StorageScope,
     key: &str,
     (id, sealed): (&str, &Sealed),
@@ -200,13 +208,17 @@ fn set_value(
     if others >= STORAGE_KEYS as u64 {
         return Ok(false);
     }
+    let tenant: String =
+        connection.one("SELECT coalesce((SELECT tenant FROM integrations WHERE id = $1), $1)", values![partition])?;
+    quota.check(connection, &tenant)?;
     let life = time_to_live.filter(|life| *life < MAX_TIME_TO_LIVE).map(millis);
     connection.execute(
-        "INSERT INTO connector_storage (connector, integration, key, value, expires_at, id, data_key)
-         VALUES ($1, $2, $3, $4, now_ms() + $5, $6, $7)
+        "INSERT INTO connector_storage (connector, integration, key, value, expires_at, id, data_key, tenant)
+         VALUES ($1, $2, $3, $4, now_ms() + $5, $6, $7, $8)
          ON CONFLICT (connector, integration, key) DO UPDATE
-         SET value = excluded.value, expires_at = excluded.expires_at, id = excluded.id, data_key = excluded.data_key",
-        values![connector, partition, key, &sealed.bytes, life, id, &sealed.key_id],
+         SET value = excluded.value, expires_at = excluded.expires_at, id = excluded.id, data_key = excluded.data_key,
+             tenant = excluded.tenant",
+        values![connector, partition, key, &sealed.bytes, life, id, &sealed.key_id, &tenant],
     )?;
     Ok(true)
 }
@@ -299,9 +311,10 @@ mod tests {
             move |connection| {
                 for number in 1..STORAGE_KEYS {
                     let key = number.to_string();
-                    set_value(connection, &full, &key, (&key, &sealed), None)?;
+                    set_value(connection, Quota(u64::MAX), &full, &key, (&key, &sealed), None)?;
                 }
-                set_value(connection, &full, "short-lived", ("short-lived", &sealed), Some(Duration::from_secs(3600)))
+                let life = Some(Duration::from_secs(3600));
+                set_value(connection, Quota(u64::MAX), &full, "short-lived", ("short-lived", &sealed), life)
             }
         });
         assert!(filling.await.unwrap());

@@ -16,7 +16,7 @@ pub(in crate::api) fn describe_create() -> Value {
         "schema": reference("ConnectLinkInit"),
         "example": {"connectors": ["calendar"], "callback_url": "http://localhost:3000/connected"},
     }}});
-    with_problems(members, &["409"])
+    with_problems(members, &["409", "507"])
 }
 
 /// Members of GET /connect-links/{link_id}.

@@ -20,7 +20,7 @@ pub(in crate::api) fn describe_begin() -> Value {
     members["parameters"] = parameter_references(&["IdempotencyKey"]);
     members["responses"]["200"]["headers"] =
         headers([("X-Request-Id", "RequestId"), ("Idempotent-Replayed", "IdempotentReplayed")]);
-    with_problems(members, &["409", "424", "429", OF_SERVICE, "502", "504"])
+    with_problems(members, &["409", "424", "429", OF_SERVICE, "502", "504", "507"])
 }
 
 /// Members of GET /connectors/{connector}/authorizations/{authorization_id}.
@@ -47,7 +47,7 @@ pub(in crate::api) fn describe_change() -> Value {
     members["requestBody"] = json!({"required": true, "content": {"application/json": {
         "schema": reference("IntegrationChange"), "example": {"labels": {"team": "blue"}},
     }}});
-    members
+    with_problems(members, &["507"])
 }
 
 /// Members of DELETE /connectors/{connector}/integrations/{user_identifier}.

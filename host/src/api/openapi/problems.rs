@@ -165,6 +165,13 @@ const REFUSALS: &[Refusal] = &[
         description: "The service or the connector did not answer before the call's deadline.",
     },
     Refusal {
+        status: "507",
+        name: "TenantFull",
+        schema: "Problem",
+        headers: &[&[REPLAYED], &UPSTREAM],
+        description: "The tenant has stored as much as it may (`tenant-full`); or the service says 507 (`upstream`).",
+    },
+    Refusal {
         status: "default",
         name: "Problem",
         schema: "Problem",

@@ -22,7 +22,7 @@ pub(in crate::api) fn describe() -> Value {
             "content": {"application/octet-stream": bytes()},
         }},
     });
-    with_problems(members, &["409", "413", "415", "422", "424", "429", OF_SERVICE, "502", "504"])
+    with_problems(members, &["409", "413", "415", "422", "424", "429", OF_SERVICE, "502", "504", "507"])
 }
 
 /// Members of a request with a body.

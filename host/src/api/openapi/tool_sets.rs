@@ -20,7 +20,7 @@ pub(in crate::api) fn describe_create() -> Value {
         "schema": reference("NewToolSetBody"),
         "example": {"name": "support", "allow": ["calendar", "mail/search"], "confirm": true},
     }}});
-    with_problems(members, &["409", "429"])
+    with_problems(members, &["409", "429", "507"])
 }
 
 /// Members of GET /mcp-sets/{set}.

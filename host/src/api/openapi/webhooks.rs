@@ -13,7 +13,7 @@ pub(in crate::api) fn describe_create() -> Value {
     members["parameters"] = parameter_references(&["IdempotencyKey"]);
     members["responses"]["200"]["headers"] =
         problems::headers([problems::REQUEST_ID, ("Idempotent-Replayed", "IdempotentReplayed")]);
-    let mut members = with_problems(members, &["409", "422"]);
+    let mut members = with_problems(members, &["409", "422", "507"]);
     members["description"] = "The previous secret stays valid for 24 hours; older ones end.".into();
     members
 }

@@ -123,6 +123,7 @@ impl List {
             jwt_issuers,
             console_oidc,
             trust,
+            max_stored_bytes,
             keys_max_age,
             audit_keep,
             callbacks,
@@ -168,6 +169,8 @@ impl List {
             self.add("key", key_id.as_str());
             self.add("connectors", json!(connectors));
         }
+        self.begin("tenants");
+        self.add("max_stored_mb", max_stored_bytes >> 20);
         self.begin("keys");
         self.add("max_age_s", seconds(*keys_max_age));
         self.begin("audit");

@@ -30,8 +30,9 @@ impl Store {
         authorization: Authorization,
         interval: Duration,
     ) -> Result<(), StoreError> {
+        let quota = self.quota;
         self.write(Durability::PowerLoss, move |connection| {
-            prepare_new(connection, &authorization.holder)?;
+            prepare_new(connection, quota, &authorization.holder)?;
             insert_authorization(connection, &authorization)?;
             connection.execute(
                 "UPDATE authorizations SET poll_interval = $1, next_poll_at = now_ms() + $1 WHERE hash = $2",

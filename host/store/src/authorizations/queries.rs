@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{Authorization, StateHash, TakenAuthorization};
 use crate::connection::{Connection, Durability};
 use crate::integrations::{read_address, read_optional_labels, read_sealed, text_of_address, text_of_labels};
+use crate::stored_bytes::Quota;
 use crate::time::millis;
 use crate::value::{FromRow, Row, values};
 use crate::{Holder, Store, StoreError, caps};
@@ -32,8 +33,9 @@ impl Store {
     /// Fails with [`StoreError::TooManyAuthorizations`] if the holder has too many in progress, or
     /// if the database does not answer.
     pub async fn save_authorization(&self, authorization: Authorization) -> Result<(), StoreError> {
+        let quota = self.quota;
         self.write(Durability::PowerLoss, move |connection| {
-            prepare_new(connection, &authorization.holder)?;
+            prepare_new(connection, quota, &authorization.holder)?;
             insert_authorization(connection, &authorization)
         })
         .await
@@ -79,7 +81,8 @@ impl Store {
 }
 
 /// Deletes old authorizations, and checks that the holder may have another one.
-pub(super) fn prepare_new(connection: &mut dyn Connection, holder: &Holder) -> Result<(), StoreError> {
+pub(super) fn prepare_new(connection: &mut dyn Connection, quota: Quota, holder: &Holder) -> Result<(), StoreError> {
+    quota.check(connection, &holder.tenant)?;
     connection
         .execute("DELETE FROM authorizations WHERE expires_at <= now_ms() - $1", values![millis(KEPT_AFTER_EXPIRY)])?;
     caps::check_authorizations(connection, holder)

@@ -39,8 +39,9 @@ impl Store {
     /// Fails with [`StoreError::TooManyLinks`] if the tenant has too many that can be used, or if
     /// the database does not answer.
     pub async fn add_connect_link(&self, new: NewConnectLink) -> Result<ConnectLink, StoreError> {
-        let by = Acting::current();
+        let (by, quota) = (Acting::current(), self.quota);
         self.write(Durability::PowerLoss, move |connection| {
+            quota.check(connection, &new.tenant)?;
             connection.execute(
                 "DELETE FROM connect_links WHERE expires_at <= now_ms() - $1",
                 values![millis(KEPT_AFTER_EXPIRY)],

@@ -34,7 +34,7 @@ impl Store {
         lease: Duration,
         keep: Duration,
     ) -> Result<KeyState, StoreError> {
-        let (call, health) = (call.clone(), Arc::clone(&self.health));
+        let (call, health, quota) = (call.clone(), Arc::clone(&self.health), self.quota);
         // The call may do something that cannot be undone. After a power loss, the key must still
         // say that the call has begun.
         self.write(Durability::PowerLoss, move |connection| {
@@ -50,6 +50,7 @@ impl Store {
                 values![&call.id, &call.tenant, &call.fingerprint, millis(lease), millis(keep)],
             )?;
             if let Some(expires_at) = taken {
+                quota.check(connection, &call.tenant)?;
                 return Ok(KeyState::New(TakenKey { expires_at }));
             }
             state(connection, &health, &call, lease)

@@ -20,8 +20,9 @@ impl Store {
         labels: &Labels,
     ) -> Result<Option<Integration>, StoreError> {
         let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
-        let labels = text_of_labels(labels);
+        let (labels, quota) = (text_of_labels(labels), self.quota);
         self.write(Durability::PowerLoss, move |connection| {
+            quota.check(connection, &holder.tenant)?;
             // The version stays, because it is the one of the details: a refresh that runs now must
             // still store its tokens.
             let labelled: Option<Integration> = connection.optional(

@@ -152,8 +152,12 @@ impl Store {
         user_identifier: &str,
     ) -> Result<Option<Integration>, StoreError> {
         let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| select_one(connection, &by, &holder, &user_identifier))
-            .await
+        let quota = self.quota;
+        self.write(Durability::PowerLoss, move |connection| {
+            quota.check(connection, &holder.tenant)?;
+            select_one(connection, &by, &holder, &user_identifier)
+        })
+        .await
     }
 
     /// Writes the details, and stores the `deliveries` of webhooks about it. Returns `None` and

@@ -19,12 +19,14 @@ impl Store {
     /// # Errors
     /// Fails with [`StoreError::TooManyJobs`] over the limit, or if the database does not answer.
     pub async fn add_job(&self, job: NewJob, max_pending: u64) -> Result<(), StoreError> {
+        let quota = self.quota;
         self.write(Durability::PowerLoss, move |connection| {
             let pending: u64 = connection
                 .one("SELECT count(*) FROM jobs WHERE tenant = $1 AND status = 'pending'", values![&job.tenant])?;
             if pending >= max_pending {
                 return Err(StoreError::TooManyJobs { limit: max_pending });
             }
+            quota.check(connection, &job.tenant)?;
             // A new tenant is first.
             connection.execute(
                 "INSERT INTO job_turns (tenant, turn) VALUES ($1, 0) ON CONFLICT (tenant) DO NOTHING",

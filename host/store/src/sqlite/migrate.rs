@@ -41,6 +41,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0026_failing_refreshes.sql"),
     include_str!("../migrations/sqlite/0027_makers_of_links.sql"),
     include_str!("../migrations/sqlite/0028_reasons_of_calls.sql"),
+    include_str!("../migrations/sqlite/0029_stored_bytes.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

@@ -18,8 +18,9 @@ impl Store {
     /// Fails with [`StoreError::Duplicate`] if the tenant has one of this name, with
     /// [`StoreError::TooManyToolSets`] if it has too many, or if the database does not answer.
     pub async fn add_tool_set(&self, new: NewToolSet) -> Result<StoredToolSet, StoreError> {
-        let by = Acting::current();
+        let (by, quota) = (Acting::current(), self.quota);
         self.write(Durability::PowerLoss, move |connection| {
+            quota.check(connection, &new.tenant)?;
             let known: u64 =
                 connection.one("SELECT count(*) FROM tool_sets WHERE tenant = $1", values![&new.tenant])?;
             if known >= MAX_SETS && find(connection, &new.tenant, &new.name)?.is_none() {

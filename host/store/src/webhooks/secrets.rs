@@ -25,8 +25,9 @@ impl Store {
         secret: Sealed,
         overlap: Duration,
     ) -> Result<WebhookSecret, StoreError> {
-        let (tenant, id, by) = (tenant.to_owned(), id.to_owned(), Acting::current());
+        let (tenant, id, by, quota) = (tenant.to_owned(), id.to_owned(), Acting::current(), self.quota);
         self.write(Durability::PowerLoss, move |connection| {
+            quota.check(connection, &tenant)?;
             audit::note(connection, &by, AuditAction::WebhookSecretCreated, &id, &tenant, "")?;
             // Without the lock, two calls at the same time could each leave a current secret.
             connection.lock(&format!("webhook secrets\0{tenant}"))?;
