@@ -6,7 +6,7 @@ use super::queries::{insert_authorization, lock_name};
 use super::*;
 use crate::connection::Durability;
 use crate::testing::{Site, data_key, holder, on_every_database, sealed};
-use crate::{Holder, Sealed, Store, StoreError};
+use crate::{Holder, KeyId, NewApiKey, NewConnectLink, Sealed, Store, StoreError};
 
 on_every_database!(
     an_authorization_is_taken_once_by_many_that_ask,
@@ -256,14 +256,22 @@ async fn an_authorization_ends_with_its_key_and_with_its_link(site: Site) {
         let (id, hash) = (KeyId(format!("key_{number}")), [number; 32]);
         let key = NewApiKey { id: id.clone(), tenant: "acme".into(), hash, ..NewApiKey::default() };
         store.create_key(key).await.unwrap();
-        site.execute(&format!(
-            "INSERT INTO connect_links (id, hash, tenant, subject, connectors, key_id, expires_at)
-             VALUES ('lnk_{number}', 'h{number}', 'acme', '', 'calendar', 'key_{number}', now_ms() + 60000)"
-        ))
-        .await;
+        let link = NewConnectLink {
+            id: format!("lnk_{number}"),
+            hash,
+            tenant: "acme".into(),
+            subject: String::new(),
+            connectors: vec!["calendar".into()],
+            user_identifier: None,
+            callback_url: None,
+            labels: None,
+            key_id: Some(id.clone()),
+            lifetime: Duration::from_secs(60),
+        };
+        store.add_connect_link(link).await.unwrap();
         let of_link = number > 1;
         let (key_id, connect_link) = ((!of_link).then_some(id), of_link.then(|| format!("lnk_{number}")));
-        let begun = Authorization { hash, key_id, connect_link, ..authorization(None) };
+        let begun = Authorization { hash, key_id, connect_link, ..authorization(store, None).await };
         store.save_authorization(begun.clone()).await.unwrap();
         let device = [number + 100; 32];
         let of_device = Authorization { hash: device, ..begun };
