@@ -33,9 +33,9 @@ pub struct GatewayArguments {
 /// The running gateway that a command is about.
 #[derive(Clone, Debug, Args)]
 pub struct RunningGatewayArguments {
-    /// The URL of the running gateway, such as http://127.0.0.1:8080
+    /// The URL of the running gateway, which the command needs, such as http://127.0.0.1:8080
     #[arg(long, env = "GATEWAY_URL", value_parser = gateway_url)]
-    pub url: Url,
+    pub url: Option<Url>,
     /// What the command presents to it.
     #[command(flatten)]
     pub access: AccessArguments,

@@ -54,7 +54,7 @@ impl Table {
 
     /// The text of the table for lines of a width.
     fn text(&self, line: Option<usize>) -> String {
-        let bands = bands(&self.widths(), line.unwrap_or(usize::MAX));
+        let bands = bands(&self.widths(), self.widest_last_word(), line.unwrap_or(usize::MAX));
         let mut text = String::new();
         for row in &self.rows {
             let mut cells = row.iter();
@@ -76,6 +76,12 @@ impl Table {
         text
     }
 
+    /// The width of the widest word in the last column.
+    fn widest_last_word(&self) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.last());
+        cells.flat_map(|cell| cell.split(' ')).map(UnicodeWidthStr::width).max().unwrap_or_default()
+    }
+
     /// The width of the widest cell of each column.
     fn widths(&self) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
@@ -91,15 +97,14 @@ impl fmt::Display for Table {
 }
 
 /// Divides columns into lines. The last column usually has the longest texts, so it stays next to
-/// the others if it has half of a line there.
-fn bands(widths: &[usize], line: usize) -> Vec<Band> {
+/// the others if it has half of a line there, and if none of its words is wider.
+fn bands(widths: &[usize], widest_last_word: usize, line: usize) -> Vec<Band> {
     let mut bands = vec![Band { indent: 0, widths: Vec::new() }];
     let mut used = 0;
     for (column, width) in widths.iter().copied().enumerate() {
         let room = line.saturating_sub(used);
-        let is_last = column + 1 == widths.len();
-        let stays = width <= room || used == 0 || (is_last && room >= line / 2);
-        if !stays {
+        let can_be_broken = column + 1 == widths.len() && room >= line / 2 && widest_last_word <= room;
+        if width > room && used > 0 && !can_be_broken {
             bands.push(Band { indent: INDENT, widths: Vec::new() });
             used = INDENT;
         }
@@ -194,15 +199,17 @@ AT                        REQUEST             CONNECTOR            STATUS
     fn a_long_text_is_broken_between_words_below_its_heading() {
         let mut table = Table::new(["MEMBER", "VALUE"]);
         table.row(["stages".into(), "validate 0.044 ms, account 0.416 ms".into()]);
-        table.row(["id".into(), "0123456789012345678901234".into()]);
+        table.row(["id".into(), "0123456789012345678901".into()]);
         let expected = "\
 MEMBER  VALUE
 stages  validate 0.044 ms,
         account 0.416 ms
 id      0123456789012345678901
-        234
 ";
         assert_eq!(table.text(Some(30)), expected);
+        // A word that is wider gets a line, and is broken only if it is wider than this line.
+        let narrow = table.text(Some(24));
+        assert!(narrow.ends_with("id\n    01234567890123456789\n    01\n"), "{narrow}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The page `host/docs/diagnosing.md`: each of its commands runs as printed and prints what the page
-//! says, for the failure that the page tells of.
+//! The page `host/docs/diagnosing.md`: each of its commands runs as printed, and prints what the
+//! page says for the failure that the page tells of.
 
 use std::fs;
 use std::process::Command;

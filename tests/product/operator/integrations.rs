@@ -54,6 +54,12 @@ fn accounts_of_all_tenants_are_listed_with_filters(store: &Store) {
     assert!(table.starts_with("ID ") && table.contains("cyd@example.com"), "{table}");
     let local = gateway.home().run(&["integrations", "list"]);
     assert!(local.code == Some(1) && local.stderr.contains("--url"), "{}", local.stderr);
+    for (command, has_default) in [("integrations list", false), ("tool-sets list", false), ("audit", true)] {
+        let help = gateway.home().run(&[&command.split(' ').collect::<Vec<_>>()[..], &["--help"]].concat()).stdout;
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains("[env: GATEWAY_URL=]"), "{help}");
+        assert_eq!(help.contains("[default: the folders and the"), has_default, "{command}: {help}");
+    }
 }
 
 fn an_account_is_shown_and_removed_as_its_user_would(store: &Store) {

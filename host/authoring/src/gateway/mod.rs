@@ -76,6 +76,11 @@ pub struct ModuleChange {
 /// Why a gateway was not opened, or did not do what the command requested.
 #[derive(Debug, Error)]
 pub enum GatewayError {
+    /// The command needs a running gateway.
+    #[error(
+        "this command needs a running gateway; set GATEWAY_URL, or name it with --url, such as --url http://127.0.0.1:8080"
+    )]
+    NoUrl,
     /// The store does not open.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -117,9 +122,10 @@ impl RunningGateway {
     /// The running gateway of a command that needs one.
     ///
     /// # Errors
-    /// If the arguments have no key.
+    /// If the arguments have no URL or no key.
     pub fn at(arguments: &RunningGatewayArguments) -> Result<Self, GatewayError> {
-        Ok(Self(remote(&arguments.url, &arguments.access)?))
+        let url = arguments.url.as_ref().ok_or(GatewayError::NoUrl)?;
+        Ok(Self(remote(url, &arguments.access)?))
     }
 
     /// Reads the answer of a route.
