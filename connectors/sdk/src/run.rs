@@ -67,27 +67,48 @@ pub fn check<T: Input>(input: &str, function: fn(&T) -> Result<(), Fault>) -> Re
 ///
 /// # Errors
 /// See [`forward`]. Also the function's fault.
-pub fn via(row: &'static Row, input: &str, function: fn(Request) -> Result<Outcome, Fault>) -> Answer {
+pub fn via<R: Returned>(row: &'static Row, input: &str, function: fn(Request) -> R) -> Answer {
     report_panics();
-    outcome::answer(request(row, input).and_then(function))
+    outcome::answer(request(row, input).and_then(|request| function(request).result()))
 }
 
 /// A row that is a function of the author.
 ///
 /// # Errors
 /// The function's fault.
-pub fn call<T: Input>(input: &str, function: fn(T) -> Result<Outcome, Fault>) -> Answer {
+pub fn call<T: Input, R: Returned>(input: &str, function: fn(T) -> R) -> Answer {
     report_panics();
-    outcome::answer(Fields::parse(input).and_then(|fields| T::read(&fields)).and_then(function))
+    outcome::answer(Fields::parse(input).and_then(|fields| T::read(&fields)).and_then(|input| function(input).result()))
 }
 
 /// A row that is a function of the author without an argument.
 ///
 /// # Errors
 /// The function's fault.
-pub fn call_without_input(function: fn() -> Result<Outcome, Fault>) -> Answer {
+pub fn call_without_input<R: Returned>(function: fn() -> R) -> Answer {
     report_panics();
-    outcome::answer(function())
+    outcome::answer(function().result())
+}
+
+/// What a function of the author returns. The trait has one type: it is there for the message of
+/// the compiler about any other.
+#[diagnostic::on_unimplemented(
+    message = "the function of a row returns `Result<Outcome, Fault>`, and this one returns `{Self}`",
+    label = "write a function that returns `Result<Outcome, Fault>`",
+    note = "an `async fn` returns a future, and nothing runs after an operation has returned; leave out `async` and `.await`: `send` returns the response itself"
+)]
+pub trait Returned {
+    /// The result.
+    ///
+    /// # Errors
+    /// The fault of the function.
+    fn result(self) -> Result<Outcome, Fault>;
+}
+
+impl Returned for Result<Outcome, Fault> {
+    fn result(self) -> Self {
+        self
+    }
 }
 
 /// Logs a panic of the author's code for the operator, with file and line. The panic then ends the

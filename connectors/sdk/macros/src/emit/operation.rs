@@ -114,7 +114,7 @@ fn call(row: &Row, function: &Path) -> TokenStream {
     let span = span_of(function);
     if row.has_block {
         let input = input::type_name(row);
-        quote_spanned!(span=> |input| ::connector_sdk::run::call::<#input>(input, #function))
+        quote_spanned!(span=> |input| ::connector_sdk::run::call::<#input, _>(input, #function))
     } else {
         quote_spanned!(span=> |_| ::connector_sdk::run::call_without_input(#function))
     }
