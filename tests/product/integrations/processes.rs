@@ -46,6 +46,29 @@ fn a_hundred_calls_at_two_gateways_renew_an_expired_token_once() {
 }
 
 #[test]
+fn a_call_blames_the_provider_only_for_a_refresh_that_its_own_gateway_asked_for() {
+    let store = Store::postgres();
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateways = two(&store, &provider);
+    let clients = clients(&gateways);
+    connect(&clients[0], "account", "ada");
+    let gate = Gate::default();
+    provider.hold_tokens(&gate);
+    provider.expire();
+    let call = |client: &Client| {
+        let call = client.request("POST", "/connectors/account/forward").header("prefer", "wait=2");
+        call.json(&json!({"path": "/me"})).send()
+    };
+    call(&clients[0]).problem(504, "upstream-timed-out");
+    call(&clients[1]).problem(503, "busy");
+    gate.open();
+    for client in &clients {
+        support::wait_for("the refresh", || (who(client).status == 200).then_some(()));
+    }
+    assert_eq!(provider.count(Endpoint::Refresh), 1);
+}
+
+#[test]
 fn background_refreshes_of_two_gateways_refresh_each_account_once() {
     const ACCOUNTS: usize = 40;
     let store = Store::postgres();

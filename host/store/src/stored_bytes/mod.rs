@@ -1,6 +1,6 @@
 //! The bytes that each tenant has stored in all tables together, and their limit.
 //!
-//! Triggers of the database count them. On PostgreSQL, each session counts in rows of its own, so
+//! Triggers of the database count them. On PostgreSQL, each session counts in separate rows, so
 //! that transactions of one tenant do not wait for each other ([`Store::fold_stored_bytes`] adds
 //! them up). A limit is checked where a caller begins something that is stored. What has begun is
 //! stored to its end, such as the result of a job, so a tenant may exceed the limit by a little.

@@ -41,6 +41,7 @@ fn set(tenant: &str, name: &str) -> NewToolSet {
 }
 
 async fn what_is_stored_is_counted_until_it_is_deleted(site: Site) {
+    let vault = site.vault().await;
     let store = &site.store;
     data_key(store, "dk_1").await;
     let bytes = sealed("dk_1").bytes.len() as u64;
@@ -62,7 +63,6 @@ async fn what_is_stored_is_counted_until_it_is_deleted(site: Site) {
     assert_eq!(stored(store, "acme").await, 0);
 
     // A value of a connector without accounts is the tenant's.
-    let vault = site.vault().await;
     let scope = StorageScope { connector: "calendar".into(), partition: "acme".into() };
     for value in [vec![1; 10], vec![1; 1000]] {
         store.storage_set(&vault, &scope, "key", value, None).await.unwrap();
