@@ -176,7 +176,7 @@ impl Registry {
 
     /// The module with this digest: from the versions on this disk, from `modules_dir`, or from the
     /// store.
-    async fn fetch(&self, identifier: &str, digest: &str) -> Result<Vec<u8>, Refusal> {
+    pub(super) async fn fetch(&self, identifier: &str, digest: &str) -> Result<Vec<u8>, Refusal> {
         let on_disk = [self.versions.file(identifier, Origin::Foreign, digest), self.folders.foreign(identifier)];
         for path in on_disk {
             if let Ok(module) = self.read_module(&path)

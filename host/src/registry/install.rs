@@ -8,9 +8,9 @@ use super::commit::{Candidate, Change, Committed, Expected, FoldersStep, GrantsS
 use super::history::{self, Action, Actor};
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
-use super::service::{ServiceStep, condition};
+use super::service::ServiceStep;
 use super::{ChangeError, Connector, Refusal, Registry, grants, permissions};
-use store::GrantChange;
+use store::{GrantChange, ModuleCondition};
 
 /// The operator's choices for a module that is installed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +40,8 @@ pub struct Installed {
 /// A module that may be installed.
 struct Installable {
     connector: Connector,
+    /// The connector has not changed since it was compared.
+    condition: ModuleCondition,
     /// The hosts that are granted with it.
     grants: Vec<String>,
     /// The permissions that it requests and that the operator had not accepted before.
@@ -61,7 +63,8 @@ impl Registry {
         grants::check_form(installation.grants)?;
         loop {
             let expected = Expected::now(self);
-            let Installable { connector, grants, accepted } = self.installable(&module, installation).await?;
+            let Installable { connector, condition, grants, accepted } =
+                self.installable(&module, installation).await?;
             let present = self.present_digest(connector.name()).await?;
             let action = if present.is_some() { Action::Replaced } else { Action::Added };
             let details = [("granted", &grants), ("accepted", &accepted)];
@@ -71,14 +74,12 @@ impl Registry {
                 entry: Some(history::entry(&connector, action, by, details.join("; "))),
                 grants: GrantsStep::Swap { previous: present, change: GrantChange::Add(&grants) },
                 folders: FoldersStep::Write,
-                service: ServiceStep::Publish {
-                    condition: condition(installation.replaces),
-                    replaces_shipped: installation.replaces_shipped,
-                },
+                service: ServiceStep::Publish { condition, replaces_shipped: installation.replaces_shipped },
                 is_noticed: false,
             };
             let candidate = Candidate { connector, module: &module, outcome: "installed" };
-            if let Committed::Done(live) = self.commit(&expected, candidate, change).await? {
+            let ended = self.commit(&expected, candidate, change).await;
+            if let Committed::Done(live) = Committed::again_unless_named(ended, installation.replaces)? {
                 return Ok(Installed { live, granted: grants });
             }
         }
@@ -86,7 +87,7 @@ impl Registry {
 
     /// Loads a module that may be installed.
     async fn installable(&self, module: &[u8], installation: Installation<'_>) -> Result<Installable, ChangeError> {
-        let Installation { grants, accepts, grants_asked, replaces_shipped, signature, replaces: _ } = installation;
+        let Installation { grants, accepts, grants_asked, replaces_shipped, signature, replaces } = installation;
         let source = ModuleSource::Foreign(signature);
         let mut grants = grants.to_vec();
         let mut candidate = self.load(module, None, GrantSource::StoredAnd(&grants), source).await?;
@@ -97,6 +98,7 @@ impl Registry {
             grants.extend(asked);
             candidate = self.load(module, None, GrantSource::StoredAnd(&grants), source).await?;
         }
+        let condition = self.service.condition(candidate.name(), replaces).await?;
         let more = permissions::beyond_accepted(self, &candidate).await?;
         if !accepts && !more.is_empty() {
             let manifest = candidate.manifest();
@@ -107,6 +109,6 @@ impl Registry {
             let checked = self.folders.check_identifier(Origin::Foreign, candidate.name(), candidate.digest());
             checked.map_err(Refusal::from)?;
         }
-        Ok(Installable { connector: candidate, grants, accepted: more })
+        Ok(Installable { connector: candidate, condition, grants, accepted: more })
     }
 }

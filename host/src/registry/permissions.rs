@@ -3,7 +3,8 @@
 //!
 //! `data_dir/accepted` has the digest of the accepted version of each foreign connector. A version
 //! that a command or a route installs is accepted, and so is a file that requests no more
-//! permissions than the accepted version.
+//! permissions than the accepted version. Gateways that share a database have one accepted version:
+//! the module of the service.
 
 mod auth_additions;
 mod operations;
@@ -13,7 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use url::{Url, form_urlencoded};
 
 use super::load::{GrantSource, ModuleSource};
-use super::origin::Origin;
 use super::{Connector, Refusal, Registry};
 use contract::{
     Additions, AddressPart, ApiKey, AuthScheme, ClientAuthentication, CredentialUse, Effect, Identity, KeyHeader,
@@ -230,13 +230,13 @@ impl Connector {
 /// If the accepted version cannot be loaded now.
 pub(super) async fn beyond_accepted(registry: &Registry, candidate: &Connector) -> Result<Vec<String>, Refusal> {
     let identifier = candidate.name();
-    let accepted = registry.folders.accepted(identifier).filter(|accepted| accepted != candidate.digest());
+    let accepted = accepted_version(registry, identifier).await?.filter(|accepted| accepted != candidate.digest());
     let Some(accepted) = accepted.filter(|_| !candidate.is_shipped()) else { return Ok(Vec::new()) };
     let previous = match registry.get(identifier).filter(|live| live.digest() == accepted) {
         Some(live) => Permissions::requested_by(&live),
-        None => match registry.read_module(&registry.versions.file(identifier, Origin::Foreign, &accepted)) {
-            Err(_) => Permissions::default(),
-            Ok(module) => {
+        None => match accepted_module(registry, identifier, &accepted).await? {
+            None => Permissions::default(),
+            Some(module) => {
                 let source = ModuleSource::Inspected;
                 match registry.load(&module, Some(identifier), GrantSource::Stored, source).await {
                     Ok(previous) => Permissions::requested_by(&previous),
@@ -247,6 +247,29 @@ pub(super) async fn beyond_accepted(registry: &Registry, candidate: &Connector) 
         },
     };
     Ok(Permissions::requested_by(candidate).beyond(&previous, candidate.operator_grants()))
+}
+
+/// The digest of the version that the operator accepted last. Whoever published a module of the
+/// service has accepted it for all gateways, also for one that does not serve it yet.
+async fn accepted_version(registry: &Registry, identifier: &str) -> Result<Option<String>, Refusal> {
+    if registry.service.is_shared()
+        && let Some(present) = registry.service.store().live_module(identifier).await.map_err(Refusal::Store)?
+    {
+        return Ok(present.digest);
+    }
+    Ok(registry.folders.accepted(identifier))
+}
+
+/// The module of an accepted version. `None` if it is missing.
+///
+/// # Errors
+/// If the store does not answer.
+async fn accepted_module(registry: &Registry, identifier: &str, digest: &str) -> Result<Option<Vec<u8>>, Refusal> {
+    match registry.fetch(identifier, digest).await {
+        Ok(module) => Ok(Some(module)),
+        Err(Refusal::Store(error)) => Err(Refusal::Store(error)),
+        Err(_) => Ok(None),
+    }
 }
 
 #[cfg(test)]

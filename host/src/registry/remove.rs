@@ -3,7 +3,6 @@
 use super::commit::{Committed, Expected};
 use super::history::{Action, Actor};
 use super::origin::Origin;
-use super::service::condition;
 use super::{ChangeError, Registry};
 
 impl Registry {
@@ -27,6 +26,7 @@ impl Registry {
         }
         loop {
             let expected = Expected::now(self);
+            let condition = self.service.condition(identifier, replaces).await?;
             if self.folders.file(Origin::Foreign, identifier).is_none() && !self.is_in_service(identifier).await? {
                 match (self.folders.shipped(identifier), expected.live(identifier)) {
                     (Some(_), _) => return Err(ChangeError::Shipped(identifier.to_owned())),
@@ -34,7 +34,8 @@ impl Registry {
                     (None, Some(_)) => {}
                 }
             }
-            if let Committed::Done(()) = self.commit_removal(&expected, identifier, condition(replaces), by).await? {
+            let ended = self.commit_removal(&expected, identifier, condition, by).await;
+            if let Committed::Done(()) = Committed::again_unless_named(ended, replaces)? {
                 return Ok(());
             }
         }

@@ -7,7 +7,7 @@ use super::files::FileState;
 use super::history::{self, Action, Actor};
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
-use super::service::{ServiceStep, condition};
+use super::service::ServiceStep;
 use super::trust::signature_of;
 use super::versions::Version;
 use super::{ChangeError, Connector, Registry, module_file};
@@ -31,6 +31,7 @@ impl Registry {
         self.mirror_versions(identifier).await?;
         loop {
             let expected = Expected::now(self);
+            let condition = self.service.condition(identifier, replaces).await?;
             let present = self.present_version(&expected, identifier).await?;
             let Some(version) = self.rollback_target(identifier, to, present.as_ref()).await? else {
                 return self.restore_shipped(identifier, "rolled_back", Action::RolledBack, replaces, by).await;
@@ -48,13 +49,14 @@ impl Registry {
                 },
                 folders: FoldersStep::Write,
                 service: ServiceStep::Publish {
-                    condition: condition(replaces),
+                    condition,
                     replaces_shipped: self.folders.shipped(identifier).is_some(),
                 },
                 is_noticed: false,
             };
             let candidate = Candidate { connector, module: &module, outcome: "rolled_back" };
-            if let Committed::Done(live) = self.commit(&expected, candidate, change).await? {
+            let ended = self.commit(&expected, candidate, change).await;
+            if let Committed::Done(live) = Committed::again_unless_named(ended, replaces)? {
                 return Ok(live);
             }
         }
@@ -71,6 +73,7 @@ impl Registry {
     ) -> Result<Arc<Connector>, ChangeError> {
         loop {
             let expected = Expected::now(self);
+            let condition = self.service.condition(identifier, replaces).await?;
             let path = self.folders.shipped(identifier).ok_or_else(|| ChangeError::Unknown(identifier.to_owned()))?;
             let state = FileState::read(&path, Origin::Shipped)?;
             let module = self.read_module(&path)?;
@@ -89,11 +92,12 @@ impl Registry {
                     },
                 },
                 folders: FoldersStep::Restore(path, state),
-                service: ServiceStep::Withdraw(condition(replaces)),
+                service: ServiceStep::Withdraw(condition),
                 is_noticed: false,
             };
             let candidate = Candidate { connector, module: &module, outcome };
-            if let Committed::Done(live) = self.commit(&expected, candidate, change).await? {
+            let ended = self.commit(&expected, candidate, change).await;
+            if let Committed::Done(live) = Committed::again_unless_named(ended, replaces)? {
                 return Ok(live);
             }
         }

@@ -35,11 +35,6 @@ pub(super) enum ServiceStep {
     Follow(i64),
 }
 
-/// The condition of a change that an operator makes.
-pub(super) fn condition(replaces: Option<i64>) -> ModuleCondition {
-    replaces.map_or(ModuleCondition::Always, ModuleCondition::Generation)
-}
-
 /// The state of the service, as this gateway knows it.
 pub(super) struct Service {
     store: Store,
@@ -98,6 +93,21 @@ impl Service {
     /// Returns `true` if other gateways may serve the same modules.
     pub(super) fn is_shared(&self) -> bool {
         self.store.is_shared()
+    }
+
+    /// The condition of a change that an operator makes: the connector is still in the generation
+    /// that the operator named, else in the present one. Whatever the change is made of is read
+    /// after this.
+    pub(super) async fn condition(
+        &self,
+        identifier: &str,
+        replaces: Option<i64>,
+    ) -> Result<ModuleCondition, StoreError> {
+        let generation = match replaces {
+            Some(named) => named,
+            None => self.store.live_module(identifier).await?.map_or(0, |live| live.generation),
+        };
+        Ok(ModuleCondition::Generation(generation))
     }
 
     /// Makes a change in the store.

@@ -54,40 +54,28 @@ impl<M: Machine> SimulatedRegistry<M> {
         self.service.generation(connector)
     }
 
-    /// An operator changes the module of a connector at this gateway.
+    /// An operator changes the module of a connector at this gateway. Returns the generation that
+    /// the change was compared with as well.
     pub(crate) async fn change(
         &self,
         connector: &str,
         digest: Option<&str>,
-        condition: ModuleCondition,
-    ) -> Result<ModuleOutcome, StoreError> {
-        self.machine.compile().await;
-        let _commit = self.commits.lock().await;
-        let module = digest.map(|digest| NewModule {
-            digest: digest.to_owned(),
-            version: "1.0.0".to_owned(),
-            bytes: digest.as_bytes().into(),
-            signature: None,
-            replaces_shipped: false,
-        });
-        let entry = NewChange {
-            connector: connector.to_owned(),
-            action: "replaced",
-            actor_kind: "command",
-            actor: "operator".to_owned(),
-            version: "1.0.0".to_owned(),
-            digest: digest.unwrap_or_default().to_owned(),
-            installed: digest.is_some(),
-            detail: String::new(),
-        };
-        let connector = connector.to_owned();
-        let (is_noticed, grants) = (false, GrantStep::Unchanged);
-        let change = ModuleChange { connector: connector.clone(), module, condition, entry, is_noticed, grants };
-        let outcome = self.service.change(change).await?;
-        if let ModuleOutcome::Changed(generation) = outcome {
-            self.swap(&connector, generation, digest);
+        replaces: Option<i64>,
+    ) -> Result<(i64, ModuleOutcome), StoreError> {
+        loop {
+            let condition = self.service.condition(connector, replaces).await?;
+            let ModuleCondition::Generation(compared) = condition else { continue };
+            self.machine.compile().await;
+            let _commit = self.commits.lock().await;
+            let outcome = self.service.change(change_of(connector, digest, condition)).await?;
+            match outcome {
+                ModuleOutcome::Changed(generation) => self.swap(connector, generation, digest),
+                // As a change of the registry that another one preceded.
+                ModuleOutcome::Unchanged(_) if replaces.is_none() => continue,
+                ModuleOutcome::Unchanged(_) => {}
+            }
+            return Ok((compared, outcome));
         }
-        Ok(outcome)
     }
 
     fn swap(&self, connector: &str, generation: i64, digest: Option<&str>) {
@@ -104,6 +92,28 @@ impl<M: Machine> SimulatedRegistry<M> {
         }
         if self.machine.compile().await { Ok(()) } else { Err("it could not be compiled now".to_owned()) }
     }
+}
+
+fn change_of(connector: &str, digest: Option<&str>, condition: ModuleCondition) -> ModuleChange {
+    let module = digest.map(|digest| NewModule {
+        digest: digest.to_owned(),
+        version: "1.0.0".to_owned(),
+        bytes: digest.as_bytes().into(),
+        signature: None,
+        replaces_shipped: false,
+    });
+    let entry = NewChange {
+        connector: connector.to_owned(),
+        action: "replaced",
+        actor_kind: "command",
+        actor: "operator".to_owned(),
+        version: "1.0.0".to_owned(),
+        digest: digest.unwrap_or_default().to_owned(),
+        installed: digest.is_some(),
+        detail: String::new(),
+    };
+    let (is_noticed, grants) = (false, GrantStep::Unchanged);
+    ModuleChange { connector: connector.to_owned(), module, condition, entry, is_noticed, grants }
 }
 
 impl<M: Machine> Follower for SimulatedRegistry<M> {

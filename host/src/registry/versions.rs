@@ -72,6 +72,21 @@ impl Versions {
         Ok(())
     }
 
+    /// The time at which a version became live last. `None` if it is not stored.
+    pub(super) fn live_at(&self, record: &Record<'_>) -> Option<SystemTime> {
+        fs::metadata(self.file(record.identifier, record.origin, record.digest)).ok()?.modified().ok()
+    }
+
+    /// Takes a stored version back, which did not become live after all: it is again the version
+    /// of that time, or is removed.
+    pub(super) fn take_back(&self, record: &Record<'_>, live_at: Option<SystemTime>) -> io::Result<()> {
+        let path = self.file(record.identifier, record.origin, record.digest);
+        match live_at {
+            Some(live_at) => files::open_regular(&path)?.set_modified(live_at),
+            None => remove_file(&path).and_then(|()| remove_file(&trust::file(&path))),
+        }
+    }
+
     /// Maximum number of versions of a connector from one origin.
     pub(super) fn capacity(&self) -> usize {
         MAX_VERSIONS

@@ -1,9 +1,9 @@
 //! The modules that gateways serve as one service.
 //!
 //! Invariants, whatever happens: no gateway goes back to an earlier generation, all of them serve
-//! the same module of a generation, two changes never get the same generation, and a change that
-//! names the generation that it replaces replaces no other one. When nothing is wrong, all gateways
-//! serve the last generation of each connector.
+//! the same module of a generation, two changes never get the same generation, and a change
+//! replaces no other generation than the one that its operator named, or that it was compared with.
+//! When nothing is wrong, all gateways serve the last generation of each connector.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::world::{NoFaults, Process, Way, World};
 use crate::clock::SimulatedClock;
 use crate::clock::random::Random;
 use crate::registry::simulated::{Machine, Serving, SimulatedRegistry};
-use store::{ModuleCondition, ModuleOutcome};
+use store::ModuleOutcome;
 
 /// The connectors of the service.
 const CONNECTORS: [&str; 3] = ["one", "two", "three"];
@@ -130,24 +130,20 @@ impl Site {
             }
             let connector = CONNECTORS[random.within(0..CONNECTORS.len() as u64) as usize];
             let digest = (!random.permille(150)).then(|| format!("{connector} {}", random.within(0..MODULES)));
-            let replaces = registry.generation(connector);
-            let condition = match random.permille(400) {
-                true => ModuleCondition::Generation(replaces),
-                false => ModuleCondition::Always,
-            };
+            let replaces = random.permille(400).then(|| registry.generation(connector));
             let name = process.name();
-            match registry.change(connector, digest.as_deref(), condition).await {
-                Ok(ModuleOutcome::Changed(generation)) => {
+            match registry.change(connector, digest.as_deref(), replaces).await {
+                Ok((compared, ModuleOutcome::Changed(generation))) => {
                     if let Some(other) = self.made.lock().insert((connector.to_owned(), generation), name.clone()) {
                         self.world.violated(format_args!("{name} and {other} have both made {connector} {generation}"));
                     }
-                    if condition == ModuleCondition::Generation(replaces) && generation != replaces + 1 {
+                    if generation != compared + 1 {
                         self.world.violated(format_args!(
-                            "{name} has replaced another generation of {connector} than {replaces} with {generation}"
+                            "{name} has replaced another generation of {connector} than {compared} with {generation}"
                         ));
                     }
                 }
-                Ok(ModuleOutcome::Unchanged(present)) => {
+                Ok((_, ModuleOutcome::Unchanged(present))) => {
                     self.world.log(format_args!("{name} is told that {connector} is {present}"));
                 }
                 Err(error) => self.world.log(format_args!("{name} cannot change {connector}: {error}")),

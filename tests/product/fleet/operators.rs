@@ -30,6 +30,49 @@ fn one_of_two_operators_who_replace_the_same_generation_is_told_the_present_one(
 }
 
 #[test]
+fn an_update_at_another_gateway_is_compared_with_the_version_that_the_service_has() {
+    let store = Store::postgres();
+    let all: [Gateway; 2] = gateways(&store);
+    let asking = |host: &str| module::account(&json!({"identifier": "account", "auth": "none", "base_url": host}));
+    let described = asking("https://a.example");
+    upload(&all[0], "?wait=30", None, described.clone()).ok();
+    // The same permissions again, and at once at the gateway that may not serve them yet.
+    for round in 0..6 {
+        let more = asking(&format!("https://b{round}.example"));
+        let (one, other) = (&all[round % 2], &all[(round + 1) % 2]);
+        upload(one, "", None, more.clone()).problem(422, "module-refused");
+        upload(one, "?accept=true", None, more.clone()).ok();
+        upload(other, "", None, module::with_note(&more, "a repair")).ok();
+    }
+}
+
+#[test]
+fn two_operators_who_add_versions_with_the_same_permissions_are_both_right() {
+    let store = Store::Sqlite;
+    let [gateway] = gateways(&store);
+    let asking = |round: usize| {
+        let host = format!("https://b{round}.example");
+        module::account(&json!({"identifier": "account", "auth": "none", "base_url": host}))
+    };
+    upload(&gateway, "", None, asking(0)).ok();
+    for round in 1..8 {
+        let more = asking(round);
+        upload(&gateway, "?accept=true", None, more.clone()).ok();
+        thread::scope(|scope| {
+            for operator in ["one", "other"] {
+                let (gateway, more) = (&gateway, &more);
+                scope.spawn(move || {
+                    for version in 0..3 {
+                        let repaired = module::with_note(more, &format!("{operator} {version}"));
+                        upload(gateway, "", None, repaired).ok();
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
 fn a_removal_and_a_rollback_name_the_generation_that_they_replace() {
     let store = Store::Sqlite;
     let [gateway] = gateways(&store);

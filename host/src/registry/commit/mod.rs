@@ -10,7 +10,9 @@
 //!    entry in the history, and the grants of the previous and the new version. If the operator
 //!    named another generation than the present one, nothing happens. A gateway that notices the
 //!    new file or the new generation then adds no second entry and has the right grants.
-//! 3. The folders get the marks, the signature and the module. The next start loads what they have.
+//! 3. The folders get the version, the marks, the signature and the module. The version is first:
+//!    what a mark calls accepted can be read, whoever reads it in the middle of a commit. The next
+//!    start loads what the folders have.
 //! 4. The table of live connectors is exchanged.
 //!
 //! If the store fails, nothing has changed. If the folders fail, the live connector stays live, and
@@ -19,6 +21,7 @@
 //! database that gateways share, the change is already made then: the gateway serves it, and its
 //! next start takes the module from the store.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -139,6 +142,18 @@ impl Expected {
 }
 
 impl<T> Committed<T> {
+    /// The end of a change that an operator makes. Another change of the service came first: the
+    /// candidate is made again, unless the operator has named the generation that it `replaces`.
+    pub(super) fn again_unless_named(
+        ended: Result<Self, ChangeError>,
+        replaces: Option<i64>,
+    ) -> Result<Self, ChangeError> {
+        match ended {
+            Err(ChangeError::ChangedMeanwhile { .. }) if replaces.is_none() => Ok(Self::Retry),
+            ended => ended,
+        }
+    }
+
     pub(super) fn map<U>(self, result: impl FnOnce(T) -> U) -> Committed<U> {
         match self {
             Self::Done(done) => Committed::Done(result(done)),
@@ -406,9 +421,9 @@ impl Registry {
     ) -> Result<(), ChangeError> {
         match folders {
             FoldersStep::Unchanged => {}
-            FoldersStep::Accept => self.folders.accept(record)?,
+            FoldersStep::Accept => self.with_version(record, || self.folders.accept(record))?,
             FoldersStep::Write => {
-                let path = self.folders.keep(record)?;
+                let path = self.with_version(record, || self.folders.keep(record))?;
                 files.mark_handled(path.clone(), FileState::read(&path, Origin::Foreign)?);
             }
             FoldersStep::Restore(path, state) => {
@@ -417,6 +432,18 @@ impl Registry {
             }
         }
         Ok(())
+    }
+
+    /// Stores a version, and then writes its marks. If they cannot be written, the versions are
+    /// those from before.
+    fn with_version<T>(&self, record: &Record<'_>, write: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let before = self.versions.live_at(record);
+        let written = self.versions.store(record).and_then(|()| write());
+        if written.is_err() {
+            // The caller gets the first error.
+            let _ = self.versions.take_back(record, before);
+        }
+        written
     }
 
     /// Removes the files of a foreign module, and all that the gateway knows of them.

@@ -202,3 +202,43 @@ async fn if_the_expected_state_has_changed_the_caller_tries_again_and_nothing_ch
     assert_eq!((site.entries().await, site.grants().await, path.exists()), (1, String::new(), false));
     assert!(registry.refused().is_empty(), "the refusal was of the removed file");
 }
+
+#[tokio::test]
+async fn the_accepted_version_can_be_read_before_and_after_each_step_of_a_commit() {
+    let site = site().await;
+    let registry = &site.registry;
+    registry.versions.store(&record("old")).unwrap();
+    let accepted = || {
+        let digest = registry.folders.accepted("one").unwrap();
+        fs::read_to_string(registry.versions.file("one", Origin::Foreign, &digest)).unwrap()
+    };
+    assert_eq!(accepted(), "old");
+    // The table of live connectors is exchanged after this.
+    site.swap(false).await.unwrap();
+    assert_eq!(accepted(), "new");
+
+    // A version that does not become live is not the one before.
+    let site = self::site().await;
+    let registry = &site.registry;
+    registry.versions.store(&record("old")).unwrap();
+    fs::remove_dir_all(site.folder.path().join(crate::registry::folders::ACCEPTED)).unwrap();
+    site.swap(false).await.unwrap_err();
+    let stored = registry.versions.newest_first("one").unwrap();
+    assert_eq!(stored.into_iter().map(|version| version.digest).collect::<Vec<_>>(), ["old"]);
+}
+
+#[tokio::test]
+async fn a_change_of_an_operator_holds_for_the_generation_that_it_was_made_for() {
+    let site = site().await;
+    let service = &site.registry.service;
+    let present = service.condition("one", None).await.unwrap();
+    assert_eq!(present, ModuleCondition::Generation(0));
+    site.swap_if(false, present).await.unwrap();
+    let late = site.swap_if(false, present).await;
+    assert!(matches!(late, Err(ChangeError::ChangedMeanwhile { generation: 1, .. })));
+    assert_eq!(Committed::again_unless_named(late, None).unwrap(), Committed::Retry);
+    let named = service.condition("one", Some(0)).await.unwrap();
+    let refused = Committed::again_unless_named(site.swap_if(false, named).await, Some(0));
+    assert!(matches!(refused, Err(ChangeError::ChangedMeanwhile { generation: 1, .. })));
+    assert_eq!(site.entries().await, 1);
+}
