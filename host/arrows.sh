@@ -11,7 +11,7 @@ arrows='
 local         budgets calls config integrations jobs metrics pipeline problem registry serve telemetry webhooks
 serve         api auth backlog budgets calls config exposure gateway heartbeat idempotency integrations jobs mcp metrics registry samples signals telemetry tls webhooks
 welcome       config registry
-simulation    budgets calls clock config idempotency integrations jobs metrics registry telemetry webhooks
+simulation    auth budgets calls clock config idempotency integrations jobs metrics registry telemetry webhooks
 fuzzing       api config schema
 api           auth body caller_url calls clock config doctor gateway idempotency integrations jobs logging mcp media_type metrics oauth pipeline problem registry samples schema telemetry timestamp tls webhooks
 doctor        clock config exposure registry tls

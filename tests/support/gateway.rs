@@ -3,6 +3,7 @@
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::Value;
 
 use crate::process::Process;
@@ -171,6 +172,28 @@ impl Gateway {
     /// Kills the gateway, as a crash would, and does not wait.
     pub fn kill(&self) {
         self.process.kill();
+    }
+
+    /// Lets the gateway stand still, as on a machine that hangs.
+    pub fn stand_still(&self) {
+        self.process.stand_still();
+    }
+
+    /// Lets the gateway run again after it has stood still.
+    pub fn go_on(&self) {
+        self.process.go_on();
+    }
+
+    /// Fills the disk for the gateway, or frees it. The disk is not really full: the system refuses
+    /// every write of the process to a file, which needs no rights of an administrator.
+    ///
+    /// # Panics
+    /// When it has ended already.
+    pub fn set_disk_full(&self, full: bool) {
+        let process = Pid::from_raw(self.process_id().try_into().unwrap());
+        let maximum = getrlimit(Resource::Fsize).maximum;
+        let current = if full { Some(0) } else { maximum };
+        prlimit(process, Resource::Fsize, Rlimit { current, maximum }).unwrap();
     }
 
     /// Stops the gateway if it still runs, and starts it again on the same folders.

@@ -249,6 +249,22 @@ impl Process {
         kill_process(self.pid(), Signal::HUP).expect("the process is running");
     }
 
+    /// Lets the process stand still (SIGSTOP), as on a machine that hangs. Its connections stay.
+    ///
+    /// # Panics
+    /// When it has ended already.
+    pub fn stand_still(&self) {
+        kill_process(self.pid(), Signal::STOP).expect("the process is running");
+    }
+
+    /// Lets the process run again after it has stood still (SIGCONT).
+    ///
+    /// # Panics
+    /// When it has ended already.
+    pub fn go_on(&self) {
+        kill_process(self.pid(), Signal::CONT).expect("the process is running");
+    }
+
     /// Waits for the end of the process. All its lines are there afterwards.
     ///
     /// # Panics

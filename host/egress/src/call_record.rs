@@ -145,6 +145,14 @@ impl CallRecord {
         self.failures.lock().iter().find(|error| error.to_string() == message).cloned()
     }
 
+    /// The error of a request that did not start, or was ended, because gateways share the queue in
+    /// front of the upstream. `None` if there is no such error.
+    pub fn lost_queue(&self) -> Option<EgressError> {
+        let is_of_queue =
+            |error: &&EgressError| matches!(error, EgressError::QueueUnknown | EgressError::QueueStuck { .. });
+        self.failures.lock().iter().find(is_of_queue).cloned()
+    }
+
     /// Returns `true` if an upstream may have acted on a request that changes data. `is_refusal`
     /// says that the connector reports a refusal. Some upstreams refuse with the status 200, so the
     /// refusal is then about the last request.

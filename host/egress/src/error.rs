@@ -90,6 +90,15 @@ pub enum EgressError {
         "the database has not answered, so the gateway cannot know whether another one calls this upstream: try again"
     )]
     QueueUnknown,
+    /// Gateways share the queue in front of the upstream, and the one that holds it is silent.
+    #[error(
+        "another gateway holds the queue in front of this upstream and does not respond: try again in {} s, or stop that gateway, which `connector-gateway gateways list` names",
+        whole_seconds(*retry_after)
+    )]
+    QueueStuck {
+        /// The time after which another gateway has the queue.
+        retry_after: Duration,
+    },
     /// The body is larger than the limit.
     #[error(
         "the upstream's response is larger than {limit} bytes: request less, or raise `limits.response_mb`, or `limits.download_mb` for a file"
@@ -134,6 +143,7 @@ impl EgressError {
                 | Self::TimedOut
                 | Self::RateLimited { .. }
                 | Self::QueueUnknown
+                | Self::QueueStuck { .. }
                 | Self::BadResponse { .. }
                 | Self::NoMemory
         )

@@ -83,7 +83,7 @@ pub use headers::Headers;
 pub use link::Link;
 pub use mask::{MaskStream, Masker, SHORTEST_SECRET};
 pub use multipart::{BrokenPart, Multipart, Part, PartContent, SentPart};
-pub use pacing::{PacedQueue, Pacing, QueueGrant, QueueReport};
+pub use pacing::{PacedQueue, Pacing, QUEUE_LEASE, QueueGrant, QueueReport};
 pub use quota::{Budget, BudgetGrant, BudgetReport, Quota, Quotas, Refused, Remaining};
 pub use request::{Body, Request, Target};
 pub use response::{Response, ResponseBody};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::LEASE;
-use egress::{BudgetGrant, PacedQueue, QueueGrant, Quotas};
+use egress::{BudgetGrant, PacedQueue, QUEUE_LEASE, QueueGrant, Quotas};
 use store::{Budget, Exchange, Share, ShareReport, Silence, Store, StoreError};
 
 /// Time between two exchanges while gateways need more of a budget than there is.
@@ -19,8 +19,13 @@ const WHILE_USED: Duration = Duration::from_secs(2);
 /// Time between two exchanges of a gateway without calls.
 const AT_REST: Duration = Duration::from_secs(5);
 
-/// Silences up to this time are usual, and not reported.
-const USUAL_SILENCE: Duration = Duration::from_secs(11);
+/// Silences up to this time are usual, and not reported. A little longer than the time between two
+/// exchanges of a gateway at rest.
+const USUAL_SILENCE: Duration = Duration::from_millis(5_500);
+
+/// A gateway that holds a queue makes an exchange each second. One that was silent for this time
+/// does not respond.
+const STUCK: Duration = Duration::from_secs(3);
 
 /// The least that is added to the time after which the units of a silent gateway are free.
 const MARGIN: Duration = Duration::from_secs(1);
@@ -81,8 +86,6 @@ struct Known {
     is_contended: bool,
     /// The gateway needed nothing at the last report.
     is_idle: bool,
-    /// The time that the last report has covered the calls of a queue for, after the lease.
-    covered: Duration,
 }
 
 /// The last exchange of another gateway that this one has seen.
@@ -119,7 +122,9 @@ impl Ledger {
         let mut pause = AT_REST;
         for share in shares {
             let Some(known) = self.budgets.get_mut(&share.budget) else { continue };
-            pause = pause.min(known.take(&share, began));
+            let is_stuck = |holder| self.others.get(holder).is_some_and(|seen: &Seen| seen.silence() > STUCK);
+            let is_stuck = share.held_by.as_ref().is_some_and(is_stuck);
+            pause = pause.min(known.take(&share, began, is_stuck));
             if !known.is_live && known.is_idle && share.units == 0 {
                 self.budgets.remove(&share.budget);
             }
@@ -152,13 +157,7 @@ impl Ledger {
     fn look_at(&mut self, live: Vec<LiveBudget>) {
         self.budgets.values_mut().for_each(|known| known.is_live = false);
         for LiveBudget { key, part } in live {
-            let known = Known {
-                part: part.clone(),
-                is_live: false,
-                is_contended: false,
-                is_idle: true,
-                covered: Duration::ZERO,
-            };
+            let known = Known { part: part.clone(), is_live: false, is_contended: false, is_idle: true };
             let known = self.budgets.entry(key).or_insert(known);
             known.is_live = match (&known.part, &part) {
                 (Part::Calls(previous), Part::Calls(budget)) => {
@@ -200,8 +199,7 @@ impl Known {
         match &self.part {
             Part::Calls(calls) => {
                 let report = calls.report();
-                let all_needed = report.needs.iter().fold(0_u32, |sum, (_, needed)| sum.saturating_add(*needed));
-                let needed = if self.is_live { all_needed } else { report.used };
+                let needed = if self.is_live { report.needed } else { report.used };
                 let headroom = idle_units(budget.requests).max(report.used / HEADROOM_PART);
                 // The shares of tenants matter only while there is not enough for all.
                 let is_short = self.is_contended || needed > report.units;
@@ -216,8 +214,7 @@ impl Known {
                 }
             }
             Part::Queue(queue) => {
-                let report = queue.report(LEASE);
-                self.covered = report.calls_end_in;
+                let report = queue.report();
                 let needed = u32::from(report.holds || report.waited.is_some());
                 ShareReport {
                     units: u32::from(report.holds),
@@ -225,17 +222,17 @@ impl Known {
                     wanted: needed,
                     waited: report.waited,
                     free_in: report.free_in.filter(|_| report.holds),
-                    gone_after: LEASE + report.calls_end_in + budget.period + margin(budget),
+                    gone_after: QUEUE_LEASE + budget.period + margin(budget),
                     ..nothing(budget)
                 }
             }
         }
     }
 
-    /// Takes the gateway's part after an exchange. Returns the time until the next one.
-    fn take(&mut self, share: &Share, began: Instant) -> Duration {
+    /// Takes the gateway's part after an exchange. `is_stuck` says that another gateway holds the
+    /// queue and does not respond. Returns the time until the next exchange.
+    fn take(&mut self, share: &Share, began: Instant, is_stuck: bool) -> Duration {
         self.is_contended = share.is_contended;
-        let until = began + LEASE;
         match &self.part {
             Part::Calls(calls) => {
                 calls.grant(BudgetGrant {
@@ -243,8 +240,9 @@ impl Known {
                     target: share.target,
                     allotments: share.allotments.clone(),
                     used_by_others: share.used_by_others,
+                    is_contended: share.is_contended,
                     is_unmet: share.is_unmet,
-                    until,
+                    until: began + LEASE,
                 });
                 match () {
                     () if share.is_contended || share.units > share.target => WHILE_CONTENDED,
@@ -258,8 +256,8 @@ impl Known {
                     holds,
                     may_start: share.target > 0,
                     others_waited: share.others_waited,
-                    until,
-                    calls_until: until + self.covered,
+                    is_stuck,
+                    until: began + QUEUE_LEASE,
                 });
                 // A queue moves as soon as it may. The gateway that gives it away looks at that
                 // time, and the one that waits a little later.
@@ -288,7 +286,7 @@ impl Part {
             }
             Self::Queue(queue) => {
                 let report = queue.close();
-                let gone_after = report.calls_end_in.max(budget.period) + MARGIN;
+                let gone_after = QUEUE_LEASE + budget.period + margin(budget);
                 ShareReport { units: u32::from(report.holds), gone_after, ..nothing(budget) }
             }
         }

@@ -41,8 +41,10 @@
 //!
 //! 1. It gives the unit away only when none of its calls runs and the interval since the last start
 //!    has passed. So whoever gets the unit may start a call immediately.
-//! 2. It starts no call after its lease, and none whose deadline is later than the others know.
-//!    They free the unit of a silent gateway after its lease, its last deadline and the interval.
+//! 2. It starts no call after its lease ([`egress::QUEUE_LEASE`]), and ends those that run then.
+//!    The others free the unit of a silent gateway after its lease and the interval. So a gateway
+//!    that stands still keeps the upstream from the others for a few seconds, however long its
+//!    calls may take.
 //! 3. Each gateway reports for how long its first call has waited. The unit is for the one whose
 //!    call has waited for longest. The times are compared in the clock of the database, which
 //!    decides on the order only.

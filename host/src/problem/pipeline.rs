@@ -183,6 +183,9 @@ fn egress_problem(error: EgressError) -> Problem {
         EgressError::TokenRefreshed => TOKEN_REFRESHED.with_detail(message).retry_after(1),
         EgressError::TimedOut => upstream_timed_out(),
         EgressError::RateLimited { retry_after } => too_many_waiting(whole_seconds(retry_after)),
+        EgressError::QueueStuck { retry_after } => {
+            RATE_LIMITED.with_detail(message).owner(Owner::Operator).retry_after(whole_seconds(retry_after))
+        }
         EgressError::QueueUnknown => STORE_UNAVAILABLE.with_detail(message).retry_after(1),
         EgressError::TooLarge { .. } => ANSWER_TOO_LARGE.with_detail(message),
         EgressError::NoMemory => no_memory(Exhausted),

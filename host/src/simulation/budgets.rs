@@ -2,7 +2,9 @@
 //!
 //! Invariants: no window of a period has more calls than the budget, whatever happens. When nothing
 //! is wrong, and demand on any of the gateways is larger than the budget, at least 95 % of it are
-//! used, and each tenant with demand gets its equal part, whichever gateways it calls.
+//! used, and each tenant with demand gets its equal part, whichever gateways it calls. When the
+//! demand moves to another gateway or to other tenants, a unit that is free is used again within
+//! three seconds, so 95 % of the budget are used if the demand stays for a minute.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +28,13 @@ const MEASURED: u32 = 3;
 /// The shortest period for which the use of the budget is measured.
 const SHORTEST_MEASURED: Duration = Duration::from_secs(10);
 
+/// How often all demand moves to another gateway, and the periods for which it stays there.
+const MOVES: u32 = 3;
+const STAYS: u32 = 3;
+
+/// The longest time for which a unit is free that calls at another gateway need.
+const MOVED: Duration = Duration::from_secs(3);
+
 const TENANTS: [&str; 3] = ["a", "b", "c"];
 
 /// The part of its equal share that a tenant gets at least.
@@ -46,7 +55,11 @@ pub(super) async fn run(world: &Arc<World>, count: usize, random: &mut Random) {
 }
 
 async fn run_in(world: &Arc<World>, count: usize, random: &mut Random) {
-    let period = if random.permille(500) { random.ms(10_000..20_000) } else { random.ms(1_000..10_000) };
+    let period = match random.within(0..10) {
+        0..5 => random.ms(10_000..20_000),
+        5..9 => random.ms(1_000..10_000),
+        _ => Duration::from_secs(60),
+    };
     let largest = if random.permille(300) { 10 } else { 120 };
     // More than ten calls a second take long to run, and find nothing else.
     let requests = random.within(1..largest).min(period.as_millis() as u64 / 100) as u32;
@@ -69,11 +82,20 @@ async fn run_in(world: &Arc<World>, count: usize, random: &mut Random) {
         sleep(random.ms(2_000..25_000)).await;
     }
     // Calls need more than the budget, at one gateway alone or at some.
-    site.press(random);
+    let others = if random.permille(300) { 0 } else { 400 };
+    let mut alone = random.within(0..count as u64) as usize;
+    site.press(random, alone, others);
     sleep(period + Duration::from_secs(10)).await;
     let from = world.now();
     sleep(period * MEASURED).await;
     site.check_use(from);
+    let from = world.now();
+    for _ in 0..MOVES {
+        alone = (alone + random.within(1..count as u64) as usize) % count;
+        site.press(random, alone, 0);
+        sleep(period * STAYS).await;
+    }
+    site.check_use_of_moving(from);
     site.check_windows();
 }
 
@@ -92,12 +114,10 @@ impl Site {
     }
 
     /// Lets the demand of each tenant that calls at all be larger than the budget. The calls come
-    /// to one gateway alone, or to some of them.
-    fn press(&self, random: &mut Random) {
+    /// to the gateway `alone`, and to the others with a probability of so many in a thousand.
+    fn press(&self, random: &mut Random, alone: usize, others: u64) {
         let interval = (self.quota.period / self.quota.requests / 3).min(Duration::from_millis(200));
         let mut demand = self.demand.lock();
-        let alone = random.within(0..demand.len() as u64) as usize;
-        let others = if random.permille(300) { 0 } else { 400 };
         for (gateway, demand) in demand.iter_mut().enumerate() {
             for demand in demand.iter_mut() {
                 let is_busy = random.permille(if gateway == alone { 500 } else { others });
@@ -145,6 +165,21 @@ impl Site {
             if counted.is_ok() {
                 self.calls.lock().push((self.world.now(), tenant));
             }
+        }
+    }
+
+    /// Checks that each unit was used again soon after each move since then.
+    fn check_use_of_moving(&self, from: Duration) {
+        let calls = self.calls.lock().iter().filter(|(at, _)| *at >= from).count() as u32;
+        let budget = self.quota.requests * MOVES * STAYS;
+        self.world.log(format_args!("{calls} of {budget} calls were made while the demand moved"));
+        let is_calm = self.world.has_been_calm(self.world.now() - from + LEASE + self.quota.period);
+        if !is_calm || self.quota.period < SHORTEST_MEASURED {
+            return;
+        }
+        let unused = MOVED.as_secs_f64() / (self.quota.period * STAYS).as_secs_f64();
+        if f64::from(calls + MOVES) < (1.0 - unused.max(0.05)) * f64::from(budget) {
+            self.world.violated(format_args!("only {calls} of {budget} calls were made while the demand moved"));
         }
     }
 

@@ -14,7 +14,8 @@
 //! - `gateways`: gateways that are killed and start again
 //! - `refreshes`: accounts that several gateways refresh; `background`: jobs and webhooks; `keyed`:
 //!   calls with idempotency keys; `budgets`: rate limits that gateways share; `queues`: paced
-//!   upstreams that they share; `modules`: the modules that they serve as one service
+//!   upstreams that they share; `modules`: the modules that they serve as one service; `keys`: the
+//!   API keys that they take
 //!
 //! # Use
 //! `make test` runs some schedules. `SIMULATION_SCHEDULES` sets their number, and `SIMULATION_SEED`
@@ -38,6 +39,7 @@ mod background;
 mod budgets;
 mod gateways;
 mod keyed;
+mod keys;
 mod modules;
 mod provider;
 mod queues;
@@ -77,6 +79,9 @@ const FOUND: [u64; 5] = [52, 80, 241, 430, 1424];
 /// Each multiple of this seed is a schedule of modules. The others are the same as before there was
 /// this subject.
 const SEEDS_OF_MODULES: u64 = 6;
+
+/// A seed that leaves the second number when it is divided by the first one is a schedule of keys.
+const SEEDS_OF_KEYS: (u64, u64) = (12, 3);
 
 /// The parts that all schedules share, because they are costly to make and keep nothing.
 struct Shared {
@@ -143,6 +148,7 @@ impl Runner {
             let kind = random.within(0..13);
             let subject = match kind {
                 _ if seed.is_multiple_of(SEEDS_OF_MODULES) => Subject::Modules,
+                _ if seed % SEEDS_OF_KEYS.0 == SEEDS_OF_KEYS.1 => Subject::Keys,
                 0..5 => Subject::Refreshes,
                 5..8 => Subject::Background,
                 8..10 => Subject::Keyed,
@@ -156,6 +162,7 @@ impl Runner {
                 Subject::Keyed => keyed::run(&world, gateways, &mut random).await,
                 Subject::Budgets => budgets::run(&world, gateways, &mut random).await,
                 Subject::Queues => queues::run(&world, gateways, &mut random).await,
+                Subject::Keys => keys::run(&world, gateways, &mut random).await,
                 Subject::Modules => modules::run(&world, gateways, &mut random).await,
             }
             world

@@ -12,14 +12,14 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::gateways;
 use super::world::{Process, Way, World};
-use crate::budgets::{Budgets, LEASE, Ledger, LiveBudget};
+use crate::budgets::{Budgets, Ledger, LiveBudget};
 use crate::clock::SimulatedClock;
 use crate::clock::random::Random;
-use egress::{PacedQueue, Pacing};
+use egress::{PacedQueue, Pacing, QUEUE_LEASE};
 
 /// The longest time to the deadline of a call.
 const LONGEST: Duration = Duration::from_secs(45);
@@ -31,9 +31,9 @@ const KNOWN: Duration = Duration::from_secs(4);
 /// takes a while to the database.
 const LATENCY: Duration = Duration::from_millis(500);
 
-/// Time after which a gateway that was killed no longer holds the queue: its lease, its last call,
-/// and the time until the others look.
-const SETTLED: Duration = LEASE.saturating_add(LONGEST).saturating_add(Duration::from_secs(10));
+/// Time after which a gateway that was killed no longer holds the queue, however long its calls may
+/// take: its lease, the longest interval, and the time until the others look.
+const SETTLED: Duration = QUEUE_LEASE.saturating_add(Duration::from_secs(10));
 
 /// The longest time between the end of an interval and the start of the next call, if calls wait.
 const MOVED: Duration = Duration::from_secs(5);
@@ -90,7 +90,7 @@ async fn run_in(world: &Arc<World>, count: usize, random: &mut Random) {
         tokio::spawn(gateways::run(Arc::clone(world), gateway, random.fork(), serve, |_| std::future::ready(())));
     }
     tokio::spawn(super::world::turn_clocks(Arc::clone(world)));
-    // A gateway that was killed keeps the queue until its lease and its last call are over.
+    // A gateway that was killed keeps the queue until its lease is over.
     while world.now() < world.weather.calm_from + SETTLED {
         site.change_demand(random);
         sleep(random.ms(2_000..25_000)).await;
@@ -158,12 +158,13 @@ impl Site {
             if random.permille(if self.is_slow { 500 } else { 50 }) { LONGEST } else { random.ms(5_000..30_000) };
         let deadline = Instant::now() + longest;
         let place = Waiting::join(self, process);
-        let Ok(permit) = queue.enter(deadline).await else { return };
-        let running = place.start();
         let lasts = if random.permille(if self.is_slow { 300 } else { 30 }) { LONGEST } else { random.ms(10..1_000) };
-        sleep(lasts.min(deadline.saturating_duration_since(Instant::now()))).await;
-        drop(running);
-        drop(permit);
+        let called = queue.run(deadline, async {
+            let _running = place.start();
+            sleep_until(deadline.min(Instant::now() + lasts)).await;
+        });
+        // The queue says why a call was refused or ended.
+        let _ = called.await;
     }
 
     /// Returns whether nothing was wrong for so long that all gateways know the calls that wait.

@@ -59,6 +59,8 @@ pub(crate) enum Subject {
     Queues,
     /// The modules that gateways serve as one service.
     Modules,
+    /// The API keys that gateways take.
+    Keys,
 }
 
 /// A fault with its time.

@@ -5,16 +5,15 @@ use support::{Client, Gate, Gateway, Pending, Reply, Setup, Store, Upstream, mod
 
 use super::{key_of, wait_for_ready};
 
+/// A gateway with a connector whose upstream is paced.
+fn setup(service: &Upstream, pacing: &str) -> Setup {
+    let described = json!({"identifier": "free", "auth": "none"});
+    Setup::new().module("free", module::account(&described)).upstream("free", "api", &service.url()).config(pacing)
+}
+
 /// Gateways on one database, with a connector whose upstream is paced.
 fn fleet<const N: usize>(store: &Store, service: &Upstream, pacing: &str) -> [Gateway; N] {
-    let described = json!({"identifier": "free", "auth": "none"});
-    let setup = || {
-        Setup::new()
-            .module("free", module::account(&described))
-            .upstream("free", "api", &service.url())
-            .config(pacing)
-            .on(store)
-    };
+    let setup = || setup(service, pacing).on(store);
     let first = setup().config("[fleet]\nname = \"first\"").start();
     let key = key_of(&first);
     let mut first = Some(first);
@@ -83,5 +82,36 @@ fn a_gateway_that_stops_leaves_the_queue_to_the_others() {
     begin(&gateways[0].client(), "/").wait().ok();
     gateways[0].stop();
     begin(&gateways[1].client(), "/").wait().ok();
+    assert_eq!(service.seen().len(), 2);
+}
+
+#[test]
+fn a_gateway_that_hangs_with_the_queue_loses_it_and_its_call_ends() {
+    let (store, service, gate) = (Store::postgres(), Upstream::start(), Gate::default());
+    service.reply("/slow", Reply::json(json!({})).behind(&gate));
+    service.reply("/", Reply::json(json!({})));
+    // The call of the gateway that hangs may take an hour, and the others do not wait for that.
+    let pacing = |max_wait_ms| {
+        format!(
+            "pacing = {{ interval_ms = 5000, concurrency = 1, max_wait_ms = {max_wait_ms} }}\n\
+             limits = {{ timeout_s = 3600 }}"
+        )
+    };
+    let [hanging, patient]: [Gateway; 2] = fleet(&store, &service, &pacing(60_000));
+    let impatient = setup(&service, &pacing(1_000)).on(&store).general(&key_of(&hanging)).start();
+    let slow = begin(&hanging.client(), "/slow");
+    service.wait_for_requests(1);
+    hanging.stand_still();
+    let waiting = begin(&patient.client(), "/");
+    let problem = wait_for("the gateway to be missed", || {
+        let problem = begin(&impatient.client(), "/").wait().problem(429, "rate-limited");
+        (problem["owner"] == "operator").then_some(problem)
+    });
+    assert!(problem["detail"].as_str().unwrap().contains("gateways list"), "{problem}");
+    waiting.wait().ok();
+    hanging.go_on();
+    let problem = slow.wait().problem(503, "store-unavailable");
+    assert_eq!((&problem["owner"], &problem["retryable"]), (&json!("operator"), &json!(true)));
+    gate.open();
     assert_eq!(service.seen().len(), 2);
 }

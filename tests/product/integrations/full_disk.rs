@@ -3,20 +3,10 @@
 
 use std::time::Instant;
 
-use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::{Value, json};
-use support::{Dialect, Endpoint, Gate, Gateway, OAuthProvider, Store};
+use support::{Dialect, Endpoint, Gate, OAuthProvider, Store};
 
 use super::{connect, gateway, init, me, who, who_as};
-
-/// Fills the disk for a gateway, or frees it. The disk is not really full: the system refuses every
-/// write of the process to a file, which needs no rights of an administrator.
-fn set_full(gateway: &Gateway, full: bool) {
-    let process = Pid::from_raw(gateway.process_id().try_into().unwrap());
-    let maximum = getrlimit(Resource::Fsize).maximum;
-    let current = if full { Some(0) } else { maximum };
-    prlimit(process, Resource::Fsize, Rlimit { current, maximum }).unwrap();
-}
 
 #[test]
 fn a_provider_is_not_asked_for_tokens_that_the_disk_has_no_room_for() {
@@ -25,7 +15,7 @@ fn a_provider_is_not_asked_for_tokens_that_the_disk_has_no_room_for() {
     let gateway = gateway(&Store::postgres(), &provider);
     let client = gateway.client();
     connect(&client, "account", "ada");
-    set_full(&gateway, true);
+    gateway.set_disk_full(true);
     provider.expire();
     for _ in 0..3 {
         let problem = who(&client).problem(503, "store-unavailable");
@@ -59,7 +49,7 @@ fn a_gateway_on_a_full_disk_says_so_and_loses_nothing() {
     let call = client.begin("/connectors/account/forward", json!({"path": "/me"}));
     provider.wait_for(Endpoint::Refresh, 1);
     let began = Instant::now();
-    set_full(&gateway, true);
+    gateway.set_disk_full(true);
     gate.open();
     gateway.wait_for_log("the write to fail", |line| {
         line["message"].as_str().is_some_and(|text| text.starts_with("new tokens are not stored yet"))
@@ -79,7 +69,7 @@ fn a_gateway_on_a_full_disk_says_so_and_loses_nothing() {
     assert!(lines <= began.elapsed().as_secs() + 1, "{lines} lines about {CALLS} calls in {:?}", began.elapsed());
     assert!(!call.is_done(), "a token is in the store before it is used");
 
-    set_full(&gateway, false);
+    gateway.set_disk_full(false);
     assert_eq!(call.wait().ok(), me("ada"));
     support::wait_for("the gateway to be whole again", || (!is_degraded()).then_some(()));
     connect(&client, "account", "bob");

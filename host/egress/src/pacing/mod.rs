@@ -12,15 +12,17 @@ mod queue;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::select;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use self::queue::Hold;
-pub use self::queue::{PacedQueue, QueueGrant, QueueReport};
+pub use self::queue::{PacedQueue, QUEUE_LEASE, QueueGrant, QueueReport};
 use super::error::EgressError;
 
 /// The settings of the queue in front of an upstream.
@@ -48,19 +50,14 @@ pub(super) struct Pacer {
 struct State {
     /// Earliest start of the next call.
     next_start: Instant,
-    /// The calls that wait, in the order of their arrival.
-    waiting: BTreeMap<u64, Call>,
-    /// The deadlines of the calls that run.
-    running: BTreeMap<u64, Instant>,
+    /// The arrivals of the calls that wait, in their order.
+    waiting: BTreeMap<u64, Instant>,
+    /// The number of calls that run.
+    running: u32,
     /// The number of the next call.
     next: u64,
     /// This gateway's right to start calls. `None` if no other gateway uses the queue.
     hold: Option<Hold>,
-}
-
-struct Call {
-    arrived: Instant,
-    deadline: Instant,
 }
 
 /// Why the head of the queue does not start now.
@@ -74,19 +71,46 @@ enum Blocked {
 /// The permit of one concurrent call. It is held until the response has been read or dropped.
 pub(super) struct Permit {
     _permit: Option<OwnedSemaphorePermit>,
-    _place: Place,
+    place: Place,
+}
+
+impl Permit {
+    /// Waits for the end of a request, but not beyond the lease of a queue that gateways share:
+    /// another gateway then starts calls.
+    ///
+    /// # Errors
+    /// `QueueUnknown` if the lease is over.
+    pub(super) async fn cover<T>(permit: Option<&Self>, request: impl Future<Output = T>) -> Result<T, EgressError> {
+        let Some(permit) = permit else { return Ok(request.await) };
+        select! {
+            biased;
+            ended = request => Ok(ended),
+            () = permit.lapsed() => Err(EgressError::QueueUnknown),
+        }
+    }
+
+    /// Waits until the gateway has no lease of the queue any more. Never ends if the queue is the
+    /// gateway's own.
+    pub(super) fn lapsed(&self) -> impl Future<Output = ()> + Send + use<> {
+        let pacer = Arc::clone(&self.place.pacer);
+        async move {
+            loop {
+                let until = pacer.state.lock().hold.as_ref().map(Hold::holds_until);
+                match until {
+                    Some(until) if until <= Instant::now() => return,
+                    // The lease may be renewed until then.
+                    Some(until) => sleep_until(until).await,
+                    None => pending().await,
+                }
+            }
+        }
+    }
 }
 
 impl Pacer {
     pub(super) fn new(pacing: Pacing) -> Self {
         let concurrency = usize::try_from(pacing.concurrency.max(1)).unwrap_or(usize::MAX);
-        let state = State {
-            next_start: Instant::now(),
-            waiting: BTreeMap::new(),
-            running: BTreeMap::new(),
-            next: 0,
-            hold: None,
-        };
+        let state = State { next_start: Instant::now(), waiting: BTreeMap::new(), running: 0, next: 0, hold: None };
         Self {
             pacing,
             head: tokio::sync::Mutex::new(()),
@@ -105,18 +129,28 @@ impl Pacer {
     /// # Errors
     /// `RateLimited` immediately, if the intervals of the calls ahead take longer than `max_wait`
     /// of the pacing or last beyond the deadline. `RateLimited` later, if the call still waits at
-    /// that time; `QueueUnknown` instead, if the gateway then has no lease of the shared queue.
+    /// that time. Instead of it `QueueUnknown` if the gateway then has no lease of the shared
+    /// queue, and `QueueStuck` if the gateway that holds it does not respond.
     pub(super) async fn enter(self: &Arc<Self>, deadline: Instant) -> Result<Permit, EgressError> {
         let now = Instant::now();
         let max_wait = self.pacing.max_wait.min(deadline.saturating_duration_since(now));
-        let (place, expected) = Place::join(self, now, deadline);
+        let (place, expected) = Place::join(self, now);
         if expected > max_wait {
-            return Err(EgressError::RateLimited { retry_after: expected.saturating_sub(self.pacing.max_wait) });
+            return Err(self.refusal(expected.saturating_sub(self.pacing.max_wait)));
         }
-        timeout(max_wait, self.turn(place)).await.map_err(|_| match self.state.lock().has_lapsed() {
-            true => EgressError::QueueUnknown,
-            false => EgressError::RateLimited { retry_after: self.pacing.interval.max(Duration::from_secs(1)) },
-        })
+        timeout(max_wait, self.turn(place)).await.map_err(|_| self.refusal(self.pacing.interval))
+    }
+
+    /// Why a call does not start within its time.
+    fn refusal(&self, retry_after: Duration) -> EgressError {
+        let state = self.state.lock();
+        match &state.hold {
+            Some(hold) if hold.has_lapsed(Instant::now()) => EgressError::QueueUnknown,
+            Some(hold) if hold.is_stuck() => {
+                EgressError::QueueStuck { retry_after: QUEUE_LEASE + self.pacing.interval }
+            }
+            _ => EgressError::RateLimited { retry_after: retry_after.max(Duration::from_secs(1)) },
+        }
     }
 
     async fn turn(&self, place: Place) -> Permit {
@@ -126,7 +160,7 @@ impl Pacer {
         loop {
             let blocked = self.state.lock().start(place.number, self.pacing.interval);
             match blocked {
-                Ok(()) => return Permit { _permit: permit, _place: place },
+                Ok(()) => return Permit { _permit: permit, place },
                 Err(Blocked::Until(start)) => sleep_until(start).await,
                 Err(Blocked::Elsewhere(ask_at)) => drop(timeout_at(ask_at, self.may_start.notified()).await),
             }
@@ -140,8 +174,8 @@ impl State {
         let now = Instant::now();
         let is_free = self.free_in(now) == Some(Duration::ZERO);
         // The place of a call is dropped after its turn, so the call is there.
-        if let (Some(hold), Some(call)) = (&mut self.hold, self.waiting.get(&number))
-            && !hold.allows(call, now)
+        if let (Some(hold), Some(arrived)) = (&mut self.hold, self.waiting.get(&number))
+            && !hold.allows(*arrived, now)
         {
             return Err(Blocked::Elsewhere(hold.ask(is_free, now)));
         }
@@ -149,18 +183,13 @@ impl State {
             return Err(Blocked::Until(self.next_start));
         }
         self.next_start = now + interval;
-        self.running.extend(self.waiting.remove(&number).map(|call| (number, call.deadline)));
+        self.running += u32::from(self.waiting.remove(&number).is_some());
         Ok(())
     }
 
     /// Time until the gateway may give the queue away. `None` while calls run.
     fn free_in(&self, now: Instant) -> Option<Duration> {
-        self.running.is_empty().then(|| self.next_start.saturating_duration_since(now))
-    }
-
-    /// Returns whether the queue is shared, and the lease of this gateway is over.
-    fn has_lapsed(&self) -> bool {
-        self.hold.as_ref().is_some_and(|hold| hold.has_lapsed(Instant::now()))
+        (self.running == 0).then(|| self.next_start.saturating_duration_since(now))
     }
 }
 
@@ -172,14 +201,14 @@ struct Place {
 
 impl Place {
     /// Joins the queue. Returns the time until the start as well, as far as this gateway knows it.
-    fn join(pacer: &Arc<Pacer>, arrived: Instant, deadline: Instant) -> (Self, Duration) {
+    fn join(pacer: &Arc<Pacer>, arrived: Instant) -> (Self, Duration) {
         let mut state = pacer.state.lock();
         let ahead = u32::try_from(state.waiting.len()).unwrap_or(u32::MAX);
         let expected =
             state.next_start.saturating_duration_since(arrived) + pacer.pacing.interval.saturating_mul(ahead);
         let number = state.next;
         state.next += 1;
-        state.waiting.insert(number, Call { arrived, deadline });
+        state.waiting.insert(number, arrived);
         (Self { pacer: Arc::clone(pacer), number }, expected)
     }
 }
@@ -187,12 +216,12 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut state = self.pacer.state.lock();
-        state.waiting.remove(&self.number);
-        let has_run = state.running.remove(&self.number).is_some();
+        let has_run = state.waiting.remove(&self.number).is_none();
+        state.running -= u32::from(has_run);
         // Another gateway waits for the end of the last call.
         if let Some(hold) = &state.hold
             && has_run
-            && state.running.is_empty()
+            && state.running == 0
             && hold.is_wanted()
         {
             hold.wake.notify_one();

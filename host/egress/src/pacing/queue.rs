@@ -3,6 +3,7 @@
 //! One gateway at a time holds the queue, and only that one starts calls, as if it were alone. It
 //! gives the queue away when none of its calls runs and the interval since its last start has
 //! passed. So the next holder may start a call at once, and needs to know nothing of earlier calls.
+//! A gateway that can no longer say so loses the queue with its lease, and its calls end then.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +11,12 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::{Call, Pacer, Pacing};
+use super::{Pacer, Pacing, Permit};
 use crate::error::EgressError;
+
+/// Time for which a gateway uses the queue after it has told the others that it is alive. Its calls
+/// end with the lease, so the others need not wait for them.
+pub const QUEUE_LEASE: Duration = Duration::from_secs(5);
 
 /// Time after which a waiting call asks for the queue again.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
@@ -29,8 +34,6 @@ pub struct QueueReport {
     pub waited: Option<Duration>,
     /// Time until the interval since the last start has passed. `None` while calls run.
     pub free_in: Option<Duration>,
-    /// Time until the last deadline of its calls.
-    pub calls_end_in: Duration,
 }
 
 /// The answer to a report of a queue.
@@ -43,10 +46,10 @@ pub struct QueueGrant {
     pub may_start: bool,
     /// Time for which the first waiting call of the other gateways has waited.
     pub others_waited: Option<Duration>,
-    /// The end of the lease.
+    /// `true` if another gateway holds the queue and does not respond.
+    pub is_stuck: bool,
+    /// The end of the lease. The others take the queue no earlier.
     pub until: Instant,
-    /// The others take the queue no earlier. Calls that may run longer do not start.
-    pub calls_until: Instant,
 }
 
 /// A gateway's right to start calls.
@@ -59,8 +62,8 @@ pub(super) struct Hold {
     first: Option<Instant>,
     /// The arrival of the first waiting call of the other gateways.
     others_first: Option<Instant>,
+    is_stuck: bool,
     until: Instant,
-    calls_until: Instant,
     /// The earliest time at which a waiting call asks for the queue.
     ask_at: Instant,
     /// Asks for an exchange with the other gateways.
@@ -69,8 +72,18 @@ pub(super) struct Hold {
 
 impl Hold {
     /// Returns whether a call may start.
-    pub(super) fn allows(&self, call: &Call, now: Instant) -> bool {
-        self.holds && self.is_first(call.arrived) && !self.has_lapsed(now) && call.deadline <= self.calls_until
+    pub(super) fn allows(&self, arrived: Instant, now: Instant) -> bool {
+        self.holds && self.is_first(arrived) && !self.has_lapsed(now)
+    }
+
+    /// The end of the lease. It is in the past if the others have taken the queue.
+    pub(super) fn holds_until(&self) -> Instant {
+        if self.holds { self.until } else { Instant::now() }
+    }
+
+    /// Returns whether another gateway holds the queue and does not respond.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.is_stuck
     }
 
     /// Returns whether the lease is over.
@@ -112,8 +125,8 @@ impl Pacer {
             reported: None,
             first: None,
             others_first: None,
+            is_stuck: false,
             until: now,
-            calls_until: now,
             ask_at: now,
             wake: Arc::clone(wake),
         });
@@ -128,13 +141,15 @@ impl PacedQueue {
         Self(Arc::new(pacer))
     }
 
-    /// Waits until a call may start. The call runs until the returned value is dropped.
+    /// Runs a call when it may start.
     ///
     /// # Errors
     /// `RateLimited` if the call cannot start before its deadline, or waits for longer than the
-    /// pacing allows.
-    pub async fn enter(&self, deadline: Instant) -> Result<impl Send + use<>, EgressError> {
-        self.0.enter(deadline).await
+    /// pacing allows. `QueueUnknown` if the lease of the queue is over, also while the call runs.
+    /// `QueueStuck` if the gateway that holds the queue does not respond.
+    pub async fn run<T>(&self, deadline: Instant, call: impl Future<Output = T>) -> Result<T, EgressError> {
+        let permit = self.0.enter(deadline).await?;
+        Permit::cover(Some(&permit), call).await
     }
 
     pub(crate) fn of(pacer: Arc<Pacer>) -> Self {
@@ -151,25 +166,20 @@ impl PacedQueue {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Gives the queue away if no call needs it, and tells what the gateway needs. Until the next
-    /// grant, no call starts that may last longer than `lease` and the reported calls.
-    pub fn report(&self, lease: Duration) -> QueueReport {
+    /// Gives the queue away if no call needs it, and tells what the gateway needs.
+    pub fn report(&self) -> QueueReport {
         let mut state = self.0.state.lock();
         let now = Instant::now();
-        let first = state.waiting.values().next().map(|call| call.arrived);
+        let first = state.waiting.values().next().copied();
         let waited = first.map(|first| now.saturating_duration_since(first));
         let free_in = state.free_in(now);
-        let waiting = state.waiting.values().map(|call| call.deadline);
-        let last_deadline = waiting.chain(state.running.values().copied()).max();
-        let calls_end_in = last_deadline.map(|last| last.saturating_duration_since(now)).unwrap_or_default();
         let holds = state.hold.as_mut().is_some_and(|hold| {
             let is_needed = first.is_some_and(|first| hold.is_first(first));
             hold.reported = first;
             hold.holds &= is_needed || free_in != Some(Duration::ZERO);
-            hold.calls_until = hold.calls_until.min(now + lease + calls_end_in);
             hold.holds
         });
-        QueueReport { holds, waited, free_in, calls_end_in }
+        QueueReport { holds, waited, free_in }
     }
 
     /// Time until the gateway may give the queue away. `None` while calls run.
@@ -182,14 +192,14 @@ impl PacedQueue {
         if let Some(hold) = &mut self.0.state.lock().hold {
             hold.may_start = false;
         }
-        self.report(Duration::ZERO)
+        self.report()
     }
 
     /// Takes what the gateway is told after a report.
     pub fn grant(&self, grant: QueueGrant) {
-        let QueueGrant { holds, may_start, others_waited, until, calls_until } = grant;
+        let QueueGrant { holds, may_start, others_waited, is_stuck, until } = grant;
         let mut state = self.0.state.lock();
-        let head = state.waiting.values().next().map(|call| call.arrived);
+        let head = state.waiting.values().next().copied();
         if let Some(hold) = &mut state.hold {
             let now = Instant::now();
             let others_first = others_waited.map(|waited| now.checked_sub(waited).unwrap_or(now));
@@ -198,7 +208,7 @@ impl PacedQueue {
             // The reported call may have given up meanwhile. Then the next one takes its turn.
             // Otherwise no call would start while the first ones of all gateways give up.
             let first = if hold.holds { reported } else { head };
-            *hold = Hold { holds, may_start, reported, first, others_first, until, calls_until, ask_at, wake };
+            *hold = Hold { holds, may_start, reported, first, others_first, is_stuck, until, ask_at, wake };
         }
         drop(state);
         if holds && may_start {

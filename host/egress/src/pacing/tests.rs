@@ -1,9 +1,8 @@
 //! Tests of the queue.
 
-use super::{Arc, Duration, EgressError, Instant, Notify, PacedQueue, Pacer, Pacing, Permit, QueueGrant};
+use super::{Arc, Duration, EgressError, Instant, Notify, PacedQueue, Pacer, Pacing, Permit, QUEUE_LEASE, QueueGrant};
 
 const INTERVAL: Duration = Duration::from_secs(3);
-const LEASE: Duration = Duration::from_secs(20);
 
 fn pacer(concurrency: u32, max_wait: u64) -> Arc<Pacer> {
     Arc::new(Pacer::new(Pacing { interval: INTERVAL, concurrency, max_wait: Duration::from_secs(max_wait) }))
@@ -87,7 +86,7 @@ async fn a_cancelled_call_leaves_the_queue_intact() {
     let begin = Instant::now();
     queue.remove(0).await.unwrap().unwrap();
     assert!(begin.elapsed() <= INTERVAL, "a cancelled call keeps no start time");
-    assert!(pacer.state.lock().waiting.is_empty() && pacer.state.lock().running.is_empty());
+    assert!(pacer.state.lock().waiting.is_empty() && pacer.state.lock().running == 0);
 }
 
 /// The queue of one of the gateways that share it.
@@ -98,7 +97,7 @@ fn shared(concurrency: u32) -> (Arc<Pacer>, PacedQueue, Arc<Notify>) {
 }
 
 fn grant(holds: bool, may_start: bool) -> QueueGrant {
-    QueueGrant { holds, may_start, others_waited: None, until: later(), calls_until: later() }
+    QueueGrant { holds, may_start, others_waited: None, is_stuck: false, until: later() }
 }
 
 fn spawn(pacer: &Arc<Pacer>) -> tokio::task::JoinHandle<Permit> {
@@ -118,7 +117,7 @@ async fn a_gateway_that_does_not_hold_the_queue_asks_each_second_and_starts_noth
     }
     wake.notified().await;
     assert_eq!(begin.elapsed(), Duration::from_secs(1));
-    assert_eq!(queue.report(LEASE).waited, Some(Duration::from_secs(1)));
+    assert_eq!(queue.report().waited, Some(Duration::from_secs(1)));
     queue.grant(grant(true, false));
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(!waiting.is_finished(), "another gateway is first");
@@ -135,35 +134,64 @@ async fn the_queue_is_returned_when_no_call_runs_and_the_interval_has_passed() {
     tokio::time::sleep(INTERVAL * 2).await;
     // Another gateway is first from now on.
     queue.grant(grant(true, false));
-    assert!(queue.report(LEASE).holds, "a call runs");
+    assert!(queue.report().holds, "a call runs");
     drop(first);
     tokio::task::yield_now().await;
-    let report = queue.report(LEASE);
+    let report = queue.report();
     assert!(!report.holds && report.waited.is_some());
     queue.grant(grant(true, true));
     let second = second.await.unwrap();
     drop(second);
-    let report = queue.report(LEASE);
+    let report = queue.report();
     assert_eq!((report.holds, report.free_in), (true, Some(INTERVAL)));
     tokio::time::sleep(INTERVAL).await;
-    assert!(!queue.report(LEASE).holds, "no call waits");
+    assert!(!queue.report().holds, "no call waits");
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_call_starts_that_could_outlast_what_the_others_know() {
+async fn a_call_starts_within_the_lease_and_ends_with_the_last_one() {
     let (pacer, queue, _wake) = shared(1);
-    let until = Instant::now() + Duration::from_secs(20);
-    queue.grant(QueueGrant { until, calls_until: until, ..grant(true, true) });
-    assert!(pacer.enter(until).await.is_ok());
-    let waiting = spawn(&pacer);
-    tokio::time::sleep(INTERVAL).await;
-    assert!(!waiting.is_finished());
-    assert_eq!(queue.report(LEASE).calls_end_in, later() - Instant::now() - INTERVAL);
+    let until = Instant::now() + QUEUE_LEASE;
     queue.grant(QueueGrant { until, ..grant(true, true) });
-    waiting.await.unwrap();
-    tokio::time::sleep_until(until).await;
-    let refused = pacer.enter(until + INTERVAL).await.err().unwrap();
+    // Its deadline is later than anything that the others know of.
+    let calling = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.run(later(), std::future::pending::<()>()).await }
+    });
+    tokio::time::sleep(QUEUE_LEASE / 2).await;
+    assert!(queue.report().holds, "a call runs");
+    let renewed = Instant::now() + QUEUE_LEASE;
+    queue.grant(QueueGrant { until: renewed, ..grant(true, true) });
+    tokio::time::sleep_until(renewed - Duration::from_millis(1)).await;
+    assert!(!calling.is_finished(), "the lease was renewed");
+    assert_eq!(calling.await.unwrap(), Err(EgressError::QueueUnknown));
+    assert_eq!(Instant::now(), renewed);
+    let refused = pacer.enter(renewed + INTERVAL).await.err().unwrap();
     assert_eq!(refused, EgressError::QueueUnknown, "the lease is over");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_ends_when_the_others_have_taken_the_queue() {
+    let (_pacer, queue, _wake) = shared(1);
+    let until = Instant::now() + QUEUE_LEASE;
+    queue.grant(QueueGrant { until, ..grant(true, true) });
+    let calling = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.run(later(), std::future::pending::<()>()).await }
+    });
+    tokio::time::sleep(QUEUE_LEASE / 2).await;
+    queue.grant(grant(false, true));
+    assert_eq!(calling.await.unwrap(), Err(EgressError::QueueUnknown));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_in_vain_says_whether_the_holder_of_the_queue_responds() {
+    let (pacer, queue, _wake) = shared(1);
+    let refused = async || pacer.enter(Instant::now() + INTERVAL).await.err().unwrap();
+    queue.grant(grant(false, true));
+    assert_eq!(refused().await, EgressError::RateLimited { retry_after: INTERVAL });
+    queue.grant(QueueGrant { is_stuck: true, ..grant(false, true) });
+    assert_eq!(refused().await, EgressError::QueueStuck { retry_after: QUEUE_LEASE + INTERVAL });
 }
 
 #[tokio::test(start_paused = true)]
@@ -173,7 +201,7 @@ async fn the_next_call_takes_the_turn_of_one_that_has_given_up() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     let second = spawn(&pacer);
     tokio::task::yield_now().await;
-    queue.report(LEASE);
+    queue.report();
     first.abort();
     tokio::task::yield_now().await;
     tokio::time::sleep(Duration::from_secs(1)).await;

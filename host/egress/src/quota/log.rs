@@ -21,13 +21,10 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// Time to wait for calls that other gateways have to return, or other tenants have to leave.
 const UNTIL_RETURNED: Duration = Duration::from_secs(1);
 
-/// The longest time for which a tenant is expected to make a call again, after the last one has
-/// left the log, or after the time at which it was told to come again. At most a quarter of the
-/// period.
-const EXPECTED: Duration = Duration::from_secs(15);
-
-/// The least time for which a refused call is expected after the time at which it was told to come
-/// again. That is rounded up to a whole second for the caller.
+/// Time for which a tenant is expected after the time at which it was told to come again, which is
+/// rounded up to a whole second for the caller. It is also expected for this time, and at most for
+/// a quarter of the period, after one of its calls has left the log. What is free and reserved for
+/// a tenant that does not come is used by nobody, so the time is short.
 const LATE: Duration = Duration::from_secs(2);
 
 /// The calls and the units of a quota. Clones share them.
@@ -44,6 +41,8 @@ pub struct BudgetReport {
     pub units: u32,
     /// Calls in the last period.
     pub used: u32,
+    /// The units that all tenants need.
+    pub needed: u32,
     /// The units that each tenant needs: for its calls in the last period, and for calls that were
     /// refused and are expected again.
     pub needs: Vec<(String, u32)>,
@@ -62,6 +61,8 @@ pub struct BudgetGrant {
     pub allotments: Vec<(String, u32)>,
     /// Calls of all others in the last period.
     pub used_by_others: u32,
+    /// `true` if the gateways need more than there is.
+    pub is_contended: bool,
     /// `true` if the gateway needs more than it could get.
     pub is_unmet: bool,
     /// The end of the lease.
@@ -76,6 +77,8 @@ pub(super) struct Log {
     units: u32,
     target: u32,
     used_by_others: u32,
+    /// The gateways need more than there is.
+    is_contended: bool,
     /// The end of the lease. `None` for a gateway that shares its quotas with nobody.
     until: Option<Instant>,
     ask_again: Instant,
@@ -115,15 +118,19 @@ impl Budget {
     }
 
     /// Returns the units that the gateway does not need any more, and tells what it needs. The
-    /// units are not used from now on, whether the report arrives or not.
+    /// units are not used from now on, whether the report arrives or not. While others need more
+    /// than there is, the gateway keeps nothing beyond its own needs.
     pub fn report(&self) -> BudgetReport {
         let mut log = self.log.lock();
         let now = Instant::now();
         log.forget(self.period, now);
         let used = u32::try_from(log.calls.len()).unwrap_or(u32::MAX);
-        log.units = log.units.min(log.target.max(used));
+        let needs = log.tenants.needs(now);
+        let needed = needs.iter().fold(0_u32, |sum, (_, needed)| sum.saturating_add(*needed));
+        let kept = if log.is_contended { log.target.min(needed) } else { log.target };
+        log.units = log.units.min(kept.max(used));
         let cooled_in = log.calls.back().map(|last| (last.at + self.period).saturating_duration_since(now));
-        BudgetReport { units: log.units, used, needs: log.tenants.needs(now), cooled_in: cooled_in.unwrap_or_default() }
+        BudgetReport { units: log.units, used, needed, needs, cooled_in: cooled_in.unwrap_or_default() }
     }
 
     /// Takes over the units and the calls of another budget, which has none then.
@@ -150,6 +157,7 @@ impl Budget {
         log.target = grant.target;
         log.tenants.allot(&grant.allotments);
         log.used_by_others = grant.used_by_others;
+        log.is_contended = grant.is_contended;
         log.until = Some(grant.until);
         if grant.is_unmet {
             log.ask_again = Instant::now() + ASK_AGAIN;
@@ -160,14 +168,14 @@ impl Budget {
 impl Log {
     fn new(units: u32, until: Option<Instant>) -> Self {
         let (calls, tenants, ask_again) = (VecDeque::new(), Tenants::default(), Instant::now());
-        Self { calls, tenants, units, target: units, used_by_others: 0, until, ask_again }
+        Self { calls, tenants, units, target: units, used_by_others: 0, is_contended: false, until, ask_again }
     }
 
     /// Forgets calls of earlier periods.
     fn forget(&mut self, period: Duration, now: Instant) {
         while let Some(call) = self.calls.pop_front_if(|first| first.at + period <= now) {
             let at = call.at + period;
-            self.tenants.forget(&call.tenant, at, at + EXPECTED.min(period / 4));
+            self.tenants.forget(&call.tenant, at, at + LATE.min(period / 4));
         }
     }
 
@@ -185,7 +193,7 @@ impl Log {
             () if free > 0 && !has_lapsed || used == 0 => UNTIL_RETURNED,
             () => self.until_more(quota.period, now),
         };
-        self.tenants.claim(tenant, now + until_more + EXPECTED.min(quota.period / 4).max(LATE), quota.limit());
+        self.tenants.claim(tenant, now + until_more + LATE, quota.limit());
         let is_shared = self.until.is_some();
         let may_ask = is_shared && self.units < quota.limit() && self.ask_again <= now;
         Some(Full { until_more, may_ask, has_lapsed })

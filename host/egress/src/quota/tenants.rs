@@ -2,7 +2,8 @@
 //!
 //! A tenant alone may make all calls. A tenant that was refused has a claim to a call, until the
 //! time at which it was told to come again and a little longer. While there are claims, a call that
-//! leaves the log is a claim too, for a short time: its tenant is expected to make another one. The
+//! leaves the log is a claim too, for a short time: its tenant is expected to make another one,
+//! unless it has let an expectation pass and shown no sign of life since. The
 //! shares of the tenants are equal, and what a tenant does not need is for the others (max-min
 //! fairness). Free calls are reserved for tenants with claims and less than their share. A tenant
 //! may make the calls that are reserved for it, and those that are not reserved. A reserved call
@@ -33,6 +34,8 @@ struct Tenant {
     used: u32,
     claims: u32,
     claimed_until: Option<Instant>,
+    /// It is expected, and has neither made a call nor been refused one since.
+    is_silent: bool,
     last_call: Option<Instant>,
     /// It has one of the calls that do not divide.
     has_extra: bool,
@@ -72,6 +75,7 @@ impl Tenants {
         self.change(&name, |known| {
             known.used += 1;
             known.claims = known.claims.saturating_sub(1);
+            known.is_silent = false;
             known.last_call = Some(now);
             has_extra = known.has_extra;
         });
@@ -85,16 +89,22 @@ impl Tenants {
     /// Notes that a call has left the log. Its tenant is expected to make another one until then.
     pub(super) fn forget(&mut self, tenant: &Arc<str>, at: Instant, expected_until: Instant) {
         let is_contended = self.claimed_until.is_some_and(|until| until > at);
+        let mut claimed_until = None;
         self.change(tenant, |known| {
             known.used = known.used.saturating_sub(1);
-            if is_contended {
-                known.claims = known.claims.saturating_add(1);
+            // The calls of a tenant that has gone leave the log one after the other. They do not
+            // make the time longer for which it is expected.
+            if is_contended && !known.is_silent {
                 known.claimed_until = known.claimed_until.max(Some(expected_until));
+                known.is_silent = true;
+                known.claims = known.claims.saturating_add(1);
+            } else if is_contended && known.claims > 0 {
+                known.claims = known.claims.saturating_add(1);
             }
+            claimed_until = known.claimed_until;
         });
-        if is_contended {
-            self.claimed_until = self.claimed_until.max(Some(expected_until));
-        } else if self.known.get(tenant).is_some_and(Tenant::is_idle) {
+        self.claimed_until = self.claimed_until.max(claimed_until);
+        if self.known.get(tenant).is_some_and(Tenant::is_idle) {
             self.known.remove(tenant);
         }
     }
@@ -105,6 +115,7 @@ impl Tenants {
         let name = self.name_of(tenant);
         self.change(&name, |known| {
             known.claims = known.claims.saturating_add(1).min(most);
+            known.is_silent = false;
             known.claimed_until = known.claimed_until.max(Some(until));
         });
         self.claimed_until = self.claimed_until.max(Some(until));
@@ -153,6 +164,7 @@ impl Tenants {
     fn end_claims(&mut self, now: Instant) {
         self.known.retain(|_, known| {
             if known.claimed_until.is_some_and(|until| until <= now) {
+                known.is_silent |= known.claims > 0;
                 (known.claims, known.claimed_until) = (0, None);
             }
             !known.is_idle()

@@ -91,7 +91,15 @@ fn only(quotas: &Quotas) -> &Budget {
 
 fn grant(units: u32, target: u32) -> BudgetGrant {
     let until = Instant::now() + Duration::from_secs(20);
-    BudgetGrant { units, target, allotments: Vec::new(), used_by_others: 0, is_unmet: false, until }
+    BudgetGrant {
+        units,
+        target,
+        allotments: Vec::new(),
+        used_by_others: 0,
+        is_contended: false,
+        is_unmet: false,
+        until,
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -238,4 +246,42 @@ async fn tenants_share_the_calls_of_a_gateway_as_all_gateways_have_divided_them(
     only(&quotas).grant(BudgetGrant { allotments: units(9, 3), ..grant(12, 12) });
     let count = |name| std::iter::from_fn(|| check_of(&quotas, name).ok()).count();
     assert_eq!((count("b"), count("a")), (3, 9));
+}
+
+/// The calls that `b` makes within this time, in tenths of a second, if it calls all the time from
+/// second 55 on. `a` calls until second 60, at each multiple of `pause`.
+async fn calls_after_the_other_has_gone(pause: u64, within: std::ops::Range<u64>) -> usize {
+    let quotas = Quotas::new([quota(60, 60)]);
+    let mut made = 0;
+    for step in 0..within.end {
+        tokio::time::advance(Duration::from_millis(100)).await;
+        if step < 600 && step % pause == 0 {
+            let _ = check_of(&quotas, "a");
+        }
+        if step >= 550 && check_of(&quotas, "b").is_ok() && within.contains(&step) {
+            made += 1;
+        }
+    }
+    made
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_tenant_leaves_when_it_goes_is_for_the_others_at_once() {
+    // It has made all its calls in six seconds.
+    let used = calls_after_the_other_has_gone(1, 600..680).await;
+    assert!(used >= 57, "{used} of 60 calls");
+    // It has made one in a second.
+    let used = calls_after_the_other_has_gone(10, 600..1_200).await;
+    assert!(used >= 57, "{used} of 60 calls");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gateway_keeps_no_more_than_it_needs_while_others_need_more() {
+    let quotas = Quotas::shared([quota(10, 10)]);
+    only(&quotas).grant(grant(8, 8));
+    (0..4).for_each(|_| check(&quotas).unwrap());
+    assert_eq!(only(&quotas).report().units, 8, "the others do not need them");
+    only(&quotas).grant(BudgetGrant { is_contended: true, ..grant(8, 8) });
+    let report = only(&quotas).report();
+    assert_eq!((report.units, report.needed), (4, 4));
 }

@@ -10,11 +10,13 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, select};
 use hyper::StatusCode;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{CONTENT_ENCODING, HeaderMap};
 use memory::{Exhausted, MemoryBudget, Reservation};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 use url::Url;
 
 use self::decoded_body::DecodedBody;
@@ -183,8 +185,8 @@ pub struct ResponseBody {
     remaining: u64,
     limit: u64,
     deadline: Instant,
-    /// Made when a read first has to wait.
-    alarm: Option<Pin<Box<Sleep>>>,
+    /// The end of the time for reading. Made when a read first has to wait.
+    alarm: Option<BoxFuture<'static, EgressError>>,
     ended: Option<Result<(), EgressError>>,
     permit: Option<Permit>,
     upstream: Arc<str>,
@@ -300,8 +302,8 @@ impl ResponseBody {
             let polled = match self.source.poll_next(context) {
                 Poll::Ready(polled) => polled,
                 Poll::Pending => {
-                    ready!(self.poll_alarm(context));
-                    return Poll::Ready(Some(Err(self.fail(EgressError::TimedOut))));
+                    let error = ready!(self.poll_alarm(context));
+                    return Poll::Ready(Some(Err(self.fail(error))));
                 }
             };
             let piece = match polled {
@@ -335,9 +337,15 @@ impl ResponseBody {
         }
     }
 
-    fn poll_alarm(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let deadline = self.deadline;
-        self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline))).as_mut().poll(context)
+    fn poll_alarm(&mut self, context: &mut Context<'_>) -> Poll<EgressError> {
+        let Self { alarm, deadline, permit, .. } = self;
+        let alarm = alarm.get_or_insert_with(|| {
+            let deadline = sleep_until(*deadline).map(|()| EgressError::TimedOut).boxed();
+            let Some(permit) = permit else { return deadline };
+            let lapsed = permit.lapsed().map(|()| EgressError::QueueUnknown).boxed();
+            select(deadline, lapsed).map(|ended| ended.factor_first().0).boxed()
+        });
+        alarm.poll_unpin(context)
     }
 
     /// Ends the body. Frees the connection and the pacing permit.

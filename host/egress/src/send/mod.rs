@@ -116,8 +116,9 @@ impl Egress {
             write.inspect(|record| record.write_begins());
             let mut watch = Watch::start(upstream, request, hop, outgoing.uri().path(), retries, repeats.paused_at);
             let signature = outgoing.extensions_mut().remove::<Signature>();
-            let mut result =
-                self.pool(upstream.allow_private).send(&hop.location, outgoing, request.on_new_connection).await;
+            let pool = self.pool(upstream.allow_private);
+            let sent = pool.send(&hop.location, outgoing, request.on_new_connection);
+            let mut result = Permit::cover(permit.as_ref(), sent).await?;
             if let (Ok(response), Some(signature)) = (&mut result, signature) {
                 response.extensions_mut().insert(signature);
             }

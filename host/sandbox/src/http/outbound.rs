@@ -200,6 +200,7 @@ impl Outbound {
             wit::Error::Denied(detail) => {
                 self.record.failure(&EgressError::NotLinked { detail: detail.clone() }.to_string())
             }
+            wit::Error::RateLimited(_) | wit::Error::Busy(_) => self.record.lost_queue(),
             _ => None,
         }
     }
@@ -376,7 +377,7 @@ pub(crate) fn to_guest(error: EgressError) -> wit::Error {
         EgressError::InvalidRequest { detail } | EgressError::BadPath { detail } => wit::Error::InvalidRequest(detail),
         EgressError::PathTooLong => wit::Error::InvalidRequest(error.to_string()),
         EgressError::Denied { detail } | EgressError::NotLinked { detail } => wit::Error::Denied(detail),
-        EgressError::RateLimited { retry_after } => {
+        EgressError::RateLimited { retry_after } | EgressError::QueueStuck { retry_after } => {
             wit::Error::RateLimited(u32::try_from(whole_seconds(retry_after)).unwrap_or(u32::MAX))
         }
         EgressError::NoMemory | EgressError::QueueUnknown => wit::Error::Busy(1),

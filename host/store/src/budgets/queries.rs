@@ -13,6 +13,10 @@ use crate::{Store, StoreError};
 /// A gateway that was silent for this time needs nothing more than it holds.
 const STUCK: Duration = Duration::from_secs(12);
 
+/// A call in a queue waits no more if its gateway was silent for this time. A gateway with such a
+/// call makes an exchange each second.
+const WAITS_NO_MORE: Duration = Duration::from_secs(5);
+
 /// A gateway without shares that was silent for this time is forgotten.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
@@ -92,8 +96,12 @@ fn exchange(connection: &mut dyn Connection, gateway: &str, reports: &[ShareRepo
     let now_ms: i64 = connection.one("SELECT now_ms()", &[])?;
     let mut of_budget: HashMap<Budget, Vec<ShareRow>> = HashMap::new();
     for mut row in rows {
-        if others.iter().any(|other| other.gateway == row.gateway && other.silent >= STUCK) {
+        let other = others.iter().find(|other| other.gateway == row.gateway);
+        let silent = other.map(|other| other.silent).unwrap_or_default();
+        if silent >= STUCK {
             (row.needed, row.wanted, row.tenants) = (row.units, row.units, Vec::new());
+        }
+        if silent >= WAITS_NO_MORE {
             row.waiting_since_ms = None;
         }
         of_budget.entry(row.budget.clone()).or_default().push(row);
@@ -171,6 +179,7 @@ fn share(own: ShareRow, others: Vec<ShareRow>, now_ms: i64) -> Share {
         is_contended,
         others_waited: None,
         free_in: None,
+        held_by: None,
         is_unmet,
     }
 }
@@ -180,14 +189,13 @@ fn share(own: ShareRow, others: Vec<ShareRow>, now_ms: i64) -> Share {
 fn share_of_queue(own: &ShareRow, others: &[ShareRow], now_ms: i64) -> Share {
     let since = |row: &ShareRow| row.waiting_since_ms.map(|since| (since, row.gateway.clone()));
     let first_of_others = others.iter().filter_map(since).min();
-    let is_held_by_others = others.iter().any(|row| row.units > 0);
+    let holder = others.iter().find(|row| row.units > 0);
     let is_first = match (since(own), &first_of_others) {
         (Some(own), Some(other)) => own < *other,
         (Some(_), None) => true,
         (None, other) => other.is_none() && own.units > 0,
     };
-    let units = own.units.max(u32::from(is_first && !is_held_by_others));
-    let free_at = others.iter().filter(|row| row.units > 0).find_map(|row| row.free_at_ms);
+    let units = own.units.max(u32::from(is_first && holder.is_none()));
     Share {
         budget: own.budget.clone(),
         units,
@@ -196,7 +204,8 @@ fn share_of_queue(own: &ShareRow, others: &[ShareRow], now_ms: i64) -> Share {
         used_by_others: 0,
         is_contended: first_of_others.is_some() || own.waiting_since_ms.is_some() && units == 0,
         others_waited: first_of_others.map(|(since, _)| between(since, now_ms)),
-        free_in: free_at.map(|at| between(now_ms, at)),
+        free_in: holder.and_then(|row| row.free_at_ms).map(|at| between(now_ms, at)),
+        held_by: holder.map(|row| row.gateway.clone()),
         is_unmet: own.waiting_since_ms.is_some() && units == 0,
     }
 }

@@ -87,6 +87,8 @@ pub struct Share {
     pub others_waited: Option<Duration>,
     /// Time until another gateway may give a queue away, if that is known.
     pub free_in: Option<Duration>,
+    /// The other gateway that holds a queue. `None` if no other one does, and for a rate limit.
+    pub held_by: Option<String>,
     /// `true` if the gateway needs more than it could get.
     pub is_unmet: bool,
 }
