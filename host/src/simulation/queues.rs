@@ -33,7 +33,7 @@ const LATENCY: Duration = Duration::from_millis(500);
 
 /// Time after which a gateway that was killed no longer holds the queue, however long its calls may
 /// take: its lease, the longest interval, and the time until the others look.
-const SETTLED: Duration = QUEUE_LEASE.saturating_add(Duration::from_secs(10));
+const SETTLED: Duration = QUEUE_LEASE.saturating_add(Duration::from_secs(15));
 
 /// The longest time between the end of an interval and the start of the next call, if calls wait.
 const MOVED: Duration = Duration::from_secs(5);
