@@ -43,6 +43,7 @@ mod keys;
 mod languages;
 mod mcp;
 mod memory_budget;
+mod memory_routes;
 mod metrics;
 mod multipart;
 mod openapi;

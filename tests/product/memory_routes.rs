@@ -1,0 +1,152 @@
+//! Whatever callers send and do not read, on each kind of route: the process takes little more than
+//! the gateway says that calls hold.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use support::setup::KEY;
+use support::wire::narrow_connection;
+use support::{Gateway, Reply, Setup, Upstream, usage, wait_for};
+
+/// The budget of memory for calls.
+const MEMORY_MB: u64 = 96;
+
+/// What the process may take besides the budget: the buffers of 40 connections with their callers
+/// and services, the heap of calls that run, and what the allocator keeps of freed memory.
+const TOLERANCE_MB: u64 = 64;
+
+/// Callers of each kind. What all of them want is several times the budget.
+const CALLERS: usize = 40;
+
+/// Bytes of a body, and of an answer.
+const LARGE: usize = 8 << 20;
+
+/// Looks at the process after all callers have sent what they send.
+const LOOKS: u32 = 40;
+
+/// What callers do on one route.
+struct Kind {
+    name: &'static str,
+    request: String,
+    /// Bytes that follow the request. It announces more of them, which never come.
+    body: usize,
+    /// `true` if the bytes have to be in memory, and are not passed on or written to a disk.
+    is_held: bool,
+}
+
+fn head(method: &str, path: &str, content_type: &str, length: usize) -> String {
+    format!(
+        "{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\nContent-Type: {content_type}\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Length: {length}\r\n\r\n"
+    )
+}
+
+/// Callers whose bodies never end.
+fn unfinished(name: &'static str, path: &str, content_type: &str, is_held: bool) -> Kind {
+    Kind { name, request: head("POST", path, content_type, LARGE + 1), body: LARGE, is_held }
+}
+
+/// Callers who do not read the answer.
+fn unread(name: &'static str, path: &str, body: &Value, is_held: bool) -> Kind {
+    let body = body.to_string();
+    Kind { name, request: head("POST", path, "application/json", body.len()) + &body, body: 0, is_held }
+}
+
+fn unread_page(name: &'static str, path: &str) -> Kind {
+    Kind { name, request: head("GET", path, "text/plain", 0), body: 0, is_held: false }
+}
+
+fn kinds() -> Vec<Kind> {
+    let operation = |name: &str| format!("/connectors/hostile/{name}");
+    let tool = |arguments: Value| {
+        let name = "hostile__huge_reply";
+        json!({"jsonrpc": "2.0", "id": "i".repeat(1024), "method": "tools/call", "params": {
+            "name": name, "arguments": arguments, "_meta": {"progressToken": "t".repeat(1024)}
+        }})
+    };
+    let batch: Vec<Value> = (0..60).map(|_| tool(json!({"bytes": 390_000}))).collect();
+    let listen = json!({"jsonrpc": "2.0", "id": "i".repeat(1024), "method": "subscriptions/listen", "params": {
+        "notifications": {"toolsListChanged": true}, "_meta": {"padding": "p".repeat(LARGE)}
+    }});
+    vec![
+        unfinished("bodies of operations", &operation("setting"), "application/json", true),
+        unfinished("bodies of agents", "/mcp", "application/json", true),
+        unfinished("requests to /proxy", "/proxy/hostile/api/read", "application/octet-stream", false),
+        unfinished("modules", "/admin/connectors", "application/wasm", false),
+        unfinished("accounts", "/admin/integrations/import", "application/x-ndjson", false),
+        unread("answers of connectors", &operation("huge_reply"), &json!({"bytes": LARGE}), true),
+        unread("answers of services", &operation("forward"), &json!({"path": "/large"}), false),
+        unread("shaped answers", &operation("forward"), &json!({"path": "/large", "response_fields": ["text"]}), true),
+        unread("files", &operation("forward_file"), &json!({"path": "/large"}), false),
+        unread("answers to /proxy", "/proxy/hostile/api/large", &json!({}), false),
+        unread("batches", "/mcp", &json!(batch), true),
+        unread("streams with large parameters", "/mcp", &listen, false),
+        unread("tools", "/mcp", &tool(json!({"bytes": 390_000})), false),
+        unread_page("the description", "/openapi.json"),
+        unread_page("the page of the description", "/docs"),
+        unread_page("the console", "/console"),
+        unread_page("metrics", "/metrics"),
+        unread_page("the list of connectors", "/connectors"),
+        unread_page("the list of changes", "/admin/history"),
+    ]
+}
+
+/// Begins the calls of all callers of a kind.
+fn begin(gateway: &Gateway, kind: &Kind) -> Vec<TcpStream> {
+    let address = gateway.address();
+    let call = || {
+        let mut stream = narrow_connection(&address, b"");
+        stream.set_write_timeout(Some(Duration::from_secs(5))).unwrap();
+        // The gateway may refuse a request before all of it is sent.
+        let _ = stream.write_all(kind.request.as_bytes()).and_then(|()| stream.write_all(&vec![b' '; kind.body]));
+        stream
+    };
+    thread::scope(|scope| {
+        let callers: Vec<_> = (0..CALLERS).map(|_| scope.spawn(call)).collect();
+        callers.into_iter().map(|caller| caller.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn on_each_kind_of_route_the_process_takes_little_more_than_what_calls_hold() {
+    let service = Upstream::start();
+    service.reply("/large", Reply::json(json!({"text": "x".repeat(LARGE)})));
+    service.reply("/read", Reply::json(json!({})));
+    let limits = "limits = { concurrency = 200, tenant_share = 1.0, cpu_ms = 10000 }";
+    let gateway = Setup::new()
+        .guest("hostile")
+        .upstream("hostile", "api", &service.url())
+        .config(limits)
+        .config("[mcp]\nmax_result_kb = 400\ndirect_tools = 200")
+        .general(&format!("memory_mb = {MEMORY_MB}"))
+        .start();
+    let held_mb = || gateway.metric("gateway_memory_held_bytes") / f64::from(1 << 20);
+    let resident = || usage::resident_mb(gateway.process_id()).unwrap();
+    gateway.call("hostile/forward", json!({"path": "/read"})).ok();
+    gateway.call("hostile/huge_reply", json!({"bytes": 1})).ok();
+    let before = resident();
+    for kind in kinds() {
+        let filling = thread::scope(|scope| {
+            let filling = scope.spawn(|| begin(&gateway, &kind));
+            let (mut most_held, mut most_beside, mut looks) = (0.0_f64, 0.0_f64, 0);
+            while looks < LOOKS {
+                looks += u32::from(filling.is_finished());
+                // A call may begin or end between two looks.
+                let (first, taken, second) = (held_mb(), resident(), held_mb());
+                most_held = most_held.max(first).max(second);
+                most_beside = most_beside.max(taken.saturating_sub(before) as f64 - first.max(second));
+                thread::sleep(Duration::from_millis(20));
+            }
+            println!("{}: {most_held:.0} MB are held, and the process takes {most_beside:.0} MB beside", kind.name);
+            assert!(most_held <= MEMORY_MB as f64, "{}: {most_held} MB", kind.name);
+            assert!(most_beside <= TOLERANCE_MB as f64, "{}: {most_beside} MB besides {most_held} MB", kind.name);
+            assert!(!kind.is_held || most_held > 24.0, "{}: only {most_held} MB are held", kind.name);
+            filling.join().unwrap()
+        });
+        drop(filling);
+        wait_for(kind.name, || (held_mb() < 1.0).then_some(()));
+    }
+}
