@@ -47,7 +47,7 @@ WIT_BINDGEN := target/wit-bindgen/bin/wit-bindgen
 CRATES := target/crates
 # The last commit of the release before, and its gateway.
 PREVIOUS_COMMIT := 0b29fd93fdaeaf0846030332f4daa1ed48cdbb53
-PREVIOUS := target/previous/connector-gateway
+PREVIOUS := target/previous/$(PREVIOUS_COMMIT)/connector-gateway
 FUZZ_TARGETS := $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 60
 CARGO_DENY := 0.20.2
@@ -163,7 +163,7 @@ test-conformance: build ## Compare every operation with its provider's specifica
 
 # The release before is built from its last commit, in a separate target folder, and kept.
 test-upgrade: build guests $(PREVIOUS) ## Replace gateways of the release before by gateways of this one, while they are called
-	@PREVIOUS_GATEWAY=$(CURDIR)/$(PREVIOUS) tests/postgres.sh cargo test --workspace --test upgrade
+	@PREVIOUS_COMMIT=$(PREVIOUS_COMMIT) PREVIOUS_GATEWAY=$(CURDIR)/$(PREVIOUS) tests/postgres.sh cargo test --workspace --test upgrade
 
 $(PREVIOUS):
 	@rm -rf $(@D)/source && mkdir -p $(@D)/source
