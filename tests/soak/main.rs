@@ -2,8 +2,9 @@
 //! PostgreSQL server that is stopped, or stalls, during refreshes. Prints tables of what happened,
 //! and writes them to `host/docs/soak.md`. The exit code is 0 if only expected things happened.
 //!
-//! `SOAK_MINUTES` is the duration of the mixed load. `SOAK_ONLY` is `load`, `service`, `outages` or
-//! `stalls` for one of the parts, whose tables take the place of the former ones on the page.
+//! `SOAK_MINUTES` is the duration of the mixed load. `SOAK_ONLY` is `load`, `service`, `troubles`,
+//! `outages` or `stalls` for one of the parts, whose tables take the place of the former ones on
+//! the page.
 //!
 //! # Layout
 //! - [`fleet`]: the gateways, and the services and providers behind them
@@ -13,6 +14,7 @@
 //! - [`watch`]: what a bystander sees at the same time
 //! - [`tally`]: the outcomes of calls
 //! - [`service`]: three gateways that are one service, while they change
+//! - [`troubles`]: three gateways that are one service, of which one at a time is in trouble
 //! - [`outages`]: PostgreSQL is stopped, or stalls, during refreshes
 //! - [`report`]: the tables
 
@@ -26,6 +28,7 @@ mod phases;
 mod report;
 mod service;
 mod tally;
+mod troubles;
 mod watch;
 
 use std::process::ExitCode;
@@ -88,6 +91,9 @@ fn main() -> ExitCode {
     }
     if runs("service") {
         service::run(Duration::from_secs_f64(minutes * 60.0 / 3.0), &mut report);
+    }
+    if runs("troubles") {
+        troubles::run(Duration::from_secs_f64(minutes * 60.0 / 3.0), &mut report);
     }
     if runs("outages") {
         outages::run(&mut report);

@@ -45,6 +45,7 @@ pub(crate) struct Report {
     pub(crate) phases: Vec<Row>,
     pub(crate) outcomes: Vec<Row>,
     pub(crate) service: Vec<Row>,
+    pub(crate) troubles: Vec<Row>,
     pub(crate) outages: Vec<Row>,
     pub(crate) stalls: Vec<Row>,
     /// Sentences about what was not expected.
@@ -73,8 +74,9 @@ pub(crate) fn outcome(load: &str, outcome: &str, count: Count) -> Row {
 impl Report {
     /// Returns `true` if only expected things happened.
     pub(crate) fn is_clean(&self) -> bool {
-        let tables = [&self.figures, &self.phases, &self.outcomes, &self.service, &self.outages, &self.stalls];
-        self.unexpected.is_empty() && tables.into_iter().flatten().all(|row| row.is_expected)
+        let of_load = [&self.figures, &self.phases, &self.outcomes];
+        let tables = of_load.into_iter().chain([&self.service, &self.troubles, &self.outages, &self.stalls]);
+        self.unexpected.is_empty() && tables.flatten().all(|row| row.is_expected)
     }
 
     /// Prints the tables, and what was not expected.
@@ -116,7 +118,7 @@ impl Report {
 
     /// The tables that have lines, each with its title.
     fn sections(&self) -> Vec<String> {
-        let tables: [(&str, &[&str], &[Row]); 6] = [
+        let tables: [(&str, &[&str], &[Row]); 7] = [
             ("Figures", &["figure", "value"], &self.figures),
             (
                 "What a bystander sees",
@@ -125,6 +127,7 @@ impl Report {
             ),
             ("Outcomes", &["load", "outcome", "calls", "unexpected"], &self.outcomes),
             ("Three gateways as one service", &["figure", "value"], &self.service),
+            ("One gateway of three is in trouble", &["figure", "value"], &self.troubles),
             (
                 "PostgreSQL is stopped during refreshes",
                 &[

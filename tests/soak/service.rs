@@ -203,7 +203,8 @@ impl Service {
 
     fn tell(&self, report: &mut Report) {
         let behind = self.gateways_behind();
-        let (most, above) = windows(&self.arrivals.lock());
+        let window = Duration::from_secs(PERIOD) - JITTER;
+        let (most, above) = windows(&self.arrivals.lock(), window, LIMIT);
         let counts = self.tally.counts();
         let failed: u64 = counts.iter().map(|(_, _, count)| count.unexpected).sum();
         let limited = |name: &str| {
@@ -263,16 +264,15 @@ fn setup(database: &str, upstream: &Upstream) -> Setup {
         .upstream("limited", "api", &upstream.url())
 }
 
-/// The most calls in a window of the period, and the number of windows with more calls than the
-/// rate limit allows. A window begins with each call.
-fn windows(arrivals: &[Instant]) -> (usize, usize) {
+/// The most calls in a window of this length, and the number of windows with more calls than the
+/// limit. A window begins with each call.
+pub(crate) fn windows(arrivals: &[Instant], window: Duration, limit: usize) -> (usize, usize) {
     let mut sorted = arrivals.to_vec();
     sorted.sort();
-    let window = Duration::from_secs(PERIOD) - JITTER;
     let counts = sorted
         .iter()
         .enumerate()
         .map(|(first, began)| sorted[first..].iter().take_while(|at| **at < *began + window).count());
     let counts: Vec<usize> = counts.collect();
-    (counts.iter().copied().max().unwrap_or_default(), counts.iter().filter(|count| **count > LIMIT).count())
+    (counts.iter().copied().max().unwrap_or_default(), counts.iter().filter(|count| **count > limit).count())
 }
