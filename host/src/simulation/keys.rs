@@ -1,8 +1,9 @@
 //! API keys, which operators make and revoke at one gateway, and callers use at all of them.
 //!
 //! Invariants, whatever happens: a gateway that has refused a key because it was revoked does not
-//! take it again. When nothing is wrong, each gateway takes a key as soon as it was made, and none
-//! of them takes it two seconds after it was revoked.
+//! take it again, and none takes a revoked key once its table of keys is too old. When nothing is
+//! wrong, each gateway takes a key as soon as it was made, and none of them takes it two seconds
+//! after it was revoked.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,6 +23,9 @@ use store::{KeyId, Store};
 
 /// Time in which a gateway notices a change: it looks once a second, and a look takes a while.
 const NOTICED: Duration = Duration::from_secs(2);
+
+/// The age after which a gateway that is cut off from the database does not use its keys any more.
+const MAX_AGE: Duration = Duration::from_secs(10);
 
 /// Time without faults at the end.
 const SETTLED: Duration = Duration::from_secs(20);
@@ -97,7 +101,7 @@ impl Site {
     async fn serve(self: Arc<Self>, process: Arc<Process>) {
         let store = self.world.database.store(Arc::new(Way(Arc::clone(&process))));
         let authenticator = loop {
-            match Authenticator::new(store.clone()).await {
+            match Authenticator::new(store.clone(), Arc::default(), MAX_AGE).await {
                 Ok(authenticator) => break Arc::new(authenticator),
                 Err(_) => sleep(Duration::from_millis(700)).await,
             }
@@ -170,8 +174,7 @@ impl Site {
             }
             Ok(_) => {
                 if let State::Revoked(at) = before.state
-                    && at + NOTICED < began
-                    && self.world.has_been_calm(NOTICED)
+                    && (at + MAX_AGE + NOTICED < began || (at + NOTICED < began && self.world.has_been_calm(NOTICED)))
                 {
                     self.world.violated(format_args!("{} takes key {number}, revoked at {at:?}", process.name()));
                 }
@@ -183,7 +186,7 @@ impl Site {
                 }
             }
             // The database does not answer.
-            Err(AuthError::Unavailable(_)) => {}
+            Err(AuthError::Unavailable) => {}
             Err(error) => {
                 self.world.violated(format_args!("{} refuses key {number}: {error}", process.name()));
             }
