@@ -87,7 +87,6 @@ fn an_unknown_operation_is_404_with_the_nearest_name() {
 fn an_unknown_path_is_404_and_says_where_operations_are() {
     let (gateway, _service) = market();
     for path in [
-        "/",
         "/connector",
         "/connectors/dex_market_data",
         "/connectors/dex_market_data/search_pairs/more",

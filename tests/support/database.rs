@@ -28,6 +28,17 @@ impl Store {
         Self::Postgres(Database::create())
     }
 
+    /// Another empty store of the same kind.
+    ///
+    /// # Panics
+    /// When no server runs.
+    pub fn another(&self) -> Self {
+        match self {
+            Self::Sqlite => Self::Sqlite,
+            Self::Postgres(_) => Self::postgres(),
+        }
+    }
+
     /// An empty PostgreSQL database at this URL, which stays when this is dropped.
     pub(crate) fn at(url: &str) -> Self {
         Self::Postgres(Database { url: url.to_owned(), name: None })

@@ -52,7 +52,8 @@ fn modules(registry: &Registry, report: &mut Report) {
     for refused in refused.iter() {
         by_reason.entry((&refused.reason, refused.serving.is_some())).or_default().push(refused.file.clone());
     }
-    for ((reason, serves), files) in by_reason {
+    for ((reason, serves), mut files) in by_reason {
+        files.sort_unstable();
         let (modules, serving) = match (files.len(), serves) {
             (1, true) => ("module", "is refused, and the previous version serves in its place"),
             (1, false) => ("module", "is refused, and its connector is not live"),

@@ -60,7 +60,7 @@ impl Generator {
 /// keep it.
 fn is_plain(text: &str) -> bool {
     let has_dots =
-        || text.split(['/', '\\']).any(|segment| !segment.is_empty() && segment.trim_matches('.').is_empty());
+        || text.split(['/', '\\', '?', '#']).any(|segment| !segment.is_empty() && segment.trim_matches('.').is_empty());
     !text.chars().any(char::is_control) && text.trim() == text && !has_dots()
 }
 

@@ -73,10 +73,10 @@ fn a_record_explains_a_call_without_its_values_and_names_the_account() {
             (found.status == 200).then(|| found.json())
         })
     };
-    let invalid = record(operator.call("account/forward", json!({"path": 7, "a-secret-value": 1})));
-    assert_eq!(invalid["problem"], "validation", "{invalid}");
+    let invalid = record(operator.call("account/forward", json!({"path": 707_070})));
+    assert_eq!((&invalid["problem"], &invalid["pointers"]), (&json!("validation"), &json!(["/path"])), "{invalid}");
     assert!(invalid["detail"].as_str().unwrap().contains("violation"), "{invalid}");
-    assert!(invalid["pointers"].as_array().unwrap().contains(&json!("/path")), "{invalid}");
+    assert!(!invalid.to_string().contains("707070"), "{invalid}");
     let unknown = record(who_as(&operator, "bob"));
     assert_eq!(
         (&unknown["problem"], &unknown["user_identifier"]),

@@ -12,7 +12,8 @@ use super::{connect, gateway, init, me, who, who_as};
 fn a_provider_is_not_asked_for_tokens_that_the_disk_has_no_room_for() {
     let provider = OAuthProvider::start(Dialect::strict());
     // The database has its own disk.
-    let gateway = gateway(&Store::postgres(), &provider);
+    let store = Store::postgres();
+    let gateway = gateway(&store, &provider);
     let client = gateway.client();
     connect(&client, "account", "ada");
     gateway.set_disk_full(true);
