@@ -9,6 +9,7 @@ import * as log from "gateway:connector/log@1.2.0";
 import * as multipart from "gateway:connector/multipart@1.2.0";
 import * as progress from "gateway:connector/progress@1.2.0";
 import { bytes } from "gateway:connector/random@1.2.0";
+import { declareRow } from "gateway:connector/row-additions@1.2.0";
 import * as signedLinks from "gateway:connector/signed-links@1.2.0";
 import * as storage from "gateway:connector/storage@1.2.0";
 import { declarePart, declareSite } from "gateway:connector/upstream-additions@1.2.0";
@@ -41,6 +42,7 @@ export function component(table, lines) {
       declare(authAdditions, table.authAdditions);
       for (const part of table.additions.parts) declarePart(part);
       for (const [upstream, site] of table.additions.sites) declareSite(upstream, site);
+      for (const [operation, row] of table.rows()) declareRow(operation, row);
       return table.manifest;
     },
     invoke(operation, input) {

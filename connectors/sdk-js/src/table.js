@@ -2,6 +2,7 @@
 
 import { additionsOf } from "./auth_additions.js";
 import { checkUrl, partsOf } from "./address.js";
+import { declarationOf } from "./declared_rows.js";
 import { documentation } from "./fields.js";
 import { checkHeader } from "./header.js";
 import { Request } from "./http.js";
@@ -86,6 +87,12 @@ export class Table {
         within(`operation \`${found.name}\``, () => operationOf(found, answers[found.name]), found.declared),
       ),
     };
+  }
+
+  /** The operations that are one request, each with its declaration. With `check` or `via` an operation is code. */
+  rows() {
+    const found = [...this.#operations.values()].filter(({ request, check, via }) => request && !check && !via);
+    return found.map(({ name, request }) => [name, declarationOf(request)]);
   }
 
   /** The functions that take the fields of a row, for the build. */

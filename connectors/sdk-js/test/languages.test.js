@@ -22,6 +22,11 @@ test("the manifest is equal to the one of the same table in Rust", () => {
   assert.deepEqual(neutral(table.manifest), shared("manifest.json"));
 });
 
+test("the declarations of rows are equal to the ones of the same table in Rust", () => {
+  const declared = table.rows().map(([operation, row]) => ({ operation, row }));
+  assert.deepEqual(neutral(declared), shared("declarations.json"));
+});
+
 test("the requests are equal to the ones of the same table in Rust", () => {
   const gateway = new Gateway();
   const cases = shared("cases.json");

@@ -11,8 +11,8 @@ from typing import Any
 import wit_world
 from componentize_py_types import Err, Ok
 from wit_world.imports import (
-    auth_additions, clock, config, http, json, log, multipart, outcome, progress, random, signed_links, storage,
-    upstream_additions,
+    auth_additions, clock, config, http, json, log, multipart, outcome, progress, random, row_additions, signed_links,
+    storage, upstream_additions,
 )
 
 from . import clocks, missing, randomness
@@ -36,6 +36,7 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
     if not isinstance(connector, Connector):
         raise TypeError("the module of a connector has its table under the name `connector`: `connector = Connector(…)`")
     manifest = manifest_of(connector.manifest)
+    rows = [(name, value_of(row_additions.Row, row)) for name, row in connector.rows]
     parts = [value_of(upstream_additions.Part, part) for part in connector.additions["parts"]]
     set_host(_Host())
     clocks.replace_sleep(clock.sleep)
@@ -48,6 +49,8 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
                 upstream_additions.declare_part(part)
             for upstream, site in connector.additions["sites"]:
                 upstream_additions.declare_site(upstream, site)
+            for name, row in rows:
+                row_additions.declare_row(name, row)
             return manifest
 
         def invoke(self, operation: str, input: str) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, TypedDict, Unpack
 from . import rows
 from .address import AddressPart, check_url, parts_of
 from .auth_additions import checked
+from .declared_rows import declaration_of
 from .fields import Field, field_schema, named, schema_of
 from .http import Request
 from .header import check_header
@@ -127,6 +128,16 @@ class Connector:
             found.clauses["check"](**rows.read_input(found.fields, given))
         request = row_request(found.wire, given)
         return request if found.via is None else found.via(request)
+
+    @property
+    def rows(self) -> list[tuple[str, dict[str, Any]]]:
+        """The operations that are one request, each with its declaration.
+
+        With `check` or `via` an operation is code.
+        """
+        operations = self._context.operations.values()
+        found = [row for row in operations if row.wire is not None and row.via is None and "check" not in row.clauses]
+        return [(row.name, declaration_of(row.wire)) for row in found]
 
     def request(self, method: str, upstream: str, path: str) -> Request:
         """A request of a function with the headers that the table gives to its rows.

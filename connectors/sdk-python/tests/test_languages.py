@@ -42,6 +42,11 @@ class Languages(unittest.TestCase):
         known = json.loads((SHARED / "manifest.json").read_text())
         self.assertEqual(json.loads(json.dumps(connector.manifest)), known)
 
+    def test_the_declarations_of_rows_are_those_of_the_same_table_in_rust(self):
+        known = json.loads((SHARED / "declarations.json").read_text())
+        declared = [{"operation": operation, "row": row} for operation, row in connector.rows]
+        self.assertEqual(json.loads(json.dumps(declared)), known)
+
     def test_the_requests_are_those_of_the_same_table_in_rust(self):
         gateway = Gateway()
         cases = json.loads((SHARED / "cases.json").read_text())

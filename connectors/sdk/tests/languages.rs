@@ -12,9 +12,11 @@ mod rows;
 use std::path::Path;
 use std::{env, fs};
 
+use ::rows::{Declaration, DeclaredHeader};
 use connector_sdk::bindings::gateway::connector::manifest as wit;
 use connector_sdk::http::Body;
 use connector_sdk::multipart::{Content, Part};
+use connector_sdk::table::{Encoding, Field, Lists, Location};
 use connector_sdk::testing::{Gateway, invoke};
 use connector_sdk::{Fault, Outcome, Request};
 use rows::CONNECTOR;
@@ -194,6 +196,65 @@ fn the_manifest_is_the_shared_one() {
             "operations": manifest.operations.iter().map(operation).collect::<Value>(),
         }),
     );
+}
+
+#[test]
+fn the_declarations_of_rows_are_the_shared_ones() {
+    let declared = CONNECTOR.operations.iter().filter_map(|operation| {
+        let row = declaration(&Declaration::from(operation.row?));
+        Some(json!({"operation": operation.path, "row": row}))
+    });
+    compare("declarations.json", &declared.collect());
+}
+
+/// A declaration as the contract has it. The name of a case is in lower case, with hyphens.
+fn declaration(declared: &Declaration) -> Value {
+    let header = |header: &DeclaredHeader| {
+        let when = header.when.iter().map(|when| json!({"parameter": when.parameter, "unless": when.unless}));
+        json!({"name": header.name, "value": header.value, "when": when.collect::<Value>()})
+    };
+    json!({
+        "method": declared.method.name().to_lowercase(),
+        "upstream": declared.upstream,
+        "path": declared.path,
+        "fields": declared.fields.iter().map(field).collect::<Value>(),
+        "default_query": declared.default_query.iter().map(|default| {
+            json!({"parameter": default.parameter, "unless": default.unless})
+        }).collect::<Value>(),
+        "headers": declared.headers.iter().map(header).collect::<Value>(),
+        "fixed_body": declared.fixed_body,
+        "encoding": case(declared.encoding),
+    })
+}
+
+fn field(field: &Field) -> Value {
+    let location = match &field.location {
+        Location::Path(Encoding::Segment) => json!({"tag": "path", "val": "segment"}),
+        Location::Path(Encoding::Path) => json!({"tag": "path", "val": "path"}),
+        Location::Path(Encoding::ODataString) => json!({"tag": "path", "val": "odata-string"}),
+        Location::Query(name) => json!({"tag": "query", "val": name}),
+        Location::QueryEntries => json!({"tag": "query-entries"}),
+        Location::Body(names) => json!({"tag": "body", "val": names}),
+        Location::WholeBody => json!({"tag": "whole-body"}),
+        Location::File(name) => json!({"tag": "file", "val": name}),
+        Location::Header(name) => json!({"tag": "header", "val": name}),
+        Location::HeaderEntries => json!({"tag": "header-entries"}),
+    };
+    let lists = match &field.lists {
+        Lists::AsTheyAre => json!({"tag": "as-they-are"}),
+        Lists::Joined(separator) => json!({"tag": "joined", "val": separator}),
+        Lists::Repeated => json!({"tag": "repeated"}),
+    };
+    json!({
+        "name": field.name,
+        "location": location,
+        "required": field.required,
+        "integer": field.integer,
+        "lists": lists,
+        "max_bytes": field.max_bytes,
+        "default": field.default,
+        "nullable": field.nullable,
+    })
 }
 
 /// The name of a case in the contract, from the name in Rust.
