@@ -2,7 +2,7 @@
 //! the gateway serves.
 
 use serde_json::json;
-use support::{Gateway, Reply, Setup, Upstream, module};
+use support::{Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, module};
 
 use support::hostile::assert_serves;
 
@@ -167,7 +167,9 @@ fn a_row_is_carried_out_and_shown_and_no_value_leads_it_elsewhere() {
 
 #[test]
 fn a_connector_whose_users_need_an_account_says_what_to_do() {
-    let gateway = Setup::new().module("liar", module::liar("oauth2")).start();
+    let provider = OAuthProvider::start(Dialect::strict());
+    let setup = Setup::new().module("liar", module::liar("oauth2"));
+    let gateway = setup.provider("liar", &provider, &[("api", "")]).start();
     assert_eq!(gateway.connector("liar").unwrap()["auth_type"], "oauth2");
     let answer = gateway.call("liar/version", json!({}));
     let problem = answer.problem(424, "integration-required");

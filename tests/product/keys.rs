@@ -218,6 +218,7 @@ fn keys_are_listed_without_their_secrets() {
 fn the_help_says_what_a_key_without_options_is_for() {
     let gateway = gateway();
     let help = gateway.home().run_ok(&["keys", "create", "--help"]);
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     create(&gateway, &["--name", "plain"]);
     let all = listed(&gateway);
     let plain = all.iter().find(|listed| listed["name"] == "plain").unwrap();

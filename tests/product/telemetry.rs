@@ -68,7 +68,7 @@ fn a_call_continues_the_callers_trace_with_a_span_for_each_stage_and_the_upstrea
     for (name, value) in expected {
         assert_eq!(call.attribute(name), value, "{call:#?}");
     }
-    let stages = ["auth", "read", "validate", "account", "admit", "credential", "invoke", "forward", "shape"];
+    let stages = ["auth", "read", "validate", "account", "admit", "credential", "forward", "shape"];
     for (stage, next) in stages.iter().zip(stages.iter().skip(1).map(Some).chain([None])) {
         let span = find(&spans, stage);
         assert_eq!(span.parent, call.id, "{stage}");
@@ -142,7 +142,7 @@ fn the_ratio_decides_about_traces_that_begin_at_the_gateway() {
     }
     gateway.stop();
     assert!(collector.spans().iter().all(|span| span.trace_id == TRACE));
-    assert_eq!(find(&collector.spans(), "invoke").trace_id, TRACE);
+    assert_eq!(find(&collector.spans(), "forward").trace_id, TRACE);
     assert!(service.seen()[..2].iter().all(|seen| seen.header("traceparent").ends_with("-00")));
 }
 
@@ -155,7 +155,7 @@ fn a_stage_that_fails_and_its_call_are_marked_as_failed() {
     gateway.stop();
     let spans = collector.spans();
     let failed: Vec<&str> = spans.iter().filter(|span| span.has_failed).map(|span| span.name.as_str()).collect();
-    assert!(failed.contains(&"forward") && !failed.contains(&"invoke"), "{spans:#?}");
+    assert!(failed.contains(&"forward") && !failed.contains(&"credential"), "{spans:#?}");
     let call = find(&spans, "POST /connectors/{connector}/{operation}");
     assert!(call.has_failed && call.attribute("error.type") == "upstream-unreachable", "{call:#?}");
 }

@@ -72,7 +72,7 @@ impl Integrations {
             decided => decided,
         };
         match decided {
-            Err(error) if must_visit_provider(&error) => {
+            Err(error) if has_no_account(&error) => {
                 Err(self.missing_setup(&holder.tenant, connector).await?.map_or(error, AccessError::NotConfigured))
             }
             decided => decided,
@@ -104,16 +104,9 @@ fn decide(found: &CachedChoice, named: Option<&str>) -> Result<ChosenIntegration
     }
 }
 
-/// Returns `true` if the call can only run after the user has visited the provider.
-fn must_visit_provider(error: &AccessError) -> bool {
-    match error {
-        AccessError::Required { candidates, .. } => candidates.is_empty(),
-        AccessError::Reauthorize { grant_type, .. } => grant_type.is_none(),
-        AccessError::Ambiguous { .. }
-        | AccessError::NotConfigured(_)
-        | AccessError::NotRefreshed { .. }
-        | AccessError::Failed(_) => false,
-    }
+/// Returns `true` if the call can only run after the user has connected a first account.
+fn has_no_account(error: &AccessError) -> bool {
+    matches!(error, AccessError::Required { candidates, .. } if candidates.is_empty())
 }
 
 /// Why no integration is chosen.

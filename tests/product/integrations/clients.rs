@@ -51,11 +51,6 @@ fn a_call_without_an_account_is_the_operators_problem_while_no_client_is_set() {
     who(&operator).problem(503, "integration-not-configured");
     connect(&acme, "account", "ada");
     assert_eq!(who(&acme).ok(), me("ada"));
-    // The user would have to authorize again, and cannot.
-    provider.withdraw();
-    who(&acme).problem(424, "reauthorization-required");
-    operator.request("DELETE", "/admin/tenants/acme/oauth_clients/account").send().ok();
-    assert_eq!(who(&acme).problem(503, "integration-not-configured")["owner"], "operator");
 }
 
 #[test]

@@ -73,8 +73,12 @@ fn a_record_explains_a_call_without_its_values_and_names_the_account() {
             (found.status == 200).then(|| found.json())
         })
     };
-    let invalid = record(operator.call("account/forward", json!({"path": 707_070})));
-    assert_eq!((&invalid["problem"], &invalid["pointers"]), (&json!("validation"), &json!(["/path"])), "{invalid}");
+    let invalid = record(operator.call("account/forward", json!({"path": "/me", "response_fields": 707_070})));
+    assert_eq!(
+        (&invalid["problem"], &invalid["pointers"]),
+        (&json!("validation"), &json!(["/response_fields"])),
+        "{invalid}"
+    );
     assert!(invalid["detail"].as_str().unwrap().contains("violation"), "{invalid}");
     assert!(!invalid.to_string().contains("707070"), "{invalid}");
     let unknown = record(who_as(&operator, "bob"));

@@ -143,7 +143,10 @@ fn a_refresh_that_fails_is_overdue_from_the_first_time_that_it_was_due() {
         assert_eq!((&failing["status"], &failing["overdue"]), (&json!("active"), &json!(true)), "{failing}");
         assert_eq!(failing["refresh_failing_since"], due_at, "{failing}");
         assert!(failing["next_refresh_at"].as_str() > failing["refresh_failing_since"].as_str(), "{failing}");
-        assert_eq!(printed(&gateway, &["integrations", "list", "--overdue"])[0]["refresh_failing_since"], due_at);
+        assert_eq!(
+            printed(&gateway, &["integrations", "list", "--overdue"])["integrations"][0]["refresh_failing_since"],
+            due_at
+        );
         assert_eq!(operator.get("/integrations").ok()["integrations"][0]["refresh_failing_since"], due_at);
         wait_for("the metric", || (gateway.metric("gateway_refreshes_overdue") >= 1.0).then_some(()));
         // The next failures change nothing about it.
