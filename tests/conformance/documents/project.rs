@@ -59,7 +59,11 @@ impl Project {
     /// Returns `true` if the command has said that a part of an operation is left out. A place is
     /// the names that lead to the part.
     pub(super) fn announces(&self, operation: &str, place: &str) -> bool {
-        let about = |line: &&String| line.strip_prefix(operation).is_some_and(|rest| rest.starts_with(": "));
+        // A reason is there once, with all its operations.
+        let of_operation = |line: &'_ String| {
+            let (operations, reason) = line.split_once(": ")?;
+            operations.split(", ").any(|one| one == operation).then(|| reason.to_lowercase())
+        };
         let steps = place.split('/').filter(|step| !step.is_empty() && *step != "*");
         let is_body = place.starts_with("/body");
         let names: Vec<&str> = if place.starts_with('/') { steps.skip(1).collect() } else { vec![place] };
@@ -68,8 +72,8 @@ impl Project {
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
         };
-        self.said.iter().filter(about).any(|line| {
-            let rest = &line[operation.len() + 2..].to_lowercase();
+        self.said.iter().filter_map(of_operation).any(|rest| {
+            let rest = &rest;
             names
                 .iter()
                 .map(|name| name.to_lowercase())

@@ -20,7 +20,8 @@ use support::process::Finished;
 use support::{Home, Setup, module, process};
 
 /// The packages of the SDK.
-const PACKAGES: [&str; 3] = ["connector-gateway-rules", "connector-gateway-sdk-macros", "connector-gateway-sdk"];
+const PACKAGES: [&str; 4] =
+    ["connector-gateway-rules", "connector-gateway-rows", "connector-gateway-sdk-macros", "connector-gateway-sdk"];
 
 static FOLDER: Mutex<()> = Mutex::new(());
 
