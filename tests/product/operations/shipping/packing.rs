@@ -138,13 +138,14 @@ fn check_bill(unpacked: &Path) {
 /// The commands of README.md, as a reader runs them in an empty folder.
 #[test]
 #[ignore = "make test-shipping"]
-fn a_call_is_served_after_the_three_commands_of_the_readme() {
+fn a_call_is_served_after_the_commands_of_the_readme() {
     let place = TempDir::new().unwrap();
     let archive = pack(&process::binary(), place.path());
     let readme = fs::read_to_string(module::root().join("README.md")).unwrap();
     let section = readme.split("\n## From the archive\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let commands: Vec<&str> = section.lines().filter_map(|line| line.strip_prefix("    ")).collect();
-    let [unpack, serve, call] = commands[..] else { panic!("three commands, not {commands:?}") };
+    let [unpack, serve, set_key, call] = commands[..] else { panic!("four commands, not {commands:?}") };
+    assert!(set_key.starts_with("export KEY=cgw_"), "{set_key}");
 
     let address = format!("127.0.0.1:{}", free_port());
     let folder = archive.parent().unwrap();
