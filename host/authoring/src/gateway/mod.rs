@@ -4,7 +4,7 @@
 //!
 //! - here: the choice
 //! - [`local`]: the gateway of the configuration
-//! - [`remote`]: a running gateway
+//! - [`mod@remote`]: a running gateway
 //! - [`client`]: the HTTP client for requests to a running gateway
 //! - [`mod@health`]: the health of a running gateway, which needs no key
 
