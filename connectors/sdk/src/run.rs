@@ -90,8 +90,8 @@ pub fn call_without_input<R: Returned>(function: fn() -> R) -> Answer {
     outcome::answer(function().result())
 }
 
-/// What a function of the author returns. The trait has one type: it is there for the message of
-/// the compiler about any other.
+/// The result of a function of the author. Only one type has the trait, which is there for the
+/// compiler's message about any other type.
 #[diagnostic::on_unimplemented(
     message = "the function of a row returns `Result<Outcome, Fault>`, and this one returns `{Self}`",
     label = "write a function that returns `Result<Outcome, Fault>`",

@@ -25,7 +25,7 @@ pub struct GatewayArguments {
     /// The URL of a running gateway [default: the folders and the database of the configuration]
     #[arg(long, env = "GATEWAY_URL", value_parser = gateway_url)]
     pub url: Option<Url>,
-    /// What the command presents to it.
+    /// The key and the certificate for it.
     #[command(flatten)]
     pub access: AccessArguments,
 }
@@ -36,7 +36,7 @@ pub struct RunningGatewayArguments {
     /// The URL of the running gateway, which the command needs, such as http://127.0.0.1:8080
     #[arg(long, env = "GATEWAY_URL", value_parser = gateway_url)]
     pub url: Option<Url>,
-    /// What the command presents to it.
+    /// The key and the certificate for it.
     #[command(flatten)]
     pub access: AccessArguments,
 }

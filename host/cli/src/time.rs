@@ -10,7 +10,7 @@ const LAST_SECOND: u64 = 253_402_300_799;
 /// Reads a time, or how long ago it was.
 ///
 /// # Errors
-/// What the option takes, without a full stop.
+/// A sentence that says which texts the option takes, without a full stop.
 pub(crate) fn past(text: &str) -> Result<SystemTime, String> {
     let before_now = || SystemTime::now().checked_sub(parse_duration(text).ok()?);
     parse_rfc3339(text).ok().or_else(before_now).filter(can_be_written).ok_or_else(|| {
@@ -22,7 +22,7 @@ pub(crate) fn past(text: &str) -> Result<SystemTime, String> {
 /// Reads a time that is to come, or in how long it comes.
 ///
 /// # Errors
-/// What the option takes, without a full stop.
+/// A sentence that says which texts the option takes, without a full stop.
 pub(crate) fn future(text: &str) -> Result<SystemTime, String> {
     let after_now = || SystemTime::now().checked_add(parse_duration(text).ok()?);
     let time = parse_rfc3339(text).ok().or_else(after_now).filter(can_be_written).ok_or_else(|| {

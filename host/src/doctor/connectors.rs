@@ -1,7 +1,7 @@
 //! The connectors: refused ones, missing grants and OAuth clients, and the hosts that they call.
 //!
-//! What has the same cause is one finding, which names all modules, connectors or hosts: a machine
-//! without a name server has one problem, and not one for each host.
+//! Problems with the same cause are one finding, which names all modules, connectors or hosts: a
+//! machine without a name server has one problem, and not one for each host.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -40,7 +40,7 @@ pub enum AuthorizationResult {
     Failed {
         /// The code, which comes from the provider or from the gateway.
         code: String,
-        /// What the provider or the service said, if it said something.
+        /// The words of the provider or the service, if it gave any.
         cause: Option<String>,
     },
 }

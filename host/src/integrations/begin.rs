@@ -144,8 +144,8 @@ impl Integrations {
         NotConfigured { redirect_uri: Some(redirect_uri(&self.config, &error.connector)), ..error }
     }
 
-    /// What the operator must set up before a user of the tenant can connect an account. `None` if
-    /// users can connect one.
+    /// The settings that the operator must make before a user of the tenant can connect an account.
+    /// `None` if users can connect one.
     ///
     /// # Errors
     /// If the store or the vault fails.

@@ -68,7 +68,7 @@ use contract::words::sentence;
 /// Number of changes in the history that a caller gets without asking for more.
 const DEFAULT_CHANGES: u32 = 100;
 
-/// What is wrong with a name that can look like another one.
+/// The violation of a name that can look like another one.
 const HIDDEN: &str = "Must have no control or format characters, which are not seen.";
 
 /// The most changes of the history in one answer.
