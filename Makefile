@@ -62,7 +62,7 @@ PYTHON_PACKAGES := python3 python3-pip python3-venv
 NODE_PACKAGES := nodejs npm
 
 .PHONY: help setup setup-python setup-node build shipped guests run demo check languages frozen test test-all $(addprefix test-,$(PARTS)) \
-  test-unit test-sdks test-product test-conformance test-upgrade soak fuzz fuzz-api audit browser bench profile dist lint lint-docs clean
+  test-unit test-simulation test-sdks test-product test-conformance test-upgrade soak fuzz fuzz-api audit browser bench profile dist lint lint-docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -116,12 +116,13 @@ guests: build
 
 check: setup ## Check format, lints and unit tests: the quick loop while you write
 	@cargo fmt --all --check
-	@cargo clippy --workspace --all-targets -- -D warnings
+	@cargo clippy --workspace --all-targets --features simulation/run -- -D warnings
 	@$(MAKE) --no-print-directory test-unit
 
 # `make test` installs PostgreSQL and four small programs, and no toolchain.
 test: build guests $(DEBIAN)/core ## Run the unit tests, and the tests of the product that need no toolchain of others
 	@tests/postgres.sh cargo test --workspace
+	@$(SIMULATION)
 
 test-all: test $(addprefix test-,$(PARTS)) ## Run every test: `make test`, then each part that needs an installation
 
@@ -145,10 +146,16 @@ test-documents: build $(NODE)/documents ## Make connectors of other people's Ope
 test-shipping: build guests $(DEBIAN)/core $(DEBIAN)/shipping $(HELM) $(PYTHON)/shipping ## Test the archive, the unit, the image, the chart and the alert rules
 	@$(call part,product,shipping)
 
+# The simulation needs crates with its feature.
+SIMULATION = cargo test --workspace --features simulation/run --test simulation
+
 part = tests/postgres.sh cargo test --workspace --test $(1) -- --ignored $(2)::
 
 test-unit: setup ## Run the unit tests; T=name selects some
 	@tests/postgres.sh cargo test --workspace --lib $(T)
+
+test-simulation: setup ## Run the simulation of gateways on one clock: SIMULATION_SEED=n runs one schedule
+	@$(SIMULATION)
 
 test-sdks: $(NODE)/languages $(SDK_JS)/connector.wit setup-python ## Run the unit tests of the SDKs for JavaScript and Python
 	@node --test --test-reporter=dot $(SDK_JS)/test/
@@ -173,7 +180,7 @@ $(PREVIOUS):
 
 soak: build guests ## Run gateways under load, attacks and failures for SOAK_MINUTES (10), and write host/docs/soak.md; SOAK_ONLY=simulation runs one part
 	@case "$(SOAK_ONLY)" in ""|simulation) \
-	  SIMULATION_SOAK=20000 cargo test --workspace --lib every_schedule_keeps_the_invariants -- --nocapture;; \
+	  SIMULATION_SOAK=20000 $(SIMULATION) every_schedule_keeps_the_invariants -- --nocapture;; \
 	esac
 	@[ "$(SOAK_ONLY)" = simulation ] || { cargo build -q --workspace --bin soak && tests/postgres.sh target/debug/soak; }
 
@@ -303,11 +310,11 @@ bench: dist ## Measure the optimised gateway, each figure compared with a peer i
 	@connectors/build.sh --only -p bench_serve
 	@$(BY_PROFILE) tests/postgres.sh cargo bench --workspace --bench figures --target $(TRIPLE) -- $(T)
 
-lint: setup ## Check format, lints, words and the arrows between modules
-	@host/arrows.sh
+lint: setup ## Check format, lints, words, and places of files, clocks and names
+	@host/places.sh
 	@host/words.sh
 	@cargo fmt --all --check
-	@cargo clippy --workspace --all-targets -- -D warnings
+	@cargo clippy --workspace --all-targets --features simulation/run -- -D warnings
 
 lint-docs: setup ## Check the documentation of the code
 	@RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet

@@ -11,24 +11,23 @@ use secrecy::SecretBox;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::budgets::Budgets;
-use crate::calls::Recording;
-use crate::config::Config;
-use crate::integrations::Integrations;
-use crate::jobs;
-use crate::metrics::Metrics;
-use crate::pipeline::{self, Background, RunAs, Services};
-use crate::problem::{pipeline_problem, unknown_operation};
-use crate::registry::{Connector, Registry};
 use crate::serve::{ServeError, start_registry};
-use crate::telemetry::Trace;
-use crate::webhooks::Events;
+use calls::Recording;
+use config::Config;
 use egress::{Credential, Egress, Transport};
+use integrations::Integrations;
 use memory::MemoryBudget;
+use metrics::Metrics;
+use pipeline::budgets::Budgets;
+use pipeline::{self, Background, RunAs, Services};
+use problem::{pipeline_problem, unknown_operation};
+use registry::{Connector, Registry};
 use sandbox::progress::ProgressSender;
 use sandbox::{CacheKey, CompiledModules, Sandbox, Setup};
 use store::vault::Vault;
 use store::{AccountAddress, Store};
+use telemetry::Trace;
+use webhooks::Events;
 
 /// The instance that problem documents of [`LocalCalls`] name, in place of a request's id.
 const INSTANCE: &str = "call";

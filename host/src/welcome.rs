@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use crate::config::Config;
-use crate::registry::Registry;
+use config::Config;
 use contract::AuthScheme;
 use contract::words::printable;
+use registry::Registry;
 
 /// A call that works without an account: an operation of a live connector, with the example of its
 /// manifest.

@@ -17,7 +17,7 @@ const HEADER: &str = include_str!("soak.md.in");
 /// The beginning of the sentence about the whole run.
 const RUN: &str = "\nThis run: ";
 
-/// The beginning of the simulation's section, which `host/src/simulation` writes.
+/// The beginning of the simulation's section, which `host/simulation/schedules` writes.
 const SIMULATION: &str = "\n## Simulation\n";
 
 /// A line of a table, and whether it shows what was expected.

@@ -14,7 +14,7 @@ use crate::home::write_private;
 const EXPIRY: (i32, u8, u8) = (2040, 1, 1);
 
 /// An RSA key for tests, as PKCS #8.
-const RSA_KEY: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../host/src/auth/jwt/tests/rsa.pk8"));
+const RSA_KEY: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../host/auth/src/jwt/tests/rsa.pk8"));
 
 /// A certificate for 127.0.0.1 with its key.
 pub struct Issued {

@@ -22,7 +22,7 @@ const LINE: &str = "new tokens are stored";
 /// Measures the section.
 pub(crate) fn measure(_: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
     let provider = OAuthProvider::start(Dialect::strict());
-    let setup = Setup::new().general("log = \"info,connector_gateway::integrations=debug\"");
+    let setup = Setup::new().general("log = \"info,integrations=debug\"");
     let gateway = accounts::registered(setup.account("account", &provider).start(), &provider);
     let names: Vec<String> = (0..ACCOUNTS).map(|number| format!("user{number}")).collect();
     for name in &names {

@@ -10,6 +10,7 @@
 //! - [`identity`]: the identity of an account in an answer, and pointers that find nothing there
 //! - [`site`]: registrable domains, by the Public Suffix List
 //! - `names`: the names of parts of a manifest in answers
+//! - `sample`: parts of manifests for tests
 //! - `owner`: the party that can fix a problem
 //! - [`words`]: sentences and names in messages to people
 
@@ -19,6 +20,8 @@ mod check;
 pub mod identity;
 mod names;
 mod owner;
+#[doc(hidden)]
+pub mod sample;
 pub mod site;
 mod upstream_additions;
 pub mod words;

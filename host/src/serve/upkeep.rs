@@ -7,11 +7,10 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::ServeError;
-use crate::auth;
-use crate::budgets::{Budgets, Ledger, LiveBudget};
-use crate::config::Config;
-use crate::integrations::Integrations;
-use crate::registry::{Connector, Registry};
+use config::Config;
+use integrations::Integrations;
+use pipeline::budgets::{Budgets, Ledger, LiveBudget};
+use registry::{Connector, Registry};
 use store::Store;
 use store::vault::Vault;
 

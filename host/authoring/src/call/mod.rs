@@ -47,7 +47,7 @@ pub(crate) fn set_log(config: &mut Config) {
     // The report of a trap is printed, so it is not logged.
     config.log = Targets::new()
         .with_default(LevelFilter::ERROR)
-        .with_target("connector_gateway::problem", LevelFilter::OFF)
+        .with_target("problem", LevelFilter::OFF)
         .with_target("connector", LevelFilter::DEBUG)
         // This target also begins with the previous one, which would match it.
         .with_target("connector_gateway", LevelFilter::ERROR);

@@ -52,7 +52,7 @@ pub(crate) fn set_log(config: &mut Config) {
         // This target also begins with the previous one, which would match it.
         .with_target("connector_gateway", LevelFilter::WARN)
         // The connector is added after the start, so its settings are unused then.
-        .with_target("connector_gateway::registry::unused_settings", LevelFilter::OFF);
+        .with_target("registry::unused_settings", LevelFilter::OFF);
 }
 
 /// Runs the command until SIGINT, SIGTERM or SIGHUP.

@@ -1,0 +1,370 @@
+//! The pages as HTML. A template escapes every text, and no page has a script.
+
+use askama::Template;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use hyper::{Response, StatusCode};
+
+use super::words::{ENGLISH, Words};
+use crate::answer::static_answer;
+use body::{Body, full};
+use config::Config;
+use contract::{AddressPart, AuthScheme, Effect};
+use integrations::{KeyForm, Way};
+use registry::Connector;
+use store::GrantType;
+
+/// The style of all pages.
+const STYLE: &str = include_str!("page.css");
+
+/// The names of the fields of a form that have parts of the account's address begin with this.
+pub(super) const ADDRESS_FIELD: &str = "address.";
+
+/// A page that submits nothing.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
+
+/// A page that says what happened and what to do.
+#[derive(Template)]
+#[template(path = "message.html")]
+struct MessagePage<'a> {
+    words: &'static Words,
+    title: &'a str,
+    text: &'a str,
+    /// The way from the page to the root of the gateway.
+    root: &'a str,
+}
+
+/// The page with the code that the user enters at the service.
+#[derive(Template)]
+#[template(path = "device.html")]
+pub(super) struct DevicePage<'a> {
+    pub(super) words: &'static Words,
+    pub(super) user_code: &'a str,
+    /// The page of the service, with the code if the service has such a page. The page shows the
+    /// URL that its link leads to: with another text, a service could send users to a third site.
+    pub(super) url: &'a str,
+    /// The page of the link.
+    pub(super) back: &'a str,
+}
+
+/// The page of a link.
+#[derive(Template)]
+#[template(path = "connect.html")]
+pub(super) struct ConnectPage {
+    pub(super) words: &'static Words,
+    pub(super) rows: Vec<ConnectorRow>,
+    /// `true` if nothing is left to connect.
+    pub(super) is_complete: bool,
+}
+
+/// A connector on the page.
+pub(super) struct ConnectorRow {
+    connector: String,
+    title: String,
+    /// An SVG image in base64.
+    icon: Option<String>,
+    /// The permission of the application, in one line.
+    summary: String,
+    /// A heading for each effect, and the operations that have it.
+    access: Vec<(&'static str, Vec<String>)>,
+    pub(super) state: State,
+    /// Why the account was not connected.
+    mistake: Option<&'static str>,
+}
+
+/// The state of a connector on the page.
+pub(super) enum State {
+    /// It needs no account.
+    Ready,
+    /// An account was connected, under this name.
+    Connected(String),
+    /// The connector is not there now.
+    Missing,
+    /// The operator has not set up what an account needs.
+    NotConfigured,
+    /// An account can be connected, in each of these ways.
+    Open(Vec<WayForm>),
+}
+
+/// The form of one way to connect an account.
+pub(super) struct WayForm {
+    /// The name of the way, which the form sends.
+    auth_type: &'static str,
+    /// The text that tells the ways apart.
+    heading: &'static str,
+    /// `true` if the form is closed until the user opens it. Most users take the first way.
+    is_other: bool,
+    fields: Vec<Field>,
+}
+
+/// A field of the form for an account.
+pub(super) struct Field {
+    name: String,
+    label: String,
+    kind: FieldKind,
+    is_required: bool,
+}
+
+/// The kinds of fields.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum FieldKind {
+    /// A text that is shown.
+    Text,
+    /// A secret that is hidden.
+    Secret,
+    /// The text of a file.
+    File,
+}
+
+impl ConnectorRow {
+    /// A connector that is live. `account` is the name of the account that was connected. Else an
+    /// account can be connected if the operator has set the connector up.
+    pub(super) fn live(
+        connector: &Connector,
+        config: &Config,
+        account: Option<&str>,
+        is_set_up: bool,
+        mistake: Option<&'static str>,
+    ) -> Self {
+        let manifest = connector.manifest();
+        let state = match (account, &manifest.auth) {
+            (Some(name), _) => State::Connected(name.to_owned()),
+            (None, AuthScheme::None) => State::Ready,
+            (None, _) if !is_set_up => State::NotConfigured,
+            (None, AuthScheme::Oauth2(_) | AuthScheme::ApiKey(_)) => State::Open(forms(connector, config)),
+        };
+        let mut access = Vec::new();
+        let mut verbs = Vec::new();
+        for effect in [Effect::Read, Effect::Write, Effect::Destructive] {
+            let operations: Vec<_> = connector
+                .operations()
+                .filter(|operation| operation.manifest.effect == effect)
+                .map(|operation| operation.manifest.summary.clone())
+                .collect();
+            if !operations.is_empty() {
+                let [heading, verb] = ENGLISH.of_effect(effect);
+                access.push((heading, operations));
+                verbs.push(verb);
+            }
+        }
+        // A connector that is not set up says so itself.
+        let mistake = mistake.filter(|_| is_set_up);
+        Self {
+            connector: connector.name().to_string(),
+            title: manifest.title.clone(),
+            icon: manifest.imprint.icon.as_ref().map(|icon| STANDARD.encode(icon)),
+            summary: ENGLISH.permission(&verbs),
+            access,
+            state,
+            mistake,
+        }
+    }
+
+    /// A connector that is not there now.
+    pub(super) fn missing(connector: &str, account: Option<&str>) -> Self {
+        Self {
+            connector: connector.to_owned(),
+            title: connector.to_owned(),
+            icon: None,
+            summary: String::new(),
+            access: Vec::new(),
+            state: account.map_or(State::Missing, |name| State::Connected(name.to_owned())),
+            mistake: None,
+        }
+    }
+}
+
+/// A form for each way to connect an account.
+fn forms(connector: &Connector, config: &Config) -> Vec<WayForm> {
+    let scheme = &connector.manifest().auth;
+    let form = |(index, way): (usize, Way)| {
+        let of_way = match (way, scheme) {
+            (Way::Scheme, AuthScheme::ApiKey(scheme)) => key_fields(KeyForm::of(scheme, connector.auth_additions())),
+            (Way::Scheme, AuthScheme::Oauth2(_) | AuthScheme::None) | (Way::Device, _) => Vec::new(),
+            (Way::Grant(grant_type), _) => fields_of_grant(grant_type, connector),
+        };
+        WayForm {
+            auth_type: way.name(scheme),
+            heading: ENGLISH.of_way(way),
+            is_other: index > 0,
+            fields: address_fields(connector.address_parts()).chain(of_way).collect(),
+        }
+    };
+    Way::of(connector, config).into_iter().enumerate().map(form).collect()
+}
+
+/// A field for each part of the account's address that the user gives.
+fn address_fields(parts: &[AddressPart]) -> impl Iterator<Item = Field> {
+    let parts = parts.iter().filter(|part| part.is_from_user());
+    parts.map(|part| field(&format!("{ADDRESS_FIELD}{}", part.name), &part.title, FieldKind::Text, true))
+}
+
+/// The fields of credentials from which the gateway gets access tokens, with the names that
+/// `auth-schema` has.
+fn fields_of_grant(grant_type: GrantType, connector: &Connector) -> Vec<Field> {
+    match grant_type {
+        GrantType::ClientCredentials => vec![
+            field("client_id", ENGLISH.client_id, FieldKind::Text, true),
+            field("client_secret", ENGLISH.client_secret, FieldKind::Secret, true),
+        ],
+        GrantType::ServiceAccount => {
+            let declared = connector.auth_additions().service_account.as_ref();
+            let needs_subject = declared.is_some_and(|declared| declared.needs_subject);
+            vec![
+                field("key_file", ENGLISH.key_file, FieldKind::File, true),
+                field("subject", ENGLISH.subject, FieldKind::Text, needs_subject),
+            ]
+        }
+        // An application of the account's own is for the API: people know the id of an installation.
+        GrantType::AppInstallation => {
+            vec![field("installation_id", ENGLISH.installation_id, FieldKind::Text, true)]
+        }
+    }
+}
+
+fn field(name: &str, label: &str, kind: FieldKind, is_required: bool) -> Field {
+    Field { name: name.to_owned(), label: label.to_owned(), kind, is_required }
+}
+
+/// The fields of a key, with the names that `auth-schema` has.
+fn key_fields(form: KeyForm) -> Vec<Field> {
+    let secret = |name, label, is_required| field(name, label, FieldKind::Secret, is_required);
+    match form {
+        KeyForm::ApiKey => vec![secret("api_key", ENGLISH.api_key, true)],
+        KeyForm::Login => vec![
+            field("username", ENGLISH.username, FieldKind::Text, true),
+            // Some services take the key as the name.
+            secret("password", ENGLISH.password, false),
+        ],
+        KeyForm::Aws => vec![
+            field("access_key_id", ENGLISH.access_key_id, FieldKind::Text, true),
+            secret("secret_access_key", ENGLISH.secret_access_key, true),
+            secret("session_token", ENGLISH.session_token, false),
+        ],
+        KeyForm::Signing { needs_id } => {
+            let id = needs_id.then(|| field("key_id", ENGLISH.key_id, FieldKind::Text, true));
+            id.into_iter().chain([secret("secret", ENGLISH.secret, true)]).collect()
+        }
+    }
+}
+
+/// The page of a link as a response. `form_origins` are the origins that its forms lead to, besides
+/// the gateway's own.
+pub(super) fn connect_page(status: StatusCode, page: &ConnectPage, form_origins: &[String]) -> Response<Body> {
+    let policy = format!(
+        "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self' {}; frame-ancestors 'none'",
+        form_origins.join(" ")
+    );
+    let policy = HeaderValue::try_from(policy).unwrap_or(POLICY);
+    let mut response = html_response(status, page.render(), policy);
+    // With `no-referrer`, browsers send the form with `Origin: null`.
+    response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    response
+}
+
+/// A page that says what happened and what to do. `root` is the way from the page to the root of
+/// the gateway.
+pub(crate) fn message_page(status: StatusCode, title: &str, text: &str, root: &str) -> Response<Body> {
+    let page = MessagePage { words: &ENGLISH, title, text, root };
+    html_response(status, page.render(), POLICY)
+}
+
+/// The page with a code as a response.
+pub(super) fn device_page(page: &DevicePage<'_>) -> Response<Body> {
+    html_response(StatusCode::OK, page.render(), POLICY)
+}
+
+fn html_response(status: StatusCode, html: Result<String, askama::Error>, policy: HeaderValue) -> Response<Body> {
+    // Writing to a string never fails.
+    let mut response = Response::new(full(html.unwrap_or_default()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CONTENT_SECURITY_POLICY, policy);
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    keep_private(headers);
+    response
+}
+
+/// Sends the browser to a URL, which it gets with GET.
+pub(crate) fn redirect(status: StatusCode, location: HeaderValue) -> Response<Body> {
+    let mut response = Response::new(full(""));
+    *response.status_mut() = status;
+    response.headers_mut().insert(LOCATION, location);
+    keep_private(response.headers_mut());
+    response
+}
+
+/// The URL of the request has a secret. It must reach no cache, and no other site as `Referer`.
+fn keep_private(headers: &mut HeaderMap) {
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+}
+
+/// GET /connect/page.css.
+pub(super) fn style() -> Response<Body> {
+    let mut response = static_answer(STYLE, "text/css; charset=utf-8");
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=3600"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn no_text_of_a_manifest_becomes_html_and_an_icon_is_an_image_that_runs_nothing() {
+        let odd = "\"><script>alert(1)</script>";
+        let row = ConnectorRow {
+            connector: "mail".to_owned(),
+            title: odd.to_owned(),
+            icon: Some(STANDARD.encode("<svg onload=\"alert(1)\"/>")),
+            summary: odd.to_owned(),
+            access: vec![("Read", vec![odd.to_owned()])],
+            state: State::Open(vec![WayForm {
+                auth_type: "api_key",
+                heading: ENGLISH.by_sign_in,
+                is_other: false,
+                fields: key_fields(KeyForm::Login),
+            }]),
+            mistake: None,
+        };
+        let page = ConnectPage { words: &ENGLISH, rows: vec![row], is_complete: false };
+        let response = connect_page(StatusCode::OK, &page, &["https://provider.example".to_owned()]);
+        let policy = response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
+        assert!(policy.contains("form-action 'self' https://provider.example;") && !policy.contains("script"));
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let html = String::from_utf8_lossy(&body);
+        assert!(!html.contains("<script") && !html.contains("onload"), "{html}");
+        assert_eq!(html.matches("&#62;&#60;script&#62;alert(1)").count(), 4, "{html}");
+        assert!(html.contains("src=\"data:image/svg+xml;base64,PHN2"), "{html}");
+    }
+
+    #[tokio::test]
+    async fn no_text_of_a_provider_becomes_html() {
+        let odd = "\"><script>alert(1)</script>";
+        let page = DevicePage { words: &ENGLISH, user_code: odd, url: odd, back: "x" };
+        let body = device_page(&page).into_body().collect().await.unwrap().to_bytes();
+        let html = String::from_utf8_lossy(&body);
+        assert!(!html.contains("<script"), "{html}");
+    }
+
+    #[tokio::test]
+    async fn a_message_is_text() {
+        let response = message_page(StatusCode::CONFLICT, "<b>", "<i>", "../");
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let html = String::from_utf8_lossy(&body);
+        assert!(!html.contains("<b>") && !html.contains("<i>") && html.contains("../connect/page.css"), "{html}");
+    }
+}

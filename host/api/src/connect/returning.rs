@@ -1,0 +1,65 @@
+//! The browser of a link, which comes back from a provider.
+
+use hyper::header::HeaderMap;
+use hyper::{Response, StatusCode};
+
+use super::browser::Browser;
+use super::page::message_page;
+use super::visit::{back_to_page, note};
+use super::words::{ENGLISH, Message};
+use body::Body;
+use gateway::Gateway;
+use integrations::AuthorizationResult;
+use store::Authorization;
+
+/// Checks that the browser which comes back from a provider is the one that went there. An
+/// authorization that a link did not begin is for every browser.
+///
+/// # Errors
+/// The page for another browser.
+pub(crate) async fn check_return(
+    gateway: &Gateway,
+    authorization: &Authorization,
+    headers: &HeaderMap,
+) -> Result<Option<ReturningBrowser>, Response<Body>> {
+    let Some(id) = &authorization.connect_link else { return Ok(None) };
+    let link = gateway.store.connect_link(id).await.map_err(|error| {
+        tracing::warn!(%error, "a link cannot be read");
+        message_page(StatusCode::SERVICE_UNAVAILABLE, ENGLISH.unavailable.title, ENGLISH.unavailable.text, "../../")
+    })?;
+    let browser = link.as_ref().and_then(|link| Browser::of_request(headers, link).filter(|browser| browser.has(link)));
+    match browser {
+        Some(browser) => Ok(Some(ReturningBrowser { link: id.clone(), token: browser.token().to_owned() })),
+        None => {
+            tracing::warn!("another browser came back from the provider than the one that has the link");
+            let Message { title, text } = ENGLISH.other_browser;
+            Err(message_page(StatusCode::FORBIDDEN, title, text, "../../"))
+        }
+    }
+}
+
+/// The browser of a link, which comes back from a provider.
+pub(crate) struct ReturningBrowser {
+    link: String,
+    token: String,
+}
+
+/// Sends a browser that has come back from a provider to the page of its link.
+pub(crate) async fn return_to_page(
+    gateway: &Gateway,
+    browser: &ReturningBrowser,
+    connector: &str,
+    result: &AuthorizationResult,
+) -> Response<Body> {
+    let mistake = match result {
+        AuthorizationResult::Connected { user_identifier } => {
+            note(gateway, &browser.link, connector, user_identifier).await;
+            None
+        }
+        AuthorizationResult::OtherAccount { .. } => Some("other_account"),
+        AuthorizationResult::Failed { code, .. } => Some(code.as_str()),
+        // A link does not ask its maker to confirm.
+        AuthorizationResult::Pending { .. } => Some("failed"),
+    };
+    back_to_page(gateway, &browser.token, mistake.map(|code| (connector, code)))
+}

@@ -1,0 +1,197 @@
+//! Calls of destructive operations that a user must confirm first.
+//!
+//! A client that shows forms asks the user, and sends the call again with the answer. Another
+//! client gets a digest in words, and confirms by a second call with it. Either way, the database
+//! has the hash of the digest and of the call, and the second call takes it out. So a digest serves
+//! once, at whichever gateway, and for the same arguments alone.
+
+use std::time::Duration;
+
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::call::ToolCall;
+use super::connect::{Ask, Step, input_required};
+use super::{Done, Outcome, done, result};
+use contract::words::shortened;
+use integrations::random_secret;
+use mcp::Tool;
+use mcp::compact::Beginning;
+use problem::{self, Problem, input_problem, integration_problem, store_problem};
+use registry::Operation;
+use store::digest::sha256;
+use store::{ConfirmationHash, StoreError};
+
+/// The name of the question to a client.
+pub(super) const CONFIRM: &str = "confirm";
+
+/// The time for which a digest can be used.
+const LIFETIME: Duration = Duration::from_secs(600);
+
+/// Characters of a digest. It is good for one call, so no one can try many.
+const CHARACTERS: usize = 16;
+
+/// The most bytes of arguments whose members may come in another order the second time.
+const MAX_SORTED: usize = 64 << 10;
+
+/// The most bytes of the arguments that a question shows.
+const MAX_SHOWN: usize = 500;
+
+/// Requires that the user confirms a call. `None` if the user has.
+pub(super) async fn require(
+    call: &ToolCall<'_>,
+    tool: &Tool,
+    operation: &Operation,
+    body: &[u8],
+    step: &Step<'_, '_>,
+) -> Result<Option<Outcome>, Problem> {
+    let store = &call.exchange.gateway.store;
+    let given = call.confirm.as_deref().or(step.pending.confirmation());
+    if let Some(digest) = given {
+        let taken = store.take_confirmation(&hash(call, tool, step, digest)).await;
+        if taken.map_err(|error| unavailable(&error))? {
+            return Ok(None);
+        }
+    }
+    let revision = call.client.revision;
+    // No one should confirm a call that cannot run.
+    if let Some(refused) = compute::run(body.len(), || operation.read_body(body).err()).await {
+        let words = result::of_problem(&input_problem(refused), call.request_id);
+        return done(result::error(revision, &words)).map(Some);
+    }
+    let digest = add(call, tool, step).await?;
+    let account = call.account().map(|account| format!(" as `{}`", shortened(account))).unwrap_or_default();
+    let shown = format!("{account} with {}", shown(step.arguments));
+    let name = format!("{}/{}", tool.connector, tool.operation);
+    if revision.is_stateless() && call.client.can.form {
+        let question = json!({
+            "mode": "form",
+            "message": format!("`{name}` destroys data. Run it{shown}?"),
+            "requestedSchema": {
+                "type": "object",
+                "properties": {CONFIRM: {"type": "boolean", "title": "Run it"}},
+                "required": [CONFIRM],
+            },
+        });
+        let ask = Ask { name: CONFIRM, question: &question, url: None, confirmation: Some(digest) };
+        return input_required(call, step, ask).map(|text| Some(Ok(Done::Text(text))));
+    }
+    let late = match given {
+        Some(_) => "The digest was not made for this call, was used, or is older than ten minutes. ",
+        None => "",
+    };
+    let argument = argument(tool, step);
+    let text = format!(
+        "{late}`{name}` destroys data, so it was not called yet. Ask the user to confirm the call{shown}. If the user \
+         agrees, call again within ten minutes with the same arguments and `\"{argument}\": \"{digest}\"`."
+    );
+    done(result::error(revision, &text)).map(Some)
+}
+
+/// Adds a confirmation for a call, and returns its digest.
+pub(super) async fn add(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>) -> Result<String, Problem> {
+    let secret = random_secret().map_err(|error| integration_problem(&error))?;
+    let digest: String = secret.chars().filter(char::is_ascii_alphanumeric).take(CHARACTERS).collect();
+    let hash = hash(call, tool, step, &digest);
+    let added = call.exchange.gateway.store.add_confirmation(call.exchange.caller.tenant(), &hash, LIFETIME).await;
+    added.map_err(|error| unavailable(&error))?;
+    Ok(digest)
+}
+
+/// The argument that has the digest. In search mode, the members of the operation have another
+/// place, so that none has the same name.
+fn argument(tool: &Tool, step: &Step<'_, '_>) -> &'static str {
+    if step.tool == tool.name { tool.confirm_argument.unwrap_or(CONFIRM) } else { CONFIRM }
+}
+
+/// The hash of a digest, and of everything that makes two calls the same.
+fn hash(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, digest: &str) -> ConfirmationHash {
+    let caller = call.exchange.caller;
+    let parts = [
+        caller.tenant(),
+        caller.subject(),
+        caller.key_id().map_or("", |id| id.0.as_str()),
+        &tool.connector,
+        &tool.operation,
+        step.tool,
+        call.account().unwrap_or_default(),
+        &canonical(step.arguments, Some(argument(tool, step)), 2),
+        digest,
+    ];
+    // The lengths keep the parts apart.
+    let text: String = parts.iter().map(|part| format!("{} {part}", part.len())).collect();
+    sha256(text.as_bytes())
+}
+
+/// The arguments without white space and without one of them. The members of the arguments, and of
+/// their members up to a depth, are in the order of their names, because a model may write them in
+/// another order the second time.
+pub(super) fn canonical(arguments: Option<&RawValue>, without: Option<&str>, depth: usize) -> String {
+    let Some(arguments) = arguments else { return "{}".to_owned() };
+    let compacted = |raw: &RawValue| {
+        let mut whole = Beginning::new(usize::MAX, true);
+        whole.push(raw.get().as_bytes());
+        whole.into_text()
+    };
+    let members = match json_text::members(arguments.get()) {
+        Ok(members) if depth > 0 && arguments.get().len() <= MAX_SORTED => members,
+        _ => return compacted(arguments),
+    };
+    let mut kept: Vec<(String, String)> = members
+        .iter()
+        .filter(|(name, _)| without != Some(name))
+        .map(|(name, raw)| (name.to_string(), canonical(Some(raw), None, depth - 1)))
+        .collect();
+    kept.sort();
+    let kept: Vec<String> = kept.into_iter().map(|(name, value)| format!("{}:{value}", json!(name))).collect();
+    format!("{{{}}}", kept.join(","))
+}
+
+/// The beginning of the arguments, for the user.
+fn shown(arguments: Option<&RawValue>) -> String {
+    let text = canonical(arguments, Some(CONFIRM), 1);
+    let mut beginning = Beginning::new(MAX_SHOWN, false);
+    beginning.push(text.as_bytes());
+    let end = if beginning.is_cut() { "…" } else { "" };
+    format!("the arguments `{}{end}`", beginning.into_text())
+}
+
+fn unavailable(error: &StoreError) -> Problem {
+    match error {
+        StoreError::TooManyConfirmations { limit } => problem::TOO_MANY_CONFIRMATIONS
+            .with_detail(format!(
+                "{limit} calls of the tenant wait for a confirmation, which is the limit. Try again in ten minutes."
+            ))
+            .retry_after(60),
+        error => store_problem(error, "Confirmations cannot be read or written now; try again. The call was not run."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, digest: Option<&str>) -> String {
+        let raw: &RawValue = serde_json::from_str(text).unwrap();
+        canonical(Some(raw), digest, 2)
+    }
+
+    #[test]
+    fn the_order_of_arguments_and_white_space_do_not_matter() {
+        let one = of(r#"{"b": {"d": [1, 2], "c": 1.0}, "a": "x y", "confirm": "123"}"#, Some("confirm"));
+        assert_eq!(one, r#"{"a":"x y","b":{"c":1.0,"d":[1,2]}}"#);
+        assert_eq!(one, of(r#"{"a":"x y","b":{"c":1.0,"d":[1,2]}}"#, Some("confirm")));
+        assert_ne!(one, of(r#"{"a":"x y","b":{"c":1.0,"d":[2,1]}}"#, Some("confirm")));
+        assert_eq!(canonical(None, None, 2), "{}");
+    }
+
+    #[test]
+    fn a_member_of_the_operation_is_a_part_of_the_call() {
+        let digest = Some("gateway_confirm");
+        assert_eq!(of(r#"{"confirm":true,"gateway_confirm":"1"}"#, digest), r#"{"confirm":true}"#);
+        assert_eq!(
+            of(r#"{"arguments":{"confirm":true},"confirm":"1"}"#, Some("confirm")),
+            r#"{"arguments":{"confirm":true}}"#
+        );
+    }
+}

@@ -1,0 +1,228 @@
+//! Calls of the tools of the gateway itself.
+
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+use super::call::ToolCall;
+use super::{Outcome, connect, done, result};
+use contract::words::{nearest, shortened};
+use integrations::IntegrationRecord;
+use jobs::job_problem;
+use mcp::message::Params;
+use mcp::own::{DEFAULT_FOUND, Own, call_name};
+use mcp::{Catalogue, Mode, Tool, catalogue, input_schema};
+use problem::{self, Problem, input_problem, integration_problem};
+use schema::Schema;
+use store::IntegrationFilter;
+
+/// The most accounts that one call lists.
+const MAX_LISTED: u32 = 200;
+
+/// The schemas of the arguments, by the tool.
+static SCHEMAS: LazyLock<Vec<(Own, Schema)>> = LazyLock::new(|| {
+    let compiled = Own::ALL.into_iter().map(|own| {
+        let schema = Schema::compile(&own.document(true)["inputSchema"].to_string(), false);
+        schema.map(|schema| (own, schema))
+    });
+    // A unit test compiles each.
+    compiled.filter_map(Result::ok).collect()
+});
+
+/// Runs a call of a tool of the gateway.
+pub(super) async fn run(
+    call: ToolCall<'_>,
+    catalogue: &Catalogue,
+    own: Own,
+    step: &connect::Step<'_, '_>,
+) -> Result<Outcome, Problem> {
+    let revision = call.client.revision;
+    let text = step.arguments.map_or("{}", |raw| raw.get());
+    let schema = SCHEMAS.iter().find(|(known, _)| *known == own).map(|(_, schema)| schema);
+    let refused = match schema {
+        Some(schema) => compute::run(text.len(), || schema.parse(text.as_bytes()).err()).await,
+        None => None,
+    };
+    if let Some(refused) = refused {
+        let words = result::of_problem(&input_problem(refused), call.request_id);
+        return done(result::error(revision, &words));
+    }
+    let arguments = match step.arguments.map(Params::read).transpose() {
+        Ok(arguments) => arguments.unwrap_or_default(),
+        Err(reason) => return done(result::error(revision, &format!("The arguments are not valid: {reason}."))),
+    };
+    let answered = match own {
+        Own::Call(effect) => {
+            let name = arguments.text("operation").unwrap_or_default();
+            let Some(tool) = catalogue.find(&name) else {
+                return done(result::error(revision, &unknown_operation(catalogue, &name)));
+            };
+            if tool.effect != effect {
+                let text = format!(
+                    "`{}` has the effect `{}`; call it with `{}`.",
+                    tool.name,
+                    tool.effect.name(),
+                    call_name(tool.effect)
+                );
+                return done(result::error(revision, &text));
+            }
+            let mut call = call;
+            let account = arguments.text(input_schema::ACCOUNT).unwrap_or_default();
+            if let Err(reason) = call.use_account(&account) {
+                return done(result::error(revision, &reason));
+            }
+            call.confirm = arguments.text(input_schema::CONFIRM);
+            return Box::pin(call.call_operation(tool, arguments.raw("arguments"), step)).await;
+        }
+        Own::SearchOperations => search(&call, catalogue, &arguments).await,
+        Own::DescribeOperations => Ok(describe(&call, catalogue, &arguments)),
+        Own::ConnectAccount => connect_account(&call, catalogue, &arguments).await,
+        Own::ListAccounts => list_accounts(&call, &arguments).await,
+        Own::GetJob => get_job(&call, &arguments).await,
+        Own::CancelJob => cancel_job(&call, &arguments).await,
+    };
+    done(match answered {
+        Ok(Ok(text)) => result::of_text(call.exchange.gateway, revision, &text),
+        Ok(Err(reason)) => result::error(revision, &reason),
+        Err(problem) => result::error(revision, &result::of_problem(&problem, call.request_id)),
+    })
+}
+
+/// The text of a result, or the reason why there is none.
+type Answered = Result<Result<String, String>, Problem>;
+
+fn unknown_operation(catalogue: &Catalogue, name: &str) -> String {
+    let shown = shortened(name);
+    match nearest(name, catalogue.tools().iter().map(|tool| tool.name.as_str())) {
+        Some(nearest) => format!("There is no operation `{shown}` here; did you mean `{nearest}`?"),
+        None => format!("There is no operation `{shown}` here; `search_operations` finds those that you may call."),
+    }
+}
+
+async fn search(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Answered {
+    let query = arguments.text("query").unwrap_or_default();
+    let (connector, effect) = (arguments.text("connector"), arguments.text("effect"));
+    let limit =
+        arguments.value("limit").as_u64().and_then(|limit| usize::try_from(limit).ok()).unwrap_or(DEFAULT_FOUND);
+    let is_wanted = |tool: &&Tool| {
+        connector.as_deref().is_none_or(|connector| tool.connector == connector)
+            && effect.as_deref().is_none_or(|effect| tool.effect.name() == effect)
+    };
+    let found = compute::run(query.len(), || catalogue.search(&query)).await;
+    let found: Vec<&Tool> = found.into_iter().filter(is_wanted).take(limit).collect();
+    if found.is_empty() {
+        return Ok(Err(
+            "No operation has these words. Use other words, or leave `connector` and `effect` out.".to_owned()
+        ));
+    }
+    let accounts = call.exchange.accounts().await?;
+    let lines: Vec<String> = found
+        .into_iter()
+        .map(|tool| {
+            let of_connector = accounts.get(&tool.connector);
+            let is_connected = match call.exchange.fixed_account() {
+                Some(fixed) => of_connector.is_some_and(|accounts| accounts.iter().any(|account| account == fixed)),
+                None => of_connector.is_some(),
+            };
+            let account = match (tool.needs_account, is_connected) {
+                (false, _) => "no account needed",
+                (true, true) => "account connected",
+                (true, false) => "no account connected",
+            };
+            let summary = tool.summary.trim_end_matches('.');
+            format!("{}: {summary} [{}; {account}]", tool.name, tool.effect.name())
+        })
+        .collect();
+    Ok(Ok(lines.join("\n")))
+}
+
+fn describe(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Result<String, String> {
+    let names: Vec<String> = serde_json::from_value(arguments.value("names")).unwrap_or_default();
+    let gateway = call.exchange.gateway;
+    let mut described = Vec::with_capacity(names.len());
+    for name in &names {
+        let tool = catalogue.find(name).ok_or_else(|| unknown_operation(catalogue, name))?;
+        let Some(connector) = gateway.registry.get(&tool.connector) else { continue };
+        let Some(operation) = connector.operation(&tool.operation) else { continue };
+        let mut document = catalogue::tool_document(tool, &connector, operation, false);
+        if let Some(document) = document.as_object_mut() {
+            document.remove("annotations");
+            document.insert("effect".to_owned(), tool.effect.name().into());
+            if catalogue.mode == Mode::Search && !tool.is_direct {
+                document.insert("call_with".to_owned(), call_name(tool.effect).into());
+            }
+        }
+        described.push(document);
+    }
+    Ok(Value::Array(described).to_string())
+}
+
+async fn connect_account(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Answered {
+    let connector = arguments.text("connector").unwrap_or_default();
+    let known = || catalogue.tools().iter().filter(|tool| tool.needs_account).map(|tool| tool.connector.as_str());
+    if !known().any(|known| known == connector) {
+        let hint = nearest(&connector, known()).map(|known| format!("; did you mean `{known}`?"));
+        let shown = shortened(&connector);
+        return Ok(Err(format!(
+            "`{shown}` is no connector here that needs an account{}",
+            hint.unwrap_or_else(|| ".".to_owned())
+        )));
+    }
+    let link = connect::link(call, &connector, call.exchange.fixed_account()).await?;
+    Ok(link.map(|(_, url)| format!("Ask the user to open {url} within 15 minutes, and to connect the account there.")))
+}
+
+async fn list_accounts(call: &ToolCall<'_>, arguments: &Params<'_>) -> Answered {
+    let caller = call.exchange.caller;
+    let connector = arguments.text("connector").or_else(|| call.exchange.connector.clone());
+    let filter = IntegrationFilter { limit: MAX_LISTED, connector, ..IntegrationFilter::default() };
+    let found = call.exchange.gateway.integrations.list_of_user(caller.tenant(), caller.subject(), filter).await;
+    let found = found.map_err(|error| integration_problem(&error))?;
+    let now = clock::now();
+    let accounts: Vec<Value> = found
+        .iter()
+        .filter(|integration| call.exchange.fixed_account().is_none_or(|fixed| integration.user_identifier == fixed))
+        .map(|integration| {
+            let record = json!(IntegrationRecord::at(integration, now));
+            json!({
+                "connector": record["connector"],
+                "account": record["user_identifier"],
+                "status": record["status"],
+                "selected": record["selected"],
+            })
+        })
+        .collect();
+    Ok(Ok(Value::Array(accounts).to_string()))
+}
+
+fn unknown_job(id: &str) -> Problem {
+    problem::UNKNOWN_JOB
+        .with_detail(format!("There is no job `{}`; a job is removed some time after its end.", shortened(id)))
+}
+
+async fn get_job(call: &ToolCall<'_>, arguments: &Params<'_>) -> Answered {
+    let caller = call.exchange.caller;
+    let id = arguments.text("job_id").unwrap_or_default();
+    let found = call.exchange.gateway.jobs.get(caller.jobs(), &id).await.map_err(job_problem)?;
+    found.map(Ok).ok_or_else(|| unknown_job(&id))
+}
+
+async fn cancel_job(call: &ToolCall<'_>, arguments: &Params<'_>) -> Answered {
+    let caller = call.exchange.caller;
+    let id = arguments.text("job_id").unwrap_or_default();
+    let ended = call.exchange.gateway.jobs.cancel(caller.jobs(), &id).await.map_err(job_problem)?;
+    match ended {
+        Some(cancelled) => Ok(Ok(json!({"cancelled": cancelled}).to_string())),
+        None => Err(unknown_job(&id)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_of_each_tool_have_a_schema() {
+        assert_eq!(SCHEMAS.len(), Own::ALL.len());
+    }
+}

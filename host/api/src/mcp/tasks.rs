@@ -1,0 +1,126 @@
+//! Jobs as tasks, for clients that declare the extension `io.modelcontextprotocol/tasks`. The id of
+//! a task is the id of its job. The extension has no list of tasks: `tools/call` answers a task,
+//! and the client asks for it by its id.
+
+use serde_json::{Value, json};
+
+use super::lifecycle::{Client, TASKS};
+use super::wait::progress_in;
+use super::{Exchange, Failed, result};
+use contract::Answer;
+use contract::words::shortened;
+use jobs::job_problem;
+use mcp::Revision;
+use mcp::message::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, RpcError};
+use problem::Problem;
+
+/// The time after which a client asks again, in milliseconds.
+const POLL_INTERVAL_MS: u64 = 1000;
+
+/// Returns `true` if the extension has the method, or could have it.
+pub(super) fn is_about_tasks(method: &str) -> bool {
+    method.starts_with("tasks/")
+}
+
+/// Answers a request about a task.
+pub(super) async fn answer(exchange: &Exchange<'_>, client: &Client, request: &Request<'_>) -> Result<String, Failed> {
+    if !client.can.tasks {
+        return Err(RpcError::missing_extension(TASKS).into());
+    }
+    let Some(id) = request.params.text("taskId") else {
+        return Err(RpcError::new(INVALID_PARAMS, "`params.taskId` must name a task.").into());
+    };
+    match request.method.as_str() {
+        "tasks/get" => {
+            let record = find(exchange, &id).await?;
+            Ok(document(exchange, client.revision, &record, "complete").to_string())
+        }
+        "tasks/update" => {
+            // No task waits for input, so every answer to a question is unknown, and ignored.
+            find(exchange, &id).await?;
+            Ok(r#"{"resultType":"complete"}"#.to_owned())
+        }
+        "tasks/cancel" => {
+            let caller = exchange.caller;
+            let cancelled = exchange.gateway.jobs.cancel(caller.jobs(), &id).await;
+            match cancelled.map_err(job_problem)? {
+                Some(_) => Ok(r#"{"resultType":"complete"}"#.to_owned()),
+                None => Err(unknown(&id).into()),
+            }
+        }
+        method => {
+            let method = shortened(method);
+            Err(RpcError::new(METHOD_NOT_FOUND, format!("There is no method `{method}`.")).into())
+        }
+    }
+}
+
+/// The result of a call whose operation runs as this job.
+pub(super) async fn created(exchange: &Exchange<'_>, revision: Revision, job_id: &str) -> Result<String, Problem> {
+    match find(exchange, job_id).await {
+        Ok(record) => Ok(document(exchange, revision, &record, "task").to_string()),
+        Err(Failed::Problem(problem)) => Err(*problem),
+        // It was removed a moment after it was added.
+        Err(Failed::Rpc(_, error)) => Ok(result::error(revision, &error.message)),
+    }
+}
+
+async fn find(exchange: &Exchange<'_>, id: &str) -> Result<String, Failed> {
+    let caller = exchange.caller;
+    let found = exchange.gateway.jobs.get(caller.jobs(), id).await.map_err(job_problem)?;
+    found.ok_or_else(|| unknown(id).into())
+}
+
+fn unknown(id: &str) -> RpcError {
+    let id = shortened(id);
+    RpcError::new(INVALID_PARAMS, format!("There is no task `{id}`; a task is removed some time after its end."))
+}
+
+/// A task, from the record of its job.
+fn document(exchange: &Exchange<'_>, revision: Revision, record: &str, result_type: &str) -> Value {
+    let members = json_text::members(record).unwrap_or_default();
+    let text = |name: &str| -> Option<String> {
+        let (_, raw) = members.iter().find(|(member, _)| member == name)?;
+        serde_json::from_str(raw.get()).ok()
+    };
+    let created = text("created_at").unwrap_or_default();
+    let updated = text("finished_at").or_else(|| text("started_at")).unwrap_or_else(|| created.clone());
+    let time = |text: &str| humantime::parse_rfc3339(text).ok();
+    let ttl_ms = text("expires_at").and_then(|end| time(&end)?.duration_since(time(&created)?).ok());
+    let mut task = json!({
+        "resultType": result_type,
+        "taskId": text("job_id"),
+        "status": "working",
+        "createdAt": created,
+        "lastUpdatedAt": updated,
+        "ttlMs": ttl_ms.map(|ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)),
+        "pollIntervalMs": POLL_INTERVAL_MS,
+    });
+    if let Some((fraction, words)) = progress_in(record) {
+        task["statusMessage"] = format!("{:.0} %: {words}", fraction * 100.0).trim_end_matches([':', ' ']).into();
+    }
+    let is_structured = match (text("connector"), text("operation")) {
+        (Some(connector), Some(operation)) => is_structured(exchange, &connector, &operation),
+        _ => false,
+    };
+    let error = members.iter().find(|(name, _)| name == "error").map(|(_, raw)| raw.get());
+    let is_cancelled = error.is_some_and(|error| error.contains(":problem:cancelled\""));
+    if is_cancelled {
+        task["status"] = "cancelled".into();
+    } else if let Some(ended) = result::of_job(exchange.gateway, revision, record, is_structured) {
+        // A call that has failed is a result that says so.
+        task["status"] = "completed".into();
+        task["result"] = serde_json::from_str(&ended).unwrap_or_default();
+    }
+    task
+}
+
+/// Returns `true` if the result of an operation has a structured form too.
+fn is_structured(exchange: &Exchange<'_>, connector: &str, operation: &str) -> bool {
+    let is_set = exchange.set.as_ref().is_some_and(|(_, set)| set.structured);
+    let answers_json = || {
+        let connector = exchange.gateway.registry.get(connector)?;
+        Some(connector.operation(operation)?.manifest.answer == Answer::Json)
+    };
+    is_set && answers_json().unwrap_or_default()
+}

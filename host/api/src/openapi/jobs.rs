@@ -1,0 +1,27 @@
+//! The routes of jobs.
+
+use serde_json::{Value, json};
+
+use super::gateway::{describe_answer, with_problems};
+use super::schemas::reference;
+
+/// Members of GET /jobs.
+pub(crate) fn describe_list() -> Value {
+    let mut members = with_problems(describe_answer("A page of jobs.", reference("JobPage")), &["422"]);
+    members["parameters"] = json!([
+        {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}},
+        {"name": "cursor", "in": "query", "schema": {"type": "string", "pattern": "^job_[0-9A-Fa-f]+$"}, "description": "The `next_cursor` of the previous page."},
+        {"name": "status", "in": "query", "schema": reference("JobStatus")},
+    ]);
+    members
+}
+
+/// Members of GET /jobs/{job_id}.
+pub(crate) fn describe_get() -> Value {
+    describe_answer("The job.", reference("Job"))
+}
+
+/// Members of DELETE /jobs/{job_id}.
+pub(crate) fn describe_cancel() -> Value {
+    describe_answer("A cancelled job has failed with the problem `cancelled`.", reference("JobCancelled"))
+}

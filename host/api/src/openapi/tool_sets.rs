@@ -1,0 +1,34 @@
+//! The routes of tool sets.
+
+use serde_json::{Value, json};
+
+use super::gateway::{describe_answer, describe_created, list, with_problems};
+use super::schemas::reference;
+
+/// Members of GET /mcp-sets.
+pub(crate) fn describe_list() -> Value {
+    list("The tool sets, in the order of their names.", "ToolSetPage", Vec::new())
+}
+
+/// Members of POST /mcp-sets.
+pub(crate) fn describe_create() -> Value {
+    let mut members = describe_created("The tool set.", reference("ToolSet"));
+    members["description"] = "Agents use it at `POST /mcp/sets/{set}`, and at the same address with `/readonly` \
+        (Model Context Protocol). The limits of the agent's key hold in addition. The token must not be bound to a user."
+        .into();
+    members["requestBody"] = json!({"required": true, "content": {"application/json": {
+        "schema": reference("NewToolSetBody"),
+        "example": {"name": "support", "allow": ["calendar", "mail/search"], "confirm": true},
+    }}});
+    with_problems(members, &["409", "429", "507"])
+}
+
+/// Members of GET /mcp-sets/{set}.
+pub(crate) fn describe_set() -> Value {
+    describe_answer("The tool set.", reference("ToolSet"))
+}
+
+/// Members of DELETE /mcp-sets/{set}.
+pub(crate) fn describe_delete() -> Value {
+    describe_answer("The tool set is deleted.", reference("ToolSetDeleted"))
+}

@@ -1,0 +1,231 @@
+//! The types of the table of routes.
+
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use hyper::http::request::Parts;
+use hyper::{Method, Response};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::authorize::AuthorizedCaller;
+use super::body::RequestBody;
+use auth::Scope;
+use body::Body;
+use calls::Recording;
+use gateway::Gateway;
+use problem::Problem;
+use telemetry::Trace;
+
+/// The answer of a handler, in a box: hyper moves the future of every request, so that future is
+/// kept small.
+pub(super) type Answering<'a> = Pin<Box<dyn Future<Output = Result<Response<Body>, Problem>> + Send + 'a>>;
+
+/// One path of the API.
+pub(super) struct Route {
+    /// With the names of [`PathArguments`] in braces.
+    pub(super) path: &'static str,
+    pub(super) family: Family,
+    /// In the order of the header `Allow`.
+    pub(super) methods: &'static [Endpoint],
+}
+
+/// One method of a path.
+pub(super) struct Endpoint {
+    pub(super) method: Method,
+    /// `false` if a HEAD request would change something. Only looked at for GET.
+    pub(super) takes_head: bool,
+    pub(super) query: Query,
+    pub(super) handler: Handler,
+    /// `None` for operations, because the API's description lists the operations of each live
+    /// connector, for parts of a page, and for routes that another protocol describes.
+    pub(super) description: Option<Description>,
+}
+
+/// The query that an endpoint takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Query {
+    /// The router refuses every parameter.
+    None,
+    /// The handler reads the parameters with `problem::read_query`, which refuses unknown names.
+    Read,
+    /// Every parameter is accepted. Browsers and providers add parameters of their own to the
+    /// addresses of pages, and the query of a proxied request belongs to the service. An operation
+    /// has all its fields in the body.
+    Any,
+}
+
+/// The callers that an endpoint admits, and the function that answers them.
+pub(super) enum Handler {
+    /// Everyone may call it.
+    Public(for<'a> fn(HttpCall<'a>) -> Answering<'a>),
+    /// Callers with a valid token may call it.
+    Known(for<'a> fn(HttpCall<'a>, AuthorizedCaller) -> Answering<'a>),
+    /// Everyone may call it at [`Listener::Admin`], and callers with the scope `admin` at
+    /// [`Listener::Callers`].
+    Operator(for<'a> fn(HttpCall<'a>) -> Answering<'a>),
+    /// Callers whose token has the scope may call it.
+    Scoped(Scope, for<'a> fn(HttpCall<'a>, AuthorizedCaller) -> Answering<'a>),
+}
+
+/// The entry of an endpoint in the API's description.
+pub(super) struct Description {
+    /// Last part of the `operationId`.
+    pub(super) id: &'static str,
+    pub(super) summary: &'static str,
+    /// Further members of the Operation Object; `responses` is among them.
+    pub(super) members: fn() -> Value,
+}
+
+/// The listener that accepted the connection of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listener {
+    /// `listen`
+    Callers,
+    /// `admin_listen`
+    Admin,
+}
+
+/// The other side of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Peer {
+    /// The listener that accepted the connection.
+    pub(super) listener: Listener,
+    /// Its address. It is the one of a proxy if the caller is behind one.
+    pub(super) address: IpAddr,
+    /// `true` if the connection is one of the reserve, beyond `max_connections`. It is for operators,
+    /// who look what the other connections do.
+    pub(super) is_of_reserve: bool,
+}
+
+/// Routes that belong together in metrics, log lines and the API's description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    Operations,
+    Proxy,
+    Jobs,
+    Integrations,
+    Webhooks,
+    Connectors,
+    Mcp,
+    ToolSets,
+    Admin,
+    System,
+}
+
+/// The segments of a path that a route's pattern names. A name that the pattern does not have is
+/// empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct PathArguments<'a> {
+    pub(super) connector: &'a str,
+    pub(super) operation: &'a str,
+    pub(super) job_id: &'a str,
+    pub(super) secret_id: &'a str,
+    pub(super) key_id: &'a str,
+    pub(super) webhook_id: &'a str,
+    /// As it is in the path: percent-encoded.
+    pub(super) request_id: &'a str,
+    pub(super) upstream: &'a str,
+    pub(super) link_id: &'a str,
+    /// The name of a tool set.
+    pub(super) set: &'a str,
+    /// The secret part of a link.
+    pub(super) token: &'a str,
+    pub(super) oauth_client: &'a str,
+    pub(super) authorization_id: &'a str,
+    /// A file of the console.
+    pub(super) file: &'a str,
+    /// As it is in the path: percent-encoded.
+    pub(super) tenant: &'a str,
+    pub(super) integration_id: &'a str,
+    /// As it is in the path: percent-encoded.
+    pub(super) user_identifier: &'a str,
+}
+
+/// A call as a handler gets it.
+pub(super) struct HttpCall<'a> {
+    pub(super) gateway: &'a Arc<Gateway>,
+    /// The listener that accepted the connection.
+    pub(super) listener: Listener,
+    pub(super) head: Parts,
+    pub(super) body: &'a mut RequestBody,
+    pub(super) arguments: PathArguments<'a>,
+    /// The id of the request.
+    pub(super) request_id: &'a str,
+    /// When the head of the request had arrived. Deadlines are counted from here.
+    pub(super) arrived: Instant,
+    /// The span of the call.
+    pub(super) trace: &'a Trace,
+    /// The notes for the record of the call.
+    pub(super) recording: &'a Recording,
+    /// The table of routes, for the API's description.
+    pub(super) routes: &'static [&'static [Route]],
+}
+
+impl Route {
+    /// Returns `true` if the route is for the operator, so that it moves to `admin_listen` if that
+    /// is set.
+    pub(super) fn is_for_operators(&self) -> bool {
+        let is_operator = |endpoint: &Endpoint| matches!(endpoint.handler, Handler::Operator(_));
+        self.family == Family::Admin || self.methods.iter().any(is_operator)
+    }
+
+    /// Returns `true` if the route is served at this listener. `has_admin_listener` says that
+    /// `admin_listen` is set.
+    pub(super) fn is_served_by(&self, listener: Listener, has_admin_listener: bool) -> bool {
+        match listener {
+            Listener::Callers => !(has_admin_listener && self.is_for_operators()),
+            // The list of connectors is for both.
+            Listener::Admin => self.is_for_operators() || matches!(self.family, Family::System | Family::Connectors),
+        }
+    }
+
+    /// The value of the header `Allow`.
+    pub(super) fn allowed(&self) -> String {
+        let mut methods = Vec::new();
+        for endpoint in self.methods {
+            methods.push(endpoint.method.as_str());
+            if endpoint.method == Method::GET && endpoint.takes_head {
+                methods.push("HEAD");
+            }
+        }
+        methods.join(", ")
+    }
+
+    /// The endpoint for a method, or `None` if the path does not take it.
+    pub(super) fn endpoint(&self, method: &Method) -> Option<&Endpoint> {
+        self.methods.iter().find(|endpoint| {
+            endpoint.method == *method
+                || *method == Method::HEAD && endpoint.method == Method::GET && endpoint.takes_head
+        })
+    }
+}
+
+impl<'a> PathArguments<'a> {
+    /// The field for a name in braces, or `None` if no handler knows the name.
+    pub(super) fn field(&mut self, name: &str) -> Option<&mut &'a str> {
+        match name {
+            "{connector}" => Some(&mut self.connector),
+            "{operation}" => Some(&mut self.operation),
+            "{job_id}" => Some(&mut self.job_id),
+            "{secret_id}" => Some(&mut self.secret_id),
+            "{key_id}" => Some(&mut self.key_id),
+            "{webhook_id}" => Some(&mut self.webhook_id),
+            "{request_id}" => Some(&mut self.request_id),
+            "{upstream}" => Some(&mut self.upstream),
+            "{set}" => Some(&mut self.set),
+            "{link_id}" => Some(&mut self.link_id),
+            "{token}" => Some(&mut self.token),
+            // The handler takes it from the path as it was sent.
+            "{path}" => None,
+            "{authorization_id}" => Some(&mut self.authorization_id),
+            "{oauth_client}" => Some(&mut self.oauth_client),
+            "{file}" => Some(&mut self.file),
+            "{tenant}" => Some(&mut self.tenant),
+            "{integration_id}" => Some(&mut self.integration_id),
+            "{user_identifier}" => Some(&mut self.user_identifier),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The state of the gateway, its metrics, and the API's description.
+
+use std::sync::Arc;
+
+use hyper::Response;
+use parking_lot::Mutex;
+use serde_json::json;
+
+use super::answer::{answer_of_type, json_answer, tagged_answer, tagged_text};
+use super::connectors;
+use super::openapi;
+use super::records::{HealthRecord, ReadinessRecord};
+use super::route::HttpCall;
+use body::Body;
+use problem::{self, Problem};
+
+/// Maximum number of modules that `/readyz` names.
+const MAX_NAMED: usize = 20;
+
+/// GET /healthz: the process runs.
+pub(super) async fn get_health(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    Ok(json_answer(&json!(HealthRecord { status: "ok", version: env!("CARGO_PKG_VERSION") })))
+}
+
+/// GET /readyz: the gateway accepts requests.
+pub(super) async fn get_readiness(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    if call.gateway.draining.has_started() {
+        return Err(problem::DRAINING.with_detail("Send this request to another gateway.").retry_after(1));
+    }
+    if let Some(missing) = call.gateway.registry.missing() {
+        let named = missing.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let detail = match missing.len() {
+            0 => "The folders of modules are about to be read.".to_owned(),
+            1 => format!("The module {named} is not loaded yet."),
+            count if count <= MAX_NAMED => format!("{count} modules are not loaded yet: {named}."),
+            count => format!("{count} modules are not loaded yet, among them {named}."),
+        };
+        return Err(problem::STARTING.with_detail(detail).retry_after(1));
+    }
+    // A balancer that took all gateways out because their database is away would make an outage of
+    // it.
+    let degraded = if call.gateway.store.is_answering().await { Vec::new() } else { vec!["database"] };
+    let connectors = call.gateway.registry.live().len();
+    Ok(json_answer(&json!(ReadinessRecord { status: "ready", connectors, degraded })))
+}
+
+/// GET /metrics.
+pub(super) async fn get_metrics(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let memory = call.gateway.egress.memory();
+    let metrics = &call.gateway.metrics;
+    metrics.memory_held.set(memory.held().try_into().unwrap_or(i64::MAX));
+    metrics.memory_limit.set(memory.limit().try_into().unwrap_or(i64::MAX));
+    let text = metrics
+        .encode()
+        .map_err(|error| problem::INTERNAL.with_detail(format!("The metrics cannot be written: {error}.")))?;
+    Ok(answer_of_type(text, "application/openmetrics-text; version=1.0.0; charset=utf-8"))
+}
+
+/// GET /openapi.json. With `?connector=…` it has the operations of this connector only.
+pub(super) async fn get_description(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let HttpCall { gateway, head, routes, .. } = call;
+    let query = head.uri.query().unwrap_or_default();
+    let mut one = None;
+    problem::read_query(query, &["connector"], |_, value| {
+        one.get_or_insert_with(|| value.to_owned());
+        Ok(())
+    })?;
+    if let Some(one) = one {
+        let connector = connectors::live_connector(gateway, &one)?;
+        let describe = || {
+            let described = gateway.descriptions.get(&gateway.registry, |_| Mutex::default());
+            let make = || tagged_text(openapi::document_of(&gateway.config, &connector).to_string());
+            Arc::clone(described.lock().entry(connector.digest().to_owned()).or_insert_with(|| Arc::new(make())))
+        };
+        let description = compute::run(compute::LARGE_BYTES, describe).await;
+        return Ok(tagged_answer(&head.headers, &description));
+    }
+    // It has every schema of every live connector.
+    let describe = || {
+        gateway
+            .description
+            .get(&gateway.registry, |live| tagged_text(openapi::document(&gateway.config, live, routes).to_string()))
+    };
+    let description = compute::run(compute::LARGE_BYTES, describe).await;
+    Ok(tagged_answer(&head.headers, &description))
+}

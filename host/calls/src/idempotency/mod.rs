@@ -1,0 +1,198 @@
+//! Calls with an idempotency key: each runs once, and its first answer is kept for a day.
+//!
+//! A call runs in a separate task, so that its answer is kept even if the caller disconnects: a
+//! caller whose connection broke is the one who sends the call again. While the call runs, its key
+//! is under a lease. If the gateway dies, the lease ends, and the outcome of the call is unknown.
+//! Such a call is never run a second time.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::SecretSlice;
+use thiserror::Error;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+
+use store::vault::{Vault, VaultError};
+use store::{IdempotentCall, KeyState, Store, StoreError, TakenKey, inherit_acting};
+
+/// Time for which a key and its answer are kept.
+const KEEP: Duration = Duration::from_secs(24 * 3600);
+
+/// Life of a lease.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// Time between two renewals. It is shorter than the time for which another gateway sees a lease
+/// ended before it takes the call for lost (`store::health`), because the lease of a call that runs
+/// may end early: the database was away, or its clock has jumped.
+const RENEWAL: Duration = Duration::from_secs(2);
+
+/// Time between two attempts to store the end of a call while the database is away. It is so short
+/// that the end is stored before another gateway may take the call for lost (`store::health`).
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// Longest wait at shutdown for the ends of calls to be stored. A busy database answers within
+/// seconds.
+const STORING: Duration = Duration::from_secs(5);
+
+/// Why a key cannot be used.
+#[derive(Debug, Error)]
+pub enum IdempotencyError {
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A kept answer cannot be unsealed.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+}
+
+/// The state of a key when a call with it arrives.
+pub enum KeyStatus {
+    /// The call runs now. [`Idempotency::run`] must follow.
+    New(TakenKey),
+    /// The key belongs to another request.
+    OfOtherRequest,
+    /// The first call still runs.
+    Running,
+    /// It is unknown what the first call did.
+    Lost,
+    /// The first answer, as it was given to [`KeyOutcome::Kept`].
+    Ended(SecretSlice<u8>),
+    /// The first call has ended, and its answer was too large to keep.
+    EndedWithoutAnswer,
+}
+
+/// What is stored with a key at the end of its call.
+pub enum KeyOutcome {
+    /// The answer.
+    Kept(Vec<u8>),
+    /// Only that the call has ended: its answer is too large.
+    TooLarge,
+    /// Nothing: the call has done nothing, and the key can be used again.
+    Released,
+}
+
+/// Calls with an idempotency key.
+pub struct Idempotency {
+    store: Store,
+    vault: Vault,
+    /// Calls in progress. They continue if their caller disconnects.
+    running: TaskTracker,
+    /// Ends of calls that are being stored.
+    storing: TaskTracker,
+}
+
+impl Idempotency {
+    /// Answers are kept in `store`, and sealed by `vault`.
+    pub fn new(store: Store, vault: Vault) -> Self {
+        Self { store, vault, running: TaskTracker::new(), storing: TaskTracker::new() }
+    }
+
+    /// Takes the key of a call, or finds out about the first call with it.
+    ///
+    /// # Errors
+    /// If the store fails, or a kept answer cannot be unsealed. The call must then not run.
+    pub async fn begin(&self, call: &IdempotentCall) -> Result<KeyStatus, IdempotencyError> {
+        Ok(match self.store.begin_idempotent(call, LEASE, KEEP).await? {
+            KeyState::New(taken) => KeyStatus::New(taken),
+            KeyState::OfOtherRequest => KeyStatus::OfOtherRequest,
+            KeyState::Running => KeyStatus::Running,
+            KeyState::Lost => KeyStatus::Lost,
+            KeyState::EndedWithoutAnswer => KeyStatus::EndedWithoutAnswer,
+            KeyState::Ended(sealed) => {
+                let context = call.answer_context();
+                let unsealing = self.vault.unseal(&context, &sealed);
+                KeyStatus::Ended(compute::drive(sealed.bytes.len(), unsealing).await?)
+            }
+        })
+    }
+
+    /// Runs a call whose key was taken, and stores its end. The call runs to its end even if the
+    /// handle is dropped.
+    pub fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        call: IdempotentCall,
+        taken: TakenKey,
+        work: impl Future<Output = (T, KeyOutcome)> + Send + 'static,
+    ) -> JoinHandle<T> {
+        let this = Arc::clone(self);
+        let is_running = self.running.token();
+        let running = async move {
+            let (result, ending) = tokio::select! {
+                biased;
+                ended = work => ended,
+                never = this.keep_lease(&call) => match never {},
+            };
+            let _storing = this.storing.token();
+            // Only now, so that `shut_down` never overlooks a call between the two.
+            drop(is_running);
+            if let Err(error) = this.end(&call, taken, &ending).await {
+                tracing::warn!(%error, "the end of a call with an idempotency key is not stored yet; trying again");
+                let end = Arc::clone(&this).end_later(call, taken, ending);
+                this.storing.spawn(clock::inherit(end).in_current_span());
+            }
+            result
+        };
+        tokio::spawn(inherit_acting(clock::inherit(running)).in_current_span())
+    }
+
+    async fn keep_lease(&self, call: &IdempotentCall) -> Infallible {
+        loop {
+            sleep(RENEWAL).await;
+            if let Err(error) = self.store.renew_idempotent(&call.id, LEASE).await {
+                tracing::warn!(%error, "the lease of an idempotency key could not be renewed");
+            }
+        }
+    }
+
+    /// Stores the end of a call as soon as the database takes it, however long that is. The end is
+    /// lost only if the gateway ends.
+    async fn end_later(self: Arc<Self>, call: IdempotentCall, taken: TakenKey, ending: KeyOutcome) {
+        loop {
+            sleep(RETRY_DELAY).await;
+            match self.end(&call, taken, &ending).await {
+                Ok(()) => return,
+                Err(error) => tracing::debug!(%error, "the end of a call with an idempotency key is not stored yet"),
+            }
+        }
+    }
+
+    async fn end(&self, call: &IdempotentCall, taken: TakenKey, ending: &KeyOutcome) -> Result<(), IdempotencyError> {
+        match ending {
+            KeyOutcome::Released => self.store.release_idempotent(&call.id, taken).await?,
+            KeyOutcome::TooLarge => self.store.end_idempotent(&call.id, None).await?,
+            KeyOutcome::Kept(answer) => {
+                let context = call.answer_context();
+                let sealing = self.vault.seal(&context, answer);
+                let sealed = compute::drive(answer.len(), sealing).await?;
+                self.store.end_idempotent(&call.id, Some(sealed)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for calls in progress until `deadline`. Then waits a little longer, until the ends of
+    /// finished calls are stored. A call that is cut off leaves its key under the lease, as if the
+    /// gateway had died.
+    pub async fn shut_down(&self, deadline: Instant) {
+        self.running.close();
+        self.storing.close();
+        if timeout_at(deadline, self.running.wait()).await.is_err() {
+            tracing::warn!(
+                calls = self.running.len(),
+                "some calls with an idempotency key did not end within `drain_s` and were cut off"
+            );
+        }
+        if timeout(STORING, self.storing.wait()).await.is_err() {
+            tracing::warn!(
+                "the ends of some calls with an idempotency key could not be stored before the gateway ended"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

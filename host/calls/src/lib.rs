@@ -1,0 +1,229 @@
+//! Records of calls, for people who look for the reason of a failure: the caller, the connector and
+//! its version, the stages, and the requests to upstreams.
+//!
+//! A record has no body, no query, no header and no secret. Of a problem it has the detail and the
+//! pointers, without the values that they lead to. It is written off the path of the call: a call
+//! only puts it into a queue, and what does not fit is counted and dropped.
+//!
+//! - here: the log of a gateway
+//! - [`recording`]: the notes on one call while it runs
+//! - [`path`]: the paths of requests without the values in them
+//! - [`record`]: the parts of a record that are stored as JSON
+//! - [`writer`]: writes records in batches
+
+pub mod idempotency;
+mod path;
+mod record;
+mod recording;
+mod writer;
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use prometheus_client::metrics::counter::Counter;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+pub use self::record::{CallIdempotency, UpstreamCallRecord};
+pub use self::recording::Recording;
+pub use self::writer::Writer;
+
+use self::record::upstream_json;
+use self::recording::{Facts, NotedCaller, Notes};
+use config::{self, KeptCalls};
+use contract::Owner;
+use metrics::Metrics;
+use store::{Holder, KeyId, RecordedCall, Store};
+
+/// Records that wait to be written. Further ones are dropped.
+const QUEUE: usize = 8192;
+
+/// The longest detail of a problem that a record has, in characters.
+const MAX_DETAIL: usize = 1000;
+
+/// The longest pointer, in characters, and the most pointers.
+const MAX_POINTER: usize = 200;
+const MAX_POINTERS: usize = 32;
+
+/// The log of a gateway. Clones are the same log.
+#[derive(Clone, Default)]
+pub struct CallLog(Option<Arc<Log>>);
+
+#[derive(Clone)]
+struct Log {
+    keeps_all: bool,
+    gateway: String,
+    queue: mpsc::Sender<(Instant, RecordedCall)>,
+    dropped: Counter,
+    stop: CancellationToken,
+}
+
+/// A call that has ended.
+pub struct EndedCall<'a> {
+    /// The id of the request, or of the job.
+    pub request_id: &'a str,
+    /// The connector, as the caller named it.
+    pub connector: &'a str,
+    /// The operation, as the caller named it.
+    pub operation: &'a str,
+    /// Arrival of the call.
+    pub began: Instant,
+    /// The status of the answer. `None` if the caller did not wait for it.
+    pub status: Option<u16>,
+    /// The problem that the call ended with.
+    pub problem: Option<EndedProblem>,
+    /// `true` if the answer was kept from the first call with its idempotency key.
+    pub is_replayed: bool,
+}
+
+/// The problem that a call ended with.
+#[derive(Clone, Debug)]
+pub struct EndedProblem {
+    /// The name of the problem, or the code of a connection that has failed.
+    pub name: String,
+    /// The party that can solve it.
+    pub owner: Owner,
+    /// What happened, and what to do.
+    pub detail: String,
+    /// JSON Pointers to what is not valid.
+    pub pointers: Vec<String>,
+}
+
+/// The name that records have in place of an operation's, for the connection of an account.
+pub const CONNECT: &str = "connect";
+
+/// A connection of an account that a user has tried in a browser, or with a code for another
+/// device.
+pub struct Connection<'a> {
+    /// The id of the request.
+    pub request_id: &'a str,
+    /// The holder that the account was to belong to.
+    pub holder: &'a Holder,
+    /// The key of the application that has sent the user.
+    pub key_id: Option<&'a KeyId>,
+    /// Arrival of the request.
+    pub began: Instant,
+    /// The status of the answer. `None` if no browser has waited for it.
+    pub status: Option<u16>,
+}
+
+impl EndedCall<'_> {
+    fn has_failed(&self) -> bool {
+        self.problem.is_some() || self.status.is_none_or(|status| status >= 400)
+    }
+}
+
+impl CallLog {
+    /// A log of the gateway with this name, and the task that writes it. There is no task if the
+    /// operator keeps no records.
+    pub fn new(settings: &config::Calls, gateway: &str, store: &Store, metrics: &Metrics) -> (Self, Option<Writer>) {
+        let keeps_all = match settings.keep {
+            KeptCalls::None => return (Self::default(), None),
+            KeptCalls::Failed => false,
+            KeptCalls::All => true,
+        };
+        let (queue, records) = mpsc::channel(QUEUE);
+        let (dropped, stop) = (metrics.dropped_call_records.clone(), CancellationToken::new());
+        let writer = Writer::new(records, store.clone(), settings.max, dropped.clone(), stop.clone());
+        let log = Log { keeps_all, gateway: gateway.to_owned(), queue, dropped, stop };
+        (Self(Some(Arc::new(log))), Some(writer))
+    }
+
+    /// The same log for the calls of one core, which then change no count of references that other
+    /// cores change.
+    pub fn for_core(&self) -> Self {
+        Self(self.0.as_deref().map(|log| Arc::new(log.clone())))
+    }
+
+    /// The notes on a call that begins.
+    pub fn begin(&self) -> Recording {
+        Recording::new(self.0.is_some())
+    }
+
+    /// Records a call that has ended, if its caller is known and calls of its kind are kept.
+    pub fn end(&self, recording: &Recording, call: &EndedCall<'_>) {
+        let (Some(log), Some(notes)) = (&self.0, recording.notes()) else { return };
+        if !log.keeps_all && !call.has_failed() {
+            return;
+        }
+        let facts = notes.facts.lock();
+        let Some(caller) = &facts.caller else { return };
+        // A record that would be dropped is not made.
+        match log.queue.try_reserve() {
+            Ok(place) => place.send((call.began, log.record(caller, &facts, notes, call))),
+            Err(_) => {
+                log.dropped.inc();
+            }
+        }
+    }
+
+    /// Records a connection that has failed.
+    pub fn connection_failed(&self, connection: &Connection<'_>, problem: EndedProblem) {
+        let Connection { request_id, holder, key_id, began, status } = *connection;
+        let recording = self.begin();
+        recording.is_of(&holder.tenant, &holder.subject, key_id.map(|id| id.0.as_str()));
+        let call = EndedCall {
+            request_id,
+            connector: &holder.connector,
+            operation: CONNECT,
+            began,
+            status,
+            problem: Some(problem),
+            is_replayed: false,
+        };
+        self.end(&recording, &call);
+    }
+
+    /// Lets the task that writes end, once the queue is empty.
+    pub fn stop(&self) {
+        if let Some(log) = &self.0 {
+            log.stop.cancel();
+        }
+    }
+}
+
+impl Log {
+    fn record(&self, caller: &NotedCaller, facts: &Facts, notes: &Notes, call: &EndedCall<'_>) -> RecordedCall {
+        let (took, problem) = (call.began.elapsed(), call.problem.as_ref());
+        let attempts = facts.requests.as_ref().map(|requests| requests.attempts()).unwrap_or_default();
+        let idempotency = facts.has_key.then_some(match call.is_replayed {
+            true => CallIdempotency::Replayed,
+            false => CallIdempotency::First,
+        });
+        RecordedCall {
+            number: 0,
+            request_id: call.request_id.to_owned(),
+            at: SystemTime::UNIX_EPOCH,
+            gateway: self.gateway.clone(),
+            tenant: caller.tenant.clone(),
+            subject: caller.subject.clone(),
+            key_id: caller.key_id.clone(),
+            connector: call.connector.to_owned(),
+            operation: call.operation.to_owned(),
+            version: facts.version.clone(),
+            status: call.status,
+            problem: problem.map(|problem| problem.name.clone()),
+            owner: problem.map(|problem| problem.owner.name().to_owned()),
+            detail: problem.map(|problem| shortened(&problem.detail, MAX_DETAIL)),
+            pointers: problem.and_then(|problem| pointers_json(&problem.pointers)),
+            user_identifier: facts.user_identifier.clone(),
+            duration_us: i64::try_from(took.as_micros()).unwrap_or(i64::MAX),
+            stages: record::stages_json(notes.stages()),
+            upstream: upstream_json(&attempts, facts.body.as_deref()),
+            idempotency: idempotency.map(|used| used.name().to_owned()),
+            job_id: facts.job_id.clone(),
+        }
+    }
+}
+
+/// The beginning of a text.
+fn shortened(text: &str, max_characters: usize) -> String {
+    text.chars().take(max_characters).collect()
+}
+
+/// Pointers as a JSON list. `None` if there are none.
+fn pointers_json(pointers: &[String]) -> Option<String> {
+    let shown: Vec<_> = pointers.iter().take(MAX_POINTERS).map(|pointer| shortened(pointer, MAX_POINTER)).collect();
+    (!shown.is_empty()).then(|| serde_json::json!(shown).to_string())
+}

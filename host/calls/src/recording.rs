@@ -1,0 +1,134 @@
+//! The notes on one call while it runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use egress::CallRecord;
+use metrics::StageKind;
+
+/// The notes on one call. Clones are the same notes. There are none if calls are not recorded, and
+/// nothing is allocated then.
+///
+/// Every call of a gateway that records failures takes notes, and most calls do not fail. So a note
+/// costs little: the parts of a call follow one another, and do not wait for the lock.
+#[derive(Clone, Default)]
+pub struct Recording(Option<Arc<Notes>>);
+
+#[derive(Default)]
+pub(super) struct Notes {
+    pub(super) facts: Mutex<Facts>,
+    /// Nanoseconds in each stage. 0 stands for a stage that has not begun.
+    stages: [AtomicU64; StageKind::ALL.len()],
+}
+
+/// The notes that a call takes once.
+#[derive(Default)]
+pub(super) struct Facts {
+    /// A request without a valid token has none, and no record.
+    pub(super) caller: Option<NotedCaller>,
+    /// The version of the connector that runs the call.
+    pub(super) version: Option<String>,
+    /// The body, whose values are not shown in paths of requests. It is not a part of the record.
+    pub(super) body: Option<Bytes>,
+    /// The requests to upstreams.
+    pub(super) requests: Option<Arc<CallRecord>>,
+    /// `true` if the call has an idempotency key.
+    pub(super) has_key: bool,
+    pub(super) job_id: Option<String>,
+    /// The account that the call runs on, or that it cannot run on.
+    pub(super) user_identifier: Option<String>,
+}
+
+/// A caller, in texts of the call's own: all calls of the caller would write the count of shared
+/// ones.
+#[derive(Clone)]
+pub(super) struct NotedCaller {
+    pub(super) tenant: String,
+    /// The user. Empty if the caller speaks for its tenant.
+    pub(super) subject: String,
+    /// `None` if the caller sent a JWT.
+    pub(super) key_id: Option<String>,
+}
+
+impl Notes {
+    /// The stages that have begun, with the time in each.
+    pub(super) fn stages(&self) -> impl Iterator<Item = (&'static str, Duration)> {
+        let times = StageKind::ALL.into_iter().zip(&self.stages);
+        times
+            .map(|(kind, time)| (kind.name(), Duration::from_nanos(time.load(Relaxed))))
+            .filter(|(_, time)| !time.is_zero())
+    }
+}
+
+impl Recording {
+    pub(super) fn new(is_on: bool) -> Self {
+        Self(is_on.then(Arc::default))
+    }
+
+    /// Returns `true` if the call is recorded.
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The caller: its tenant, its user, which is empty for the tenant itself, and the id of its key.
+    pub fn is_of(&self, tenant: &str, subject: &str, key_id: Option<&str>) {
+        self.note(|facts| {
+            let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
+            facts.caller = Some(NotedCaller { tenant, subject, key_id: key_id.map(str::to_owned) });
+        });
+    }
+
+    /// The version of the connector that runs the call.
+    pub fn runs(&self, version: &str) {
+        self.note(|facts| facts.version = Some(version.to_owned()));
+    }
+
+    /// The account that the call runs on, or that it cannot run on.
+    pub fn uses(&self, user_identifier: &str) {
+        self.note(|facts| facts.user_identifier = Some(user_identifier.to_owned()));
+    }
+
+    /// The body of the call.
+    pub fn takes(&self, body: &Bytes) {
+        self.note(|facts| facts.body = Some(body.clone()));
+    }
+
+    /// The requests that the call sends.
+    pub fn sends(&self, requests: &Arc<CallRecord>) {
+        self.note(|facts| facts.requests = Some(Arc::clone(requests)));
+    }
+
+    /// The call has an idempotency key.
+    pub fn has_key(&self) {
+        self.note(|facts| facts.has_key = true);
+    }
+
+    /// The job that the call added, or that it runs.
+    pub fn is_job(&self, id: &str) {
+        self.note(|facts| facts.job_id = Some(id.to_owned()));
+    }
+
+    /// The call spent this time in a stage. Times in the same stage are added.
+    pub fn stage(&self, kind: StageKind, time: Duration) {
+        let Some(notes) = &self.0 else { return };
+        let total = &notes.stages[kind as usize];
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(1);
+        // The stages of a call follow one another, so no time is added in between.
+        total.store(total.load(Relaxed).saturating_add(time), Relaxed);
+    }
+
+    /// The notes so far. `None` if the call is not recorded.
+    pub(super) fn notes(&self) -> Option<&Notes> {
+        self.0.as_deref()
+    }
+
+    fn note(&self, write: impl FnOnce(&mut Facts)) {
+        if let Some(notes) = &self.0 {
+            write(&mut notes.facts.lock());
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The keys of the section `console.oidc`.
+
+use url::Url;
+
+use super::client_secret;
+use super::section::{Expected, Given, Section};
+use super::value;
+use auth::OidcSettings;
+
+/// The scope without which a provider sends no ID token.
+const OPENID: &str = "openid";
+
+/// Reads the section. Returns `None` if its required keys are all empty, as in the example.
+pub(super) fn read_oidc(section: &mut Section<'_>) -> Option<OidcSettings> {
+    let (mut issuer, mut client_id) = (None, String::new());
+    section.value("issuer", &mut issuer, issuer_url);
+    section.value("client_id", &mut client_id, value::string);
+    let client_secret = client_secret::read(section);
+    let (mut claim, mut claim_value) = (String::new(), String::new());
+    section.value("claim", &mut claim, value::string);
+    section.value("value", &mut claim_value, value::string);
+    let mut scopes = vec![OPENID.to_owned()];
+    section.value("scopes", &mut scopes, value::strings);
+    let mut redirect_url = None;
+    section.value("redirect_url", &mut redirect_url, value::optional_endpoint);
+    let mut allow_private_network = false;
+    section.value("allow_private_network", &mut allow_private_network, value::boolean);
+
+    let required = [
+        ("issuer", issuer.is_some()),
+        ("client_id", !client_id.is_empty()),
+        ("claim", !claim.is_empty()),
+        ("value", !claim_value.is_empty()),
+    ];
+    if required.iter().all(|(_, is_set)| !is_set) && client_secret.is_none() {
+        return None;
+    }
+    for (key, is_set) in required {
+        if !is_set {
+            let message = "is missing; signing in to the console needs `issuer`, `client_id`, `claim` and `value`";
+            section.problem(key, message.to_owned());
+        }
+    }
+    if !scopes.iter().any(|scope| scope == OPENID) {
+        section.problem("scopes", "must have \"openid\", without which a provider sends no ID token".to_owned());
+    }
+    let (url, issuer) = issuer?;
+    if url.scheme() == "http" && !allow_private_network {
+        let message = "must begin with https://, because with http:// an attacker in the network could sign in; in a private \
+                       network, set `allow_private_network`";
+        section.problem("issuer", message.to_owned());
+    }
+    Some(OidcSettings {
+        issuer,
+        client_id,
+        client_secret,
+        claim,
+        value: claim_value,
+        scopes,
+        redirect_url,
+        allow_private_network,
+    })
+}
+
+/// The issuer as a URL, and as its text: a provider's name for itself is compared letter by letter.
+fn issuer_url(given: &Given<'_>) -> Result<Option<(Url, String)>, Expected> {
+    let text = given.string().unwrap_or_default().to_owned();
+    Ok(value::optional_base_url(given)?.map(|url| (url, text)))
+}

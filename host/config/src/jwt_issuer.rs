@@ -1,0 +1,74 @@
+//! The keys of a section `jwt_issuers.NAME`.
+
+use super::section::{Expected, Given, Section};
+use super::value;
+use auth::{JwtIssuer, Scope, Scopes, TenantOf};
+
+/// Reads a section. Returns `None` if its required keys are all empty, as in the example.
+pub(super) fn read_jwt_issuer(section: &mut Section<'_>) -> Option<JwtIssuer> {
+    let (mut issuer, mut audience, mut jwks_url) = (String::new(), String::new(), None);
+    section.value("issuer", &mut issuer, value::string);
+    section.value("audience", &mut audience, value::string);
+    section.value("jwks_url", &mut jwks_url, value::optional_endpoint);
+    let (mut tenant, mut tenant_claim) = ("default".to_owned(), String::new());
+    let has_tenant = section.has("tenant");
+    section.value("tenant", &mut tenant, value::string);
+    section.value("tenant_claim", &mut tenant_claim, value::string);
+    let mut scopes = [Scope::Operate, Scope::Integrate].into_iter().collect();
+    section.value("scopes", &mut scopes, permitted_scopes);
+    let mut allow_private_network = false;
+    section.value("allow_private_network", &mut allow_private_network, value::boolean);
+
+    if issuer.is_empty() && audience.is_empty() && jwks_url.is_none() {
+        return None;
+    }
+    for (key, is_set) in
+        [("issuer", !issuer.is_empty()), ("audience", !audience.is_empty()), ("jwks_url", jwks_url.is_some())]
+    {
+        if !is_set {
+            section.problem(key, "is missing; an issuer needs `issuer`, `audience` and `jwks_url`".to_owned());
+        }
+    }
+    if has_tenant && tenant.is_empty() {
+        section.problem("tenant", "must not be empty".to_owned());
+    }
+    if has_tenant && !tenant_claim.is_empty() {
+        section.problem("tenant_claim", "is set together with `tenant`; keep one of them".to_owned());
+    }
+    let jwks_url = jwks_url?;
+    if jwks_url.scheme() == "http" && !allow_private_network {
+        let message = "must begin with https://, because with http:// an attacker in the network could forge tokens; in a \
+                       private network, set `allow_private_network`";
+        section.problem("jwks_url", message.to_owned());
+    }
+    let tenant = if tenant_claim.is_empty() { TenantOf::Issuer(tenant) } else { TenantOf::Claim(tenant_claim) };
+    Some(JwtIssuer { issuer, audience, jwks_url, tenant, scopes, allow_private_network })
+}
+
+/// The scopes that a JWT may have. `admin` is not one of them: it needs an API key, which can be
+/// revoked.
+fn permitted_scopes(given: &Given<'_>) -> Result<Scopes, Expected> {
+    const EXPECTED: &str = "a list of \"operate\" and \"integrate\"";
+    let scope = |name: String| [Scope::Operate, Scope::Integrate].into_iter().find(|scope| scope.name() == name);
+    value::strings(given)
+        .ok()
+        .and_then(|names| names.into_iter().map(scope).collect())
+        .ok_or_else(|| EXPECTED.to_owned())
+}
+
+/// The problem that two sections have together, if there is one. `other` is the section
+/// `other_name`, which was read before.
+pub(super) fn conflict(issuer: &JwtIssuer, other_name: &str, other: &JwtIssuer) -> Option<String> {
+    if issuer.issuer == other.issuer {
+        let is_same = issuer.audience == other.audience;
+        return is_same.then(|| format!("has the same `issuer` and `audience` as `{other_name}`"));
+    }
+    match (&issuer.tenant, &other.tenant) {
+        // A `sub` identifies a user only within its issuer (OpenID Connect Core, section 2).
+        (TenantOf::Issuer(tenant), TenantOf::Issuer(others)) if tenant == others => Some(format!(
+            "has the tenant `{tenant}`, as `jwt_issuers.{other_name}` with another `issuer` has: users of both with the same \
+             `sub` would share their accounts; give each section a separate `tenant`"
+        )),
+        _ => None,
+    }
+}

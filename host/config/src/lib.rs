@@ -1,0 +1,49 @@
+//! The operator's configuration: `gateway.toml`, and environment variables that replace its values.
+//!
+//! It is read once, at the start, into typed values. No other module reads the file or a variable.
+//! `gateway.example.toml` next to this crate documents each key and its default. A test compares it
+//! with this module.
+//!
+//! - [`settings`]: everything that an operator can set, with the defaults
+//! - [`connector`]: the settings of one connector
+//! - [`load`]: reads the file and the environment
+//! - [`source`]: the file and the variables as one table, with the location of each value
+//! - [`section`]: reads the keys of one table, and reports unknown ones
+//! - [`value`]: converts TOML values to typed ones
+//! - [`mod@read`]: reads every key
+//! - [`jwt_issuer`]: the keys of `jwt_issuers`
+//! - [`client_secret`]: the secret of an OAuth client, and the private key of an application
+//! - [`private_key`]: reads private keys
+//! - [`mod@console`]: the keys of `console.oidc`
+//! - [`trust`]: the keys of `trust`
+//! - [`mod@effective`]: the values that hold, without secrets, for operators
+//! - [`tls`]: the keys of `tls` and `admin_tls`
+//! - [`error`]: what is wrong with a configuration, with the locations
+
+mod client_secret;
+mod connector;
+mod console;
+mod effective;
+mod error;
+mod jwt_issuer;
+mod load;
+mod private_key;
+mod read;
+mod section;
+mod settings;
+mod source;
+mod tls;
+mod trust;
+mod value;
+
+pub use self::connector::{Connector, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
+pub use self::effective::{EffectiveSetting, effective};
+pub use self::error::{ConfigError, Location, Problem};
+pub use self::load::environment;
+pub use self::private_key::{BadKey, rsa_key};
+pub use self::settings::{Callbacks, Calls, Config, Jobs, KeptCalls, LogFormat, OauthApp, OauthClient, Telemetry};
+pub use self::tls::Tls;
+pub use self::trust::{Publisher, Trust, key_id};
+
+#[cfg(test)]
+mod tests;

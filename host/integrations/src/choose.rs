@@ -1,0 +1,133 @@
+//! The integration of one operation: chosen first, without a request to the provider, and its
+//! credential is made ready later.
+//!
+//! Between the two steps the pipeline admits the call. So a call that is over a limit causes no
+//! refresh.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::cache::{CachedChoice, CachedIntegration, FRESH_FOR};
+use super::freshness::Freshness;
+use super::live_credential::{not_refreshed, reauthorize, reauthorize_with_detail};
+use super::{AccessError, IntegrationError, Integrations, auth_type};
+use registry::{Connector, RefusedPart};
+use store::Holder;
+
+/// The integration that an operation runs on. Its credential may have expired.
+pub struct ChosenIntegration(pub(super) Arc<CachedIntegration>);
+
+impl ChosenIntegration {
+    /// The integration's id.
+    pub fn id(&self) -> &str {
+        &self.0.integration.id
+    }
+
+    /// The integration's name among the holder's integrations.
+    pub fn user_identifier(&self) -> &str {
+        &self.0.integration.user_identifier
+    }
+
+    /// The error of a call on an account that lacks a part of its address, or has one that this
+    /// version of the connector refuses. The user must connect the account again.
+    fn with_address(self, connector: &Connector) -> Result<Self, AccessError> {
+        match connector.check_address(&self.0.integration.details.account.address) {
+            Ok(()) => Ok(self),
+            Err(RefusedPart { name, .. }) => {
+                let detail = format!(
+                    "The address of the account has no `{name}` that the connector accepts. Connect the account again, with `{name}` \
+                     in `address` if GET /connectors/{}/auth-schema names it.",
+                    connector.name()
+                );
+                Err(reauthorize_with_detail(&self.0.integration, detail))
+            }
+        }
+    }
+}
+
+impl Integrations {
+    /// Chooses the integration of an operation: the named one, else the selected one, else the only
+    /// one.
+    ///
+    /// # Errors
+    /// If the holder has no such integration, if the choice is ambiguous, or if no refresh can give
+    /// a good credential now. If the user must connect an account and cannot, the error is for the
+    /// operator.
+    pub async fn choose(
+        &self,
+        connector: &Connector,
+        holder: &Holder,
+        named: Option<&str>,
+    ) -> Result<ChosenIntegration, AccessError> {
+        let asked_at = Instant::now();
+        let since = asked_at.checked_sub(FRESH_FOR).unwrap_or(asked_at);
+        let found = self.choice(connector, holder, named, since).await?;
+        let decide = |found: &CachedChoice| decide(found, named)?.with_address(connector);
+        let decided = match decide(&found) {
+            // The account may have been connected by another gateway a moment ago.
+            Err(_) if !found.was_read_since(asked_at) => {
+                decide(&*self.choice(connector, holder, named, asked_at).await?)
+            }
+            decided => decided,
+        };
+        match decided {
+            Err(error) if has_no_account(&error) => {
+                Err(self.missing_setup(&holder.tenant, connector).await?.map_or(error, AccessError::NotConfigured))
+            }
+            decided => decided,
+        }
+    }
+
+    async fn choice(
+        &self,
+        connector: &Connector,
+        holder: &Holder,
+        named: Option<&str>,
+        since: Instant,
+    ) -> Result<Arc<CachedChoice>, IntegrationError> {
+        let read = self.store.choose_integration(holder, auth_type(&connector.manifest().auth), named);
+        Ok(self.cache.choice(holder, named, connector.digest(), since, read).await?)
+    }
+}
+
+/// The integration of a call, or the reason why the call cannot run.
+fn decide(found: &CachedChoice, named: Option<&str>) -> Result<ChosenIntegration, AccessError> {
+    let row = match &found.chosen {
+        Ok(row) => row,
+        Err(candidates) => return Err(no_choice(named, candidates.clone())),
+    };
+    match Freshness::at(&row.integration.details, clock::now()) {
+        Freshness::Fresh | Freshness::Due | Freshness::Expired => Ok(ChosenIntegration(Arc::clone(row))),
+        Freshness::RetryIn(backoff) => Err(not_refreshed(&row.integration, backoff)),
+        Freshness::Ended => Err(reauthorize(&row.integration)),
+    }
+}
+
+/// Returns `true` if the call can only run after the user has connected a first account.
+fn has_no_account(error: &AccessError) -> bool {
+    matches!(error, AccessError::Required { candidates, .. } if candidates.is_empty())
+}
+
+/// Why no integration is chosen.
+fn no_choice(named: Option<&str>, candidates: Vec<String>) -> AccessError {
+    match named {
+        None if !candidates.is_empty() => AccessError::Ambiguous { candidates },
+        named => AccessError::Required { named: named.map(str::to_owned), candidates },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_without_a_choice_learns_which_accounts_there_are() {
+        let candidates = || vec!["a".to_owned(), "b".to_owned()];
+        assert!(
+            matches!(no_choice(None, candidates()), AccessError::Ambiguous { candidates } if candidates == ["a", "b"])
+        );
+        assert!(matches!(no_choice(None, Vec::new()), AccessError::Required { named: None, .. }));
+        let unknown = no_choice(Some("c"), candidates());
+        assert!(matches!(unknown, AccessError::Required { named: Some(_), candidates } if candidates == ["a", "b"]));
+    }
+}

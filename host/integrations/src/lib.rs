@@ -1,0 +1,211 @@
+//! Integrations: the accounts that users have connected, and the credentials that operations run
+//! with.
+//!
+//! # Layout
+//! Connecting an account, in this order (`pipeline::connect` runs the steps of a callback):
+//! - `begin`: starts an authorization
+//! - `destination`: the page that the user is sent to at the end
+//! - `provider`: the OAuth client of the connector's provider
+//! - `tenant_clients`: the OAuth clients of tenants, which the operator sets
+//! - `exchange`: takes the authorization of a `state`, and exchanges the code for tokens
+//! - `conclude`: decides if the account is connected, waits for a confirmation, or is refused
+//! - `account_grant`: connects an account that brings the credentials for its tokens
+//! - `device`: authorizations by a code that the user enters on another device
+//! - `connect`: stores the account
+//! - `confirm`: keeps a grant until the caller confirms it
+//! - `authorization_result`: the result, as the URL for the user names it
+//! - `ways`: the ways to connect an account of a connector
+//! - `schema`: the JSON Schema of the request, and the description of the auth scheme
+//!
+//! Secrets:
+//! - `account_secret`: the tokens or the API key of an account
+//! - `key`: the API key
+//!
+//! Records:
+//! - `lookup`: finds, lists and selects integrations
+//! - `record`: the public form of an integration
+//! - `import`: imports accounts of other systems
+//! - `remove`: revokes the tokens and deletes the integration
+//!
+//! Calls of operations:
+//! - `choose`: the integration of one operation
+//! - `live_credential`: its credential, and the refresh after a refusal
+//! - `cache`: credentials that are ready for use
+//! - `refresh_limit`: bounds how often refused credentials are refreshed
+//!
+//! Refreshing tokens:
+//! - `freshness`: when a credential is refreshed
+//! - `refresh`: the refresh, under a lease
+//! - `renew`: the refresh that an operator requests
+//! - `sweep`: refreshes credentials ahead of time
+//! - `revoke`: revokes tokens that are replaced or not kept
+//!
+//! For all of them:
+//! - `reason`: why an integration does not work
+//! - `events`: the events that the operator is notified of
+//! - `error`: what can fail
+//!
+//! # Invariants
+//! - A token is in the store before it is used.
+//! - No token and no key appears in a record, a log line or an error.
+//! - One process at a time refreshes an integration.
+//! - A holder sees only its own integrations.
+
+mod account_grant;
+mod account_secret;
+mod allowance;
+mod authorization_result;
+mod begin;
+mod cache;
+mod choose;
+mod conclude;
+mod confirm;
+mod connect;
+mod destination;
+mod device;
+mod error;
+mod events;
+mod exchange;
+mod freshness;
+mod import;
+mod key;
+mod key_form;
+mod live_credential;
+mod lookup;
+mod provider;
+mod reason;
+mod record;
+mod refresh;
+mod refresh_limit;
+mod remove;
+mod renew;
+mod revoke;
+mod schema;
+#[cfg(feature = "simulation")]
+pub mod simulated;
+mod sweep;
+mod tenant_clients;
+mod ways;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::OnceCell;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+
+pub use self::account_grant::GrantError;
+pub use self::account_secret::{AccountSecret, auth_type};
+pub use self::authorization_result::{AuthorizationResult, Failure};
+pub use self::begin::{AuthorizationOptions, ReturnTo, random_secret};
+pub use self::choose::ChosenIntegration;
+pub use self::confirm::NotConfirmed;
+pub use self::connect::Named;
+pub use self::destination::Destination;
+pub use self::device::{DEVICE_CODE, DeviceOptions, DeviceStep};
+pub use self::error::{AccessError, BeginError, IntegrationError};
+pub use self::exchange::NoAuthorization;
+pub use self::import::{Import, ImportedCredentials};
+pub use self::key::Key;
+pub use self::key_form::{KeyForm, KeyUse};
+pub use self::live_credential::LiveCredential;
+pub use self::record::{AuthTypeName, IntegrationRecord};
+pub use self::refresh::RefreshWait;
+pub use self::renew::{NotRenewed, OVERDUE, is_overdue, last_error};
+pub use self::schema::{AuthSchemaRecord, authorization_origin, init_schema, labels_schema};
+pub use self::ways::{Way, unknown_way};
+pub use oauth::NotConfigured;
+
+use self::cache::Cache;
+use self::refresh::{Journal, OngoingRefreshes};
+use self::refresh_limit::RefreshLimit;
+use config::Config;
+use egress::Egress;
+use metrics::Metrics;
+use registry::Registry;
+use store::vault::Vault;
+use store::{Store, inherit_acting};
+use webhooks::Events;
+
+/// Longest wait for background tasks at shutdown: one call to a provider, and a database that
+/// restarts.
+const MAX_SHUTDOWN: Duration = Duration::from_secs(60);
+
+/// All integrations of the gateway.
+pub struct Integrations {
+    store: Store,
+    egress: Egress,
+    vault: Vault,
+    registry: Arc<Registry>,
+    config: Arc<Config>,
+    metrics: Arc<Metrics>,
+    events: Events,
+    /// Saves calls a database read and a decryption.
+    cache: Cache,
+    /// Keeps new tokens until the database has them.
+    journal: Journal,
+    /// Set once the tokens that an earlier process left in the journal are stored.
+    journal_is_stored: OnceCell<()>,
+    /// Lets callers that need the same refresh share one.
+    refreshes: OngoingRefreshes,
+    /// Stops endless refreshes of a credential that a service keeps refusing.
+    refresh_limit: RefreshLimit,
+    /// Tasks that finish even if their caller disconnects, because they hold tokens that are not
+    /// stored yet.
+    tasks: TaskTracker,
+}
+
+impl Integrations {
+    /// Creates the service. The caller runs [`Integrations::sweep`] in a task.
+    pub fn new(
+        config: Arc<Config>,
+        store: Store,
+        egress: Egress,
+        vault: Vault,
+        registry: Arc<Registry>,
+        metrics: Arc<Metrics>,
+        events: Events,
+    ) -> Self {
+        Self {
+            journal: Journal::new(&config.data_dir),
+            journal_is_stored: OnceCell::new(),
+            store,
+            egress,
+            vault,
+            registry,
+            config,
+            metrics,
+            events,
+            cache: Cache::new(),
+            refreshes: OngoingRefreshes::default(),
+            refresh_limit: RefreshLimit::default(),
+            tasks: TaskTracker::new(),
+        }
+    }
+
+    /// Seals what belongs to accounts.
+    pub fn vault(&self) -> &Vault {
+        &self.vault
+    }
+
+    /// Starts a task in the current span and for the current actor. It runs to its end even if the
+    /// caller disconnects, for example after an authorization code was used. Dropping the handle
+    /// does not stop it.
+    pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+        self.tasks.spawn(inherit_acting(clock::inherit(work)).in_current_span())
+    }
+
+    /// Waits for background tasks at shutdown, at most a minute, so that new tokens are stored
+    /// before the process ends.
+    pub async fn shut_down(&self) {
+        self.tasks.close();
+        if timeout(MAX_SHUTDOWN, self.tasks.wait()).await.is_err() {
+            tracing::warn!("calls to OAuth providers did not end in time and are cut off");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,266 @@
+//! The tools of one caller at one address.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::SetMode;
+use super::input_schema::{ACCOUNT, CONFIRM, Extra, InputSchema, OTHER_CONFIRM};
+use super::names::tool_name;
+use super::output_schema::output_schema;
+use super::own::{Own, annotations};
+use super::ranking::Index;
+use auth::Limits;
+use contract::{Answer, AuthScheme, Effect};
+use registry::{Connector, Live, Operation};
+use store::digest::sha256_hex;
+
+/// The most catalogues that are kept. Callers with the same limits share one.
+const MAX_KEPT: usize = 64;
+
+/// The part of a caller and of an address that decides which tools there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct View {
+    /// Only the operations of this connector. Their names have no prefix.
+    pub connector: Option<String>,
+    /// Only operations that read.
+    pub is_readonly: bool,
+    /// The limits of the caller's key, and the limits of a tool set. All of them hold.
+    pub limits: Vec<Limits>,
+    /// `true` if the caller may make links for its users.
+    pub may_connect: bool,
+    /// Connectors of which the caller has several accounts.
+    pub several_accounts: BTreeSet<String>,
+    /// The way in which operations become tools.
+    pub mode: SetMode,
+    /// Operations that are tools in every mode, as `connector/operation`.
+    pub pinned: Vec<String>,
+    /// `true` if the results of operations that answer JSON have a structured form.
+    pub is_structured: bool,
+    /// `true` if destructive operations ask first.
+    pub confirms: bool,
+}
+
+impl View {
+    /// Returns `true` if the view has an operation.
+    pub fn has(&self, connector: &str, operation: &Operation) -> bool {
+        let manifest = &operation.manifest;
+        self.connector.as_deref().is_none_or(|only| only == connector)
+            && (!self.is_readonly || manifest.effect == Effect::Read)
+            && self.limits.iter().all(|limits| limits.admit(connector, &manifest.path, manifest.effect).is_ok())
+    }
+}
+
+/// The way in which operations become tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Each operation is a tool.
+    Direct,
+    /// Tools search for operations and call them.
+    Search,
+}
+
+/// One operation, and its tool.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// The name of the tool.
+    pub name: String,
+    /// The identifier of the connector.
+    pub connector: String,
+    /// The path of the operation.
+    pub operation: String,
+    /// The effect of the operation.
+    pub effect: Effect,
+    /// The operation in one line.
+    pub summary: String,
+    /// `true` if its users need an account.
+    pub needs_account: bool,
+    /// `true` if the operation runs in the background.
+    pub is_background: bool,
+    /// `true` if the operation has a member with the name of the argument for the account.
+    pub has_own_account: bool,
+    /// `true` if the tool is in the list.
+    pub is_direct: bool,
+    /// `true` if a result has a structured form too.
+    pub is_structured: bool,
+    /// The argument that confirms a call. `None` if calls need no confirmation.
+    pub confirm_argument: Option<&'static str>,
+    /// Arguments that have another name than the member of the operation: the argument, the member.
+    pub renamed: Vec<(String, String)>,
+}
+
+/// The tools of a view, of the connectors that were live when it was made.
+pub struct Catalogue {
+    /// How the operations are shown.
+    pub mode: Mode,
+    /// In the order of their names.
+    tools: Vec<Tool>,
+    /// Their positions by each name that callers may use.
+    by_name: HashMap<String, usize>,
+    own: Vec<Own>,
+    index: Index,
+    /// The tools as JSON text, a list.
+    pub list: String,
+    /// SHA-256 of the list.
+    pub digest: String,
+}
+
+/// The catalogues of the connectors that are live now.
+pub type Catalogues = Mutex<HashMap<View, Arc<Catalogue>>>;
+
+/// Keeps a catalogue, and forgets others if there are too many.
+pub fn keep(catalogues: &Catalogues, view: View, catalogue: Arc<Catalogue>) {
+    let mut kept = catalogues.lock();
+    if kept.len() >= MAX_KEPT {
+        kept.clear();
+    }
+    kept.insert(view, catalogue);
+}
+
+impl Catalogue {
+    /// The tools of a view. Up to `direct_tools` operations each is a tool.
+    pub fn make(live: &Live, view: &View, direct_tools: usize) -> Self {
+        let mut operations: Vec<(Tool, &Connector, &Operation)> = Vec::new();
+        for connector in live.values() {
+            for operation in connector.operations().filter(|operation| view.has(connector.name(), operation)) {
+                operations.push((tool(connector, operation, view), &**connector, operation));
+            }
+        }
+        operations.sort_by(|(one, ..), (other, ..)| one.name.cmp(&other.name));
+        let mode = match view.mode {
+            SetMode::Direct => Mode::Direct,
+            SetMode::Auto if operations.len() <= direct_tools => Mode::Direct,
+            SetMode::Auto | SetMode::Search => Mode::Search,
+        };
+        for (tool, ..) in &mut operations {
+            let is_pinned =
+                || view.pinned.iter().any(|name| name.split_once('/') == Some((&*tool.connector, &*tool.operation)));
+            tool.is_direct = mode == Mode::Direct || is_pinned();
+            tool.is_structured &= tool.is_direct;
+        }
+        let has_background = operations.iter().any(|(_, _, operation)| operation.manifest.background);
+        let needs_account = operations.iter().any(|(tool, ..)| tool.needs_account);
+        let has_effect = |effect| operations.iter().any(|(tool, ..)| tool.effect == effect);
+        let own: Vec<Own> = Own::ALL
+            .into_iter()
+            .filter(|own| match own {
+                Own::SearchOperations | Own::DescribeOperations => mode == Mode::Search,
+                Own::Call(effect) => mode == Mode::Search && has_effect(*effect),
+                Own::ConnectAccount => needs_account && view.may_connect,
+                Own::ListAccounts => needs_account,
+                Own::GetJob | Own::CancelJob => has_background,
+            })
+            .collect();
+        let mut documents: Vec<Value> = own.iter().map(|own| own.document(view.confirms)).collect();
+        let direct = operations.iter().filter(|(tool, ..)| tool.is_direct);
+        let before = documents.len();
+        documents.extend(direct.map(|(tool, connector, operation)| {
+            tool_document(tool, connector, operation, view.several_accounts.contains(&tool.connector))
+        }));
+        if documents.len() > before {
+            documents.sort_by(|one, other| one["name"].as_str().cmp(&other["name"].as_str()));
+        }
+        // With few operations, nothing is searched.
+        let searched = if mode == Mode::Search { operations.as_slice() } else { &[] };
+        let index = Index::new(searched.iter().map(|(tool, connector, operation)| {
+            let manifest = &operation.manifest;
+            vec![
+                (manifest.path.as_str(), 3.0),
+                (tool.connector.as_str(), 1.5),
+                (connector.manifest().title.as_str(), 1.5),
+                (manifest.summary.as_str(), 2.0),
+                (manifest.description.as_str(), 0.4),
+            ]
+        }));
+        let mut by_name = HashMap::with_capacity(3 * operations.len());
+        for (number, (tool, ..)) in operations.iter().enumerate() {
+            by_name.insert(format!("{}/{}", tool.connector, tool.operation), number);
+            by_name.insert(format!("{}__{}", tool.connector, tool.operation), number);
+            by_name.insert(tool.name.clone(), number);
+        }
+        let tools = operations.into_iter().map(|(tool, ..)| tool).collect();
+        let list = Value::Array(documents).to_string();
+        let digest = sha256_hex(list.as_bytes());
+        Self { mode, tools, by_name, own, index, list, digest }
+    }
+
+    /// The operation of this name: of the tool, or with the connector.
+    pub fn find(&self, name: &str) -> Option<&Tool> {
+        self.tools.get(*self.by_name.get(name)?)
+    }
+
+    /// The tool of the gateway itself with this name.
+    pub fn own(&self, name: &str) -> Option<Own> {
+        self.own.iter().copied().find(|own| own.name() == name)
+    }
+
+    /// Every name of a tool, for the nearest one.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let direct = self.tools.iter().map(|tool| tool.name.as_str());
+        self.own.iter().map(|own| own.name()).chain(direct)
+    }
+
+    /// All operations, in the order of their names.
+    pub fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    /// The operations that fit a question, the best first. An exact name is the best.
+    pub fn search(&self, question: &str) -> Vec<&Tool> {
+        let exact = self.by_name.get(question.trim()).copied();
+        let ranked = self.index.search(question).into_iter().filter(|number| Some(*number) != exact);
+        exact.into_iter().chain(ranked).filter_map(|number| self.tools.get(number)).collect()
+    }
+}
+
+fn tool(connector: &Connector, operation: &Operation, view: &View) -> Tool {
+    let manifest = &operation.manifest;
+    let schema = InputSchema::of(operation, Extra::default());
+    let has_own = |name: &str| schema.document["properties"].get(name).is_some();
+    let confirm_argument = if has_own(CONFIRM) { OTHER_CONFIRM } else { CONFIRM };
+    let is_own = Own::ALL.iter().any(|own| own.name() == manifest.path);
+    Tool {
+        name: match view.connector {
+            Some(_) if !is_own => manifest.path.clone(),
+            _ => tool_name(connector.name(), &manifest.path),
+        },
+        connector: connector.name().to_string(),
+        operation: manifest.path.clone(),
+        effect: manifest.effect,
+        summary: manifest.summary.clone(),
+        needs_account: !matches!(connector.manifest().auth, AuthScheme::None),
+        is_background: manifest.background,
+        has_own_account: has_own(ACCOUNT),
+        is_direct: false,
+        is_structured: view.is_structured && manifest.answer == Answer::Json,
+        confirm_argument: (view.confirms && manifest.effect == Effect::Destructive).then_some(confirm_argument),
+        renamed: schema.renamed,
+    }
+}
+
+/// The entry of an operation in a list of tools.
+pub fn tool_document(tool: &Tool, connector: &Connector, operation: &Operation, has_account: bool) -> Value {
+    let manifest = &operation.manifest;
+    let schema = InputSchema::of(operation, Extra { has_account, confirm: tool.confirm_argument });
+    let mut document = json!({
+        "name": tool.name,
+        "title": format!("{}: {}", connector.manifest().title, manifest.path.replace(['_', '-'], " ")),
+        "description": description(operation),
+        "inputSchema": schema.document,
+        "annotations": annotations(manifest.effect),
+    });
+    if tool.is_structured {
+        document["outputSchema"] = output_schema(operation.answer_schema().as_ref());
+    }
+    document
+}
+
+/// The summary and the description of an operation.
+pub fn description(operation: &Operation) -> String {
+    let manifest = &operation.manifest;
+    let summary = contract::words::sentence(manifest.summary.trim_end_matches('.'));
+    let more = manifest.description.split_whitespace().collect::<Vec<_>>().join(" ");
+    if more.is_empty() { summary } else { format!("{summary} {more}") }
+}

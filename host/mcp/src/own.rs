@@ -1,0 +1,166 @@
+//! The tools of the gateway itself. They come in addition to the tools of operations.
+
+use serde_json::{Value, json};
+
+use super::input_schema::{CONFIRM, confirm_schema};
+use contract::Effect;
+
+/// A tool of the gateway itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own {
+    /// Finds operations by words.
+    SearchOperations,
+    /// Shows the schemas of operations.
+    DescribeOperations,
+    /// Calls an operation with this effect.
+    Call(Effect),
+    /// Lets the user connect an account.
+    ConnectAccount,
+    /// The accounts of the user.
+    ListAccounts,
+    /// The state of a background operation, and its result.
+    GetJob,
+    /// Cancels a background operation.
+    CancelJob,
+}
+
+/// The operations in an answer of `search_operations`, if the call does not say how many.
+pub const DEFAULT_FOUND: usize = 10;
+
+/// The most operations in an answer of `search_operations`.
+pub const MAX_FOUND: usize = 50;
+
+/// The most operations that one call of `describe_operations` describes.
+pub const MAX_DESCRIBED: usize = 20;
+
+impl Own {
+    /// Every tool, in the order of lists.
+    pub const ALL: [Self; 9] = [
+        Self::SearchOperations,
+        Self::DescribeOperations,
+        Self::Call(Effect::Read),
+        Self::Call(Effect::Write),
+        Self::Call(Effect::Destructive),
+        Self::ConnectAccount,
+        Self::ListAccounts,
+        Self::GetJob,
+        Self::CancelJob,
+    ];
+
+    /// The name of the tool.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SearchOperations => "search_operations",
+            Self::DescribeOperations => "describe_operations",
+            Self::Call(effect) => call_name(effect),
+            Self::ConnectAccount => "connect_account",
+            Self::ListAccounts => "list_accounts",
+            Self::GetJob => "get_job",
+            Self::CancelJob => "cancel_job",
+        }
+    }
+
+    /// Its entry in a list of tools. With `confirms`, destructive operations ask first.
+    pub fn document(self, confirms: bool) -> Value {
+        let text = |description: &str| json!({"type": "string", "description": description});
+        let (title, description, properties, required, effect) = match self {
+            Self::SearchOperations => (
+                "Search operations",
+                "Finds operations in the words of a task. Answers one line each: the name, what it does, its effect, and \
+                 whether an account is connected."
+                    .to_owned(),
+                json!({
+                    "query": text("What the operation should do, such as \"reply to a mail\"."),
+                    "connector": text("Only operations of this connector."),
+                    "effect": {"type": "string", "enum": ["read", "write", "destructive"]},
+                    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_FOUND, "default": DEFAULT_FOUND},
+                }),
+                json!(["query"]),
+                Effect::Read,
+            ),
+            Self::DescribeOperations => (
+                "Describe operations",
+                "Answers the description and the schema of the arguments of operations. Read it before you call one.".to_owned(),
+                json!({"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MAX_DESCRIBED,
+                    "description": "Names from search_operations."}}),
+                json!(["names"]),
+                Effect::Read,
+            ),
+            Self::Call(effect) => (
+                match effect {
+                    Effect::Read => "Call an operation that reads",
+                    Effect::Write => "Call an operation that writes",
+                    Effect::Destructive => "Call an operation that destroys",
+                },
+                format!("Calls an operation with the effect `{}`, and answers its result.", effect.name()),
+                json!({
+                    "operation": text("The name from search_operations."),
+                    "arguments": {"type": "object", "description": "As describe_operations says."},
+                    "account": text("One of list_accounts, if several are connected."),
+                }),
+                json!(["operation"]),
+                effect,
+            ),
+            Self::ConnectAccount => (
+                "Connect an account",
+                "Makes a link for the user, who connects an account of a connector there.".to_owned(),
+                json!({"connector": text("The first part of an operation's name.")}),
+                json!(["connector"]),
+                Effect::Write,
+            ),
+            Self::ListAccounts => (
+                "List accounts",
+                "The accounts that the user has connected, with their state.".to_owned(),
+                json!({"connector": text("Only accounts of this connector.")}),
+                json!([]),
+                Effect::Read,
+            ),
+            Self::GetJob => (
+                "Get a job",
+                "The state of an operation that runs in the background, and its result once it has ended.".to_owned(),
+                json!({"job_id": text("The id that the call answered.")}),
+                json!(["job_id"]),
+                Effect::Read,
+            ),
+            Self::CancelJob => (
+                "Cancel a job",
+                "Ends an operation that runs in the background.".to_owned(),
+                json!({"job_id": text("The id that the call answered.")}),
+                json!(["job_id"]),
+                Effect::Write,
+            ),
+        };
+        let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
+        if confirms && self == Self::Call(Effect::Destructive) {
+            schema["properties"][CONFIRM] = confirm_schema();
+        }
+        if required.as_array().is_some_and(|names| !names.is_empty()) {
+            schema["required"] = required;
+        }
+        let mut annotations = annotations(effect);
+        // Only a call of an operation reaches a service.
+        annotations["openWorldHint"] = matches!(self, Self::Call(_)).into();
+        json!({"name": self.name(), "title": title, "description": description, "inputSchema": schema, "annotations": annotations})
+    }
+}
+
+/// The tool that calls operations with an effect.
+pub fn call_name(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "call_read",
+        Effect::Write => "call_write",
+        Effect::Destructive => "call_destructive",
+    }
+}
+
+/// The annotations of a tool with an effect. A write may add something each time, so none but a
+/// read says that it may be repeated.
+pub fn annotations(effect: Effect) -> Value {
+    let is_read = effect == Effect::Read;
+    json!({
+        "readOnlyHint": is_read,
+        "destructiveHint": effect == Effect::Destructive,
+        "idempotentHint": is_read,
+        "openWorldHint": true,
+    })
+}

@@ -1,0 +1,390 @@
+//! The life of one call of an operation.
+//!
+//! # Layout
+//! - `account`: the account that the call runs on, and its credential
+//! - `answer`: from an outcome to the caller's answer; `disposition`: the name of a file
+//! - `error`: why a call has no answer; `refusal`: the refusal or failure of an upstream
+//! - `forwarded_headers`: headers of an upstream that the caller gets; `rate`: headers about rate
+//!   limits
+//! - `blame`: a value of the caller for which a request of the connector was refused
+//! - `connect`: connecting an account, which runs operations of the connector
+//! - `row`: the request of an operation that is data
+//! - `invocation`: the connector in the sandbox
+//! - `proxy`: a request of a caller to an upstream, around the operations
+//! - `unmatched`: the header about `response_fields` that led nowhere
+//! - `stages`: the stages of a call, for metrics and traces
+//! - `background`: a call that runs in the background, to its result
+
+mod account;
+mod answer;
+pub mod background;
+mod blame;
+pub mod budgets;
+pub mod connect;
+mod disposition;
+mod error;
+mod forwarded_headers;
+mod invocation;
+pub mod proxy;
+pub mod rate;
+mod refusal;
+mod row;
+mod stages;
+mod unmatched;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::header::HeaderMap;
+use tokio::time::{Instant, timeout_at};
+
+pub use self::answer::Answer;
+pub use self::error::{Error, Explanation, UpstreamError};
+
+use self::account::{Account, ChosenAccount};
+use self::answer::Form;
+use self::stages::Stages;
+use crate::budgets::Budgets;
+use calls::Recording;
+use egress::{CallRecord, Credential, Egress, Remaining};
+use integrations::Integrations;
+use metrics::Metrics;
+use registry::{Connector, Operation, Permit, Registry};
+use sandbox::http::{Outbound, Request};
+use sandbox::progress::ProgressSender;
+use sandbox::{Limits, Outcome};
+use schema::{self, Input};
+use store::{AccountAddress, Store};
+use telemetry::Trace;
+
+/// The services that calls use.
+#[derive(Clone, Copy)]
+#[expect(missing_docs, reason = "the types of the other fields say what they are")]
+pub struct Services<'a> {
+    pub registry: &'a Registry,
+    pub budgets: &'a Budgets,
+    pub integrations: &'a Arc<Integrations>,
+    pub egress: &'a Egress,
+    pub store: &'a Store,
+    pub metrics: &'a Metrics,
+}
+
+/// Whose credential and storage a call uses.
+pub enum RunAs<'a> {
+    /// The caller's integration, if the connector's users need an account.
+    Caller {
+        /// The caller's tenant.
+        tenant: &'a str,
+        /// The tenant's user; empty for the tenant itself.
+        subject: &'a str,
+        /// The integration that the caller names.
+        user_identifier: Option<&'a str>,
+    },
+    /// An account of the connector's author, who tries an operation without a server.
+    Author {
+        /// Its credential. `None` if the operation needs none.
+        credential: Option<Credential>,
+        /// The parts of its address.
+        address: &'a AccountAddress,
+    },
+    /// An account that is being connected, so that there is no integration yet.
+    NewAccount {
+        /// The tenant that connects it.
+        tenant: &'a str,
+        /// Its credential.
+        credential: Credential,
+        /// The parts of its address that are known yet.
+        address: &'a AccountAddress,
+    },
+}
+
+/// The tenant of a connector's author.
+const AUTHOR: &str = "author";
+
+impl RunAs<'_> {
+    fn tenant(&self) -> &str {
+        match self {
+            Self::Caller { tenant, .. } | Self::NewAccount { tenant, .. } => tenant,
+            Self::Author { .. } => AUTHOR,
+        }
+    }
+}
+
+/// The media types of files that a caller takes as bytes. It gets other files in their JSON form.
+#[derive(Clone, Copy, Debug)]
+pub enum Accept<'a> {
+    /// Those that the header `Accept` names, if there is one.
+    Named(Option<&'a str>),
+    /// Every media type.
+    AnyFile,
+}
+
+impl Accept<'_> {
+    /// Returns `true` if the caller takes a file of this media type as bytes.
+    fn is_raw(self, media_type: &str) -> bool {
+        match self {
+            Self::Named(accept) => accept.is_some_and(|accept| answer::names(accept, media_type)),
+            Self::AnyFile => true,
+        }
+    }
+
+    /// Returns `true` if the caller takes a file of some media type as bytes.
+    fn may_be_a_file(self) -> bool {
+        match self {
+            Self::Named(accept) => accept.is_some_and(answer::names_a_file),
+            Self::AnyFile => true,
+        }
+    }
+}
+
+/// One call of an operation.
+pub struct Call<'a> {
+    /// The version of the connector that was live when the call arrived.
+    pub connector: &'a Arc<Connector>,
+    /// The operation of the connector.
+    pub operation: &'a Operation,
+    /// The account and the storage of the call.
+    pub run_as: RunAs<'a>,
+    /// The body of the request.
+    pub body: &'a [u8],
+    /// The media types of files that the caller takes as bytes.
+    pub accept: Accept<'a>,
+    /// The header `Range`, for operations that answer with files.
+    pub range: Option<&'a str>,
+    /// The instant at which everything that the call does ends.
+    pub deadline: Instant,
+    /// Set if the call runs in the background.
+    pub background: Option<Background>,
+    /// The span that the stages of the call are in.
+    pub trace: Trace,
+    /// The notes for the record of the call.
+    pub recording: &'a Recording,
+}
+
+/// The differences of a call that runs in the background.
+pub struct Background {
+    /// The limit of CPU time, in place of the connector's.
+    pub cpu: Duration,
+    /// The number of requests, in place of the connector's.
+    pub requests: u32,
+    /// Takes the connector's reports of progress.
+    pub progress: ProgressSender,
+}
+
+impl Call<'_> {
+    /// The limits of the call's invocations.
+    fn limits(&self) -> Limits {
+        let limits = self.connector.limits();
+        match &self.background {
+            None => limits,
+            Some(background) => Limits { cpu: background.cpu, requests: background.requests, ..limits },
+        }
+    }
+}
+
+/// The end of a call that a caller sent.
+pub enum Submitted {
+    /// The operation has run.
+    Answered(Answer),
+    /// The caller does not wait. The body and the account are good, and the operation has not run.
+    Deferred(Deferred),
+}
+
+/// A call that is to run in the background.
+pub struct Deferred {
+    /// The integration that was chosen. `None` if the users of the connector need no account.
+    pub user_identifier: Option<String>,
+    /// URLs that are notified of the end.
+    pub callback_urls: Vec<String>,
+}
+
+/// Runs one call of an operation, from its body to its answer. Does not run it if the operation is
+/// for the background and the caller does not wait.
+///
+/// # Errors
+/// See [`enum@Error`].
+pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted, Error> {
+    let mut stages = Stages::begin(&call.trace, call.recording, &call.operation.metrics.validate);
+    let (input, chosen) = accept(services, call, &mut stages).await?;
+    if let Some(background) = input.background {
+        let user_identifier = chosen.user_identifier().map(str::to_owned);
+        return Ok(Submitted::Deferred(Deferred { user_identifier, callback_urls: background.callback_urls }));
+    }
+    complete(services, call, input, chosen, &mut stages).await.map(Submitted::Answered)
+}
+
+/// Runs one call of an operation, from its body to its answer. Ignores what the body says about
+/// waiting.
+///
+/// # Errors
+/// See [`enum@Error`].
+pub async fn run(services: Services<'_>, call: &Call<'_>) -> Result<Answer, Error> {
+    let mut stages = Stages::begin(&call.trace, call.recording, &call.operation.metrics.validate);
+    let (input, chosen) = accept(services, call, &mut stages).await?;
+    complete(services, call, input, chosen, &mut stages).await
+}
+
+/// The stages `validate` and `account`. The first one has begun.
+async fn accept<'a, 's>(
+    services: Services<'_>,
+    call: &'s Call<'a>,
+    stages: &mut Stages<'s>,
+) -> Result<(Input<'a>, ChosenAccount), Error> {
+    let input = validate(services, call).await?;
+    stages.next(&call.operation.metrics.account);
+    let chosen = account::choose_account(services, call.connector, &call.run_as, call.deadline, call.recording).await?;
+    stages.end(true);
+    Ok((input, chosen))
+}
+
+/// Validates the body by the schema of the operation.
+async fn validate<'a>(services: Services<'_>, call: &Call<'a>) -> Result<Input<'a>, Error> {
+    let read = || -> Result<Input<'a>, Error> {
+        let mut parsed = services.egress.memory().part_before_admission();
+        parsed.grow_to(schema::parsed_bytes(call.body))?;
+        Ok(call.operation.read_body(call.body)?)
+    };
+    run_computation(call.body.len(), call.deadline, read).await?
+}
+
+/// Runs a computation on a value of this size.
+///
+/// # Errors
+/// `OutOfTime` if it has not begun before the deadline.
+async fn run_computation<T>(bytes: usize, deadline: Instant, work: impl FnOnce() -> T) -> Result<T, Error> {
+    timeout_at(deadline, compute::run(bytes, work)).await.map_err(|_| Error::OutOfTime)
+}
+
+/// The other stages: runs a call whose body is valid and whose account is chosen.
+async fn complete<'s>(
+    services: Services<'_>,
+    call: &'s Call<'_>,
+    input: Input<'_>,
+    chosen: ChosenAccount,
+    stages: &mut Stages<'s>,
+) -> Result<Answer, Error> {
+    let Call { connector, operation, .. } = call;
+    let metrics = &operation.metrics;
+
+    // Before a refresh: a call over a limit sends no request to the provider.
+    stages.next(&metrics.admit);
+    let (permit, left) = admit(services, connector, operation, call.run_as.tenant()).await?;
+    stages.next(&metrics.credential);
+
+    let account = chosen.prepare_credential(services, connector, call.deadline).await?;
+    stages.end(true);
+
+    let upstreams = Arc::clone(&account.upstreams);
+    let credentials = account.credentials.clone();
+    let record = call_record(call.recording);
+    let mut outbound = Outbound::new(services.egress.clone(), upstreams, call.deadline, credentials, record);
+    call.recording.sends(outbound.record());
+    if operation.manifest.background {
+        outbound = outbound.waiting_for_rate_limits();
+    }
+    let answer = invoke_and_answer(services, call, &input, &account, &mut outbound, permit, stages).await;
+    let mut answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => {
+            let error = error.after(&outbound, operation.manifest.effect);
+            return Err(blame::caller_for(error, &input.text, call.deadline).await);
+        }
+    };
+    if let Some(left) = left {
+        rate::add_headers(&mut answer.headers, &left);
+    }
+    Ok(answer)
+}
+
+/// The notes on the requests of a call, with their attempts if the call is recorded.
+fn call_record(recording: &Recording) -> CallRecord {
+    if recording.is_on() { CallRecord::keeping_attempts() } else { CallRecord::default() }
+}
+
+/// Invokes the connector and answers with its outcome.
+async fn invoke_and_answer<'s>(
+    services: Services<'_>,
+    call: &'s Call<'_>,
+    input: &Input<'_>,
+    account: &Account,
+    outbound: &mut Outbound,
+    permit: Permit,
+    stages: &mut Stages<'s>,
+) -> Result<Answer, Error> {
+    let operation = call.operation;
+    let (outcome, _held) = match &operation.row {
+        Some(row) => {
+            let (outcome, held) = row::make(services, call, row, &input.text).await?;
+            (outcome, Some(held))
+        }
+        None => (invocation::invoke(services, call, &input.text, account, outbound, stages).await?, None),
+    };
+
+    let limits = call.limits();
+    let form = Form {
+        shape: &input.shape,
+        accept: call.accept,
+        range: call.range,
+        limits,
+        deadline: call.deadline,
+        memory: services.egress.memory(),
+        operation,
+        trace: &call.trace,
+        recording: call.recording,
+    };
+    match outcome {
+        Ok(Outcome::Forward(request)) => {
+            let response = forward(call, request, outbound, stages).await?;
+            let carried_credential = response.carried_credential;
+            let mut upstream_headers = HeaderMap::new();
+            forwarded_headers::each(&response.headers, |name, value| {
+                upstream_headers.append(name, value);
+            });
+            let answer = answer::of_response(response, &form, permit).await;
+            let mut answer = answer.map_err(|error| match carried_credential {
+                true => account.explain_refusal(services, error),
+                false => account.explain(services, error),
+            })?;
+            answer.headers.extend(upstream_headers);
+            Ok(answer)
+        }
+        Ok(Outcome::Reply(json)) => answer::of_reply(json, &form, permit).await,
+        Ok(Outcome::File(file)) => Box::pin(answer::of_reply_file(file, &form, permit)).await,
+        Err(fault) => Err(account.explain_refusal(services, fault.into())),
+    }
+}
+
+/// Sends the request of a thin operation.
+async fn forward<'s>(
+    call: &'s Call<'_>,
+    request: Request,
+    outbound: &mut Outbound,
+    stages: &mut Stages<'s>,
+) -> Result<Box<egress::Response>, Error> {
+    let operation = call.operation;
+    // The caller takes bytes only of a media type that it names.
+    let range =
+        call.range.filter(|_| call.accept.may_be_a_file() && operation.manifest.answer != contract::Answer::Json);
+    let request = match range {
+        Some(range) => request.for_range(range),
+        None => request,
+    };
+    outbound.trace(stages.next(&operation.metrics.forward).tracing());
+    // Boxed, because the response passes through several futures, and each would have room for it.
+    let response = Box::new(outbound.send(request, call.limits().largest_response()).await?);
+    stages.end(true);
+    Ok(response)
+}
+
+/// Takes a permit of the connector and counts the call in the operation's rate limit.
+async fn admit<'a>(
+    services: Services<'_>,
+    connector: &'a Connector,
+    operation: &Operation,
+    tenant: &str,
+) -> Result<(Permit, Option<Remaining<'a>>), Error> {
+    let permit = connector.admit(tenant).map_err(Error::NoPermit)?;
+    let Some(limit) = &operation.manifest.rate_limit else { return Ok((permit, None)) };
+    let remaining = services.budgets.count(|| connector.quotas().check(limit, tenant).transpose()).await;
+    Ok((permit, remaining.map_err(Error::rate_limited)?))
+}

@@ -1,0 +1,45 @@
+//! Problems of webhooks.
+
+use serde_json::json;
+
+use super::violations::violations_problem;
+use super::{INTERNAL, Problem, WEBHOOK_SECRET_REQUIRED, store_problem};
+use schema::Violation;
+use store::vault::VaultError;
+use webhooks::{CallbackError, WebhookError};
+
+/// The problem of a call whose `callback_urls` are not accepted.
+pub fn callback_problem(error: CallbackError) -> Problem {
+    match error {
+        CallbackError::Invalid(wrong) => violations_problem(
+            wrong
+                .into_iter()
+                .map(|(index, detail)| Violation { pointer: format!("/callback_urls/{index}"), detail })
+                .collect(),
+        ),
+        CallbackError::SecretRequired => WEBHOOK_SECRET_REQUIRED
+            .with_detail(
+                "Callbacks are signed, and the tenant has no valid secret. Make one with POST /webhooks/secrets.",
+            )
+            .with("action", json!({"method": "POST", "path": "/webhooks/secrets"})),
+        CallbackError::Failed(error) => webhook_problem(&error),
+    }
+}
+
+/// The problem of secrets that cannot be read or written. The cause goes to the log.
+pub fn webhook_problem(error: &WebhookError) -> Problem {
+    match error {
+        WebhookError::Store(error) | WebhookError::Vault(VaultError::Store(error)) => {
+            store_problem(error, "The webhooks and their secrets cannot be read or written now; try again.")
+        }
+        WebhookError::Vault(_)
+        | WebhookError::NoRandomness
+        | WebhookError::DamagedSecret
+        | WebhookError::DamagedDelivery => {
+            tracing::error!(%error, "webhook secrets cannot be read or written");
+            INTERNAL.with_detail(
+                "A webhook secret cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
+            )
+        }
+    }
+}

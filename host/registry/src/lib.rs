@@ -1,0 +1,312 @@
+//! The live connectors, and how they change.
+//!
+//! Each file `{identifier}.wasm` in the folders `shipped_dir` and `modules_dir` is a live
+//! connector. The registry compiles, describes and checks a new or changed file first. Then it
+//! replaces the previous version in one atomic exchange of the table that calls read. A call uses
+//! the version that it began with until it ends. A file that is refused changes nothing: the
+//! previous version keeps serving, also after a restart.
+//!
+//! A module has one name for each of its states: a file, a module (its bytes), loaded (linked in
+//! the sandbox), described (with its manifest), a candidate (a connector that is not live), live.
+//!
+//! Changes, each of which prepares a candidate and commits it:
+//!
+//! - [`commit`]: the one place where live connectors change, and the order of the steps
+//! - [`live`]: the table of live connectors, and the list of refused files
+//! - [`install`]: the operator installs a module
+//! - [`remove`]: the operator removes a connector
+//! - [`rollback`]: the operator goes back to an earlier version, or to the shipped connector
+//! - [`mod@load_file`]: a file of a folder becomes live
+//! - [`follow`]: another gateway or a command has changed the modules of the service
+//! - [`renew`]: the grants of a live connector have changed
+//! - [`grant`]: the operator grants and revokes hosts
+//! - [`change_error`]: why a change was not made
+//!
+//! From a module to a candidate:
+//!
+//! - [`mod@load`]: compiles, describes and checks a module
+//! - [`connector`]: one connector, made of a module that was described
+//! - [`reach`]: the upstreams and hosts of a connector
+//! - [`account_upstreams`]: the upstreams as an account has them
+//! - [`token_hosts`]: the hosts that receive tokens
+//! - [`endpoints`]: the addresses that a connector needs, for operators
+//! - [`settings`]: the values of the connector's settings
+//! - [`provider_names`]: identifiers that foreign connectors must not have
+//! - [`mod@trust`]: signatures of publishers
+//! - [`permissions`]: updates that request more permissions
+//! - [`grant_form`]: the form of hosts in grants
+//! - [`refusal`]: why a module is refused
+//! - [`concurrency`]: limits of concurrent calls
+//!
+//! What is kept:
+//!
+//! - [`service`]: the modules that all gateways on one database serve, with their generations
+//! - [`standings`]: what this gateway made of the modules of the service
+//! - [`last_served`]: what a gateway serves that starts while its database is away
+//! - [`record`]: the durable part of a live connector
+//! - [`origin`]: shipped or foreign
+//! - [`folders`]: the two folders of modules, and the operator's marks
+//! - [`mod@present_module`]: the file of the module that a gateway serves
+//! - [`versions`]: the folder of versions for a rollback
+//! - [`version_list`]: lists the versions for the operator
+//! - [`grants`]: the grants in the store
+//! - [`history`]: the actor and the time of each change
+//!
+//! What runs in the background, and the rest:
+//!
+//! - [`mod@watch`]: notices changes of the folders
+//! - [`scan`]: compares the folders with the live connectors
+//! - [`module_file`]: reads the file of a module
+//! - [`files`]: the files that the gateway knows or is loading
+//! - [`derived`]: values that are computed from the live connectors
+//! - [`unused_settings`]: warns of sections of the configuration without a connector
+
+mod account_upstreams;
+mod change_error;
+mod commit;
+mod concurrency;
+mod connector;
+mod derived;
+mod endpoints;
+mod files;
+mod folders;
+mod follow;
+mod grant;
+mod grant_form;
+mod grants;
+mod history;
+mod install;
+mod last_served;
+mod live;
+mod load;
+mod load_file;
+mod module_file;
+mod origin;
+mod permissions;
+mod present_module;
+mod provider_names;
+mod reach;
+mod record;
+mod refusal;
+mod remove;
+mod renew;
+mod rollback;
+mod scan;
+mod service;
+mod settings;
+#[cfg(feature = "simulation")]
+pub mod simulated;
+mod standings;
+mod token_hosts;
+mod trust;
+mod unused_settings;
+mod version_list;
+mod versions;
+mod watch;
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arc_swap::{ArcSwap, Guard};
+use tokio::sync::{Mutex, Notify, Semaphore};
+
+pub use self::account_upstreams::RefusedPart;
+pub use self::change_error::ChangeError;
+pub use self::concurrency::{NoPermit, Permit};
+pub use self::connector::{Connector, Operation};
+pub use self::derived::Derived;
+pub use self::endpoints::Endpoint;
+pub use self::follow::follow_modules;
+pub use self::grant_form::is_grant;
+pub use self::grants::{GrantState, HostGrant};
+pub use self::history::Actor;
+pub use self::install::{Installation, Installed};
+pub use self::last_served::{has_served, keep_last_served};
+pub use self::load::{AuthorSettings, try_schemas};
+pub use self::present_module::present_module;
+pub use self::reach::{GRANT_COMMAND, Service, Upstreams};
+pub use self::refusal::{Refusal, Refused};
+pub use self::renew::follow_grants;
+pub use self::trust::{file as signature_file, fits as signature_fits, key_id_of as key_id_of_signature, signature_of};
+pub use self::version_list::StoredVersion;
+pub use self::watch::watch;
+
+use self::concurrency::ConcurrencyLimit;
+use self::files::{KnownFiles, LoadingFiles};
+use self::folders::Folders;
+use self::grants::Grants;
+use self::history::History;
+use self::last_served::LastServed;
+use self::origin::Origin;
+use self::service::Service as SharedService;
+use self::versions::Versions;
+use config::{Config, ConfigError, Problem};
+use metrics::Metrics;
+use sandbox::Sandbox;
+use store::{Change, Store, StoreError};
+use webhooks::Events;
+
+/// The live connectors by identifier.
+pub type Live = HashMap<String, Arc<Connector>>;
+
+/// The part of the sandbox's slots that one tenant may have while others need them.
+const SHARE_OF_SLOTS: f64 = 0.5;
+
+/// The live connectors, and the operations that change them.
+pub struct Registry {
+    live: ArcSwap<Live>,
+    changes: tokio::sync::watch::Sender<()>,
+    refused: ArcSwap<Vec<Refused>>,
+    /// Its lock is the lock of all changes of live connectors.
+    files: Mutex<KnownFiles>,
+    loading: LoadingFiles,
+    /// `true` once the files that the folders had at the start are loaded.
+    has_started: AtomicBool,
+    /// The slots of the sandbox. Tenants share them in the same way as the permits of one
+    /// connector.
+    slots: Arc<ConcurrencyLimit>,
+    folders: Folders,
+    versions: Versions,
+    grants: Grants,
+    history: History,
+    /// The modules of all gateways on the same database.
+    service: SharedService,
+    /// Permits for modules of the service that are loaded at the same time.
+    following: Arc<Semaphore>,
+    /// Asks for an exchange with the gateways that share the budgets of connectors. `None` if this
+    /// one has them alone.
+    exchange: Option<Arc<Notify>>,
+    config: Arc<Config>,
+    sandbox: Sandbox,
+    metrics: Arc<Metrics>,
+    events: Events,
+}
+
+impl Registry {
+    /// A registry without live connectors. [`Registry::load_folders`] loads the folders of modules.
+    ///
+    /// # Errors
+    /// If a configured folder of modules is missing, or the folder of versions cannot be created.
+    pub fn new(
+        config: Arc<Config>,
+        sandbox: Sandbox,
+        store: Store,
+        metrics: Arc<Metrics>,
+        events: Events,
+    ) -> io::Result<Self> {
+        let last_served = store.is_shared().then(|| LastServed::read(&config.data_dir)).flatten();
+        Ok(Self {
+            folders: Folders::open(&config)?,
+            versions: Versions::open(&config.data_dir)?,
+            live: ArcSwap::default(),
+            changes: tokio::sync::watch::Sender::default(),
+            refused: ArcSwap::default(),
+            files: Mutex::default(),
+            loading: LoadingFiles::default(),
+            has_started: AtomicBool::new(false),
+            slots: ConcurrencyLimit::new(config.sandbox.instances as usize, SHARE_OF_SLOTS),
+            grants: Grants::new(store.clone(), last_served.clone()),
+            history: History::new(store.clone()),
+            service: SharedService::new(store, last_served),
+            following: Arc::new(Semaphore::new(scan::PARALLEL_LOADS)),
+            exchange: None,
+            config,
+            sandbox,
+            metrics,
+            events,
+        })
+    }
+
+    /// Returns the registry with connectors that share their rate limits and pacing with those of other
+    /// gateways. `exchange` asks for an exchange with them.
+    pub fn sharing_budgets(self, exchange: Arc<Notify>) -> Self {
+        Self { exchange: Some(exchange), ..self }
+    }
+
+    /// The connectors that are live at this moment.
+    pub fn live(&self) -> Guard<Arc<Live>> {
+        self.live.load()
+    }
+
+    /// Is told after each change of the live connectors.
+    pub fn changes(&self) -> tokio::sync::watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+
+    /// The live connector with this identifier. The returned value stays the same version after a
+    /// swap.
+    pub fn get(&self, identifier: &str) -> Option<Arc<Connector>> {
+        self.live.load().get(identifier).cloned()
+    }
+
+    /// Takes a permit for one invocation of a tenant, of any connector.
+    ///
+    /// # Errors
+    /// If all slots of the sandbox are taken, or if the tenant has its share of them.
+    pub fn admit_invocation(&self, tenant: &str) -> Result<Permit, NoPermit> {
+        self.slots.acquire(tenant)
+    }
+
+    /// Files in the folders that were refused.
+    pub fn refused(&self) -> Arc<Vec<Refused>> {
+        self.refused.load_full()
+    }
+
+    /// Checks that no module was refused because of the operator's settings for it.
+    ///
+    /// # Errors
+    /// `Invalid` with all wrong and unknown settings.
+    pub fn check_settings(&self) -> Result<(), ConfigError> {
+        let refused = self.refused();
+        let mut problems: Vec<Problem> = refused.iter().flat_map(|refused| refused.wrong_settings.clone()).collect();
+        problems.sort();
+        if problems.is_empty() { Ok(()) } else { Err(ConfigError::Invalid { problems }) }
+    }
+
+    /// The files that the folders had at the start and that are not loaded yet. `None` once all of
+    /// them are loaded or refused.
+    pub fn missing(&self) -> Option<Vec<String>> {
+        (!self.has_started.load(Ordering::Relaxed)).then(|| self.loading.names())
+    }
+
+    /// Returns `true` if a connector that is not live may become live before the start is over: its
+    /// file is not loaded yet, or the modules of the service are not read yet.
+    pub fn may_become_live(&self, identifier: &str) -> bool {
+        let file = format!("{identifier}.wasm");
+        self.missing().is_some_and(|missing| self.service.is_shared() || missing.contains(&file))
+    }
+
+    /// The last changes of one connector, or of all of them. The newest is first. A removed
+    /// connector keeps its history.
+    ///
+    /// # Errors
+    /// If the store does not answer.
+    pub async fn history(&self, identifier: Option<&str>, limit: u32) -> Result<Vec<Change>, StoreError> {
+        self.history.list(identifier, limit).await
+    }
+
+    /// The digest of the present version of a connector: the live one, or the last one that was
+    /// live. `None` if the connector is not installed.
+    async fn present_digest(&self, identifier: &str) -> Result<Option<String>, StoreError> {
+        if self.service.is_shared()
+            && let Some(live) = self.service.store().live_module(identifier).await?
+            && live.digest.is_some()
+        {
+            return Ok(live.digest);
+        }
+        Ok(self.digest_in_folders(identifier))
+    }
+
+    fn digest_in_folders(&self, identifier: &str) -> Option<String> {
+        if let Some(live) = self.get(identifier) {
+            return Some(live.digest().to_owned());
+        }
+        let is_installed = |origin| self.folders.file(origin, identifier).is_some();
+        if !is_installed(Origin::Foreign) && !is_installed(Origin::Shipped) {
+            return None;
+        }
+        Some(self.versions.newest_first(identifier).ok()?.into_iter().next()?.digest)
+    }
+}

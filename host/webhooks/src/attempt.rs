@@ -1,0 +1,236 @@
+//! One attempt of a delivery.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use hyper::Method;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::ExposeSecret;
+use tokio::time::Instant;
+
+use super::receiver::{Receiver, private};
+use super::signature::signatures;
+use super::{WebhookError, Webhooks};
+use egress::{Body, EgressError, Headers, Request, Target};
+use metrics::WebhookLabels;
+use store::vault::VaultError;
+use store::{AttemptResult, ClaimedDelivery, DeliveryAttempt, NewDelivery, Payload, Sealed, WebhookSource};
+
+/// Time for a receiver to respond.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Delays after failed attempts. There is one attempt more than there are delays.
+const BACKOFF: [Duration; 6] = [
+    Duration::from_secs(5),
+    Duration::from_secs(5 * 60),
+    Duration::from_secs(30 * 60),
+    Duration::from_secs(2 * 3600),
+    Duration::from_secs(5 * 3600),
+    Duration::from_secs(10 * 3600),
+];
+
+/// The status with which a receiver says that it wants no more attempts.
+const GONE: u16 = 410;
+
+const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
+const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+
+/// A body with its signatures, as one attempt sends it.
+struct Signed {
+    url: String,
+    payload: Bytes,
+    /// Seconds since 1970.
+    timestamp: u64,
+    /// The value of the header `webhook-signature`.
+    signature: String,
+}
+
+impl Webhooks {
+    /// Sends a delivery once, and stores the result. If the gateway itself fails, the delivery is
+    /// attempted again after the end of its lease.
+    pub(super) async fn attempt(&self, claimed: ClaimedDelivery) {
+        let ClaimedDelivery { delivery, tenant, source, url, payload, fence, resent } = claimed;
+        let at = clock::now();
+        let webhook_id = delivery.webhook_id;
+        let mut has_secret = true;
+        let result: Result<u16, String> = match self.sign(&webhook_id, &tenant, url, payload, at).await {
+            Ok(Some(signed)) => self.post(&webhook_id, signed).await,
+            Ok(None) => {
+                has_secret = false;
+                Err("there is no valid secret to sign with; POST /webhooks/secrets makes one".to_owned())
+            }
+            // The next attempt, on any gateway, would fail in the same way.
+            Err(
+                error @ (WebhookError::Vault(VaultError::Altered | VaultError::UnknownKey { .. })
+                | WebhookError::DamagedSecret
+                | WebhookError::DamagedDelivery),
+            ) => {
+                tracing::error!(webhook_id, %error, "a webhook cannot be decrypted");
+                Err("the gateway cannot decrypt the stored webhook or its secret".to_owned())
+            }
+            Err(error) => {
+                tracing::error!(webhook_id, %error, "a webhook is not sent now; it is tried again within a minute");
+                return;
+            }
+        };
+        let mut attempts = delivery.attempts;
+        attempts.push(DeliveryAttempt { at, result: result.clone() });
+        let next = match next_result(&result, attempts.len()) {
+            // An operator has requested one attempt.
+            AttemptResult::RetryAfter(_) if resent => AttemptResult::Failed,
+            next => next,
+        };
+        let keep = self.config.callbacks.keep;
+        match self.store.finish_attempt(&webhook_id, fence, &attempts, next, keep).await {
+            Ok(true) => self.report(&webhook_id, &tenant, &source, has_secret, &result, next),
+            Ok(false) => tracing::warn!(webhook_id, "another gateway has taken over this webhook"),
+            Err(error) => {
+                tracing::error!(webhook_id, %error, "the result of a webhook is not stored, so it is sent once more");
+            }
+        }
+    }
+
+    /// Unseals a delivery and signs it. Returns `None` if the tenant has no valid secret.
+    async fn sign(
+        &self,
+        webhook_id: &str,
+        tenant: &str,
+        url: Sealed,
+        payload: Arc<Payload>,
+        at: SystemTime,
+    ) -> Result<Option<Signed>, WebhookError> {
+        let bytes = payload.sealed.bytes.len();
+        let signing = async {
+            let secrets = self.signing_secrets(tenant).await?;
+            if secrets.is_empty() {
+                return Ok(None);
+            }
+            let url = self.vault.unseal(&NewDelivery::url_context(tenant, webhook_id), &url).await?;
+            let url = str::from_utf8(url.expose_secret()).map_err(|_| WebhookError::DamagedDelivery)?.to_owned();
+            let payload = self.vault.unseal(&Payload::context(tenant, &payload.id), &payload.sealed).await?;
+            let payload = Bytes::copy_from_slice(payload.expose_secret());
+            let timestamp = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+            let signature = signatures(&secrets, webhook_id, timestamp, &payload);
+            Ok(Some(Signed { url, payload, timestamp, signature }))
+        };
+        compute::drive(bytes, signing).await
+    }
+
+    /// Posts a webhook. Returns the status of the response, or the reason why there is no
+    /// response.
+    async fn post(&self, webhook_id: &str, signed: Signed) -> Result<u16, String> {
+        let Signed { url, payload, timestamp, signature } = signed;
+        // The operator may have changed the permission since the URL was accepted.
+        let receiver = Receiver::parse(&url, self.config.callbacks.allow_private_network)?;
+        let value = |text: &str| HeaderValue::from_str(text).map_err(|error| error.to_string());
+        let headers = HeaderMap::from_iter([
+            (WEBHOOK_ID, value(webhook_id)?),
+            (WEBHOOK_TIMESTAMP, timestamp.into()),
+            (WEBHOOK_SIGNATURE, value(&signature)?),
+        ]);
+        let request = Request {
+            method: Method::POST,
+            target: Target::Path(receiver.path),
+            headers: Headers::trusted(headers),
+            body: Body::Json(payload),
+            credential: None,
+            omit_credential: true,
+            waits_for_rate_limit: false,
+            on_new_connection: false,
+            record: None,
+            trace: None,
+            deadline: Instant::now() + TIMEOUT,
+            // The body of the response is not read.
+            limit: u64::MAX,
+        };
+        match self.egress.send(&receiver.upstream, &request).await {
+            Ok(response) => Ok(response.status.as_u16()),
+            Err(EgressError::Denied { .. }) => Err(private(&receiver.url)),
+            Err(EgressError::TimedOut) => Err(format!("no response within {} s", TIMEOUT.as_secs())),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn report(
+        &self,
+        webhook_id: &str,
+        tenant: &str,
+        source: &WebhookSource,
+        has_secret: bool,
+        result: &Result<u16, String>,
+        next: AttemptResult,
+    ) {
+        let (kind, job_id) = match source {
+            WebhookSource::Job(id) => ("job", Some(id)),
+            WebhookSource::Event => ("event", None),
+        };
+        let (status, error) = (result.as_ref().ok(), result.as_ref().err());
+        let outcome = match next {
+            AttemptResult::Delivered => "delivered",
+            AttemptResult::RetryAfter(_) => "retried",
+            AttemptResult::Failed => "failed",
+        };
+        match next {
+            AttemptResult::Delivered => tracing::debug!(webhook_id, tenant, kind, job_id, status, "webhook delivered"),
+            AttemptResult::RetryAfter(delay) => {
+                let again_in_s = delay.as_secs();
+                if has_secret {
+                    tracing::info!(webhook_id, tenant, kind, job_id, status, error, again_in_s, "webhook not accepted");
+                } else {
+                    tracing::warn!(webhook_id, tenant, kind, job_id, error, again_in_s, "webhook not sent");
+                }
+            }
+            AttemptResult::Failed => {
+                tracing::warn!(
+                    webhook_id,
+                    tenant,
+                    kind,
+                    job_id,
+                    status,
+                    error,
+                    "webhook failed; it is not tried again"
+                );
+            }
+        }
+        self.metrics.webhooks.get_or_create_owned(&WebhookLabels { kind, outcome }).inc();
+    }
+}
+
+/// The state of a delivery after an attempt. `made` is the number of attempts, with this one.
+fn next_result(result: &Result<u16, String>, made: usize) -> AttemptResult {
+    match result {
+        Ok(200..=299) => AttemptResult::Delivered,
+        Ok(GONE) => AttemptResult::Failed,
+        _ => made
+            .checked_sub(1)
+            .and_then(|index| BACKOFF.get(index))
+            .map_or(AttemptResult::Failed, |delay| AttemptResult::RetryAfter(*delay)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pauses_grow_from_five_seconds_to_ten_hours_and_then_the_webhook_has_failed() {
+        let delays: Vec<_> = (1..=7).map(|made| next_result(&Ok(500), made)).collect();
+        let expected =
+            [5, 300, 1800, 7200, 18_000, 36_000].map(|seconds| AttemptResult::RetryAfter(Duration::from_secs(seconds)));
+        assert_eq!(delays[..6], expected);
+        assert_eq!(delays[6], AttemptResult::Failed);
+    }
+
+    #[test]
+    fn every_2xx_is_delivered_a_410_ends_the_attempts_and_all_else_is_tried_again() {
+        for status in [200, 201, 202, 204, 299] {
+            assert_eq!(next_result(&Ok(status), 1), AttemptResult::Delivered, "{status}");
+        }
+        assert_eq!(next_result(&Ok(410), 1), AttemptResult::Failed);
+        for result in [Ok(301), Ok(304), Ok(400), Ok(404), Ok(429), Ok(500), Ok(503), Err("no answer".to_owned())] {
+            assert_eq!(next_result(&result, 1), AttemptResult::RetryAfter(BACKOFF[0]), "{result:?}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Webhooks, after Standard Webhooks: callbacks at the end of jobs, and events for the operator.
+//!
+//! A webhook is a delivery in the store, which is written in the same transaction as the change
+//! that it reports. The sender attempts it until the receiver accepts it, on any gateway that runs.
+//!
+//! # Layout
+//! - `secrets`: the secrets of tenants, two of which may be valid
+//! - `signature`: signs a webhook with them
+//! - `receiver`: the URLs that webhooks may be sent to
+//! - `callbacks`: the webhooks of jobs
+//! - `all`: the webhooks of all tenants, for the operator
+//! - `events`: the webhooks of the operator
+//! - `sender`: takes deliveries that are due
+//! - `attempt`: sends one of them once
+//! - `error`: what can fail
+//!
+//! # Invariants
+//! - A webhook has one id, on every attempt and after a restart.
+//! - One gateway at a time attempts a delivery.
+//! - No connection goes to a private address, unless `callbacks.allow_private_network` is set. No
+//!   redirect is followed.
+//! - No secret appears in a record, a log line or an error.
+
+mod all;
+mod attempt;
+mod callbacks;
+pub mod caller_url;
+mod error;
+mod events;
+mod receiver;
+mod secrets;
+mod sender;
+mod signature;
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use tokio_util::task::TaskTracker;
+
+pub use self::all::{AnyWebhookRecord, parse_url_filter};
+pub use self::callbacks::CallbackRecord;
+pub use self::error::{CallbackError, WebhookError};
+pub use self::events::{EventKind, EventRecord, Events};
+pub use self::receiver::{MAX_URL_BYTES, url_check};
+pub use self::secrets::NewSecret;
+
+use config::Config;
+use egress::Egress;
+use metrics::Metrics;
+use store::Store;
+use store::vault::Vault;
+
+/// All webhooks of the gateway. Clones share the state.
+#[derive(Clone)]
+pub struct Webhooks {
+    store: Store,
+    vault: Vault,
+    egress: Egress,
+    config: Arc<Config>,
+    metrics: Arc<Metrics>,
+    /// Notified when a delivery may be due, so that it does not wait for the sender's next tick.
+    due: Arc<Notify>,
+    /// Attempts, and events on their way to the store.
+    tasks: TaskTracker,
+}
+
+impl Webhooks {
+    /// Creates the service. The caller runs [`Webhooks::send`] in a task.
+    pub fn new(config: Arc<Config>, store: Store, egress: Egress, vault: Vault, metrics: Arc<Metrics>) -> Self {
+        Self { store, vault, egress, config, metrics, due: Arc::default(), tasks: TaskTracker::new() }
+    }
+
+    /// Makes the sender look for deliveries immediately. For callers that have stored some in their
+    /// own transaction.
+    pub fn wake(&self) {
+        self.due.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests;
