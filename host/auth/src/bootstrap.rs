@@ -8,7 +8,7 @@ use super::scope::Scopes;
 use store::{KeyAdoption, KeyId, Store, StoreError};
 
 /// The tenant of the first key.
-pub const DEFAULT_TENANT: &str = "default";
+pub(crate) const DEFAULT_TENANT: &str = "default";
 
 /// Shortest chosen key. A shorter one is too easy to guess.
 const MIN_CHARACTERS: usize = 16;

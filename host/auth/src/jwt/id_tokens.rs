@@ -15,7 +15,7 @@ use egress::{Egress, EgressError};
 const NAME: &str = "console.oidc";
 
 /// The ID tokens of one provider for one client. They are verified as the JWTs of callers are.
-pub struct IdTokens {
+pub(crate) struct IdTokens {
     issuer: Issuer,
 }
 
@@ -24,7 +24,7 @@ impl IdTokens {
     ///
     /// # Errors
     /// If egress cannot call the URL.
-    pub fn new(
+    pub(crate) fn new(
         issuer: &str,
         client_id: &str,
         jwks_url: &Url,
@@ -48,7 +48,7 @@ impl IdTokens {
     ///
     /// # Errors
     /// If the token is not accepted.
-    pub async fn verify(&self, token: &str, nonce: &str) -> Result<(String, Claims), JwtError> {
+    pub(crate) async fn verify(&self, token: &str, nonce: &str) -> Result<(String, Claims), JwtError> {
         let header = header_of(token)?;
         let claims = self.issuer.verify(token, &header).await?;
         let text = |name: &str| claims.get(name).and_then(Value::as_str);

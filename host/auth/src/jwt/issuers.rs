@@ -27,7 +27,7 @@ const MAX_NAME_CHARACTERS: usize = 255;
 const MAX_TOKEN_BYTES: usize = 16 << 10;
 
 /// The claims of a token that is verified.
-pub type Claims = Map<String, Value>;
+pub(crate) type Claims = Map<String, Value>;
 
 /// The issuers whose JWTs are accepted.
 pub struct JwtIssuers {

@@ -22,8 +22,9 @@ mod settings;
 mod signature;
 
 pub use self::error::JwtError;
-pub use self::id_tokens::IdTokens;
-pub use self::issuers::{Claims, JwtIssuers};
+pub(crate) use self::id_tokens::IdTokens;
+pub(crate) use self::issuers::Claims;
+pub use self::issuers::JwtIssuers;
 pub use self::settings::{JwtIssuer, TenantOf};
 
 #[cfg(test)]
