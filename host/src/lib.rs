@@ -8,7 +8,7 @@
 //! - `signals`: the signals that end the process
 //! - `fuzzing`: readers of foreign text, for the fuzz targets in `host/fuzz`
 //!
-//! The parts of a gateway are crates of their own, which `host/ARCHITECTURE.md` lists by floor.
+//! The parts of a gateway are separate crates, which `host/ARCHITECTURE.md` lists by floor.
 
 #![expect(unreachable_pub, reason = "in a private module, `pub` marks what the crate's other modules may use")]
 

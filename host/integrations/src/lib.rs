@@ -50,6 +50,47 @@
 //! - No token and no key appears in a record, a log line or an error.
 //! - One process at a time refreshes an integration.
 //! - A holder sees only its own integrations.
+//!
+//! # The life of a token
+//! `api/integrations` has the handlers, and `api/routes/integrations.rs` has the routes.
+//! `pipeline::connect` conducts the steps of a callback: it calls `integrations` for the tokens and
+//! the storage, and the connector's own operation for the account's name.
+//!
+//! 1. **Authorization.** `begin` stores a `state` (hashed, one use, ten minutes) and a PKCE
+//!    verifier, and returns the provider's URL. The provider sends the user to
+//!    `api/integrations/callback`. There, `exchange` takes the authorization that belongs to the
+//!    `state` (`take_authorization`), once.
+//! 2. **Exchange.** `pipeline::connect::complete` runs the rest. `exchange` (`exchange_code`) gets
+//!    the tokens for the code from `oauth::provider`. Token requests go only to hosts that
+//!    `oauth::recipients` includes. An operation of the connector then says which account the
+//!    tokens belong to.
+//! 3. **Storage.** `conclude` decides what happens with the account: `connect` stores it, or
+//!    `confirm` keeps the grant until the caller that began confirms it, or it is refused because
+//!    the identifier belongs to another account. `store::vault` encrypts the tokens with a data
+//!    key, which the master key encrypts. A token is in the store before it is used.
+//! 4. **Use.** `choose` finds the integration of a call, usually in `cache`. `live_credential`
+//!    gives the call its `egress::Credential`. `egress::send` adds it to a request at the last
+//!    moment, if the manifest declares it for the upstream and the URL belongs to the upstream.
+//!    `egress::mask` removes it from responses.
+//! 5. **Refresh.** `refresh` runs one refresh of an integration at a time in the process, and a
+//!    lease in the store allows one process at a time. `freshness` says when: ahead of expiry
+//!    (`sweep`), at expiry, and once after a 401. Until the store has the new tokens, they are in a
+//!    file too (`refresh/journal`). Each token request has a new connection (`egress::Request`,
+//!    `on_new_connection`), so a provider that closes an idle connection loses no request. An
+//!    account that brings its credentials has no refresh token. `account_grant` connects it. Under
+//!    the same lease, `refresh/account_grant` gets its next token from `oauth::account_provider`,
+//!    which signs assertions with the account's private key (`oauth/assertion`). The credentials
+//!    are sealed together with the token.
+//! 6. **Replacement.** If the user connects the account again, the transaction that stores the new
+//!    tokens adds the previous ones to the pending grants. `revoke` revokes them at the provider,
+//!    unless this would end the new grant too, and then deletes them from the store. A failed
+//!    revocation is tried again for a day, by any gateway.
+//! 7. **Device codes.** `device` begins an authorization whose user enters a code on another
+//!    device. No browser comes back: `gateway::ask_about_devices` looks for authorizations that are
+//!    due, and `pipeline::connect::ask_about_device` asks the provider about one. A gateway claims
+//!    the request in the store first (`store::authorizations::devices`), so that one gateway at a
+//!    time asks. After the consent, the steps are those after an exchange.
+//! 8. **End.** `remove` revokes the authorization at the provider and deletes the tokens.
 
 mod account_grant;
 mod account_secret;

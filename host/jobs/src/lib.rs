@@ -18,6 +18,34 @@
 //! - A job that changes data is never run again after it was cut off.
 //! - Input, progress and result are in the database only as sealed values.
 //! - A caller sees only the jobs of its own tenant and subject whose operations its key may call.
+//!
+//! # The life of a job
+//! An operation that its manifest marks `background` runs as a job, unless the caller waits
+//! (`"waiting": true`).
+//!
+//! 1. **Acceptance.** `pipeline::submit` validates the body and chooses the account, as for every
+//!    call. It then returns the call instead of running it. `webhooks` checks the callback URLs.
+//!    `queue` seals the body and adds the job. The caller gets its id.
+//! 2. **Taking.** `workers` takes jobs while workers are free. `store::jobs::queue` lets tenants
+//!    take turns, and gives a job to one gateway: `FOR UPDATE SKIP LOCKED` on PostgreSQL, the
+//!    single writer on SQLite. A tenant has at most half of a gateway's workers, and a connector at
+//!    most three quarters.
+//! 3. **Running.** `run` sends the body through the pipeline, with the time and CPU limits of
+//!    `[jobs]`. Reports of the connector's `progress` interface are stored about once in a second.
+//!    A job that finds a limit used up is put back into the queue.
+//! 4. **Lease.** `maintenance` renews the leases of running jobs every second. Each lease has a
+//!    fence. A job that another gateway has cancelled or taken up is no longer renewed, and its run
+//!    is dropped.
+//! 5. **End.** `end` writes the state, the sealed result or problem, and the webhooks in one
+//!    transaction. The transaction names the fence, so a job ends once. Cancelling a job is such an
+//!    end.
+//! 6. **Restart.** At shutdown, running jobs have time until `drain_s` is over (`Jobs::shut_down`).
+//!    Then a job that only reads goes back into the queue, and a job that changes data fails with
+//!    `outcome: "unknown"`. After the death of a gateway, the same happens to its jobs. On SQLite,
+//!    the next start frees their leases (`store::serving`). On PostgreSQL, a lease ends after 25
+//!    seconds, and another gateway takes the job over once it has seen for some seconds that no one
+//!    renews the lease (`store::health`). A job that only reads is begun at most 30 times.
+//! 7. **Expiry.** `maintenance` deletes a job `jobs.keep_h` hours after its end.
 
 mod end;
 mod error;

@@ -60,6 +60,60 @@
 //! - [`files`]: the files that the gateway knows or is loading
 //! - [`derived`]: values that are computed from the live connectors
 //! - [`unused_settings`]: warns of sections of the configuration without a connector
+//!
+//! # The life of a module
+//! 1. **Arrival.** `watch` notices a file in `shipped_dir` or `modules_dir`, and `load_file` loads
+//!    it. Or `POST /admin/connectors` or `connectors add` brings a module for `modules_dir`
+//!    (`install`). A module in `shipped_dir` is shipped, and the gateway never writes to this
+//!    folder. `files::read_regular` opens each file without blocking and refuses what is not a
+//!    regular file inside its folder. Such an entry costs only itself. `folders` refuses a foreign
+//!    module with the identifier of a shipped connector, unless the operator replaced that
+//!    connector with this module. If the configuration has publishers, `trust` refuses a foreign
+//!    module without a signature of one of them, before it is compiled. The signature is checked
+//!    over the bytes that are loaded. It is kept next to the module, in `modules_dir` and among the
+//!    versions.
+//! 2. **Compile.** `sandbox::compile` compiles the module in a child process with limits of memory
+//!    and CPU time (`sandbox::child`). No lock is held, so other modules can change at the same
+//!    time. Loads of the same module take turns (`sandbox::turns`), so it is compiled once. At the
+//!    start, the port is open while modules compile; `/readyz` names the missing ones.
+//! 3. **Check.** `load` runs the checks. `sandbox::module` refuses imports that the contract does
+//!    not offer. `describe` runs, and `contract::check` refuses a manifest that breaks a rule.
+//!    `schema::trial` compiles and tries the schemas in a limited process, and `schema::cost`
+//!    bounds what they may cost. `connector` computes which hosts are granted and which are
+//!    missing, and checks the operator's settings. Only then is the compiled form stored in
+//!    `data_dir/compiled` with a message authentication code (`sandbox::cache`), because native
+//!    code must come from this gateway. The code's key is derived from the master key
+//!    (`store::vault`). Commands of authors have another folder and another key, which belong to
+//!    the user alone (`authoring::compile_cache`). The result is a candidate. `permissions`
+//!    compares a foreign candidate with the version that the operator has accepted. If it requests
+//!    more permissions, it is refused until the operator accepts it.
+//! 4. **Commit.** `commit` is the one place where live connectors change. It takes the lock, and
+//!    checks that nothing has changed since the candidate was prepared; otherwise the candidate is
+//!    prepared again. It then changes the store in one transaction (`store::modules`): the module
+//!    with its next generation, the entry in the history, and the grants. Then it writes the
+//!    operator's marks, the signature and the module. Last, `live` (`activate`) replaces the table
+//!    of live connectors in one atomic step (`ArcSwap`) and stores the version in `versions`, so
+//!    that a rollback can use it. A call in progress holds an `Arc` of its version and ends on it.
+//!    A module that is refused changes nothing, with two exceptions. If no version of the connector
+//!    is live, its last valid version becomes live. A live connector that is refused after its
+//!    grants have changed is no longer live.
+//! 5. **Following.** Gateways on one PostgreSQL database are one service. `follow` reads a number
+//!    in the database once a second. If it has grown, the gateway fetches each module whose
+//!    generation is higher than the one that it serves: from `versions`, from `modules_dir`, or
+//!    from the store. It loads the module with all checks and its own `[trust]`, and commits it to
+//!    its folders. So folder and store keep the same record, and a restart needs no download. A
+//!    refusal is kept in `service`, and the previous version keeps serving. `heartbeat` stores what
+//!    the gateway serves (`standings`), with its sign of life.
+//! 6. **Grants.** `grant` changes the grants of a connector. `renew` makes a live connector again
+//!    when its grants have changed. It checks once a second if a command or another gateway changed
+//!    the revision of the grants (`store::grants`). The store keeps the grants of a version that
+//!    another one replaces.
+//! 7. **End.** The last call of the old version drops it. A rollback (`rollback`) takes its file
+//!    from `versions` and restores its grants. `remove` removes a connector and deletes its grants.
+//!
+//! `history` has the entry of each change, with its actor. A command or a route adds its entry
+//! before it makes the change. A gateway that finds a new file adds an entry when it makes the file
+//! live. If the history already has the change, no entry is added.
 
 mod account_upstreams;
 mod change_error;

@@ -20,6 +20,29 @@
 //! - No connection goes to a private address, unless `callbacks.allow_private_network` is set. No
 //!   redirect is followed.
 //! - No secret appears in a record, a log line or an error.
+//!
+//! # The life of a webhook
+//! 1. **Acceptance.** `callbacks` (`accept_urls`) checks the `callback_urls` of a call before its
+//!    job is stored: the URLs, and that the tenant has a secret. Each job and URL have one
+//!    `webhook-id`, which is computed from both.
+//! 2. **Delivery.** The transaction that ends a job stores a delivery for each URL (`callbacks`,
+//!    `deliveries_of_job`). The transaction that changes an integration stores the delivery of its
+//!    event (`events`, `prepare`). URL and body are sealed, and deliveries of one job share the
+//!    body (`store::webhooks`). So a webhook is not lost, and it reports only what has happened. A
+//!    connector becomes live in memory, outside of a transaction, so the event of a swap is made
+//!    from the history (`events`, `swapped`). The history has the swap before it happens. Each
+//!    gateway that makes a version live stores the event under an id that is computed from the
+//!    entry in the history. So a gateway that was killed right after a swap stores the event at its
+//!    next start, and several gateways store one event. A module that was refused is refused again
+//!    at the next start, with a new event (`notify`).
+//! 3. **Claim.** `sender` takes the leases of deliveries that are due. Tenants and receivers take
+//!    turns, and each has a limit of concurrent attempts on all gateways together, so that a slow
+//!    receiver does not delay the others.
+//! 4. **Attempt.** `attempt` signs the body with each valid secret of the tenant (`signature`) and
+//!    sends it. `egress` checks the address, and follows no redirect.
+//! 5. **End.** A status of 2xx ends the delivery, and so does 410. After another result the
+//!    delivery is attempted again with a growing delay, at most seven times in total. A result is
+//!    stored only with the fence of the lease. URL and body are deleted at the end.
 
 mod all;
 mod attempt;

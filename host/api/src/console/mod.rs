@@ -1,8 +1,15 @@
 //! The console of operators: GET /console, its files, and the sessions of operators.
 //!
-//! The console is a page that calls the routes of this API, and has no others. A session stands for
-//! the API key that the operator signed in with, so that every check of a key holds for the console
-//! too. A person who signs in at an OpenID provider has the scope `admin`.
+//! The console is a page whose scripts call the routes of this API, and has no others. Its cookie
+//! stands for the API key that the operator signed in with: `authorize` reads the session from
+//! `store::console_sessions`, and takes the caller of the key from the table of `auth`. So a
+//! session has the scopes and limits of its key, and no route knows if the console has called it.
+//! Routes of agents and of `/proxy` do not take the cookie.
+//!
+//! A person can also sign in at an OpenID provider ([`oidc`], `auth::oidc`). The gateway
+//! keeps nothing while the person is there: the browser has a secret in a cookie, from which
+//! `state`, `nonce` and the verifier of PKCE are derived, so any gateway can end the sign-in. The
+//! session then has the subject in place of a key, and the scope `admin`.
 //!
 //! - [`session`]: the cookie, signing in and signing out
 //! - [`oidc`]: signing in at an OpenID provider

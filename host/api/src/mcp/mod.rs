@@ -22,6 +22,39 @@
 //! The messages are read and written here, and not by a library: the arguments of a tool and the
 //! answer of an operation stay the texts that they are, so that no number loses a digit. A request
 //! runs on the core that accepted it, and its memory is a part of the gateway's budget.
+//!
+//! # The life of a tool call
+//! An agent's `tools/call` is a POST to `/mcp`. `api/mcp` turns it into a call of the same
+//! pipeline.
+//!
+//! 1. `lifecycle` finds the revision, and what the client can do: in `_meta`, or in the sealed
+//!    session id of an older client. Nothing is kept. `tool_sets` reads the tool set of the path
+//!    from the database, at each request, so that a deleted set is gone at once.
+//! 2. `mcp::Catalogue` has the tools of the caller's view: the connector of the path, the tool set,
+//!    `/readonly`, and the limits of the key. It is made once for each view and each set of live
+//!    connectors. A tool that is not in the view is unknown.
+//! 3. `confirm` asks first, if the operation is destructive and the set or the key says so. The
+//!    database has the hash of a digest and of the call. The second call deletes the row, so it
+//!    runs once over all gateways.
+//! 4. `call` takes out `account` and the digest, gives arguments the names of the operation, and
+//!    calls `operations::call_for_tool`. The arguments stay a slice of the request, so that the
+//!    pipeline sees the text that the client sent. The call has its own record.
+//! 5. `result` reads the answer up to `mcp.max_result_kb` and drops the rest. A problem becomes a
+//!    result in words. A file that no model reads is not read at all: `files` makes an address that
+//!    has the call, sealed. `GET /mcp-files/{token}` runs it again, after `authorize_link` has
+//!    checked the key again.
+//! 6. A background operation is a task (`tasks`) for a client that knows tasks. Else `wait` looks
+//!    at the job for up to 25 s. With a `progressToken` its answer is a stream of events
+//!    (`events`), and each look that shows more progress is an event. If the stream is dropped, the
+//!    job is cancelled.
+//! 7. If the user must connect or choose an account, `connect` asks the client, or says so in
+//!    words. What the client sends back is sealed, and bound to the caller, the tool and the
+//!    arguments.
+//!
+//! `subscriptions/listen` (`listen`) is the one stream that stays open. `Registry::changes` wakes
+//! it after a swap. It then compares the digest of its view's catalogue with the one that the
+//! client knows. Streams take turns (`mcp::streams`), so that a thousand of the same view make one
+//! catalogue.
 
 mod call;
 mod confirm;
