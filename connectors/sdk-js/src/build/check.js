@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { parseAst } from "rolldown/parseAst";
 
+import { checkRows } from "../row_module.js";
 import { checkArguments } from "./arguments.js";
 import { tableOf } from "./bundle.js";
 import { undefinedName } from "./names.js";
@@ -19,7 +20,10 @@ export async function check(source, sdk, folder) {
   process.setSourceMapsEnabled(true);
   try {
     const { default: table } = await import(pathToFileURL(file).href);
-    if (table?.functions !== undefined) checkArguments(table, parseAst);
+    if (table?.functions !== undefined) {
+      checkRows(table);
+      checkArguments(table, parseAst);
+    }
   } catch (error) {
     // What else fails here may work in the engine, which reports it otherwise.
     const isName = error instanceof ReferenceError;
