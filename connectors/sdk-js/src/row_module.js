@@ -12,7 +12,7 @@ let exported;
 
 /** The answer of the module to a question: `{ ok }` or `{ fault }`. */
 function ask(question) {
-  exported ??= load();
+  load();
   const { memory, room, answer, place } = exported;
   const asked = new TextEncoder().encode(JSON.stringify(question));
   // The memory has another buffer once it has grown.
@@ -20,13 +20,14 @@ function ask(question) {
   new Uint8Array(memory.buffer, at, asked.length).set(asked);
   const length = answer();
   const answered = JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, place(), length)));
-  if (answered.unknown !== undefined) throw new Error(`rows.wasm does not understand its question: ${answered.unknown}`);
+  if (answered.unknown !== undefined) throw new Mistake(`a row has a value of another type: ${answered.unknown}`);
   return answered;
 }
 
-function load() {
+/** Loads the module, if this has not been done. */
+export function load() {
   if (!existsSync(MODULE)) throw new Error("the SDK has no `rows.wasm`; `make sdks` in the source of the gateway builds it");
-  return new WebAssembly.Instance(new WebAssembly.Module(readFileSync(MODULE))).exports;
+  exported ??= new WebAssembly.Instance(new WebAssembly.Module(readFileSync(MODULE))).exports;
 }
 
 /** Throws the first mistake in the rows of a table. */

@@ -117,6 +117,11 @@ test("mistakes in rows have the words that they have in Rust", () => {
   }
 });
 
+test("a value that no row has is a mistake", () => {
+  const one = get("api", "/x", { doc: "One", fields: { "a?": string({ max_bytes: 1.5 }) } });
+  assert.throws(() => checkRows(table({ one })), { name: "Mistake", message: /a row has a value of another type: .*1\.5/ });
+});
+
 test("a mistake in a row knows where the row was written", () => {
   const [, line] = new Error().stack.match(/mistakes\.test\.js:(\d+)/);
   const wrong = table({

@@ -39,7 +39,7 @@ def _ask(question: dict[str, Any]) -> dict[str, Any]:
     place = exported["place"](store)
     answered = json.loads(exported["memory"].read(store, place, place + length))
     if "unknown" in answered:
-        raise ValueError(f"rows.wasm does not understand its question: {answered['unknown']}")
+        raise Mistake(f"a row has a value of another type: {answered['unknown']}")
     return answered
 
 

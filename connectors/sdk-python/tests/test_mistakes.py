@@ -267,6 +267,12 @@ class Mistakes(unittest.TestCase):
                 check_rows(connector_of(get("api", "/x", "One"), headers={name: value}))
             self.assertEqual(str(found.exception), wrong["mistake"])
 
+    def test_a_value_that_no_row_has_is_a_mistake(self):
+        statements = {"identifier": "a", "version": "1.0.0", "title": "A", "auth": NONE, "upstreams": {"api": "https://a.example"}}
+        one = get("api", "/x", "One", fields={"a?": string(max_bytes=1.5)})
+        with self.assertRaisesRegex(Mistake, r"a row has a value of another type: .*1\.5"):
+            check_rows(Connector(**statements, operations={"one": one}))
+
     def test_a_mistake_in_a_row_knows_the_line_of_the_row(self):
         line = inspect.currentframe().f_lineno + 4
         statements = {"identifier": "a", "version": "1.0.0", "title": "A", "auth": NONE, "upstreams": {"api": "https://a.example"}}

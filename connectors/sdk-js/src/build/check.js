@@ -7,13 +7,14 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { parseAst } from "rolldown/parseAst";
 
-import { checkRows } from "../row_module.js";
+import { checkRows, load } from "../row_module.js";
 import { checkArguments } from "./arguments.js";
 import { tableOf } from "./bundle.js";
 import { undefinedName } from "./names.js";
 
 /** Throws the first mistake in the table of a connector. The module is loaded in Node.js for this. */
 export async function check(source, sdk, folder) {
+  load();
   const file = join(folder, "table.mjs");
   await writeFile(file, await tableOf(source, sdk));
   // Stacks then name the files of the author and of the SDK.
