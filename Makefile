@@ -39,6 +39,8 @@ SDK_PYTHON := connectors/sdk-python
 COMPONENTIZE_JS := target/sdk-js
 COMPONENTIZE_PY := target/sdk-python
 LANGUAGES := $(addprefix target/languages/,javascript.wasm javascript-quickjs.wasm python.wasm)
+# The crate of rows as a module, which both packages have: the build checks rows with it, and tests make their requests with it.
+ROWS := $(SDK_JS)/rows.wasm $(SDK_PYTHON)/connector_sdk/rows.wasm
 # Components for each published version of the contract.
 FROZEN := $(foreach version,$(notdir $(wildcard wit/frozen/*)),$(addprefix target/frozen/$(version)/,javascript.wasm python.wasm))
 # The program that makes the bindings of a connector in C. The page names its version.
@@ -61,7 +63,7 @@ PACKAGES := gcc g++ libc6-dev make curl ca-certificates git
 PYTHON_PACKAGES := python3 python3-pip python3-venv
 NODE_PACKAGES := nodejs npm
 
-.PHONY: help setup setup-python setup-node build shipped guests run demo check languages frozen test test-all $(addprefix test-,$(PARTS)) \
+.PHONY: help setup setup-python setup-node build shipped guests run demo check sdks languages frozen test test-all $(addprefix test-,$(PARTS)) \
   test-unit test-simulation test-sdks test-product test-conformance test-upgrade soak fuzz fuzz-api audit browser bench profile dist lint lint-docs clean
 
 help: ## List the targets
@@ -133,17 +135,17 @@ test-clients: build guests $(PYTHON)/clients $(NODE)/clients ## Run generators o
 test-browser: build guests $(NODE)/browser browser setup-python ## Open the pages and the console in Chromium
 	@$(call part,product,browser)
 
-test-languages: build guests languages frozen test-sdks $(DEBIAN)/languages $(WIT_BINDGEN) ## Test connectors in JavaScript, Python and C, and their SDKs
+test-languages: build guests sdks languages frozen test-sdks $(DEBIAN)/languages $(WIT_BINDGEN) ## Test connectors in JavaScript, Python and C, and their SDKs
 	@$(call part,product,languages)
 
-test-authors: build guests $(CRATES) $(DEBIAN)/core setup-python ## Make projects as authors do, follow the pages for authors, and check the messages of the SDK
+test-authors: build guests sdks $(CRATES) $(DEBIAN)/core setup-python ## Make projects as authors do, follow the pages for authors, and check the messages of the SDK
 	@$(call part,product,authors)
 	@cargo test --workspace --test messages -- --ignored
 
 test-documents: build $(NODE)/documents ## Make connectors of other people's OpenAPI documents
 	@$(call part,conformance,documents)
 
-test-shipping: build guests $(DEBIAN)/core $(DEBIAN)/shipping $(HELM) $(PYTHON)/shipping ## Test the archive, the unit, the image, the chart and the alert rules
+test-shipping: build guests sdks $(DEBIAN)/core $(DEBIAN)/shipping $(HELM) $(PYTHON)/shipping ## Test the archive, the unit, the image, the chart and the alert rules
 	@$(call part,product,shipping)
 
 # The simulation needs crates with its feature.
@@ -157,10 +159,10 @@ test-unit: setup ## Run the unit tests; T=name selects some
 test-simulation: setup ## Run the simulation of gateways on one clock: SIMULATION_SEED=n runs one schedule
 	@$(SIMULATION)
 
-test-sdks: $(NODE)/languages $(SDK_JS)/connector.wit setup-python ## Run the unit tests of the SDKs for JavaScript and Python
+test-sdks: $(NODE)/languages $(SDK_JS)/connector.wit $(ROWS) $(COMPONENTIZE_PY) ## Run the unit tests of the SDKs for JavaScript and Python
 	@node --test --test-reporter=dot $(SDK_JS)/test/
 	@$(NODE)/languages/node_modules/.bin/tsc --project $(SDK_JS)/test
-	@PYTHONPATH=$(SDK_PYTHON) python3 -m unittest discover --start-directory $(SDK_PYTHON)/tests
+	@PYTHONPATH=$(CURDIR)/$(SDK_PYTHON):$(CURDIR)/$(COMPONENTIZE_PY) python3 -m unittest discover --start-directory $(SDK_PYTHON)/tests
 
 test-product: build guests $(DEBIAN)/core ## Run the tests of the product that `make test` has; T=name selects some
 	@tests/postgres.sh cargo test --workspace --test product $(T)
@@ -266,11 +268,17 @@ $(COMPONENTIZE_PY): $(SDK_PYTHON)/requirements.txt | setup-python
 $(SDK_JS)/connector.wit: wit/connector.wit
 	@cp $< $@
 
-target/languages/javascript%wasm: tests/languages/javascript/connector.js $(SDK_JS)/connector.wit $(COMPONENTIZE_JS) $(wildcard $(SDK_JS)/bin/* $(SDK_JS)/src/*.js $(SDK_JS)/src/build/*)
+sdks: $(ROWS) ## Build what the SDKs for JavaScript and Python have and the source does not
+
+$(ROWS) &: $(shell find wit/rows wit/rows_module wit/rules -name '*.rs' -o -name Cargo.toml) | setup
+	@connectors/build.sh --only -p rows_module
+	@for file in $(ROWS); do cp $(CORE)/rows_module.wasm $$file; done
+
+target/languages/javascript%wasm: tests/languages/javascript/connector.js $(SDK_JS)/connector.wit $(ROWS) $(COMPONENTIZE_JS) $(wildcard $(SDK_JS)/bin/* $(SDK_JS)/src/*.js $(SDK_JS)/src/build/*)
 	@mkdir -p $(@D)
 	@node $(SDK_JS)/bin/connector-build.js $< --output $@ $(if $(findstring quickjs,$@),--engine quickjs)
 
-target/languages/python.wasm: tests/languages/python/connector.py wit/connector.wit $(COMPONENTIZE_PY) $(wildcard $(SDK_PYTHON)/connector_sdk/*.py)
+target/languages/python.wasm: tests/languages/python/connector.py wit/connector.wit $(ROWS) $(COMPONENTIZE_PY) $(wildcard $(SDK_PYTHON)/connector_sdk/*.py)
 	@mkdir -p $(@D)
 	@PYTHONPATH=$(SDK_PYTHON):$(COMPONENTIZE_PY) python3 -m connector_sdk.build $< --output $@
 
@@ -299,7 +307,7 @@ profile: guests ## Call a gateway that counts how often its code runs, for `make
 	  $$profdata merge --output $(PROFILE) $(COUNTS)/*.profraw; \
 	}
 
-dist: profile ## Build the optimised gateway and the connectors into target/dist, and pack them into an archive
+dist: profile sdks ## Build the optimised gateway and the connectors into target/dist, and pack them into an archive
 	@GATEWAY_COMMIT=$$(git rev-parse HEAD) $(BY_PROFILE) \
 	  cargo build --release --workspace --bin connector-gateway --target $(TRIPLE)
 	@$(MAKE) --no-print-directory shipped GATEWAY=$(OPTIMISED) SHIPPED=target/dist/connectors

@@ -30,13 +30,13 @@ def metadata(target):
 
 
 def parts(cargo):
-    """The ids of the packages in the binary and in the connectors, each with those that it uses."""
+    """The ids of the packages in the binary, in the connectors and in the module of rows, each with those that it uses."""
     packages = {package["id"]: package for package in cargo["packages"]}
     nodes = {node["id"]: node for node in cargo["resolve"]["nodes"]}
 
     def is_shipped(package):
         folder = Path(package["manifest_path"]).parent.relative_to(cargo["workspace_root"])
-        return str(folder) == "host/cli" or (str(folder.parent) == "connectors" and folder.name != "sdk")
+        return str(folder) in ("host/cli", "wit/rows_module") or (str(folder.parent) == "connectors" and folder.name != "sdk")
 
     found = {}
     waiting = [id for id in cargo["workspace_members"] if is_shipped(packages[id])]

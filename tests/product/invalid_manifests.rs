@@ -5,6 +5,7 @@ use serde_json::json;
 use support::{Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, module};
 
 use support::hostile::assert_serves;
+use support::multipart::Part;
 
 fn gateway() -> Gateway {
     Setup::new().guest("hostile").guest("liar").start()
@@ -27,12 +28,14 @@ const LIES: &[(&str, &str)] = &[
     ("row of another upstream", "row of `version`, upstream: the connector has no upstream `elsewhere`"),
     ("row of another host", "row of `version`, path: a path does not begin with `//`"),
     ("row that climbs", "row of `version`, path: a path has no segments `.` or `..`"),
-    ("row of an unknown field", "row of `version`, path: `{other}` is no field of the path"),
+    ("row of an unknown field", "row of `version`, path: `{other}` is no field of the row"),
     ("row with a credential", "row of `version`, header `Authorization`: the gateway sets this header itself"),
     ("row with a line break", "row of `version`, header `X-Word`: the value of a header has no CR"),
     ("row with an unknown setting", "row of `version`, header `X-Word`: the connector has no setting `x`"),
     ("huge row", "row of `version`, row: the texts of a row have at most 65536 bytes"),
     ("row twice", "row of `version`: it is declared twice"),
+    ("request and row", "row of `version`: it is declared twice"),
+    ("request of another upstream", "row of `version`, upstream: the connector has no upstream `elsewhere`"),
     ("schema is no json", "is not JSON"),
     ("schema is no schema", "is not a JSON Schema"),
     ("schema of a list", "\"type\": \"object\""),
@@ -86,6 +89,7 @@ const GOOD_STORIES: &[&str] = &[
     "token url elsewhere",
     "call",
     "row",
+    "request",
 ];
 
 #[test]
@@ -163,6 +167,32 @@ fn a_row_is_carried_out_and_shown_and_no_value_leads_it_elsewhere() {
     let missing = gateway.call("liar/version", json!({})).violations();
     assert_eq!(missing[0].0, "/word");
     assert!(upstream.seen().is_empty());
+}
+
+#[test]
+fn a_connector_gets_the_request_of_its_operation_and_no_value_leads_it_elsewhere() {
+    let upstream = Upstream::start();
+    upstream.reply("/words/sea%20lion", Reply::json(json!({"word": "sea lion"})));
+    upstream.reply("/forms", Reply::json(json!({"form": true})));
+    let gateway = Setup::new().module("liar", module::liar("request")).upstream("liar", "api", &upstream.url()).start();
+    for operation in ["version", "version_at_once"] {
+        let answer = gateway.call(&format!("liar/{operation}"), json!({"word": "sea lion"})).ok();
+        assert_eq!(answer, json!({"word": "sea lion"}), "{operation}");
+        for word in ["%2e%2e", ""] {
+            let violations = gateway.call(&format!("liar/{operation}"), json!({"word": word})).violations();
+            assert_eq!(violations[0].0, "/word", "{word:?}");
+        }
+    }
+    let operations = gateway.connector("liar").unwrap()["operations"].clone();
+    assert!(operations.as_array().unwrap().iter().all(|one| one["sends"] == "code"), "a function may send anything");
+
+    upstream.take_seen();
+    assert_eq!(gateway.call("liar/forward", json!({"word": "ü"})).ok(), json!({"form": true}));
+    let [form] = upstream.take_seen().try_into().unwrap();
+    assert_eq!(form.multipart(), [Part::text("word", "ü")]);
+
+    // The operation has declared no request.
+    gateway.call("liar/wait", json!({"word": "a"})).problem(500, "connector-failed");
 }
 
 #[test]

@@ -9,7 +9,7 @@ import * as log from "gateway:connector/log@1.2.0";
 import * as multipart from "gateway:connector/multipart@1.2.0";
 import * as progress from "gateway:connector/progress@1.2.0";
 import { bytes } from "gateway:connector/random@1.2.0";
-import { declareRow } from "gateway:connector/row-additions@1.2.0";
+import { declareRequest, declareRow, makeRequest } from "gateway:connector/row-additions@1.2.0";
 import * as signedLinks from "gateway:connector/signed-links@1.2.0";
 import * as storage from "gateway:connector/storage@1.2.0";
 import { declarePart, declareSite } from "gateway:connector/upstream-additions@1.2.0";
@@ -26,7 +26,7 @@ import { refuseTimers, replaceTime } from "./time.js";
 const replaced = [replaceRandomValues(bytes), replaceTime(clock.now), replaceConsole(log.write)];
 refuseTimers();
 refuseFetch();
-setHost({ http, Document, storage, config, log, clock, multipart, progress, signedLinks });
+setHost({ http, Document, storage, config, log, clock, multipart, progress, signedLinks, makeRequest: () => makeRequest() });
 
 export function component(table, lines) {
   if (!(table instanceof Table)) throw new TypeError("the module of a connector exports its table: `export default connector({ … })`");
@@ -43,6 +43,7 @@ export function component(table, lines) {
       for (const part of table.additions.parts) declarePart(part);
       for (const [upstream, site] of table.additions.sites) declareSite(upstream, site);
       for (const [operation, row] of table.rows()) declareRow(operation, row);
+      for (const [operation, row] of table.requests()) declareRequest(operation, row);
       return table.manifest;
     },
     invoke(operation, input) {

@@ -1,49 +1,69 @@
-// Rows as the contract has them (`row-additions`), so that the gateway makes their requests.
+// The row of an operation as the contract has it (`row-additions`), from the words of a table. The
+// rules of rows, and the requests that follow from them, are those of the crate `rows` alone.
 
-/** The declaration of a row's request. */
-export function declarationOf({ method, upstream, path, fixedQuery, fields, defaultQuery, headers, body, encoding }) {
+import { encode, encodeName } from "./encoding.js";
+import { isFile } from "./fields.js";
+
+/** The row of a request. `fields` have their places, and `table` has the headers of all rows. */
+export function declarationOf(table, { method, upstream, path }, fields, clauses) {
+  const { fixed_body = {}, form, multipart } = clauses;
   return {
     method,
     upstream,
-    path: template(path, fields) + (fixedQuery === "" ? "" : `?${fixedQuery}`),
-    fields: fields.map(fieldOf),
-    defaultQuery,
-    headers: headers.map(({ name, value, when }) => ({
-      name,
-      value: template(value, fields),
-      when: when.map(({ name, unless }) => ({ parameter: name, unless })),
-    })),
-    fixedBody: body?.fixed ? `{${body.fixed}}` : undefined,
-    encoding,
+    path,
+    fields: fields.map((field) => fieldOf(table, field)),
+    defaultQuery: defaultQuery(clauses),
+    headers: table.headers,
+    fixedBody: Object.keys(fixed_body).length > 0 ? JSON.stringify(fixed_body) : undefined,
+    encoding: form ? "form" : multipart ? "multipart" : "json",
   };
 }
 
-/** The text with names in braces. */
-function template(pieces, fields) {
-  const name = (piece) => (piece.setting ? `settings.${piece.setting.name}` : fields[piece.field].name);
-  return pieces.map((piece) => piece.text ?? `{${name(piece)}}`).join("");
+/** A header of the table. `when` has names of parameters, or names with a value that does not count. */
+export function headerOf(name, header) {
+  const { value, when = [] } = typeof header === "string" ? { value: header } : header;
+  const trigger = (found) => (typeof found === "string" ? { parameter: found, unless: undefined } : { parameter: found.name, unless: found.unless });
+  return { name, value, when: when.map(trigger) };
 }
 
-function fieldOf(field) {
-  const { name, required, integer, lists, maxBytes, nullable } = field;
-  return { name, location: locationOf(field), required, integer, lists: listsOf(lists), maxBytes, default: field.default, nullable };
+function fieldOf(table, field) {
+  const { name, kind, item, optional, max_bytes, nullable = false } = field;
+  return {
+    name,
+    location: locationOf(field),
+    required: !optional,
+    integer: (item?.kind ?? kind) === "integer",
+    lists: listsOf(table, field),
+    maxBytes: max_bytes,
+    default: field.sent ? JSON.stringify(field.default) : undefined,
+    nullable,
+  };
 }
 
-function locationOf({ location, upstreamName, bodyPath, isWhole, keepsSlashes, odataString }) {
-  switch (location) {
-    case "path":
-      return { tag: "path", val: keepsSlashes ? "path" : odataString ? "odata-string" : "segment" };
-    case "body":
-      return isWhole ? { tag: "whole-body" } : { tag: "body", val: bodyPath };
-    case "query-entries":
-    case "header-entries":
-      return { tag: location };
-    default:
-      return { tag: location, val: upstreamName };
-  }
+function locationOf(field) {
+  const { location, keeps_slashes, odata_string } = field;
+  const name = field.as ?? field.name;
+  if (field.kind === "entries") return { tag: `${location}-entries` };
+  if (location === "path") return { tag: "path", val: keeps_slashes ? "path" : odata_string ? "odata-string" : "segment" };
+  if (location !== "body") return { tag: location, val: name };
+  if (isFile(field)) return { tag: "file", val: name };
+  const isObject = field.kind === "object" || field.kind === "members";
+  if (field.name === "body" && field.as === undefined && isObject) return { tag: "whole-body" };
+  // A dotted name is a path inside the body. Annotations such as `@microsoft.graph.conflictBehavior`
+  // are names as they are.
+  return { tag: "body", val: name.startsWith("@") ? [name] : name.split(".") };
 }
 
-function listsOf({ joined, repeated }) {
+function listsOf(table, { kind, text, location, joined, repeated }) {
+  if (repeated) return { tag: "repeated" };
   if (joined !== undefined) return { tag: "joined", val: joined };
-  return repeated ? { tag: "repeated" } : { tag: "as-they-are" };
+  if (location === "body") return { tag: "as-they-are" };
+  return kind === "entries" && !text ? table.lists : { tag: "joined", val: "," };
+}
+
+function defaultQuery({ default_query = {}, default_query_unless = [] }) {
+  return Object.entries(default_query).map(([name, value]) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return { parameter: `${encodeName(name)}=${encode(text, "$@")}`, unless: [name, ...default_query_unless] };
+  });
 }

@@ -20,7 +20,8 @@ function hex(character) {
 /**
  * `true` if a path has a segment `.` or `..`. It reads the path as the most lenient server would:
  * percent-encoding is undone, repeatedly if need be; encoded slashes and backslashes are
- * separators; text behind a semicolon is left out of the segment.
+ * separators; an encoded question mark or number sign ends the path; text behind a semicolon is left
+ * out of the segment.
  */
 export function hasDotSegment(path) {
   let plain = path;
@@ -28,5 +29,5 @@ export function hasDotSegment(path) {
     before = plain;
     plain = plain.replace(/%([0-9A-Fa-f]{2})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)));
   }
-  return plain.split(/[/\\]/).some((segment) => /^\.{1,2}$/.test(segment.split(";", 1)[0]));
+  return plain.split(/[/\\]/).some((segment) => /^\.{1,2}([?#]|$)/.test(segment.split(";", 1)[0]));
 }

@@ -4,8 +4,8 @@
 let functions;
 
 /**
- * Sets the functions: `{ http, Document, storage, config, log, clock, multipart, progress, signedLinks }`.
- * Returns those that were set before.
+ * Sets the functions: `{ http, Document, storage, config, log, clock, multipart, progress, signedLinks,
+ * makeRequest }`. Returns those that were set before.
  */
 export function setHost(given) {
   const before = functions;

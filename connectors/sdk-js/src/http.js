@@ -49,6 +49,11 @@ export class Request {
     Object.assign(this, { method, upstream, path });
   }
 
+  /** A request in the form of the contract. */
+  static ofContract({ method, upstream, target, headers, body }) {
+    return Object.assign(new Request(method, upstream, target.val), { headers, body });
+  }
+
   static get(upstream, path) {
     return new Request("get", upstream, path);
   }

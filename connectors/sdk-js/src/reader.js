@@ -81,19 +81,8 @@ export function compact(text) {
   return text.replace(/("[^"\\]*(?:\\.[^"\\]*)*")|[ \t\n\r]+/gs, (_, string) => (string ? JSON.stringify(unquoted(string)) : ""));
 }
 
-/** The number of bytes of a text in UTF-8. */
-export function utf8Length(text) {
-  let length = text.length;
-  for (const character of text) {
-    const code = character.codePointAt(0);
-    // A pair of surrogates counts as two in `text.length`, and is four bytes.
-    if (code > 0x7f) length += code > 0x7ff ? 2 : 1;
-  }
-  return length;
-}
-
 /** Text in which half of a surrogate pair is U+FFFD, as in Rust. */
-export function unquoted(text) {
+function unquoted(text) {
   const value = JSON.parse(text);
   return text.includes("\\u") ? value.replace(/[\uD800-\uDFFF]/gu, "\uFFFD") : value;
 }

@@ -1,13 +1,11 @@
 // The rows of a table: an operation that is one request, or a function.
 
 import { checkExample } from "./accept.js";
-import { encode, encodeName } from "./encoding.js";
-import { fieldSchema, isFile, named, schemaOf, string } from "./fields.js";
-import { checkHeader } from "./header.js";
-import { Mistake, checkFunction, only, within } from "./mistake.js";
+import { declarationOf } from "./declared_rows.js";
+import { fieldSchema, named, schemaOf, string } from "./fields.js";
+import { host } from "./host.js";
+import { Mistake, checkFunction, only } from "./mistake.js";
 import { integer as plainInteger, members as jsonMembers, items as jsonItems, scalar } from "./reader.js";
-import { checkSentNames } from "./sent_names.js";
-import { Setting } from "./thin.js";
 
 const CLAUSES = [
   "doc", "fields", "example", "effect", "rate_limit", "pages", "answers", "answer_schema", "no_envelope", "background",
@@ -57,10 +55,11 @@ export function operation(table, name, row) {
   if (clauses.rate_limit !== undefined && !(clauses.rate_limit in table.rateLimits)) throw new Mistake(`there is no rate limit \`${clauses.rate_limit}\``);
   const declared = named(clauses.fields ?? {});
   checkBackground(clauses, declared);
-  const { fields, wire } = action.method ? requestOf(table, action, clauses, declared) : { fields: declared };
+  const fields = action.method ? fieldsOf(action, declared) : declared;
+  const request = action.method ? requestOf(table, action, fields, clauses) : undefined;
   if (clauses.example !== undefined) checkExample(fields, clauses.example);
   if (clauses.pages?.into !== undefined) checkInput(name, fields, clauses.pages.into);
-  return { name, ...clauses, declared: row.declared, effect, fields, run: action.run, request: wire, via: clauses.via ?? table.via, schema: schemaOf(fields) };
+  return { name, ...clauses, declared: row.declared, effect, fields, run: action.run, request, via: clauses.via ?? table.via, schema: schemaOf(fields) };
 }
 
 /** The pointer of `pages` leads to a field, which takes the next page. */
@@ -82,139 +81,47 @@ function checkBackground({ background }, fields) {
   throw new Mistake('a row with `background` has the field `"waiting?": boolean({ default: false })`, by which callers wait');
 }
 
-function requestOf(table, { method, upstream, path }, clauses, declared) {
-  if (!table.upstreams.includes(upstream)) throw new Mistake(`there is no upstream \`${upstream}\``);
-  const [template, fixedQuery = ""] = path.split(/\?(.*)/s);
-  if (/[{}]/.test(fixedQuery)) throw new Mistake("the query in a path is fixed; declare the other parameters as fields");
-  const names = [...template.matchAll(/\{([^{}]*)\}/g)].map((found) => found[1]).filter((name) => !name.startsWith("settings."));
-  const implied = names.filter((name, index) => names.indexOf(name) === index && !declared.some((field) => field.name === name));
-  const all = [...implied.flatMap((name) => named({ [name]: string() })), ...declared];
-  const fields = all.map((field) => withLocation(field, method, names, clauses.multipart === true));
-  if (!/^(\/(?!\/)|\{settings\.|$)/.test(template)) throw new Mistake("a path begins with one `/`");
-  const wire = {
-    method,
-    upstream,
-    path: pieces(template, table.settings, (name) => ({ field: fields.findIndex((field) => field.name === name) })),
-    fixedQuery,
-    fields: fields.map((field) => wireField(table, field)),
-    defaultQuery: defaultQuery(clauses),
-    headers: table.headers,
-  };
-  checkSentNames(wire.fields);
-  wire.body = body(wire.fields, fields, clauses.fixed_body ?? {});
-  wire.encoding = encodingOf(clauses);
-  if (wire.encoding !== "json" && wire.body === undefined && !fields.some(isFile)) {
-    throw new Mistake(`a row with \`${wire.encoding}\` has a field in its body, which is sent as a form`);
-  }
-  return { fields, wire };
+function requestOf(table, action, fields, clauses) {
+  if (clauses.form && clauses.multipart) throw new Mistake("a body is sent as a `form` or as `multipart`, which is a form with files; leave one out");
+  return declarationOf(table, action, fields, clauses);
 }
 
-/** How the body is written. */
-function encodingOf({ form, multipart }) {
-  if (form && multipart) throw new Mistake("a body is sent as a `form` or as `multipart`, which is a form with files; leave one out");
-  return form ? "form" : multipart ? "multipart" : "json";
+/** The declared fields, and those that the path implies, with their places. */
+function fieldsOf({ method, path }, declared) {
+  const [template] = path.split("?");
+  const names = [...template.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name).filter((name) => !name.startsWith("settings."));
+  const implied = names.filter((name, index) => names.indexOf(name) === index && !declared.some((field) => field.name === name));
+  return [...implied.flatMap((name) => named({ [name]: string() })), ...declared].map((field) => placed(field, method, names));
 }
 
 /**
  * A field with its part of the request: the declared part, else the part that follows from the
  * path, the type and the method.
  */
-function withLocation(field, method, names, isMultipart) {
-  const inTemplate = names.includes(field.name);
+function placed(field, method, names) {
   const isEntries = field.kind === "entries";
   const byMethod = ["get", "head", "delete"].includes(method) ? "query" : "body";
   const byType = isEntries ? (field.name === "headers" ? "header" : "query") : byMethod;
-  const location = field.in ?? (inTemplate ? "path" : byType);
+  const location = field.in ?? (names.includes(field.name) ? "path" : byType);
   const refuse = (rule) => {
     throw new Mistake(`\`${field.name}\`: ${rule}`);
   };
   if (!["path", "query", "body", "header"].includes(location)) refuse("`in` is `path`, `query`, `body` or `header`");
-  if (inTemplate !== (location === "path")) refuse(inTemplate ? "the path has this name, so the field is a part of it" : "the path has no such name");
-  if (location === "path" && field.optional && !field.sent) refuse("the path needs it, so the field is not optional");
   if (field.assumed) refuse("`assumed` is for functions: every default of a request that is not `sent` is assumed by the service");
-  const isObject = ["object", "members"].includes(field.item?.kind ?? field.kind);
-  if (isObject && location !== "body") refuse("an object cannot be a part of a path, a parameter or a header");
   if (isEntries && !["query", "header"].includes(location)) refuse("entries become query parameters or headers");
-  if (isFile(field) && (location !== "body" || !isMultipart)) refuse("a `file` is in the body of a row with `multipart`; a function can take one too");
-  if (location === "header") {
-    const names = isEntries ? field.entries.map((entry) => entry.name) : [field.as ?? field.name];
-    for (const name of names) within(`header \`${name}\``, () => checkHeader(name));
+  return Object.assign(field, { location, in_path: location === "path", text: isEntries && location === "header" });
+}
+
+/** A setting of the table. */
+class Setting {
+  constructor(name, defaultText) {
+    Object.assign(this, { name, defaultText });
   }
-  const isWhole = field.name === "body" && ["object", "members"].includes(field.kind) && field.as === undefined && location === "body";
-  if (field.nullable && (location !== "body" || !field.optional || isWhole)) refuse("`nullable` is for an optional member of the body of a request");
-  return Object.assign(field, { location, isWhole, in_path: location === "path", text: isEntries && location === "header" });
-}
 
-/** The part of a field that the request depends on. */
-function wireField(table, field) {
-  const { name, location, kind } = field;
-  const upstreamName = field.as ?? name;
-  const byType = location === "body" ? {} : kind === "entries" && !field.text ? table.lists : { joined: "," };
-  const declared = field.repeated ? { repeated: true } : field.joined !== undefined ? { joined: field.joined } : undefined;
-  return {
-    name,
-    location: isFile(field) ? "file" : kind === "entries" ? `${location}-entries` : location,
-    upstreamName,
-    // A dotted name is a path inside the body. Annotations such as
-    // `@microsoft.graph.conflictBehavior` are names as they are.
-    isWhole: field.isWhole,
-    bodyPath: upstreamName.startsWith("@") ? [upstreamName] : upstreamName.split("."),
-    required: !field.optional,
-    integer: (field.item?.kind ?? kind) === "integer",
-    lists: declared ?? byType,
-    maxBytes: field.max_bytes,
-    default: field.sent ? JSON.stringify(field.default) : undefined,
-    nullable: field.nullable === true,
-    keepsSlashes: field.keeps_slashes === true,
-    odataString: field.odata_string === true,
-  };
-}
-
-function defaultQuery({ default_query = {}, default_query_unless = [] }) {
-  return Object.entries(default_query).map(([name, value]) => {
-    const text = typeof value === "string" ? value : JSON.stringify(value);
-    return { parameter: `${encodeName(name)}=${encode(text, "$@")}`, unless: [name, ...default_query_unless] };
-  });
-}
-
-function body(wire, fields, fixedBody) {
-  const whole = fields.findIndex((field) => field.isWhole);
-  const isMember = (field, index) => field.location === "body" && index !== whole && !isFile(field);
-  const members = fields.flatMap((field, index) => (isMember(field, index) ? [[index, wire[index].bodyPath]] : []));
-  const fixed = Object.entries(fixedBody).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
-  if (whole >= 0) {
-    if (members.length > 0 || fixed.length > 0) throw new Mistake("`body` is the whole request body, so there are no other members");
-    return { whole };
+  /** Its value as JSON text; `undefined` if there is neither a value nor a default. */
+  json() {
+    return host().config.get(this.name) ?? this.defaultText;
   }
-  if (members.length === 0 && fixed.length === 0) return undefined;
-  return { fixed: fixed.join(","), members: grouped(members, 0).map(([index]) => index) };
-}
-
-/** Groups the fields of one inner object, and otherwise keeps the order. */
-function grouped(members, depth) {
-  const groups = [];
-  for (const member of members) {
-    const same = ([[, path]]) => path[depth] === member[1][depth] && path.length > depth + 1;
-    const found = groups.find(same);
-    if (found) found.push(member);
-    else groups.push([member]);
-  }
-  return groups.flatMap((group) => (group.length > 1 ? grouped(group, depth + 1) : group));
-}
-
-/** Splits `/a/{b}` at its names. */
-export function pieces(template, settings, field) {
-  const found = template.split(/\{([^{}]*)\}/).map((text, index) => {
-    if (index % 2 === 0) {
-      if (/[{}]/.test(text)) throw new Mistake("a brace in a path or a header is not closed");
-      return { text };
-    }
-    if (!text.startsWith("settings.")) return field(text);
-    const name = text.slice("settings.".length);
-    if (!(name in settings)) throw new Mistake(`there is no setting \`${name}\``);
-    return { setting: settings[name] };
-  });
-  return found.filter((piece) => piece.text !== "");
 }
 
 /** The settings of a table by their names, and their part of the manifest. */

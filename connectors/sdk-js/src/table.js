@@ -2,14 +2,14 @@
 
 import { additionsOf } from "./auth_additions.js";
 import { checkUrl, partsOf } from "./address.js";
-import { declarationOf } from "./declared_rows.js";
+import { headerOf } from "./declared_rows.js";
 import { documentation } from "./fields.js";
-import { checkHeader } from "./header.js";
+import { host, payload } from "./host.js";
 import { Request } from "./http.js";
 import { Mistake, checkFunction, only, within } from "./mistake.js";
 import { Fault } from "./outcome.js";
-import { operation, pieces, readInput, settingsOf } from "./rows.js";
-import { headerPair, rowRequest } from "./thin.js";
+import { scalar } from "./reader.js";
+import { operation, readInput, settingsOf } from "./rows.js";
 
 const STATEMENTS = [
   "identifier", "version", "title", "doc", "license", "homepage", "author", "icon", "auth", "auth_additions", "upstreams", "address", "rate_limits",
@@ -30,6 +30,8 @@ export class Table {
   #headers;
   #operations = new Map();
   #settings;
+  /** An error that was made where the author wrote the table, for its place. */
+  declared = new Error();
 
   constructor(statements) {
     const { identifier, version, title, auth, upstreams = {}, rate_limits = {}, lists } = statements;
@@ -41,16 +43,12 @@ export class Table {
     }
     const { settings, manifest: settingsManifest } = settingsOf(statements.settings ?? {});
     this.#settings = settings;
-    this.#headers = Object.entries(statements.headers ?? {}).map(([name, header]) =>
-      within(`header \`${name}\``, () => headerOf(name, header, settings)),
-    );
+    this.#headers = Object.entries(statements.headers ?? {}).map(([name, header]) => headerOf(name, header));
     checkFunction("`via`", statements.via);
     const table = {
-      upstreams: Object.keys(upstreams),
       rateLimits: rate_limits,
-      settings,
       headers: this.#headers,
-      lists: lists === "repeated" ? { repeated: true } : { joined: lists?.joined ?? "," },
+      lists: lists === "repeated" ? { tag: "repeated" } : { tag: "joined", val: lists?.joined ?? "," },
       via: statements.via,
     };
     for (const [name, row] of Object.entries(statements.operations ?? {})) {
@@ -89,10 +87,28 @@ export class Table {
     };
   }
 
-  /** The operations that are one request, each with its declaration. With `check` or `via` an operation is code. */
+  /** The operations that are one request, each with its row. */
   rows() {
-    const found = [...this.#operations.values()].filter(({ request, check, via }) => request && !check && !via);
-    return found.map(({ name, request }) => [name, declarationOf(request)]);
+    return this.#requests().filter(isSent).map(({ name, request }) => [name, request]);
+  }
+
+  /** The operations with `check` or `via`, each with the row of its request. */
+  requests() {
+    return this.#requests().filter((found) => !isSent(found)).map(({ name, request }) => [name, request]);
+  }
+
+  #requests() {
+    return [...this.#operations.values()].filter(({ request }) => request);
+  }
+
+  /** All that the rules of rows are about. */
+  declarations() {
+    return {
+      upstreams: this.manifest.upstreams.map(({ name }) => name),
+      settings: this.manifest.settings.map(({ name, schema }) => [name, JSON.parse(schema)]),
+      headers: this.#headers,
+      rows: this.#requests().map(({ name, request, schema, declared }) => ({ operation: name, row: request, input: schema, declared })),
+    };
   }
 
   /** The functions that take the fields of a row, for the build. */
@@ -113,8 +129,18 @@ export class Table {
     if (found === undefined) throw Fault.failed(`${this.manifest.identifier} has no operation ${name}`);
     if (found.run) return found.run(readInput(found.fields, input));
     found.check?.(readInput(found.fields, input));
-    const request = rowRequest(found.request, input);
+    const request = this.#made(found.request, input);
     return found.via ? found.via(request) : request;
+  }
+
+  /** The request of a row. The gateway knows the row and the input, and a test needs both. */
+  #made(row, input) {
+    try {
+      return Request.ofContract(host().makeRequest(row, input, this.#settings));
+    } catch (error) {
+      const { tag, val } = payload(error);
+      throw new Fault(tag, val, tag === "invalid-input" ? val[0].detail : val);
+    }
   }
 
   /**
@@ -123,8 +149,19 @@ export class Table {
    */
   request(method, upstream, path) {
     const request = new Request(method.toLowerCase(), upstream, path);
-    request.headers = this.#headers.filter(({ when }) => when.length === 0).flatMap(headerPair);
+    request.headers = this.#headers.filter(({ when }) => when.length === 0).flatMap((header) => this.#pair(header));
     return request;
+  }
+
+  /** Name and value of a header. Empty if a setting in the value has no value. */
+  #pair({ name, value }) {
+    const texts = value.split(/\{settings\.([^{}]*)\}/).map((text, index) => (index % 2 === 0 ? text : this.#text(text)));
+    return texts.includes(undefined) ? [] : [[name, texts.join("")]];
+  }
+
+  #text(setting) {
+    const json = this.#settings[setting]?.json();
+    return json === undefined ? undefined : scalar(json);
   }
 
   /** The operator's value of a setting, or its default; `undefined` if there is neither. */
@@ -135,13 +172,9 @@ export class Table {
   }
 }
 
-function headerOf(name, header, settings) {
-  checkHeader(name);
-  const { value, when = [] } = typeof header === "string" ? { value: header } : header;
-  const field = (name) => {
-    throw new Mistake(`\`{${name}}\` is not a setting; a header may have \`{settings.name}\` only`);
-  };
-  return { name, value: pieces(value, settings, field), when: when.map((found) => (typeof found === "string" ? { name: found } : found)) };
+/** Returns `true` if the gateway sends the request of an operation itself. */
+function isSent({ check, via }) {
+  return check === undefined && via === undefined;
 }
 
 function upstreamOf(name, declared, byDefault, parts) {

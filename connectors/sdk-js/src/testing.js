@@ -9,6 +9,7 @@ import { nextOf } from "./link.js";
 import { Fault } from "./outcome.js";
 import { items, members, scalar } from "./reader.js";
 import { Recording } from "./recording.js";
+import { checkRows, requestOf } from "./row_module.js";
 
 /** A response of a service. A body that is not text is written as JSON. */
 export function answer(status, body = "", headers = {}) {
@@ -36,6 +37,9 @@ export function replay(table, file) {
     throw new Error(`${file}: ${error.message}`, { cause: error });
   }
 }
+
+/** The tables whose rows have been checked. */
+const checked = new WeakSet();
 
 /** The gateway that the code under test calls, until the next one is made. */
 export class Gateway {
@@ -80,6 +84,7 @@ export class Gateway {
         make: ({ method, upstream, path, seconds }) =>
           `https://${upstream}.test${path}${path.includes("?") ? "&" : "?"}method=${method}&seconds=${seconds}`,
       },
+      makeRequest: (row, input, settings) => this.#made(row, input, settings),
     });
   }
 
@@ -108,9 +113,11 @@ export class Gateway {
 
   /**
    * Runs an operation, and returns what its function returned. Its input may be JSON text. Throws
-   * its fault.
+   * its fault, or a mistake in the rows of the table.
    */
   invoke(table, operation, input = {}) {
+    if (!checked.has(table)) checkRows(table);
+    checked.add(table);
     return table.run(operation, typeof input === "string" ? input : JSON.stringify(input));
   }
 
@@ -135,6 +142,27 @@ export class Gateway {
       const part = { name, file_name: fileName, content_type: contentType, [kind]: content.val };
       return Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined));
     });
+  }
+
+  /** The request of a row, in the form of the contract. */
+  #made(row, input, settings) {
+    const values = Object.entries(settings).flatMap(([name, setting]) => [[name, setting.json()]].filter(([, json]) => json !== undefined));
+    const { ok, fault } = requestOf(row, input, Object.fromEntries(values));
+    if (fault) throw { payload: fault };
+    const { method, upstream, path, headers, body } = ok;
+    return { method, upstream, target: { tag: "path", val: path }, headers, body: body?.tag === "parts" ? this.#form(body.val) : (body ?? undefined) };
+  }
+
+  /** The body of the parts of a row. A fault names the place of a part in the input. */
+  #form(parts) {
+    const sent = parts.map(({ name, file_name, content_type, content }) => ({
+      name, fileName: file_name ?? undefined, contentType: content_type ?? undefined, content,
+    }));
+    try {
+      return { tag: "bytes", val: { contentType: this.#build(sent), bytes: new Uint8Array() } };
+    } catch ({ payload: { index, detail } }) {
+      throw { payload: { tag: "invalid-input", val: [{ pointer: parts[index].place, detail }] } };
+    }
   }
 
   /** Checks the parts as the gateway does, and keeps them for the test. */

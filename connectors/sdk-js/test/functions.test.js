@@ -60,7 +60,10 @@ test("a request without a response is an error of http", () => {
 test("a request is made of encoded parts", () => {
   const request = Request.get("api", "/a").segment("id", ["x/y", "z"]).query("$q", "a b").query("n", undefined).query("b", true);
   assert.equal(request.path, "/a/x%2Fy,z?$q=a%20b&b=true");
-  assert.deepEqual(failure(() => Request.get("api", "").segment("id", "..")).val[0].pointer, "/id");
+  for (const value of ["..", ".", "%2e%2E", "a/..", "..;v=1", "..?x", ".#"]) {
+    assert.deepEqual(failure(() => Request.get("api", "").segment("id", value)).val[0].pointer, "/id", value);
+  }
+  for (const value of ["...", "a..", "a?..", ".a"]) Request.get("api", "").segment("id", value);
   assert.deepEqual(Request.post("api", "/f").form({ a: 1 }).toContract().body, { tag: "form", val: [["a", "1"]] });
 });
 

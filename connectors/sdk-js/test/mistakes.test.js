@@ -5,12 +5,13 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { declare } from "../src/auth_additions.js";
-import { RESERVED, RESERVED_PREFIXES } from "../src/header.js";
 import {
   api_key, app_installation, aws_signature, boolean, client_credentials, connector, device_code, entries, file, get, hmac_signature, integer,
   list, none, number, oauth2, object, post, read,
   service_account, string, string_or_list,
 } from "../src/index.js";
+import { checkRows } from "../src/row_module.js";
+import { Gateway } from "../src/testing.js";
 
 const table = (operations, more = {}) =>
   connector({ identifier: "a", version: "1.0.0", title: "A", auth: none, upstreams: { api: "https://a.example" }, operations, ...more });
@@ -28,14 +29,8 @@ const MISTAKES = [
   [() => table({ one: read(() => 1, { doc: "One" }) }, { identifier: "a__b" }), /an identifier/],
   [() => table({ one: read(() => 1, { doc: "One" }) }, { identifier: "a_" }), /an identifier/],
   [() => table({ one: get("api", "/x") }), /operation `one`: say in `doc`/],
-  [() => table({ one: get("other", "/x", { doc: "One" }) }), /no upstream `other`/],
   [() => table({ one: read("x", { doc: "One" }) }), /take a function/],
   [() => table({ one: read(() => 1, { doc: "One", check() {} }) }), /no `check`/],
-  [() => row("x"), /begins with one `\/`/],
-  [() => row("//x"), /begins with one `\/`/],
-  [() => row("/x/{id"), /not closed/],
-  [() => row("/x?a={b}"), /the query in a path is fixed/],
-  [() => row("/x/{settings.y}"), /no setting `y`/],
   [() => row("/x", { rate_limit: "r" }), /no rate limit `r`/],
   [() => row("/x", { feilds: {} }), /no `feilds`/],
   [() => row("/x", { fields: { a: "string" } }), /`a` has no type/],
@@ -43,44 +38,26 @@ const MISTAKES = [
   [() => row("/x", { fields: { a: string({ maximum: 1 }) } }), /no `maximum`/],
   [() => row("/x", { fields: { a: string({ default: "b" }) } }), /optional: `a\?`/],
   [() => row("/x", { fields: { "a?": string({ default: "b", assumed: true }) } }), /`assumed` is for functions/],
-  [() => row("/x", { fields: { a: object() } }), /an object cannot be/],
-  [() => row("/x/{a}", { fields: { "a?": string() } }), /the path needs it/],
-  [() => row("/x/{a}", { fields: { a: string({ in: "query" }) } }), /the path has this name/],
-  [() => row("/x", { fields: { a: string({ in: "path" }) } }), /the path has no such name/],
-  [() => row("/x", { fields: { "a?": boolean({ nullable: true }) } }), /`nullable` is for/],
   [() => row("/x", { fields: { b: string() }, pages: { items: "/a", into: "/b" } }), /how the next page is found/],
   [() => row("/x", { fields: { b: string() }, pages: { items: "/a", into: "/c", offset: true } }), /`one` has no field `c`/],
   [() => row("/x", { fields: { q: entries(["a"]) }, pages: { items: "", into: "/q/b", offset: true } }), /`q` has no entry `b`/],
   [() => row("/x", { fields: { q: entries(["a"]) }, pages: { items: "", into: "/q", offset: true } }), /which entry/],
   [() => row("/x", { fields: { q: string() }, pages: { items: "", into: "/q/b", offset: true } }), /`q` is not an object/],
-  [() => row("/x", { fields: { a: string({ in: "header", as: "Authorization" }) } }), /the gateway sets this header itself; leave it out/],
-  [() => row("/x", { fields: { headers: entries(["x_forwarded_for"]) } }), /the gateway sets this header itself/],
   [() => row("/x", { via: async () => {} }), /`via` is an `async` function/],
   [() => row("/x", { check: async () => {} }), /`check` is an `async` function/],
   [() => table({ one: read(async () => 1, { doc: "One" }) }), /operation `one`: the function is an `async` function/],
   [() => table({ one: read(function* () {}, { doc: "One" }) }), /a generator function/],
   [() => row("/x", { example: { a: 1 } }), /does not fit at `\/a`: there is no field `a`/],
   [() => row("/x/{id}", { example: {} }), /does not fit: the field `id` is required/],
-  [() => row("/x", { form: true }), /has a field in its body/],
-  [() => row("/x", { multipart: true }), /a row with `multipart` has a field in its body/],
   [() => row("/x", { form: true, multipart: true }), /leave one out/],
-  [() => body({ a: file() }), /`a`: a `file` is in the body of a row with `multipart`/],
   [() => body({ a: object({ b: file() }) }), /a `file` is a field of a row/],
   [() => body({ a: entries(["x"], { in: "body" }) }), /entries become/],
-  [() => body({ body: object(), a: string() }), /the whole request body/],
   [() => body({ a: string(), "a?": string() }), /`a` is declared twice/],
-  [() => body({ a: string(), b: string({ as: "a" }) }), /`a` is sent as `a` too; give it or `b` another name/],
-  [() => body({ a: string({ as: "c.d" }), b: string({ as: "c" }) }), /one of the two would be inside/],
-  [() => body({ a: string({ as: "c" }), b: string({ as: "c.d.e" }) }), /one of the two would be inside/],
-  [() => row("/x", { fields: { a: string(), b: string({ as: "a" }) } }), /is sent as `a` too/],
-  [() => row("/x", { fields: { a: string({ in: "header", as: "X-A" }), b: string({ in: "header", as: "x-a" }) } }), /is sent as `x-a` too/],
   [() => row("/x", { fields: { "query?": entries(["a", "a"]) } }), /the entry `a` is there twice/],
   [() => row("/x", { background: true }), /the field `"waiting\?": boolean/],
   [() => row("/x", { background: true, fields: { waiting: string() } }), /by which callers wait/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { rate_limits: { r: "3 a day" } }), /300 per minute/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { upstreams: { api: "https://a.example/" } }), /no `\/` at its end/],
-  [() => table({ one: get("api", "/x", { doc: "One" }) }, { headers: { A: "{b}" } }), /`\{b\}` is not a setting/],
-  [() => table({ one: get("api", "/x", { doc: "One" }) }, { headers: { Authorization: "Bearer x" } }), /header `Authorization`: .*leave it out/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { settings: { s: string() } }), /what the operator sets/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { answer_examples: { two: {} } }), /no operation of the table/],
   [() => withAddress({ upstreams: { api: "https://a.example/{b}" } }), /upstream `api`: there is no part `b`/],
@@ -118,6 +95,40 @@ const MISTAKES = [
 
 test("every mistake has a message that says what to write", () => {
   for (const [make, message] of MISTAKES) assert.throws(make, { name: "Mistake", message });
+});
+
+test("mistakes in rows have the words that they have in Rust", () => {
+  const { rows, headers } = JSON.parse(readFileSync(new URL("../../sdk/tests/shared/mistakes.json", import.meta.url), "utf8"));
+  assert.ok(rows.length > 30 && headers.length > 4);
+  const types = { string, object, objects: (modifiers) => list(object(), modifiers), file };
+  const typed = (type, modifiers) => (Array.isArray(type) ? entries(type, modifiers) : types[type]?.(...(type === "object" ? [undefined, modifiers] : [modifiers])));
+  const methods = { get, post };
+  const settings = { version: string({ doc: "A" }), list: list(string(), { doc: "A" }) };
+  for (const { row: { method, upstream, path, fields, clauses }, mistake } of rows) {
+    const declared = Object.fromEntries(fields.map(([key, type, modifiers]) => [key, typed(type, modifiers)]));
+    const one = methods[method](upstream, path, { doc: "One", fields: declared, ...clauses });
+    const message = `operation \`one\`: ${mistake}`;
+    assert.throws(() => checkRows(table({ one }, { settings })), { name: "Mistake", message });
+    assert.throws(() => new Gateway().invoke(table({ one }, { settings }), "one"), { message });
+  }
+  for (const { header: [name, value], mistake } of headers) {
+    const one = get("api", "/x", { doc: "One" });
+    assert.throws(() => checkRows(table({ one }, { settings, headers: { [name]: value } })), { name: "Mistake", message: mistake });
+  }
+});
+
+test("a value that no row has is a mistake", () => {
+  const one = get("api", "/x", { doc: "One", fields: { "a?": string({ max_bytes: 1.5 }) } });
+  assert.throws(() => checkRows(table({ one })), { name: "Mistake", message: /a row has a value of another type: .*1\.5/ });
+});
+
+test("a mistake in a row knows where the row was written", () => {
+  const [, line] = new Error().stack.match(/mistakes\.test\.js:(\d+)/);
+  const wrong = table({
+    one: get("api", "/x", { doc: "One" }),
+    two: get("api", "x", { doc: "Two" }),
+  });
+  assert.throws(() => checkRows(wrong), ({ declared }) => declared.includes(`mistakes.test.js:${Number(line) + 3}`));
 });
 
 test("an example fits the fields as in Rust", () => {
@@ -158,13 +169,6 @@ test("an example fits the fields as in Rust", () => {
   ]) {
     assert.equal(wrong(example), message);
   }
-});
-
-test("the headers of the gateway are those of the contract", () => {
-  const source = readFileSync(new URL("../../../wit/rules/src/header.rs", import.meta.url), "utf8");
-  const listed = (name) => source.split(new RegExp(`const ${name}: .*? = \\[`))[1].split("]")[0].match(/"[^"]+"/g).map((text) => JSON.parse(text));
-  assert.deepEqual(RESERVED, listed("RESERVED"));
-  assert.deepEqual(RESERVED_PREFIXES, listed("RESERVED_PREFIXES"));
 });
 
 test("ways to authorize are declared before the manifest", () => {

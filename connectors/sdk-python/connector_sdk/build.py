@@ -14,26 +14,21 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from .row_module import MODULE, exports
+
 CONTRACT = Path(__file__).with_name("connector.wit")
 
-#: The module that componentize-py runs at the build. The directories of the sources have other
-#: names in the component.
-ENTRY = """
-from connector_sdk.clocks import replace_clocks
-from connector_sdk.missing import refuse_missing
-from connector_sdk.randomness import replace_random_values
-
-replace_clocks()
-replace_random_values()
-refuse_missing()
-
+#: Imports the table, uses it, and ends with the mistake that was found in it. The directories of the
+#: sources have other names in the component.
+PROGRAM = """
+{before}
 import importlib.util
+import os
 
-from connector_sdk.component import component
 from connector_sdk.mistake import Mistake, explained
 
 SOURCES = {sources!r}
-FOLDER = importlib.util.find_spec({module!r}).origin.rpartition("/")[0] + "/"
+FOLDER = importlib.util.find_spec({module!r}).origin.rpartition(os.sep)[0] + os.sep
 
 
 def place_of(file):
@@ -55,10 +50,35 @@ def place_of_mistake(mistake):
 try:
     import {module} as author
 
-    WitWorld = component(author.connector, place_of)
-except (Mistake, NameError, ImportError) as mistake:
+    {use}
+except {mistakes} as mistake:
     raise SystemExit(f"{mark}{{place_of_mistake(mistake)}}{{explained(mistake)}}")
 """
+
+#: The program that componentize-py runs at the build.
+ENTRY = {
+    "before": """
+from connector_sdk.clocks import replace_clocks
+from connector_sdk.missing import refuse_missing
+from connector_sdk.randomness import replace_random_values
+
+replace_clocks()
+replace_random_values()
+refuse_missing()
+
+from connector_sdk.component import component
+""",
+    "use": "WitWorld = component(author.connector, place_of)",
+    "mistakes": "(Mistake, NameError, ImportError)",
+}
+
+#: The program that checks the rows before. It runs in this Python, in which other parts of the
+#: module may fail that work in the component.
+CHECK = {
+    "before": "from connector_sdk.row_module import check_rows",
+    "use": "check_rows(author.connector)",
+    "mistakes": "Mistake",
+}
 
 #: Begins the line of a mistake in what componentize-py prints.
 MARK = "mistake of the table: "
@@ -114,6 +134,30 @@ def refuse_waiting(source: Path) -> None:
             )
 
 
+def program(source: Path, parts: dict[str, str]) -> str:
+    parent = source.parent.as_posix()
+    return PROGRAM.format(module=source.stem, mark=MARK, sources="" if parent == "." else f"{parent}/", **parts)
+
+
+def mistake_in(said: str) -> str | None:
+    """The mistake of a table in what a program has said."""
+    _, is_mistake, rest = said.partition(MARK)
+    return rest.splitlines()[0] if is_mistake else None
+
+
+def refuse_wrong_rows(source: Path) -> None:
+    """Refuses a table with a mistake in its rows."""
+    try:
+        exports()
+    except (ImportError, OSError) as error:
+        raise SystemExit(f"connector-build: {error}") from None
+    places = [str(source.parent.resolve()), *sys.path]
+    command = [sys.executable, "-c", f"import sys\nsys.path[:] = {places!r}\n{program(source, CHECK)}"]
+    mistake = mistake_in(subprocess.run(command, capture_output=True, text=True).stderr)
+    if mistake is not None:
+        raise SystemExit(f"connector-build: {mistake}")
+
+
 def build(source: Path, output: Path) -> None:
     """Writes the component of the connector whose module is `source`.
 
@@ -128,13 +172,12 @@ def build(source: Path, output: Path) -> None:
     with suppress(SyntaxError):
         for file in imported(source):
             refuse_waiting(file)
-    parent = source.parent.as_posix()
+    refuse_wrong_rows(source)
     with TemporaryDirectory() as folder:
         # The folder of the SDK may hold other packages, and must not be the folder of the author's
         # sources.
-        shutil.copytree(Path(__file__).parent, Path(folder, "connector_sdk"), ignore=shutil.ignore_patterns("__pycache__"))
-        entry = ENTRY.format(module=source.stem, mark=MARK, sources="" if parent == "." else f"{parent}/")
-        Path(folder, "connector_entry.py").write_text(entry)
+        shutil.copytree(Path(__file__).parent, Path(folder, "connector_sdk"), ignore=shutil.ignore_patterns("__pycache__", MODULE.name))
+        Path(folder, "connector_entry.py").write_text(program(source, ENTRY))
         command = [
             *(sys.executable, "-c", "from componentize_py import script; script()"),
             *("--wit-path", str(CONTRACT.resolve()), "--world", "connector", "componentize", "--stub-wasi"),
@@ -143,8 +186,7 @@ def build(source: Path, output: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         said = done.stderr or done.stdout
-        _, is_mistake, rest = said.partition(MARK)
-        raise SystemExit(f"connector-build: {rest.splitlines()[0] if is_mistake else said}")
+        raise SystemExit(f"connector-build: {mistake_in(said) or said}")
     print(f"{output}: {output.stat().st_size / 1e6:.1f} MB")
 
 

@@ -37,6 +37,7 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
         raise TypeError("the module of a connector has its table under the name `connector`: `connector = Connector(…)`")
     manifest = manifest_of(connector.manifest)
     rows = [(name, value_of(row_additions.Row, row)) for name, row in connector.rows]
+    requests = [(name, value_of(row_additions.Row, row)) for name, row in connector.requests]
     parts = [value_of(upstream_additions.Part, part) for part in connector.additions["parts"]]
     set_host(_Host())
     clocks.replace_sleep(clock.sleep)
@@ -51,6 +52,8 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
                 upstream_additions.declare_site(upstream, site)
             for name, row in rows:
                 row_additions.declare_row(name, row)
+            for name, row in requests:
+                row_additions.declare_request(name, row)
             return manifest
 
         def invoke(self, operation: str, input: str) -> Any:
@@ -121,6 +124,28 @@ def _request(request: Request) -> http.Request:
         case ("bytes", (content_type, content)):
             body = http.Body_Bytes(http.TypedBytes(content_type, content))
     return http.Request(_METHODS[request.method], request.upstream, target, request.headers, body, request.omit_credential)
+
+
+def _made(request: http.Request) -> Request:
+    """A request that the gateway has made."""
+    made = Request(request.method.name, request.upstream, request.target.value)
+    made.headers = [tuple(header) for header in request.headers]
+    match request.body:
+        case http.Body_Json(text):
+            made.body = ("json", text)
+        case http.Body_Form(pairs):
+            made.body = ("form", [tuple(pair) for pair in pairs])
+        case http.Body_Bytes(typed):
+            made.body = ("bytes", (typed.content_type, typed.bytes))
+    return made
+
+
+def _refusal(fault: Any) -> Fault:
+    """Why the gateway has made no request."""
+    if isinstance(fault, outcome.Fault_InvalidInput):
+        violations = [{"pointer": found.pointer, "detail": found.detail} for found in fault.value]
+        return Fault("invalid-input", violations[0]["detail"], violations=violations)
+    return Fault.failed(fault.value)
 
 
 def _part(part: Part) -> multipart.Part:
@@ -207,6 +232,12 @@ class _Host:
             return multipart.build([_part(part) for part in parts])
         except Err as error:
             raise BrokenPart(error.value.index, error.value.detail) from None
+
+    def make_request(self, row: Any, given: str, settings: Any) -> Request:
+        try:
+            return _made(row_additions.make_request())
+        except Err as error:
+            raise _refusal(error.value) from None
 
     def signed_link(self, request: Request, seconds: int) -> str:
         wanted = signed_links.LinkRequest(_METHODS[request.method], request.upstream, request.path, seconds)

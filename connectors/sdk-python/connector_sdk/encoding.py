@@ -23,10 +23,10 @@ def has_dot_segment(path: str) -> bool:
     """`True` if a path has a segment `.` or `..`.
 
     It reads the path as the most lenient server would: percent-encoding is undone, repeatedly if
-    need be; encoded slashes and backslashes are separators; text behind a semicolon is left out of
-    the segment.
+    need be; encoded slashes and backslashes are separators; an encoded question mark or number sign
+    ends the path; text behind a semicolon is left out of the segment.
     """
     before, plain = "", path
     while before != plain:
         before, plain = plain, _ENCODED.sub(lambda found: chr(int(found[1], 16)), plain)
-    return any(segment.split(";", 1)[0] in (".", "..") for segment in re.split(r"[/\\]", plain))
+    return any(re.match(r"\.{1,2}([?#]|\Z)", segment.split(";", 1)[0]) for segment in re.split(r"[/\\]", plain))

@@ -71,8 +71,7 @@ class Field:
     in_path = False
     # The field is `headers`: its entries are text.
     text = False
-    place = ""
-    whole = False
+    location = ""
     # The type of the items of a list, the fields of an object, the names of entries.
     item: Field | None = None
     members: list[Field] | None = None

@@ -103,7 +103,3 @@ def quoted(text: str) -> str:
 def written(value: object) -> str:
     """A value as JSON text without blanks."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def utf8_length(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))

@@ -11,13 +11,11 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from . import reader
 from .accept import check_example
-from .encoding import encode, encode_name
+from .declared_rows import Data, declaration_of
 from .fields import Field, named, string
-from .header import check_header
+from .host import host
 from .http import Request
-from .mistake import Mistake, Place, check_arguments, check_function, here, only, within
-from .sent_names import check_sent_names
-from .thin import Header, Piece, Setting, Wire, WireField
+from .mistake import Mistake, Place, check_arguments, check_function, here, only
 
 Effect = Literal["read", "write", "destructive"]
 
@@ -103,22 +101,34 @@ class Operation:
     fields: list[Field]
     #: Where the author wrote it.
     place: Place | None = None
-    #: The request of a row, or the function.
-    wire: Wire | None = None
+    #: The row of a request, or the function.
+    request: Data | None = None
     run: Callable[..., Any] | None = None
     via: Callable[[Request], Any] | None = None
+
+
+class Setting:
+    """A setting of the table."""
+
+    def __init__(self, name: str, default: str | None):
+        self.name = name
+        self.default = default
+
+    def json(self) -> str | None:
+        """Its value as JSON text; `None` if there is neither a value nor a default."""
+        found = host().config(self.name)
+        return self.default if found is None else found
 
 
 @dataclass
 class Context:
     """The parts of a table that its rows refer to."""
 
-    upstreams: list[str]
     rate_limits: Mapping[str, str]
     settings: dict[str, Setting]
-    headers: list[Header]
-    #: The separator of lists among entries. `None`: each item is a separate parameter.
-    joined: str | None
+    headers: list[Data]
+    #: How lists among entries are sent.
+    lists: Data
     via: Callable[[Request], Any] | None = None
     operations: dict[str, Operation] = member(default_factory=dict)
 
@@ -141,43 +151,23 @@ def request(context: Context, name: str, row: Row) -> Operation:
     clauses = row.clauses
     only(clauses, RequestClauses.__annotations__, "a row")
     _check(context, name, row.doc, clauses)
-    if row.upstream not in context.upstreams:
-        raise Mistake(f"there is no upstream `{row.upstream}`")
-    template, _, fixed_query = row.path.partition("?")
-    if "{" in fixed_query or "}" in fixed_query:
-        raise Mistake("the query in a path is fixed; declare the other parameters as fields")
-    if not re.match(r"/(?!/)|\{settings\.|$", template):
-        raise Mistake("a path begins with one `/`")
-    names = [found for found in re.findall(r"\{([^{}]*)\}", template) if not found.startswith("settings.")]
+    if clauses.get("form") and clauses.get("multipart"):
+        raise Mistake("a body is sent as a `form` or as `multipart`, which is a form with files; leave one out")
+    names = re.findall(r"\{([^{}]*)\}", row.path.partition("?")[0])
+    names = [found for found in names if not found.startswith("settings.")]
     declared = named(clauses.get("fields", {}))
     known = [field.name for field in declared]
     implied = named({found: string() for found in names if found not in known})
-    encoding = _encoding(clauses)
-    fields = [_placed(field, row.method, names, encoding == "multipart") for field in [*implied, *declared]]
-    indices = {field.name: index for index, field in enumerate(fields)}
+    fields = [_placed(field, row.method, names) for field in [*implied, *declared]]
     for word in ("check", "via"):
         if word in clauses:
             check_function(f"`{word}`", clauses[word])
     _check_fields(name, fields, clauses)
     if "check" in clauses:
         check_arguments("`check`", clauses["check"], [argument(field) for field in fields])
-    wire = Wire(
-        method=row.method,
-        upstream=row.upstream,
-        path=pieces(template, context.settings, indices),
-        fixed_query=fixed_query,
-        fields=[_wire_field(context, field) for field in fields],
-        default_query=_default_query(clauses),
-        headers=context.headers,
-    )
-    check_sent_names(wire.fields)
-    _set_body(wire, fields, clauses.get("fixed_body", {}))
-    wire.encoding = encoding
-    has_body = wire.whole is not None or wire.fixed_body is not None or any(field.is_file for field in fields)
-    if encoding != "json" and not has_body:
-        raise Mistake(f"a row with `{encoding}` has a field in its body, which is sent as a form")
-    effect = clauses.get("effect", row.effect)
-    return Operation(name, row.doc, effect, clauses, fields, place=row.place, wire=wire, via=clauses.get("via", context.via))
+    request = declaration_of(row.method, row.upstream, row.path, fields, context.headers, context.lists, clauses)
+    effect, via = clauses.get("effect", row.effect), clauses.get("via", context.via)
+    return Operation(name, row.doc, effect, clauses, fields, place=row.place, request=request, via=via)
 
 
 def _check(context: Context, name: str, doc: str | None, clauses: Clauses) -> None:
@@ -228,15 +218,7 @@ def _check_background(fields: Mapping[str, Field]) -> None:
         raise Mistake('a row with `background` has the field `"waiting?": boolean(default=False)`, by which callers wait')
 
 
-def _encoding(clauses: RequestClauses) -> str:
-    """How the body is written."""
-    form, multipart = clauses.get("form", False), clauses.get("multipart", False)
-    if form and multipart:
-        raise Mistake("a body is sent as a `form` or as `multipart`, which is a form with files; leave one out")
-    return "form" if form else "multipart" if multipart else "json"
-
-
-def _placed(field: Field, method: str, names: list[str], is_multipart: bool) -> Field:
+def _placed(field: Field, method: str, names: list[str]) -> Field:
     """A field with its part of the request: the declared part, else the part that follows from the
     path, the type and the method.
     """
@@ -244,9 +226,8 @@ def _placed(field: Field, method: str, names: list[str], is_multipart: bool) -> 
     def refuse(rule: str) -> None:
         raise Mistake(f"`{field.name}`: {rule}")
 
-    in_template = field.name in names
     is_entries = field.kind == "entries"
-    if in_template:
+    if field.name in names:
         by_default = "path"
     elif is_entries:
         by_default = "header" if field.name == "headers" else "query"
@@ -255,113 +236,12 @@ def _placed(field: Field, method: str, names: list[str], is_multipart: bool) -> 
     location = field["in_"] or by_default
     if location not in ("path", "query", "body", "header"):
         refuse("`in_` is `path`, `query`, `body` or `header`")
-    if in_template != (location == "path"):
-        refuse("the path has this name, so the field is a part of it" if in_template else "the path has no such name")
-    if location == "path" and field.optional and not field["sent"]:
-        refuse("the path needs it, so the field is not optional")
     if field["assumed"]:
         refuse("`assumed` is for functions: every default of a request that is not `sent` is assumed by the service")
-    if (field.item or field).is_object and location != "body":
-        refuse("an object cannot be a part of a path, a parameter or a header")
     if is_entries and location not in ("query", "header"):
         refuse("entries become query parameters or headers")
-    if field.is_file and (location != "body" or not is_multipart):
-        refuse("a `file` is in the body of a row with `multipart`; a function can take one too")
-    if location == "header":
-        for sent in [entry for entry, _ in field.entries] if is_entries else [field["as_"] or field.name]:
-            with within(f"header `{sent}`"):
-                check_header(sent)
-    whole = field.name == "body" and field.is_object and "as_" not in field and location == "body"
-    if field["nullable"] and (location != "body" or not field.optional or whole):
-        refuse("`nullable` is for an optional member of the body of a request")
-    field.location, field.whole, field.in_path, field.text = location, whole, location == "path", is_entries and location == "header"
+    field.location, field.in_path, field.text = location, location == "path", is_entries and location == "header"
     return field
-
-
-def _wire_field(context: Context, field: Field) -> WireField:
-    upstream_name = field["as_"] or field.name
-    is_entries = field.kind == "entries"
-    if field["repeated"]:
-        joined = None
-    elif "joined" in field:
-        joined = field["joined"]
-    elif field.location == "body":
-        joined = None
-    else:
-        joined = context.joined if is_entries and not field.text else ","
-    return WireField(
-        name=field.name,
-        location="file" if field.is_file else f"{field.location}-entries" if is_entries else field.location,
-        upstream_name=upstream_name,
-        # A dotted name is a path inside the body. Annotations such as
-        # `@microsoft.graph.conflictBehavior` are names as they are.
-        body_path=[upstream_name] if upstream_name.startswith("@") else upstream_name.split("."),
-        whole=field.whole,
-        required=not field.optional,
-        integer=(field.item or field).kind == "integer",
-        joined=joined,
-        max_bytes=field["max_bytes"],
-        default=reader.written(field["default"]) if field["sent"] else None,
-        nullable=bool(field["nullable"]),
-        keeps_slashes=bool(field["keeps_slashes"]),
-        odata_string=bool(field["odata_string"]),
-    )
-
-
-def _default_query(clauses: RequestClauses) -> list[tuple[str, list[str]]]:
-    found = []
-    for name, value in clauses.get("default_query", {}).items():
-        text = value if isinstance(value, str) else reader.written(value)
-        found.append((f"{encode_name(name)}={encode(text, '$@')}", [name, *clauses.get("default_query_unless", [])]))
-    return found
-
-
-def _set_body(wire: Wire, fields: list[Field], fixed_body: dict[str, Any]) -> None:
-    members = [index for index, field in enumerate(fields) if field.location == "body" and not field.whole and not field.is_file]
-    wire.whole = next((index for index, field in enumerate(fields) if field.whole), None)
-    if wire.whole is not None and (members or fixed_body):
-        raise Mistake("`body` is the whole request body, so there are no other members")
-    if members or fixed_body:
-        wire.fixed_body = ",".join(f"{reader.quoted(name)}:{reader.written(value)}" for name, value in fixed_body.items())
-        wire.members = _grouped([(index, wire.fields[index].body_path) for index in members], 0)
-
-
-def _grouped(members: list[tuple[int, list[str]]], depth: int) -> list[int]:
-    """Groups the fields of one inner object, and otherwise keeps the order."""
-    groups: list[list[tuple[int, list[str]]]] = []
-    step = slice(depth, depth + 1)
-    for found in members:
-        inner = (group for group in groups if len(group[0][1]) > depth + 1)
-        group = next((group for group in inner if group[0][1][step] == found[1][step]), None)
-        if group is None:
-            groups.append([found])
-        else:
-            group.append(found)
-    order: list[int] = []
-    for group in groups:
-        order.extend(_grouped(group, depth + 1) if len(group) > 1 else [group[0][0]])
-    return order
-
-
-def pieces(template: str, settings: dict[str, Setting], fields: dict[str, int]) -> list[Piece]:
-    """Splits `/a/{b}` at its names."""
-    found: list[Piece] = []
-    for index, text in enumerate(re.split(r"\{([^{}]*)\}", template)):
-        if index % 2 == 0:
-            if "{" in text or "}" in text:
-                raise Mistake("a brace in a path or a header is not closed")
-            if text:
-                found.append(text)
-        elif text.startswith("settings."):
-            name = text.removeprefix("settings.")
-            if name not in settings:
-                raise Mistake(f"there is no setting `{name}`")
-            found.append(settings[name])
-        elif text in fields:
-            found.append(fields[text])
-        else:
-            raise Mistake(f"`{{{text}}}` is not a setting; a header may have `{{settings.name}}` only")
-    return found
 
 
 def read_input(fields: list[Field], given: str) -> dict[str, Any]:

@@ -11,15 +11,14 @@ from typing import Any, TypedDict, Unpack
 from . import rows
 from .address import AddressPart, check_url, parts_of
 from .auth_additions import checked
-from .declared_rows import declaration_of
+from .declared_rows import Data, header_of
 from .fields import Field, field_schema, named, schema_of
 from .http import Request
-from .header import check_header
-from .mistake import Mistake, check_function, only, within
+from .host import host
+from .mistake import Mistake, Place, check_function, here, only, within
 from .outcome import Fault
-from .reader import written
-from .rows import Clauses, Context, Effect, Operation, Pages, Row
-from .thin import Header, Setting, row_request
+from .reader import scalar, written
+from .rows import Clauses, Context, Effect, Operation, Pages, Row, Setting
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
@@ -61,6 +60,8 @@ class Connector:
         if not re.fullmatch(r"(?!.*__)(?!.*_$)[a-z][a-z0-9_]{0,63}", identifier):
             raise Mistake("an identifier is 1 to 64 of `a-z`, `0-9` and `_`, begins with a letter, has no `__` and does not end with `_`")
         self.identifier = identifier
+        #: Where the author wrote it.
+        self.place = here()
         self._head = {"identifier": identifier, "version": version, "title": title, "description": cleandoc(doc)}
         self._imprint = {"license": license, "homepage": homepage, "author": author, "icon": icon}
         if via is not None:
@@ -81,11 +82,10 @@ class Connector:
             for index, (name, declared) in enumerate((upstreams or {}).items())
         ]
         self._context = Context(
-            upstreams=list(upstreams or {}),
             rate_limits=rate_limits or {},
             settings=known,
-            headers=[_header(name, declared, known) for name, declared in (headers or {}).items()],
-            joined=None if lists == "repeated" else lists["joined"],
+            headers=[_header(name, declared) for name, declared in (headers or {}).items()],
+            lists={"tag": "repeated"} if lists == "repeated" else {"tag": "joined", "val": lists["joined"]},
             via=via,
         )
         for name, row in (operations or {}).items():
@@ -126,18 +126,37 @@ class Connector:
             return found.run(**rows.read_input(found.fields, given))
         if "check" in found.clauses:
             found.clauses["check"](**rows.read_input(found.fields, given))
-        request = row_request(found.wire, given)
+        # The gateway knows the row and the input, and a test needs both.
+        request = host().make_request(found.request, given, self._context.settings)
         return request if found.via is None else found.via(request)
 
     @property
-    def rows(self) -> list[tuple[str, dict[str, Any]]]:
-        """The operations that are one request, each with its declaration.
+    def rows(self) -> list[tuple[str, Data]]:
+        """The operations that are one request, each with its row."""
+        return [(found.name, found.request) for found in self._requests if _is_sent(found)]
 
-        With `check` or `via` an operation is code.
-        """
-        operations = self._context.operations.values()
-        found = [row for row in operations if row.wire is not None and row.via is None and "check" not in row.clauses]
-        return [(row.name, declaration_of(row.wire)) for row in found]
+    @property
+    def requests(self) -> list[tuple[str, Data]]:
+        """The operations with `check` or `via`, each with the row of its request."""
+        return [(found.name, found.request) for found in self._requests if not _is_sent(found)]
+
+    @property
+    def _requests(self) -> list[Operation]:
+        return [found for found in self._context.operations.values() if found.request is not None]
+
+    @property
+    def declarations(self) -> dict[str, Any]:
+        """All that the rules of rows are about."""
+        return {
+            "upstreams": [upstream["name"] for upstream in self._upstreams],
+            "settings": [[setting["name"], json.loads(setting["schema"])] for setting in self._settings_manifest],
+            "headers": self._context.headers,
+            "rows": [{"operation": found.name, "row": found.request, "input": schema_of(found.fields)} for found in self._requests],
+        }
+
+    def place_of(self, operation: str | None) -> Place | None:
+        """Where the author wrote an operation, or the table."""
+        return self.place if operation is None else self._context.operations[operation].place
 
     def request(self, method: str, upstream: str, path: str) -> Request:
         """A request of a function with the headers that the table gives to its rows.
@@ -145,8 +164,19 @@ class Connector:
         Headers with `when` are left out.
         """
         request = Request(method, upstream, path)
-        request.headers = [pair for header in self._context.headers if not header.when for pair in header.pair()]
+        request.headers = [pair for header in self._context.headers if not header["when"] for pair in self._pair(header)]
         return request
+
+    def _pair(self, header: Data) -> list[tuple[str, str]]:
+        """Name and value of a header. Empty if a setting in the value has no value."""
+        parts: list[str | None] = re.split(r"\{settings\.([^{}]*)\}", header["value"])
+        parts[1::2] = [self._text(name) for name in parts[1::2]]
+        return [] if None in parts else [(header["name"], "".join(parts))]
+
+    def _text(self, setting: str | None) -> str | None:
+        found = self._context.settings.get(setting or "")
+        text = None if found is None else found.json()
+        return None if text is None else scalar(text)
 
     def setting(self, name: str) -> Any:
         """The operator's value of a setting, or its default; `None` if there is neither."""
@@ -192,13 +222,16 @@ def _settings(declared: Mapping[str, Field]) -> tuple[list[dict[str, Any]], dict
     return manifest, known
 
 
-def _header(name: str, declared: str | dict[str, Any], settings: dict[str, Setting]) -> Header:
+def _is_sent(operation: Operation) -> bool:
+    """`True` if the gateway sends the request of an operation itself."""
+    return operation.via is None and "check" not in operation.clauses
+
+
+def _header(name: str, declared: str | dict[str, Any]) -> Data:
     header = {"value": declared} if isinstance(declared, str) else declared
     with within(f"header `{name}`"):
         only(header, ("value", "when"), "a header")
-        check_header(name)
-        when = [(found, None) if isinstance(found, str) else (found["name"], found.get("unless")) for found in header.get("when", [])]
-        return Header(name, rows.pieces(header["value"], settings, {}), when)
+    return header_of(name, header["value"], header.get("when", []))
 
 
 def _upstream(name: str, declared: str | Upstream, by_default: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -248,7 +281,7 @@ def _operation(operation: Operation, answer_example: Any) -> dict[str, Any]:
         "answer_example": text(answer_example),
         "pagination": pagination,
         "background": clauses.get("background", False),
-        "immediate": operation.wire is not None and operation.via is None,
+        "immediate": operation.request is not None and operation.via is None,
         "rate_limit": clauses.get("rate_limit"),
     }
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from . import reader
 from .host import set_host
@@ -19,7 +20,11 @@ from .link import next_of
 from .multipart import BrokenPart, Part
 from .outcome import Fault
 from .recording import Recording
+from .row_module import check_rows, request_of
 from .table import Connector
+
+#: The connectors whose rows have been checked.
+_checked: WeakSet[Connector] = WeakSet()
 
 
 @dataclass
@@ -91,8 +96,11 @@ class Gateway:
     def invoke(self, connector: Connector, operation: str, given: Any = None) -> Any:
         """Runs an operation, and returns what its function returned.
 
-        Its input may be JSON text. Raises its fault.
+        Its input may be JSON text. Raises its fault, or a mistake in the rows of the table.
         """
+        if connector not in _checked:
+            check_rows(connector)
+            _checked.add(connector)
         return connector.run(operation, given if isinstance(given, str) else json.dumps(given or {}))
 
     def parts(self, request: Request) -> list[Part]:
@@ -146,6 +154,34 @@ class _Host:
             return self.send(request)
         except HttpError as error:
             return error
+
+    def make_request(self, row: dict[str, Any], given: str, settings: dict[str, Any]) -> Request:
+        """The request of a row. A fault names the place of a wrong part in the input."""
+        values = {name: setting.json() for name, setting in settings.items()}
+        answered = request_of(row, given, {name: value for name, value in values.items() if value is not None})
+        match answered.get("fault"):
+            case {"tag": "invalid-input", "val": [violation]}:
+                raise Fault.invalid_input(**violation)
+            case {"val": detail}:
+                raise Fault.failed(detail)
+        made = answered["ok"]
+        request = Request(made["method"], made["upstream"], made["path"])
+        request.headers = [(name, value) for name, value in made["headers"]]
+        match made["body"]:
+            case {"tag": "parts", "val": parts}:
+                request.body = self._form(parts)
+            case {"tag": tag, "val": value}:
+                request.body = (tag, [tuple(pair) for pair in value] if tag == "form" else value)
+        return request
+
+    def _form(self, parts: list[dict[str, Any]]) -> tuple[str, Any]:
+        kinds = {"text": "text", "base64": "content_base64"}
+        common = ("name", "file_name", "content_type")
+        sent = [{**{word: part[word] for word in common}, kinds[part["content"]["tag"]]: part["content"]["val"]} for part in parts]
+        try:
+            return "bytes", (self.multipart(sent), b"")
+        except BrokenPart as broken:
+            raise Fault.invalid_input(parts[broken.index]["place"], broken.detail) from None
 
     def signed_link(self, request: Request, seconds: int) -> str:
         """A link that shows what it is for. No secret is there to sign it."""

@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
+#: The SDK, and the packages that it needs.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
 TEMPLATE = ROOT.parents[1] / "host/authoring/src/new/templates/python"
 
 
@@ -20,8 +22,7 @@ class Folders(unittest.TestCase):
                 path = Path(folder, name)
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(content)
-            environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-            done = subprocess.run([sys.executable, "-m", "unittest"], cwd=folder, env=environment, capture_output=True, text=True)
+            done = subprocess.run([sys.executable, "-m", "unittest"], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
         self.assertRegex(done.stderr, rf"Ran {count} tests? ")
         self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -33,8 +34,7 @@ class Folders(unittest.TestCase):
             Path(folder, "unfinished.py").write_text("operations = {")
             Path(folder, "connector.py").write_text("from words import operations\n")
             command = [sys.executable, "-m", "connector_sdk.build", "connector.py"]
-            environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+            done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
         self.assertIn("words.py:5: `define` is declared twice; give one of the two another name", done.stderr)
 

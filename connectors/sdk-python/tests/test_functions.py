@@ -73,7 +73,7 @@ class Functions(unittest.TestCase):
     def test_a_request_is_made_of_encoded_parts(self):
         request = Request.get("api", "/a").segment("id", ["x/y", "z"]).query("$q", "a b").query("n", None).query("b", True)
         self.assertEqual(request.path, "/a/x%2Fy,z?$q=a%20b&b=true")
-        for value in ("", ".", ".."):
+        for value in ("", ".", "..", "%2e%2E", "a/..", "..;v=1", "..?x", ".#"):
             with self.assertRaises(Fault) as raised:
                 Request.get("api", "").segment("id", value)
             self.assertEqual(raised.exception.values["violations"][0]["pointer"], "/id")

@@ -1,17 +1,20 @@
 """Mistakes in a table stop the build, with a message that says what to write."""
 
 import inspect
-import re
+import json
 import unittest
 from pathlib import Path
 
 from connector_sdk import (
-    NONE, Connector, Mistake, api_key, app_installation, aws_signature, boolean, client_credentials, device_code, entries, file, get, header,
-    hmac_signature, integer, list_of, number, oauth2, object_of, post, service_account, string, string_or_list,
+    NONE, Connector, Mistake, api_key, app_installation, aws_signature, boolean, client_credentials, device_code, entries, file, get, hmac_signature, integer, list_of, number, oauth2, object_of, post, service_account, string, string_or_list,
 )
 from connector_sdk.auth_additions import checked
-from connector_sdk.build import ENTRY, MARK
+from connector_sdk.build import CHECK, ENTRY, program
 from connector_sdk.mistake import explained
+from connector_sdk.row_module import check_rows
+from connector_sdk.testing import Gateway
+
+from rows import SHARED
 
 
 def table(operations=None, **more):
@@ -88,14 +91,8 @@ MISTAKES = [
     (lambda: table({"one": "x"}), "write a row such as"),
     (lambda: table({"one": get("api", "/x", "")}), "operation `one`: say what the operation does"),
     (lambda: table({"a b": get("api", "/x", "One")}), "the path of an operation"),
-    (lambda: table({"one": get("other", "/x", "One")}), "no upstream `other`"),
     (lambda: function(check=1), "no `check`"),
     (lambda: function(), "the path of an operation"),
-    (lambda: row("x"), "begins with one `/`"),
-    (lambda: row("//x"), "begins with one `/`"),
-    (lambda: row("/x/{id"), "not closed"),
-    (lambda: row("/x?a={b}"), "the query in a path is fixed"),
-    (lambda: row("/x/{settings.y}"), "no setting `y`"),
     (lambda: row("/x", rate_limit="r"), "no rate limit `r`"),
     (lambda: row("/x", feilds={}), "no `feilds`"),
     (lambda: row("/x", fields={"a": "string"}), "`a` has no type"),
@@ -103,19 +100,11 @@ MISTAKES = [
     (lambda: row("/x", fields={"a": integer(maximum=1)}), "no `maximum`"),
     (lambda: row("/x", fields={"a": string(default="b")}), r"optional: `a\?`"),
     (lambda: row("/x", fields={"a?": string(default="b", assumed=True)}), "`assumed` is for functions"),
-    (lambda: row("/x", fields={"a": object_of()}), "an object cannot be"),
-    (lambda: row("/x/{a}", fields={"a?": string()}), "the path needs it"),
-    (lambda: row("/x/{a}", fields={"a": string(in_="query")}), "the path has this name"),
-    (lambda: row("/x", fields={"a": string(in_="path")}), "the path has no such name"),
-    (lambda: row("/x", fields={"a?": boolean(nullable=True)}), "`nullable` is for"),
     (lambda: row("/x", fields={"b": string()}, pages={"items": "/a", "into": "/b"}), "how the next page is found"),
     (lambda: row("/x", fields={"b": string()}, pages={"items": "/a", "into": "/c", "offset": True}), "`one` has no field `c`"),
     (lambda: row("/x", fields={"q": entries("a")}, pages={"items": "", "into": "/q/b", "offset": True}), "`q` has no entry `b`"),
     (lambda: row("/x", fields={"q": entries("a")}, pages={"items": "", "into": "/q", "offset": True}), "which entry"),
     (lambda: row("/x", fields={"q": string()}, pages={"items": "", "into": "/q/b", "offset": True}), "`q` is not an object"),
-    (lambda: row("/x", fields={"a": string(in_="header", as_="Authorization")}), "the gateway sets this header itself; leave it out"),
-    (lambda: row("/x", fields={"headers": entries("x_forwarded_for")}), "operation `one`: header `x_forwarded_for`: the gateway"),
-    (lambda: table(headers={"Authorization": "Bearer x"}), "header `Authorization`: the gateway sets this header itself; leave it out"),
     (lambda: row("/x", via=run_later), "`via` is an `async` function"),
     (lambda: row("/x", check=run_later), "`check` is an `async` function"),
     (lambda: function(run_later), "operation `run_later`: the function is an `async` function"),
@@ -132,25 +121,15 @@ MISTAKES = [
     (lambda: row("/x", fields={"id": string()}, check=takes_word), "`check` has no argument for the field `id`"),
     (lambda: row("/x", example={"a": 1}), "does not fit at `/a`: there is no field `a`"),
     (lambda: row("/x/{id}", example={}), "does not fit: the field `id` is required"),
-    (lambda: row("/x", form=True), "has a field in its body"),
-    (lambda: row("/x", multipart=True), "a row with `multipart` has a field in its body"),
     (lambda: row("/x", form=True, multipart=True), "leave one out"),
-    (lambda: body(a=file()), "`a`: a `file` is in the body of a row with `multipart`"),
     (lambda: body(a=object_of({"b": file()})), "a `file` is a field of a row"),
     (lambda: body(a=entries("x", in_="body")), "entries become"),
-    (lambda: body(body=object_of(), a=string()), "the whole request body"),
     (lambda: body(**{"a": string(), "a?": string()}), "`a` is declared twice"),
-    (lambda: body(a=string(), b=string(as_="a")), "`a` is sent as `a` too; give it or `b` another name"),
-    (lambda: body(a=string(as_="c.d"), b=string(as_="c")), "one of the two would be inside"),
-    (lambda: body(a=string(as_="c"), b=string(as_="c.d.e")), "one of the two would be inside"),
-    (lambda: row("/x", fields={"a": string(), "b": string(as_="a")}), "is sent as `a` too"),
-    (lambda: row("/x", fields={"a": string(in_="header", as_="X-A"), "b": string(in_="header", as_="x-a")}), "sent as `x-a` too"),
     (lambda: row("/x", fields={"query?": entries("a", "a")}), "the entry `a` is there twice"),
     (lambda: row("/x", background=True), r'the field `"waiting\?": boolean'),
     (lambda: row("/x", background=True, fields={"waiting": string()}), "by which callers wait"),
     (lambda: table(rate_limits={"r": "3 a day"}), "300 per minute"),
     (lambda: table(upstreams={"api": "https://a.example/"}), "no `/` at its end"),
-    (lambda: table(headers={"A": "{b}"}), r"`\{b\}` is not a setting"),
     (lambda: table(settings={"s": string()}), "what the operator sets"),
     (lambda: table(answer_examples={"two": {}}), "no operation of the table"),
     (lambda: oauth2("a", scope="b"), "no `scope`"),
@@ -240,8 +219,9 @@ class Mistakes(unittest.TestCase):
             table(upstreams={"api": "https://a.example/"})
         self.assertEqual(explained(found.exception), str(found.exception))
 
-    def test_the_program_of_the_build_is_one_of_python(self):
-        compile(ENTRY.format(module="words", mark=MARK, sources="folder/"), "connector_entry.py", "exec")
+    def test_the_programs_of_the_build_are_ones_of_python(self):
+        for parts in (CHECK, ENTRY):
+            compile(program(Path("folder/words.py"), parts), "connector_entry.py", "exec")
 
     def test_arguments_with_defaults_and_keywords_fit_any_fields(self):
         function(takes_word, fields={"word": string(), "from?": string()})
@@ -258,15 +238,51 @@ class Mistakes(unittest.TestCase):
             table(rows)
         self.assertEqual(found.exception.place, (__file__, line))
 
-    def test_the_headers_of_the_gateway_are_those_of_the_contract(self):
-        source = (Path(__file__).parents[3] / "wit/rules/src/header.rs").read_text()
+    def test_mistakes_in_rows_have_the_words_that_they_have_in_rust(self):
+        shared = json.loads((SHARED / "mistakes.json").read_text())
+        self.assertGreater(len(shared["rows"]), 30)
+        types = {"string": string, "object": object_of, "objects": lambda **words: list_of(object_of(), **words), "file": file}
+        settings = {"version": string(doc="A"), "list": list_of(string(), doc="A")}
 
-        def listed(name):
-            [inside] = re.findall(rf"const {name}: .*? = \[(.*?)\]", source, re.DOTALL)
-            return tuple(re.findall('"([^"]+)"', inside))
+        def typed(kind, modifiers):
+            words = {f"{word}_" if word in ("in", "as") else word: value for word, value in modifiers.items()}
+            return entries(*kind, **words) if isinstance(kind, list) else types[kind](**words)
 
-        self.assertEqual(header.RESERVED, listed("RESERVED"))
-        self.assertEqual(header.RESERVED_PREFIXES, listed("RESERVED_PREFIXES"))
+        def connector_of(row, **more):
+            statements = {"identifier": "a", "version": "1.0.0", "title": "A", "auth": NONE, "upstreams": {"api": "https://a.example"}}
+            return Connector(**statements, settings=settings, operations={"one": row}, **more)
+
+        for wrong in shared["rows"]:
+            row = wrong["row"]
+            fields = {key: typed(kind, modifiers) for key, kind, modifiers in row["fields"]}
+            make = {"get": get, "post": post}[row["method"]]
+            connector = connector_of(make(row["upstream"], row["path"], "One", fields=fields, **row["clauses"]))
+            for use in (check_rows, lambda connector: Gateway().invoke(connector, "one")):
+                with self.subTest(row=wrong["rust"]), self.assertRaises(Mistake) as found:
+                    use(connector)
+                self.assertEqual(str(found.exception), f"operation `one`: {wrong['mistake']}")
+        for wrong in shared["headers"]:
+            name, value = wrong["header"]
+            with self.subTest(header=name), self.assertRaises(Mistake) as found:
+                check_rows(connector_of(get("api", "/x", "One"), headers={name: value}))
+            self.assertEqual(str(found.exception), wrong["mistake"])
+
+    def test_a_value_that_no_row_has_is_a_mistake(self):
+        statements = {"identifier": "a", "version": "1.0.0", "title": "A", "auth": NONE, "upstreams": {"api": "https://a.example"}}
+        one = get("api", "/x", "One", fields={"a?": string(max_bytes=1.5)})
+        with self.assertRaisesRegex(Mistake, r"a row has a value of another type: .*1\.5"):
+            check_rows(Connector(**statements, operations={"one": one}))
+
+    def test_a_mistake_in_a_row_knows_the_line_of_the_row(self):
+        line = inspect.currentframe().f_lineno + 4
+        statements = {"identifier": "a", "version": "1.0.0", "title": "A", "auth": NONE, "upstreams": {"api": "https://a.example"}}
+        connector = Connector(**statements, operations={
+            "one": get("api", "/x", "One"),
+            "two": get("api", "x", "Two"),
+        })
+        with self.assertRaises(Mistake) as found:
+            check_rows(connector)
+        self.assertEqual(found.exception.place, (__file__, line))
 
 
 if __name__ == "__main__":

@@ -6,19 +6,17 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "shared/answer.rs"]
+mod answer;
 #[path = "shared/rows.rs"]
 mod rows;
 
 use std::path::Path;
 use std::{env, fs};
 
-use ::rows::{Declaration, DeclaredHeader};
+use ::rows::Declaration;
 use connector_sdk::bindings::gateway::connector::manifest as wit;
-use connector_sdk::http::Body;
-use connector_sdk::multipart::{Content, Part};
-use connector_sdk::table::{Encoding, Field, Lists, Location};
 use connector_sdk::testing::{Gateway, invoke};
-use connector_sdk::{Fault, Outcome, Request};
 use rows::CONNECTOR;
 use serde_json::{Value, json};
 
@@ -125,50 +123,10 @@ fn compare(name: &str, found: &Value) {
 fn the_requests_are_those_of_the_shared_cases() {
     let gateway = Gateway::new();
     let cases = INPUTS.iter().map(|(operation, input)| {
-        let answer = match invoke(&CONNECTOR, operation, input) {
-            Ok(Outcome::Forward(request)) => json!({"request": request_json(&gateway, &request)}),
-            Err(Fault::InvalidInput(found)) => {
-                let found =
-                    found.iter().map(|violation| json!({"pointer": violation.pointer, "detail": violation.detail}));
-                json!({"invalid": found.collect::<Vec<_>>()})
-            }
-            other => panic!("{operation} {input}: {other:?}"),
-        };
+        let answer = answer::of(&gateway, invoke(&CONNECTOR, operation, input));
         json!({"operation": operation, "input": input, "answer": answer})
     });
     compare("cases.json", &cases.collect());
-}
-
-fn request_json(gateway: &Gateway, request: &Request) -> Value {
-    let body = match &request.body {
-        Some(Body::Bytes(_)) => gateway.parts(request).iter().map(part).collect(),
-        Some(Body::Json(text)) => json!(text),
-        Some(Body::Form(pairs)) => json!(pairs),
-        None => Value::Null,
-    };
-    json!({
-        "method": format!("{:?}", request.method).replace("Method::", "").to_lowercase(),
-        "upstream": request.upstream,
-        "path": request.path,
-        "headers": request.headers,
-        "body": body,
-    })
-}
-
-/// A part, with the members that a file has in an input.
-fn part(part: &Part) -> Value {
-    let mut json = json!({"name": part.name});
-    for (name, value) in [("file_name", &part.file_name), ("content_type", &part.content_type)] {
-        if let Some(value) = value {
-            json[name] = json!(value);
-        }
-    }
-    match &part.content {
-        Content::Text(text) => json["text"] = json!(text),
-        Content::Base64(text) => json["content_base64"] = json!(text),
-        Content::Bytes(bytes) => panic!("a row has no {bytes:?}"),
-    }
-    json
 }
 
 #[test]
@@ -200,61 +158,11 @@ fn the_manifest_is_the_shared_one() {
 
 #[test]
 fn the_declarations_of_rows_are_the_shared_ones() {
-    let declared = CONNECTOR.operations.iter().filter_map(|operation| {
-        let row = declaration(&Declaration::from(operation.row?));
-        Some(json!({"operation": operation.path, "row": row}))
-    });
+    let declared = CONNECTOR
+        .operations
+        .iter()
+        .filter_map(|operation| Some(json!({"operation": operation.path, "row": Declaration::from(operation.row?)})));
     compare("declarations.json", &declared.collect());
-}
-
-/// A declaration as the contract has it. The name of a case is in lower case, with hyphens.
-fn declaration(declared: &Declaration) -> Value {
-    let header = |header: &DeclaredHeader| {
-        let when = header.when.iter().map(|when| json!({"parameter": when.parameter, "unless": when.unless}));
-        json!({"name": header.name, "value": header.value, "when": when.collect::<Value>()})
-    };
-    json!({
-        "method": declared.method.name().to_lowercase(),
-        "upstream": declared.upstream,
-        "path": declared.path,
-        "fields": declared.fields.iter().map(field).collect::<Value>(),
-        "default_query": declared.default_query.iter().map(|default| {
-            json!({"parameter": default.parameter, "unless": default.unless})
-        }).collect::<Value>(),
-        "headers": declared.headers.iter().map(header).collect::<Value>(),
-        "fixed_body": declared.fixed_body,
-        "encoding": case(declared.encoding),
-    })
-}
-
-fn field(field: &Field) -> Value {
-    let location = match &field.location {
-        Location::Path(Encoding::Segment) => json!({"tag": "path", "val": "segment"}),
-        Location::Path(Encoding::Path) => json!({"tag": "path", "val": "path"}),
-        Location::Path(Encoding::ODataString) => json!({"tag": "path", "val": "odata-string"}),
-        Location::Query(name) => json!({"tag": "query", "val": name}),
-        Location::QueryEntries => json!({"tag": "query-entries"}),
-        Location::Body(names) => json!({"tag": "body", "val": names}),
-        Location::WholeBody => json!({"tag": "whole-body"}),
-        Location::File(name) => json!({"tag": "file", "val": name}),
-        Location::Header(name) => json!({"tag": "header", "val": name}),
-        Location::HeaderEntries => json!({"tag": "header-entries"}),
-    };
-    let lists = match &field.lists {
-        Lists::AsTheyAre => json!({"tag": "as-they-are"}),
-        Lists::Joined(separator) => json!({"tag": "joined", "val": separator}),
-        Lists::Repeated => json!({"tag": "repeated"}),
-    };
-    json!({
-        "name": field.name,
-        "location": location,
-        "required": field.required,
-        "integer": field.integer,
-        "lists": lists,
-        "max_bytes": field.max_bytes,
-        "default": field.default,
-        "nullable": field.nullable,
-    })
 }
 
 /// The name of a case in the contract, from the name in Rust.

@@ -12,15 +12,26 @@ pub struct Additions {
     pub auth: AuthAdditions,
     /// About upstreams.
     pub upstreams: UpstreamAdditions,
-    /// The operations that are one request.
+    /// The requests of operations.
     pub rows: Vec<DeclaredRow>,
 }
 
-/// An operation that is one request.
+/// The request of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeclaredRow {
     /// The name of the operation.
     pub operation: String,
-    /// Its request.
+    /// The request.
     pub row: Declaration,
+    /// Its use.
+    pub purpose: Purpose,
+}
+
+/// The use of the request of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The operation is the request. The connector is not invoked.
+    Sent,
+    /// The connector is invoked, and asks for the request.
+    Made,
 }

@@ -40,10 +40,13 @@ pub fn check(manifest: &Manifest, additions: &Additions) -> Vec<Violation> {
 /// The rules of declared rows.
 fn check_rows(manifest: &Manifest, additions: &Additions) -> Vec<Violation> {
     let upstreams: Vec<&str> = manifest.upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
-    let settings: Vec<&str> = manifest.settings.iter().map(|setting| setting.name.as_str()).collect();
+    // A schema that is not JSON breaks another rule.
+    let parsed = |schema: &str| serde_json::from_str::<Value>(schema).unwrap_or_default();
+    let settings: Vec<(&str, Value)> =
+        manifest.settings.iter().map(|setting| (setting.name.as_str(), parsed(&setting.schema))).collect();
     let mut declared = BTreeSet::new();
     let mut violations = Vec::new();
-    for DeclaredRow { operation, row } in &additions.rows {
+    for DeclaredRow { operation, row, .. } in &additions.rows {
         let mut note = |part: String, broken: Broken| violations.push(Violation { part, broken });
         let of = format!("row of `{}`", operation.escape_debug());
         if !declared.insert(operation) {
@@ -54,11 +57,8 @@ fn check_rows(manifest: &Manifest, additions: &Additions) -> Vec<Violation> {
             note(of, "the manifest has no operation of this name".into());
             continue;
         };
-        // A schema that is no object breaks another rule.
-        let schema: Value = serde_json::from_str(&described.input_schema).unwrap_or_default();
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let members: Vec<&str> = properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-        let connector = Connector { upstreams: &upstreams, settings: &settings, members: &members };
+        let input = parsed(&described.input_schema);
+        let connector = Connector { upstreams: &upstreams, settings: &settings, input: &input };
         if let Err(mistakes) = Row::declared(row, &connector) {
             mistakes.into_iter().for_each(|Mistake { place, broken }| note(format!("{of}, {place}"), broken));
         }

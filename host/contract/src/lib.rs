@@ -42,7 +42,7 @@ mod bindings {
     });
 }
 
-pub use additions::{Additions, DeclaredRow};
+pub use additions::{Additions, DeclaredRow, Purpose};
 pub use auth_additions::{
     AppInstallation, AuthAdditions, AwsSignature, DeviceCode, HmacSignature, ServiceAccount, Signature,
 };

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use contract::{
     Additions, Answer, ApiKey, AuthScheme, AwsSignature, ClientAuthentication, CredentialUse, DeclaredRow, Effect,
     HmacSignature, Identity, Imprint, KeyHeader, KeyPlacement, Manifest, NextLink, NextPage, Oauth2, Operation,
-    Pagination, Revocation, Setting, Signature, Upstream, check,
+    Pagination, Purpose, Revocation, Setting, Signature, Upstream, check,
 };
 use contract_rules::path;
 use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, is_name};
@@ -98,7 +98,7 @@ fn declare_row(additions: &mut Additions, part: &str, value: &str) {
         "row_field" => row.fields[0].location = Location::Body(vec![Cow::Owned(text)].into()),
         _ => row.fields[0].location = Location::Query(text.into()),
     }
-    additions.rows.push(DeclaredRow { operation: "list".to_owned(), row });
+    additions.rows.push(DeclaredRow { operation: "list".to_owned(), row, purpose: Purpose::Sent });
 }
 
 /// No value of a caller leads the request of a row to another place than its template.

@@ -6,10 +6,18 @@ use std::sync::Arc;
 use super::account::Account;
 use super::stages::Stages;
 use super::{Call, Services};
+<<<<<<< HEAD:host/pipeline/src/invocation.rs
 use contract::Effect;
 use metrics::{Metrics, OutcomeLabels};
 use registry::Connector;
+=======
+use crate::metrics::{Metrics, OutcomeLabels};
+use crate::registry::{Connector, Operation};
+use contract::Effect;
+use memory::Reservation;
+>>>>>>> wc:host/src/pipeline/invocation.rs
 use sandbox::http::Outbound;
+use sandbox::row::Declared;
 use sandbox::{CpuBudget, Fault, InvocationError, Outcome, storage};
 
 /// Invokes the connector. If its fault says that the credential was refused, the credential is
@@ -51,6 +59,7 @@ async fn invoke_once<'s>(
     let Call { connector, operation, deadline, .. } = call;
     let mut traced = outbound.clone();
     traced.trace(stages.next(&operation.metrics.invoke).tracing());
+    let (declared, _held) = declared(services, operation, input)?;
     let make_call = |may_store: bool| sandbox::Call {
         deadline: *deadline,
         settings: Arc::clone(connector.settings()),
@@ -63,6 +72,7 @@ async fn invoke_once<'s>(
         }),
         progress: call.background.as_ref().map(|background| background.progress.clone()),
         cpu: cpu.clone(),
+        declared: declared.clone(),
     };
     let manifest = &operation.manifest;
     let outcome = match services.registry.admit_invocation(call.run_as.tenant()) {
@@ -73,6 +83,18 @@ async fn invoke_once<'s>(
     };
     stages.end(outcome.is_ok());
     outcome.inspect_err(|failure| count_failure(services.metrics, connector, failure))
+}
+
+/// The request that the connector may ask for, with the memory of its copy of the input.
+fn declared(
+    services: Services<'_>,
+    operation: &Operation,
+    input: &str,
+) -> Result<(Option<Declared>, Reservation), InvocationError> {
+    let mut held = services.egress.memory().part();
+    let Some(row) = &operation.request else { return Ok((None, held)) };
+    held.grow_to(input.len()).map_err(|_| InvocationError::NoMemory)?;
+    Ok((Some(Declared { row: Arc::clone(row), input: input.into() }), held))
 }
 
 /// Returns `true` if the connector says that the upstream refused the user's credential.

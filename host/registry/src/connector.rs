@@ -15,8 +15,18 @@ use super::reach::{Reach, Service, Upstreams, reach};
 use super::refusal::Refusal;
 use super::trust::Signed;
 use super::{settings, token_hosts};
+<<<<<<< HEAD:host/registry/src/connector.rs
 use config::{self, Config};
 use contract::{Additions, AuthAdditions, AuthScheme, Manifest};
+=======
+use crate::clock;
+use crate::config::{self, Config};
+use crate::metrics::{Metrics, OperationMetrics};
+use crate::oauth::Recipients;
+use crate::schema::{Input, InputError, Schema, UrlCheck};
+use crate::webhooks::url_check;
+use contract::{Additions, AuthAdditions, AuthScheme, DeclaredRow, Manifest, Purpose};
+>>>>>>> wc:host/src/registry/connector.rs
 use egress::{PacedQueue, Quota, Quotas, Upstream};
 use metrics::{Metrics, OperationMetrics};
 use oauth::Recipients;
@@ -81,6 +91,8 @@ pub struct Operation {
     pub metrics: OperationMetrics,
     /// The request that the operation is. `None` if the connector is invoked for it.
     pub row: Option<Box<Row>>,
+    /// The request that the connector may ask for when it is invoked.
+    pub request: Option<Arc<Row>>,
     /// Checks the callback URLs of an operation that runs in the background.
     check_url: UrlCheck,
     /// The schema of the request body. The first call compiles it, because a compiled schema takes
@@ -93,10 +105,13 @@ impl Operation {
     fn new(
         manifest: contract::Operation,
         metrics: OperationMetrics,
-        row: Option<Box<Row>>,
+        declared: Option<&DeclaredRow>,
         check_url: UrlCheck,
     ) -> Self {
-        Self { manifest, metrics, row, check_url, schema: OnceLock::new() }
+        let row =
+            |purpose: Purpose| declared.filter(|declared| declared.purpose == purpose).map(|found| Row::of(&found.row));
+        let (row, request) = (row(Purpose::Sent).map(Box::new), row(Purpose::Made).map(Arc::new));
+        Self { manifest, metrics, row, request, check_url, schema: OnceLock::new() }
     }
 
     /// Validates a request body. White space alone and `null` count as `{}`.
@@ -164,8 +179,7 @@ impl Connector {
         let operations = std::mem::take(&mut manifest.operations).into_iter().map(|operation| {
             let metrics = metrics.operation(&manifest.identifier, &operation.path);
             let declared = additions.rows.iter().find(|declared| declared.operation == operation.path);
-            let row = declared.map(|declared| Box::new(Row::of(&declared.row)));
-            Operation::new(operation, metrics, row, check_url)
+            Operation::new(operation, metrics, declared, check_url)
         });
         let mut operations: Box<[Operation]> = operations.collect();
         operations.sort_unstable_by(|one, other| one.manifest.path.cmp(&other.manifest.path));

@@ -22,6 +22,7 @@ wasmtime::component::bindgen!({
         "gateway:connector/storage": async | trappable,
         "gateway:connector/clock.sleep": async | trappable,
         "gateway:connector/multipart.build": async | trappable,
+        "gateway:connector/row-additions.make-request": async | trappable,
         default: trappable,
     },
     exports: { default: async },

@@ -23,6 +23,7 @@ use super::invocation_error::{InvocationError, cause_of, trapped};
 use super::limits::{Awaited, CpuBudget, Limit, Limits, MAX_HANDLES};
 use super::module::Module;
 use super::progress::ProgressSender;
+use super::row::Declared;
 use super::storage::Scope;
 use super::ticker::TICK;
 
@@ -46,6 +47,8 @@ pub struct Call {
     pub progress: Option<ProgressSender>,
     /// The CPU time for all invocations of the call.
     pub cpu: CpuBudget,
+    /// The request that it may ask for. `None` if it has declared none for the operation.
+    pub declared: Option<Declared>,
 }
 
 impl Call {
@@ -58,6 +61,7 @@ impl Call {
             storage: None,
             progress: None,
             cpu: CpuBudget::new(cpu),
+            declared: None,
         }
     }
 }

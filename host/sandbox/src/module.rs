@@ -14,6 +14,7 @@ use super::bindings::gateway::connector;
 use super::bindings::gateway::connector::json::HostDocument;
 use super::bindings::gateway::connector::multipart::{Host as _, Part};
 use super::bindings::gateway::connector::outcome::{Fault, Outcome};
+use super::bindings::gateway::connector::row_additions::{Host as _, Row};
 use super::bindings::{Connector, ConnectorIndices};
 use super::engine;
 use super::guest::Guest;
@@ -155,6 +156,7 @@ impl Linkers {
         add_sync_json(&mut sync)?;
         add_sync_clock(&mut sync)?;
         add_sync_multipart(&mut sync)?;
+        add_sync_rows(&mut sync)?;
         forbid(&mut sync, "http", &HTTP_FUNCTIONS)?;
         forbid(&mut sync, "storage", &["get", "set", "delete"])?;
         let mut full = Linker::new(engine);
@@ -164,6 +166,7 @@ impl Linkers {
         connector::storage::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         connector::clock::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         connector::multipart::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
+        connector::row_additions::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         wasmtime_wasi::p2::add_to_linker_async(&mut full)?;
         Ok(Self { full, sync })
     }
@@ -177,7 +180,6 @@ fn add_sync(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     connector::progress::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::auth_additions::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::upstream_additions::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
-    connector::row_additions::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::signed_links::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     Ok(())
 }
@@ -232,6 +234,19 @@ fn add_sync_clock(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
 fn add_sync_multipart(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     let mut multipart = linker.instance(&format!("{CONTRACT}multipart@{CONTRACT_VERSION}"))?;
     multipart.func_wrap("build", |mut store, (parts,): (Vec<Part>,)| without_waiting(store.data_mut().build(parts)))
+}
+
+/// Adds `row-additions` for a guest without a fiber.
+fn add_sync_rows(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    type Declared = (String, Row);
+    let mut rows = linker.instance(&format!("{CONTRACT}row-additions@{CONTRACT_VERSION}"))?;
+    rows.func_wrap("declare-row", |mut store, (operation, row): Declared| {
+        store.data_mut().declare_row(operation, row)
+    })?;
+    rows.func_wrap("declare-request", |mut store, (operation, row): Declared| {
+        store.data_mut().declare_request(operation, row)
+    })?;
+    rows.func_wrap("make-request", |mut store, ()| without_waiting(store.data_mut().make_request()))
 }
 
 /// The functions of `http`, by their names in a component.

@@ -20,6 +20,27 @@ impl Guest {
     pub(super) fn built_multipart(&self, body: &TypedBytes) -> Option<Multipart> {
         if body.bytes.is_empty() { self.multiparts.get(&body.content_type).cloned() } else { None }
     }
+
+    /// Builds a body and keeps it. Returns the media type that stands for it.
+    pub(super) fn keep_multipart(
+        &mut self,
+        parts: &[egress::Part<'_>],
+        boundary: &str,
+    ) -> wasmtime::Result<Result<String, egress::BrokenPart>> {
+        let held = self.host_memory.hold(kept_bytes(parts, boundary))?;
+        Ok(Multipart::build(parts, boundary, |body| held.tie(body)).map(|built| {
+            let content_type = built.content_type().to_owned();
+            self.multiparts.insert(content_type.clone(), built);
+            content_type
+        }))
+    }
+}
+
+/// The memory that a body takes while it is built, and afterwards. The estimate has each name three
+/// times: twice for the names that are kept in addition to the body.
+fn kept_bytes(parts: &[egress::Part<'_>], boundary: &str) -> usize {
+    let entries = parts.len().saturating_mul(size_of::<SentPart>());
+    Multipart::most_bytes(parts, boundary).saturating_add(entries).saturating_add(ENTRY_BYTES)
 }
 
 impl Host for Guest {
@@ -30,23 +51,13 @@ impl Host for Guest {
         }
         let boundary = boundary()?;
         let parts: Vec<egress::Part<'_>> = parts.iter().map(to_send).collect();
-        // The estimate has each name three times: twice for the names that are kept in addition to
-        // the body.
-        let bytes = Multipart::most_bytes(&parts, &boundary)
-            .saturating_add(parts.len().saturating_mul(size_of::<SentPart>()))
-            .saturating_add(ENTRY_BYTES);
         let build = |guest: &mut Self| {
-            let held = guest.host_memory.hold(bytes)?;
-            Ok(match Multipart::build(&parts, &boundary, |body| held.tie(body)) {
-                Ok(built) => {
-                    let content_type = built.content_type().to_owned();
-                    guest.multiparts.insert(content_type.clone(), built);
-                    Ok(content_type)
-                }
+            Ok(match guest.keep_multipart(&parts, &boundary)? {
+                Ok(content_type) => Ok(content_type),
                 Err(broken) => Err(BrokenPart { index: u32::try_from(broken.index)?, detail: broken.detail }),
             })
         };
-        self.compute(bytes, build).await
+        self.compute(kept_bytes(&parts, &boundary), build).await
     }
 }
 

@@ -1,7 +1,8 @@
-//! Operations that are one request: the gateway makes the request of a declared row, and no guest
-//! runs.
+//! Requests of declared rows. The gateway makes the request of an operation that is one request,
+//! and no guest runs. Other guests ask for the request of their operation.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use contract_rules::limit::PARTS;
@@ -9,14 +10,28 @@ use egress::{Multipart, PartContent};
 use memory::{Exhausted, MemoryBudget};
 use rows::{Refusal, Row};
 
+use super::bindings::gateway::connector::http as http_wit;
 use super::bindings::gateway::connector::outcome::Violation;
 use super::bindings::gateway::connector::row_additions as wit;
 use super::guest::Guest;
 use super::http::Request;
 use super::invocation::{Fault, Settings};
 use super::multipart::boundary;
-use contract::DeclaredRow;
+use contract::{DeclaredRow, Purpose};
 use contract_rules::limit::OPERATIONS;
+
+/// A request has at most this many copies of its input while it is made: the members of its body as
+/// JSON, and as pairs or parts of a form.
+const COPIES: usize = 2;
+
+/// The request that a guest may ask for: a row, and the input of the invocation.
+#[derive(Clone)]
+pub struct Declared {
+    /// The row that the connector has declared for the operation.
+    pub row: Arc<Row>,
+    /// JSON text that the schema has accepted.
+    pub input: Arc<str>,
+}
 
 /// The values of a connector's settings.
 struct Values<'a>(&'a Settings);
@@ -40,8 +55,7 @@ pub fn request(
 ) -> Result<Result<Request, Fault>, Exhausted> {
     let made = match row.request(input, &Values(settings)) {
         Ok(made) => made,
-        Err(Refusal::Input { pointer, detail }) => return Ok(Err(refused(pointer, detail))),
-        Err(Refusal::Setting(why)) => return Ok(Err(Fault::Failed(why))),
+        Err(refusal) => return Ok(Err(refusal.into())),
     };
     let rows::Request { method, upstream, path, headers, body } = made;
     let body = match body {
@@ -56,25 +70,45 @@ pub fn request(
     Ok(Ok(Request::of_row(method, upstream, path, headers, body)))
 }
 
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Input { pointer, detail } => refused(pointer, detail),
+            Refusal::Setting(why) => Self::Failed(why),
+        }
+    }
+}
+
 fn refused(pointer: String, detail: String) -> Fault {
     Fault::InvalidInput(vec![Violation { pointer, detail }])
 }
 
-fn multipart(parts: &[rows::Part], memory: &MemoryBudget) -> Result<Result<Multipart, Fault>, Exhausted> {
-    if let Some(part) = parts.get(PARTS) {
-        return Ok(Err(refused(part.place.clone(), format!("Give at most {PARTS} parts."))));
+/// The parts of a form with files, unless there are too many.
+fn sent(parts: &[rows::Part]) -> Result<Vec<egress::Part<'_>>, Fault> {
+    match parts.get(PARTS) {
+        Some(part) => Err(refused(part.place.clone(), format!("Give at most {PARTS} parts."))),
+        None => Ok(parts.iter().map(to_send).collect()),
     }
+}
+
+/// A part that breaks a rule, with the place of its value in the input.
+fn refused_part(parts: &[rows::Part], broken: egress::BrokenPart) -> Fault {
+    let place = parts.get(broken.index).map(|part| part.place.clone()).unwrap_or_default();
+    refused(place, broken.detail)
+}
+
+fn multipart(parts: &[rows::Part], memory: &MemoryBudget) -> Result<Result<Multipart, Fault>, Exhausted> {
+    let sent = match sent(parts) {
+        Ok(sent) => sent,
+        Err(fault) => return Ok(Err(fault)),
+    };
     let Ok(boundary) = boundary() else {
         return Ok(Err(Fault::Failed("The operating system gives no random values.".to_owned())));
     };
-    let sent: Vec<egress::Part<'_>> = parts.iter().map(to_send).collect();
     let mut held = memory.part();
     held.grow_to(Multipart::most_bytes(&sent, &boundary))?;
     let built = Multipart::build(&sent, &boundary, |body: Bytes| held.tie_to(body));
-    Ok(built.map_err(|broken| {
-        let place = parts.get(broken.index).map(|part| part.place.clone()).unwrap_or_default();
-        refused(place, broken.detail)
-    }))
+    Ok(built.map_err(|broken| refused_part(parts, broken)))
 }
 
 fn to_send(part: &rows::Part) -> egress::Part<'_> {
@@ -91,16 +125,77 @@ fn to_send(part: &rows::Part) -> egress::Part<'_> {
 
 impl wit::Host for Guest {
     fn declare_row(&mut self, operation: String, row: wit::Row) -> wasmtime::Result<()> {
+        self.declare(operation, row, Purpose::Sent)
+    }
+
+    fn declare_request(&mut self, operation: String, row: wit::Row) -> wasmtime::Result<()> {
+        self.declare(operation, row, Purpose::Made)
+    }
+
+    async fn make_request(&mut self) -> wasmtime::Result<Result<wit::Request, Fault>> {
+        let Some(declared) = self.call.declared.clone() else {
+            wasmtime::bail!(
+                "it called `row-additions.make-request` in an operation whose request it has not declared with \
+                 `declare-request`"
+            );
+        };
+        let bytes = declared.input.len().saturating_mul(COPIES);
+        let make = |guest: &mut Self| {
+            // The guest gets the request. A form with files stays, and is counted by itself.
+            let _held = guest.host_memory.hold(bytes)?;
+            let made = declared.row.request(&declared.input, &Values(&guest.call.settings));
+            match made {
+                Ok(made) => guest.request_of_row(made),
+                Err(refusal) => Ok(Err(refusal.into())),
+            }
+        };
+        self.compute(bytes, make).await
+    }
+}
+
+impl Guest {
+    fn declare(&mut self, operation: String, row: wit::Row, purpose: Purpose) -> wasmtime::Result<()> {
         let Some(additions) = self.additions.as_deref_mut() else {
             wasmtime::bail!(
-                "it called `row-additions.declare-row` in `invoke`; `describe` calls it, before it returns the manifest"
+                "it declared a row in `invoke`; `describe` calls `declare-row` and `declare-request` of `row-additions`, \
+                 before it returns the manifest"
             );
         };
         // The rules of the manifest refuse one more than it can have. More are not kept.
         if additions.rows.len() <= OPERATIONS {
-            additions.rows.push(DeclaredRow { operation, row: of_guest(row) });
+            additions.rows.push(DeclaredRow { operation, row: of_guest(row), purpose });
         }
         Ok(())
+    }
+
+    /// The request as the contract has it. A form with files stays here.
+    fn request_of_row(&mut self, request: rows::Request<'_>) -> wasmtime::Result<Result<wit::Request, Fault>> {
+        let rows::Request { method, upstream, path, headers, body } = request;
+        let body = match body {
+            None => None,
+            Some(rows::Body::Json(text)) => Some(http_wit::Body::Json(text)),
+            Some(rows::Body::Form(pairs)) => Some(http_wit::Body::Form(pairs)),
+            Some(rows::Body::Parts(parts)) => {
+                let sent = match sent(&parts) {
+                    Ok(sent) => sent,
+                    Err(fault) => return Ok(Err(fault)),
+                };
+                match self.keep_multipart(&sent, &boundary()?)? {
+                    Ok(content_type) => {
+                        Some(http_wit::Body::Bytes(http_wit::TypedBytes { content_type, bytes: Vec::new() }))
+                    }
+                    Err(broken) => return Ok(Err(refused_part(&parts, broken))),
+                }
+            }
+        };
+        Ok(Ok(wit::Request {
+            method: super::http::method_for_guest(method),
+            upstream: upstream.to_owned(),
+            target: http_wit::Target::Path(path),
+            headers,
+            body,
+            omit_credential: false,
+        }))
     }
 }
 

@@ -25,6 +25,15 @@ export default connector({
       fields: { title: string(), photo: file(), "more?": list(file(), { as: "more[]" }) },
       multipart: true,
     }),
+    checked: post("api", "/photos/{album}", {
+      doc: "Uploads photos to an album that a function checks.",
+      fields: { photo: file(), "title?": string() },
+      multipart: true,
+      check({ title }) {
+        if (title === "") throw Fault.invalidInput("/title", "Give a title with letters.");
+      },
+    }),
+    through: get("api", "/notes/{id}", { doc: "The title of a note.", via: title }),
     report: write(report, { doc: "Sends a form that a function makes.", fields: { photo: file() } }),
     walk: read(walk, { doc: "Walks pages.", fields: { limit: integer() } }),
     prints: read(prints, { doc: "Prints." }),
@@ -45,6 +54,10 @@ function both({ first, second }) {
   const requests = [first, second].map((id) => Request.get("api", "/notes").segment("id", id));
   const [left, right] = sendAll(requests).map((response) => response.successful().document());
   return { first: left.string("/title"), second: right.value(), at: Date.now() > 1_700_000_000_000 };
+}
+
+function title(request) {
+  return { title: send(request).successful().document().string("/title") };
 }
 
 function report({ photo }) {

@@ -16,6 +16,16 @@ from connector_sdk import (
     userinfo as account,
 )
 
+
+def has_title(photo, album, title):
+    if title == "":
+        raise Fault.invalid_input("/title", "Give a title with letters.")
+
+
+def title_of(request):
+    return {"title": send(request).successful().document().string("/title")}
+
+
 connector = Connector(
     identifier="python",
     version="1.0.0",
@@ -40,6 +50,15 @@ connector = Connector(
             fields={"title": string(), "photo": file(), "more?": list_of(file(), as_="more[]")},
             multipart=True,
         ),
+        "checked": post(
+            "api",
+            "/photos/{album}",
+            "Uploads photos to an album that a function checks.",
+            fields={"photo": file(), "title?": string()},
+            multipart=True,
+            check=has_title,
+        ),
+        "through": get("api", "/notes/{id}", "The title of a note.", via=title_of),
     },
 )
 

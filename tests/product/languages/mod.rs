@@ -96,8 +96,11 @@ impl World {
         assert!(seen.header("authorization").starts_with("Bearer "));
         let refused = self.call("note", json!({"id": "x", "page": 0, "pag": 1})).violations();
         assert_eq!(refused.iter().map(|(pointer, _)| pointer.as_str()).collect::<Vec<_>>(), ["/page", "/pag"]);
-        // The gateway's schema cannot know this rule, so the refusal is the connector's.
+        // The schema cannot know this rule.
         assert_eq!(self.call("note", json!({"id": ".."})).violations()[0].0, "/id");
+        assert_eq!(self.call("through", json!({"id": "a b"})).ok(), json!({"title": "a%20b"}));
+        assert_eq!(self.provider.api_calls().pop().unwrap().header("x-api-version"), "2026-11");
+        assert_eq!(self.call("through", json!({"id": ".."})).violations()[0].0, "/id");
     }
 
     fn composed(&self) {
@@ -140,10 +143,23 @@ impl World {
         let wrong = json!({"file_name": "a", "content_base64": "?"});
         let refused = self.call("upload", json!({"title": "x", "photo": photo, "more": [plain, wrong]})).violations();
         assert_eq!(refused[0].0, "/more/1");
+        self.call("checked", json!({"album": "a b", "photo": photo, "title": "\u{fc}"})).ok();
+        assert_eq!(sent(), [Part::text("title", "\u{fc}"), Part::file("photo", "a.png", "image/png", b"\x89PNG")]);
+        assert_eq!(self.provider.api_calls().pop().unwrap().path.rsplit('/').next(), Some("a%20b"));
+        // The function refuses a value, and so do the rules of rows and of forms.
+        for (input, pointer) in [
+            (json!({"album": "a", "photo": photo, "title": ""}), "/title"),
+            (json!({"album": "..", "photo": photo}), "/album"),
+            (json!({"album": "a", "photo": wrong}), "/photo"),
+        ] {
+            assert_eq!(self.call("checked", input).violations()[0].0, pointer);
+        }
         // A long file takes little memory.
         let content = "A".repeat(4 << 20);
         let long = json!({"file_name": "long", "content_base64": content});
         self.call("upload", json!({"title": "x", "photo": long})).ok();
+        assert_eq!(sent()[1].content.len(), content.len() / 4 * 3);
+        self.call("checked", json!({"album": "a", "title": "x", "photo": long})).ok();
         assert_eq!(sent()[1].content.len(), content.len() / 4 * 3);
     }
 

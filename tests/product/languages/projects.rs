@@ -68,6 +68,11 @@ fn a_mistake_in_a_table_in_javascript_is_named_with_file_and_line() {
             "operation `a`: `into`: `a` has no field `c`",
         ),
         (
+            r#"get("api", "/a", { doc: "A", fields: { b: object() } })"#,
+            4,
+            "operation `a`: field `b`: an object is not a part of a path, a parameter or a header",
+        ),
+        (
             "get(\"api\", \"/a\", { doc: \"A\", fields: {\n  b: string({ minimum: 1 }) } })",
             5,
             "the type `string` has no `minimum`",
@@ -84,7 +89,7 @@ fn a_mistake_in_a_table_in_javascript_is_named_with_file_and_line() {
         ),
     ] {
         let rows = format!(
-            "import {{ get, read, string }} from \"@connector-gateway/sdk\";\n\nexport const operations = {{\n  a: {row},\n}};\n"
+            "import {{ get, object, read, string }} from \"@connector-gateway/sdk\";\n\nexport const operations = {{\n  a: {row},\n}};\n"
         );
         fs::write(folder.join("rows.js"), rows).unwrap();
         let table = r#"identifier: "a", version: "1.0.0", title: "A", auth: none, upstreams: { api: "https://a.example" }, operations"#;
@@ -132,14 +137,19 @@ fn a_package_that_names_its_module_in_main_alone_is_built_in() {
     assert!(report.starts_with("words 1.0.0: Words of a package"), "{report}");
 }
 
+/// The folders with the SDK for Python and the packages that it needs.
+fn python_path() -> String {
+    let root = module::root().canonicalize().unwrap();
+    format!("{}:{}", root.join("connectors/sdk-python").display(), root.join("target/sdk-python").display())
+}
+
 #[test]
 #[ignore = "make test-languages"]
 fn a_mistake_in_a_table_in_python_is_named_with_file_and_line() {
     let home = Setup::new().prepare();
     let folder = home.config().with_file_name("words");
     fs::create_dir(&folder).unwrap();
-    let root = module::root().canonicalize().unwrap();
-    let path = format!("{}:{}", root.join("connectors/sdk-python").display(), root.join("target/sdk-python").display());
+    let path = python_path();
     let head = "from connector_sdk import NONE, Connector, get, string\n\nconnector = Connector(\n    identifier=\"a\", \
                 version=\"1.0.0\", title=\"A\", auth=NONE, upstreams={\"api\": \"https://a.example\"},\n";
     for (rest, line, mistake) in [
@@ -149,7 +159,12 @@ fn a_mistake_in_a_table_in_python_is_named_with_file_and_line() {
             "operation `a`: the example does not fit at `/b`: expected a string",
         ),
         (
-            "    headers={\"Authorization\": \"Bearer x\"},\n)\n",
+            "    operations={\n        \"a\": get(\"api\", \"/a/{b\", \"A\"),\n    },\n)\n",
+            6,
+            "operation `a`: path: a `{` has a `}` after it",
+        ),
+        (
+            "    headers={\"Authorization\": \"Bearer x\"},\n    operations={\"a\": get(\"api\", \"/a\", \"A\")},\n)\n",
             3,
             "header `Authorization`: the gateway sets this header itself; leave it out",
         ),
@@ -195,10 +210,9 @@ fn a_new_project_in_python_passes_its_tests() {
     let home = Setup::new().prepare();
     let folder = home.config().with_file_name("words");
     home.run_ok(&["connectors", "new", "words", "--lang", "python", "--folder", folder.to_str().unwrap()]);
-    let sdk = module::root().canonicalize().unwrap().join("connectors/sdk-python");
     let mut tests = Command::new("python3");
     let finished =
-        process::run(tests.args(["-m", "unittest", "--verbose"]).env("PYTHONPATH", sdk).current_dir(&folder));
+        process::run(tests.args(["-m", "unittest", "--verbose"]).env("PYTHONPATH", python_path()).current_dir(&folder));
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     assert!(finished.stderr.contains("a_word_is_defined_as_recorded"), "{}", finished.stderr);
 }

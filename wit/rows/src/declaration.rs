@@ -9,6 +9,7 @@ use crate::template::{self, Part, SETTINGS};
 
 /// An operation that is one request, as a connector declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub struct Declaration {
     /// Method of the request.
     pub method: Method,
@@ -31,6 +32,7 @@ pub struct Declaration {
 
 /// A header that a row sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub struct DeclaredHeader {
     /// Its name.
     pub name: String,

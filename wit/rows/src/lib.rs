@@ -4,6 +4,9 @@
 //! The gateway makes the request of each call with [`Row::request`], and the SDK's tests make it
 //! with the same function. The crate depends neither on the gateway nor on WebAssembly.
 //!
+//! The feature `serde` reads and writes declarations in the form of the contract: names of cases in
+//! lower case with hyphens, and a case with a value as `{"tag": …, "val": …}`.
+//!
 //! # Layout
 //! - `row`: the row, and its parts.
 //! - `declaration`: a row as a connector declares it, and how people read it.
@@ -26,9 +29,10 @@ mod row;
 mod template;
 
 pub use body::{Body, Content, GivenFile, Part};
-pub use check::{Connector, Mistake, Place};
+pub use check::{Connector, Mistake, Place, check_headers};
 pub use declaration::{Declaration, DeclaredHeader};
 pub use request::{DOT_SEGMENT, EMPTY_SEGMENT, Refusal, Request, Settings, misfit};
 pub use row::{
     BodyEncoding, DefaultQuery, Encoding, Field, Header, Lists, Location, Method, Payload, Piece, Row, Text, Trigger,
 };
+pub use template::fields_of;

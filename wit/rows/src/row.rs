@@ -34,6 +34,8 @@ pub struct Row {
 
 /// A method of HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Method {
     /// `GET`
     Get,
@@ -66,6 +68,8 @@ impl Method {
 
 /// How the body of a row is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum BodyEncoding {
     /// As JSON.
     Json,
@@ -93,6 +97,7 @@ pub enum Piece {
 
 /// A field of the input: the part of its declaration that the request depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub struct Field {
     /// Its name in the input.
     pub name: Text,
@@ -114,6 +119,8 @@ pub struct Field {
 
 /// The part of the request that takes a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(tag = "tag", content = "val", rename_all = "kebab-case"))]
 pub enum Location {
     /// A part of the path.
     Path(Encoding),
@@ -135,6 +142,8 @@ pub enum Location {
 
 /// How a value is written into a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Encoding {
     /// All characters except RFC 3986's unreserved ones are percent-encoded, so that the value is
     /// one segment.
@@ -143,11 +152,14 @@ pub enum Encoding {
     Path,
     /// Single quotes are doubled before the value is percent-encoded, as in an OData string
     /// literal.
+    #[cfg_attr(feature = "serde", serde(rename = "odata-string"))]
     ODataString,
 }
 
 /// How a list is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(tag = "tag", content = "val", rename_all = "kebab-case"))]
 pub enum Lists {
     /// As JSON, in a body.
     AsTheyAre,
@@ -159,6 +171,7 @@ pub enum Lists {
 
 /// A query parameter that is sent unless the caller gives it or one of some others.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub struct DefaultQuery {
     /// `name=value`, encoded.
     pub parameter: Text,
@@ -180,6 +193,7 @@ pub struct Header {
 
 /// A query parameter that a header is sent with.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub struct Trigger {
     /// Name of the parameter.
     pub parameter: Text,

@@ -33,9 +33,26 @@ pub(crate) fn parts(template: &str) -> Result<Vec<Part<'_>>, &'static str> {
     Ok(parts)
 }
 
+/// The names of fields in a path, in their order. Empty if a brace is missing.
+#[must_use]
+pub fn fields_of(path: &str) -> Vec<&str> {
+    let template = path.split('?').next().unwrap_or_default();
+    let name = |part| match part {
+        Part::Name(name) if !name.starts_with(SETTINGS) => Some(name),
+        _ => None,
+    };
+    parts(template).unwrap_or_default().into_iter().filter_map(name).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Part, parts};
+    use super::{Part, fields_of, parts};
+
+    #[test]
+    fn the_fields_of_a_path_are_its_names_without_settings() {
+        assert_eq!(fields_of("/{settings.base}/{a}/x{b}?c={d}"), ["a", "b"]);
+        assert!(fields_of("/{a}/{b").is_empty());
+    }
 
     #[test]
     fn a_template_is_text_and_names() {

@@ -7,19 +7,24 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { parseAst } from "rolldown/parseAst";
 
+import { checkRows, load } from "../row_module.js";
 import { checkArguments } from "./arguments.js";
 import { tableOf } from "./bundle.js";
 import { undefinedName } from "./names.js";
 
 /** Throws the first mistake in the table of a connector. The module is loaded in Node.js for this. */
 export async function check(source, sdk, folder) {
+  load();
   const file = join(folder, "table.mjs");
   await writeFile(file, await tableOf(source, sdk));
   // Stacks then name the files of the author and of the SDK.
   process.setSourceMapsEnabled(true);
   try {
     const { default: table } = await import(pathToFileURL(file).href);
-    if (table?.functions !== undefined) checkArguments(table, parseAst);
+    if (table?.functions !== undefined) {
+      checkRows(table);
+      checkArguments(table, parseAst);
+    }
   } catch (error) {
     // What else fails here may work in the engine, which reports it otherwise.
     const isName = error instanceof ReferenceError;

@@ -25,9 +25,9 @@ use contract_rules::limit::{OPEN_RESPONSES, PARALLEL_REQUESTS, PEEK_BYTES};
 use contract_rules::link;
 use egress::EgressError;
 
-pub(crate) use self::outbound::method_of_row;
 use self::outbound::to_guest;
 pub use self::outbound::{CallerRequest, CredentialSource, Outbound, Request};
+pub(crate) use self::outbound::{method_for_guest, method_of_row};
 use self::response::{Open, ResponseSource};
 pub use self::response::{Response, ResponseBody};
 

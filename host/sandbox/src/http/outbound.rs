@@ -371,6 +371,18 @@ pub(crate) fn method_of_row(method: wit::Method) -> rows::Method {
     }
 }
 
+/// The method of a request that is made from a declared row.
+pub(crate) fn method_for_guest(method: rows::Method) -> wit::Method {
+    match method {
+        rows::Method::Get => wit::Method::Get,
+        rows::Method::Head => wit::Method::Head,
+        rows::Method::Post => wit::Method::Post,
+        rows::Method::Put => wit::Method::Put,
+        rows::Method::Patch => wit::Method::Patch,
+        rows::Method::Delete => wit::Method::Delete,
+    }
+}
+
 /// An error in the terms of the contract.
 pub(crate) fn to_guest(error: EgressError) -> wit::Error {
     match error {

@@ -9,7 +9,7 @@ use crate::bindings::gateway::connector::manifest::{
     Pagination,
 };
 use crate::bindings::gateway::connector::row_additions::{
-    BodyEncoding, Field, Header, Lists, Location, PathEncoding, Row, declare_row,
+    BodyEncoding, Field, Header, Lists, Location, PathEncoding, Row, declare_request, declare_row,
 };
 use crate::{get, operation};
 
@@ -41,6 +41,16 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "row with a line break" => declare("version", "api", "/words/{word}", Some(("X-Word", "a\r\nHost: b"))),
         "row with an unknown setting" => declare("version", "api", "/words/{word}", Some(("X-Word", "{settings.x}"))),
         "huge row" => declare("version", "api", &format!("/{}/{{word}}", "x".repeat(70 << 10)), None),
+        "request" => {
+            declare_request("version", &words("api", "/words/{word}", None));
+            declare_request("version_at_once", &words("api", "/words/{word}", None));
+            declare_request("forward", &form());
+        }
+        "request of another upstream" => declare_request("version", &words("elsewhere", "/words/{word}", None)),
+        "request and row" => {
+            declare("version", "api", "/words/{word}", None);
+            declare_request("version", &words("api", "/words/{word}", None));
+        }
         "row twice" => {
             declare("version", "api", "/words/{word}", None);
             declare("version", "api", "/words/{word}", None);
@@ -169,29 +179,45 @@ fn schema(manifest: &mut Manifest, text: &str) {
 
 /// Declares an operation that is one request, with the word in its path.
 fn declare(operation: &str, upstream: &str, path: &str, header: Option<(&str, &str)>) {
-    let word = Field {
+    declare_row(operation, &words(upstream, path, header));
+}
+
+fn word(location: Location) -> Field {
+    Field {
         name: "word".to_owned(),
-        location: Location::Path(PathEncoding::Segment),
+        location,
         required: true,
         integer: false,
         lists: Lists::AsTheyAre,
         max_bytes: None,
         default: None,
         nullable: false,
-    };
+    }
+}
+
+/// A row that sends the word in a form with files.
+fn form() -> Row {
+    Row {
+        method: http::Method::Post,
+        fields: vec![word(Location::Body(vec!["word".to_owned()]))],
+        encoding: BodyEncoding::Multipart,
+        ..words("api", "/forms", None)
+    }
+}
+
+fn words(upstream: &str, path: &str, header: Option<(&str, &str)>) -> Row {
     let header =
         header.map(|(name, value)| Header { name: name.to_owned(), value: value.to_owned(), when: Vec::new() });
-    let row = Row {
+    Row {
         method: http::Method::Get,
         upstream: upstream.to_owned(),
         path: path.to_owned(),
-        fields: vec![word],
+        fields: vec![word(Location::Path(PathEncoding::Segment))],
         default_query: Vec::new(),
         headers: header.into_iter().collect(),
         fixed_body: None,
         encoding: BodyEncoding::Json,
-    };
-    declare_row(operation, &row);
+    }
 }
 
 fn key_in(header: &str) -> AuthScheme {

@@ -1,7 +1,7 @@
 //! One field.
 
 use contract_rules::name;
-use contract_rules::schema::{Kind, Part};
+use contract_rules::schema::{Entry, Kind, Part};
 
 use crate::errors::Errors;
 use crate::parse::field::{Encoding, Field, Location};
@@ -10,23 +10,22 @@ use crate::parse::row::Row;
 /// A field of a row.
 pub(super) fn check(row: &Row, field: &Field, errors: &mut Errors) {
     errors.rule(field.name_span, name::field(&field.spec.name, row.envelope));
-    if row.is_request() {
-        let before = errors.count();
-        check_location(row, field, errors);
-        if field.assumed && errors.count() == before {
-            errors.at(
-                field.span(Part::Default),
-                "`assumed` is for functions: every default of a request that is not `sent` is assumed by the service",
-            );
-        }
-    } else if field.sent {
+    if !row.is_request() && field.sent {
         errors.at(field.span(Part::Default), "`sent` is for requests: a function gets the default of an absent field");
+    }
+    if row.is_request() && field.assumed {
+        errors.at(
+            field.span(Part::Default),
+            "`assumed` is for functions: every default of a request that is not `sent` is assumed by the service",
+        );
+    }
+    if let Kind::Entries(entries) | Kind::TextEntries(entries) = &field.spec.kind {
+        check_entries(row, field, entries, errors);
     }
     if field.spec.default.is_some() && !field.spec.optional {
         errors.at(field.span(Part::Default), format!("a field with a default is optional: `{}?`", field.spec.name));
     }
-    let takes_null = row.is_request() && field.spec.optional && row.location(field) == Location::Body;
-    if field.spec.nullable && (!takes_null || row.is_whole_body(field)) {
+    if field.spec.nullable && !row.is_request() {
         errors.at(
             field.name_span,
             "`nullable` is for an optional member of the body of a request: `name?: type nullable`",
@@ -70,41 +69,17 @@ pub(super) fn check_type(field: &Field, errors: &mut Errors) {
     }
 }
 
-fn check_location(row: &Row, field: &Field, errors: &mut Errors) {
-    let name = &field.spec.name;
-    let in_template = row.placeholders().contains(name);
-    let location = row.location(field);
-    let location_span = field.location.map_or(field.name_span, |(_, span)| span);
-    match (in_template, location == Location::Path) {
-        (true, false) => {
-            return errors.at(location_span, format!("the path has `{{{name}}}`, so the field is a part of it"));
-        }
-        (false, true) => return errors.at(location_span, format!("the path has no `{{{name}}}`")),
-        _ => {}
+/// The names of entries, and that a request has a place for them.
+fn check_entries(row: &Row, field: &Field, entries: &[Entry], errors: &mut Errors) {
+    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    let twice = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|known| known == *name));
+    if let Some((_, name)) = twice {
+        errors.at(field.kind_span, format!("the entry `{name}` is there twice"));
     }
-    if location == Location::Path && field.spec.optional && !field.sent {
-        errors.at(field.name_span, format!("the path needs `{name}`, so the field is not optional"));
-    }
-    let entries = matches!(field.spec.kind, Kind::Entries(_) | Kind::TextEntries(_));
-    let is_object = |kind: &Kind| matches!(kind, Kind::Object | Kind::Members(_));
-    let objects = is_object(&field.spec.kind) || matches!(&field.spec.kind, Kind::List(item) if is_object(item));
-    if field.is_file() {
-        if location != Location::Body || !row.is_multipart() {
-            errors
-                .at(field.kind_span, "a `file` is in the body of a row with `multipart`; a function can take one too");
-        }
-        return;
-    }
-    match location {
-        Location::Path if objects || entries => errors.at(field.kind_span, "an object cannot be a part of a path"),
-        Location::Query | Location::Header if objects => errors.at(
-            field.kind_span,
-            "an object cannot be a parameter or a header; `entries[name, …]` makes one of each of its members",
-        ),
-        Location::Body if entries => errors.at(
+    if row.is_request() && !matches!(row.location(field), Location::Query | Location::Header) {
+        errors.at(
             field.kind_span,
             "entries become query parameters or headers; for a member of the body write its fields in braces",
-        ),
-        _ => {}
+        );
     }
 }

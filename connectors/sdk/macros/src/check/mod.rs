@@ -6,17 +6,16 @@
 //! - `address`: the parts of accounts' addresses, and the sites of upstreams.
 //! - `row`: one operation.
 //! - `field`: one field.
-//! - `template`: paths and headers with names in braces.
 
 mod address;
 mod field;
 mod row;
-mod template;
 
 use contract_rules::address::{base_url, link_host};
 use contract_rules::schema::Kind;
-use contract_rules::{header, limit, name};
+use contract_rules::{limit, name};
 
+use crate::declaration;
 use crate::errors::Errors;
 use crate::parse::field::Field;
 use crate::parse::statement::Links;
@@ -30,9 +29,11 @@ pub(crate) fn check(table: &mut Table, errors: &mut Errors) {
     for (index, setting) in table.settings.iter().enumerate() {
         check_setting(setting, table.settings.get(..index).unwrap_or_default(), errors);
     }
+    let settings = row::settings(table);
     for header in &table.headers {
-        errors.rule(header.name.span(), header::name(&header.name.value()));
-        template::check(table, &header.value, None, errors);
+        for mistake in rows::check_headers(&[declaration::header(header)], &settings) {
+            errors.at(header.name.span(), mistake);
+        }
     }
     let broken: Vec<bool> = table
         .rows

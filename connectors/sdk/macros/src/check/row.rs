@@ -1,17 +1,17 @@
 //! One operation.
 
 use contract_rules::schema::{self, Kind};
-use contract_rules::{header, link, name, path, pointer};
+use contract_rules::{link, name, pointer};
 use proc_macro2::Span;
+use rows::{Connector, Declaration, Place};
 use serde_json::Value;
-use syn::LitStr;
 
-use super::{field, template};
+use super::field;
+use crate::declaration;
 use crate::errors::Errors;
 use crate::parse::clause::{NextPage, Pages};
-use crate::parse::field::{Field, Location};
 use crate::parse::json::Json;
-use crate::parse::row::{Action, BodyFormat, Row};
+use crate::parse::row::{Action, Row};
 use crate::parse::table::{Table, known};
 
 pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
@@ -28,7 +28,8 @@ pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
         errors.at(limit.span(), format!("there is no rate limit `{limit}`; {known}"));
     }
     for (index, declared) in row.fields.iter().enumerate() {
-        if row.fields.iter().take(index).any(|known| known.spec.name == declared.spec.name) {
+        let is_twice = || row.fields.iter().take(index).any(|known| known.spec.name == declared.spec.name);
+        if !row.is_request() && is_twice() {
             errors.at(declared.name_span, format!("`{}` is declared twice", declared.spec.name));
         }
         field::check(row, declared, errors);
@@ -55,14 +56,8 @@ pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
 
 fn check_action(table: &Table, row: &Row, errors: &mut Errors) {
     match &row.action {
-        Action::Request { upstream, path, .. } => {
-            if !table.upstreams.iter().any(|known| known.name == *upstream) {
-                let known = known(table.upstreams.iter().map(|upstream| &upstream.name));
-                errors.at(upstream.span(), format!("there is no upstream `{upstream}`; {known}"));
-            }
-            check_path(table, row, path, errors);
-            check_body(row, errors);
-            check_sent_names(row, errors);
+        Action::Request { method, upstream, path } => {
+            check_request(table, row, &declaration::of(table, row, method, upstream, path), errors);
         }
         Action::Function(function) => {
             if row.effect.is_none() {
@@ -90,115 +85,39 @@ fn check_action(table: &Table, row: &Row, errors: &mut Errors) {
     }
 }
 
-fn check_path(table: &Table, row: &Row, literal: &LitStr, errors: &mut Errors) {
-    let before = errors.count();
-    let text = literal.value();
-    template::check(table, literal, Some(row), errors);
-    let (_, query) = text.split_once('?').unwrap_or((&text, ""));
-    if query.contains(['{', '}']) {
-        errors.at(literal.span(), "the query in a path is fixed; declare the other parameters as fields");
-    }
-    if errors.count() == before {
-        errors.rule(literal.span(), path::check(&template::filled(&text)));
-    }
-}
-
-fn check_body(row: &Row, errors: &mut Errors) {
-    let in_body = |field: &&Field| row.location(field) == Location::Body;
-    if let Some((format, span)) = row.body_format
-        && row.fixed_body.is_empty()
-        && !row.fields.iter().any(|field| in_body(&field))
-    {
-        let word = if format == BodyFormat::Form { "form" } else { "multipart" };
-        errors.at(span, format!("a row with `{word}` has a field in its body, which is sent as a form"));
-    }
-    let Some(whole) = row.fields.iter().find(|field| row.is_whole_body(field)) else { return };
-    for member in row.fields.iter().filter(in_body).filter(|field| !row.is_whole_body(field)) {
-        errors.at(
-            member.name_span,
-            format!(
-                "`body` is the whole request body, so `{0}` cannot be a member of it; write `{0}` with `in query`, or leave one out",
-                member.spec.name
-            ),
-        );
-    }
-    if !row.fixed_body.is_empty() {
-        errors.at(whole.name_span, "`body` is sent as it is, so it cannot have the members of `fixed_body`");
-    }
-}
-
-/// Two fields of a row must not have the same place in its request, nor one inside of the other.
-fn check_sent_names(row: &Row, errors: &mut Errors) {
-    for (index, field) in row.fields.iter().enumerate() {
-        let location = row.location(field);
-        let earlier = row.fields.iter().take(index);
-        // A field of entries is sent under the names of its entries.
-        let is_sent = |known: &&Field| !matches!(known.spec.kind, Kind::Entries(_) | Kind::TextEntries(_));
-        let others = earlier
-            .filter(|known| row.location(known) == location && known.spec.name != field.spec.name)
-            .filter(is_sent);
-        match &field.spec.kind {
-            Kind::Entries(entries) | Kind::TextEntries(entries) => {
-                let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-                let twice =
-                    names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|known| known == *name));
-                if let Some((_, name)) = twice {
-                    errors.at(field.kind_span, format!("the entry `{name}` is there twice"));
-                }
-                if location == Location::Header {
-                    names.iter().for_each(|name| errors.rule(field.kind_span, header::name(name)));
-                }
-            }
-            _ if row.is_whole_body(field) => {}
-            _ => check_sent_name(location, field, others, errors),
+/// The rules of rows, which are the same in all languages.
+fn check_request(table: &Table, row: &Row, declared: &Declaration, errors: &mut Errors) {
+    let upstreams: Vec<String> = table.upstreams.iter().map(|upstream| upstream.name.to_string()).collect();
+    let upstreams: Vec<&str> = upstreams.iter().map(String::as_str).collect();
+    let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
+    let connector = Connector { upstreams: &upstreams, settings: &settings(table), input: &schema::object(&fields) };
+    for mistake in rows::Row::declared(declared, &connector).err().unwrap_or_default() {
+        if let Some(span) = span_of(row, &mistake.place) {
+            errors.at(span, mistake);
         }
     }
 }
 
-fn check_sent_name<'a>(
-    location: Location,
-    field: &Field,
-    mut others: impl Iterator<Item = &'a Field>,
-    errors: &mut Errors,
-) {
-    let (name, span) = (field.sent_name(), field.sent_name_span());
-    let same = |known: &&Field| match location {
-        Location::Path => false,
-        Location::Header => known.sent_name().eq_ignore_ascii_case(&name),
-        Location::Query | Location::Body => known.sent_name() == name,
-    };
-    match location {
-        Location::Path => return,
-        Location::Query if name.is_empty() => return errors.at(span, "the name of a parameter is not empty"),
-        Location::Query => {}
-        Location::Header => errors.rule(span, header::name(&name)),
-        Location::Body if field.body_path().iter().any(String::is_empty) => {
-            return errors
-                .at(span, "a part of the name is empty: dots lead into inner objects, as in `color.textColor`");
+/// The settings of a table, with their schemas.
+pub(super) fn settings(table: &Table) -> Vec<(&str, Value)> {
+    table.settings.iter().map(|setting| (setting.spec.name.as_str(), setting.spec.schema())).collect()
+}
+
+/// The words of a table that a part of its declaration comes from. `None` for headers, which all rows
+/// have, and which are checked once.
+fn span_of(row: &Row, place: &Place) -> Option<Span> {
+    let Action::Request { upstream, path, .. } = &row.action else { return None };
+    Some(match place {
+        Place::Upstream => upstream.span(),
+        Place::Path => path.span(),
+        Place::Field(name) => {
+            let named = row.fields.iter().rfind(|field| field.spec.name == *name);
+            named.map_or(row.name.span, |field| field.name_span)
         }
-        Location::Body => {}
-    }
-    let path = field.body_path();
-    let around = |known: &&Field| {
-        let known = known.body_path();
-        location == Location::Body && (known.starts_with(&path) || path.starts_with(&known))
-    };
-    let Some(known) = others.find(|known| same(known) || around(known)) else { return };
-    let declared = &known.spec.name;
-    if same(&known) {
-        errors.at(
-            span,
-            format!("the field `{declared}` is sent under this name too; give one of them another name with `as`"),
-        );
-    } else {
-        errors.at(
-            span,
-            format!(
-                "the field `{declared}` is sent as `{}`, and one of the two would be inside of the other",
-                known.sent_name()
-            ),
-        );
-    }
+        Place::Header(_) => return None,
+        Place::Body => row.body_format.map_or(row.name.span, |(_, span)| span),
+        Place::Row | Place::DefaultQuery => row.name.span,
+    })
 }
 
 /// The gateway reads the field by which callers wait.

@@ -133,11 +133,6 @@ impl Field {
         self.upstream_name.as_ref().map_or_else(|| self.spec.name.clone(), LitStr::value)
     }
 
-    /// The span of the name that the service knows.
-    pub(crate) fn sent_name_span(&self) -> Span {
-        self.upstream_name.as_ref().map_or(self.name_span, LitStr::span)
-    }
-
     /// Returns `true` for a file and for a list of files.
     pub(crate) fn is_file(&self) -> bool {
         match &self.spec.kind {

@@ -179,11 +179,6 @@ impl Row {
         Ok(())
     }
 
-    /// Returns `true` if the body is a form with files.
-    pub(crate) fn is_multipart(&self) -> bool {
-        matches!(self.body_format, Some((BodyFormat::Multipart, _)))
-    }
-
     pub(crate) fn is_request(&self) -> bool {
         matches!(self.action, Action::Request { .. })
     }
@@ -203,11 +198,10 @@ impl Row {
         })
     }
 
-    /// The names in braces of the path, in their order.
+    /// The names of fields in the path, in their order.
     pub(crate) fn placeholders(&self) -> Vec<String> {
         let Action::Request { path, .. } = &self.action else { return Vec::new() };
-        let pieces = pieces(&path.value()).unwrap_or_default().into_iter();
-        pieces.filter_map(|piece| if let Piece::Placeholder(name) = piece { Some(name) } else { None }).collect()
+        rows::fields_of(&path.value()).into_iter().map(str::to_owned).collect()
     }
 
     /// The part of the request that takes a field: the declared part, else the part that follows
@@ -230,35 +224,6 @@ impl Row {
             && field.upstream_name.is_none()
             && self.location(field) == Location::Body
     }
-}
-
-/// A placeholder that begins so is a setting, not a field.
-pub(crate) const SETTINGS: &str = "settings.";
-
-/// A part of a path or of a header's value.
-pub(crate) enum Piece {
-    Text(String),
-    Placeholder(String),
-}
-
-/// Splits `/a/{b}` at its placeholders.
-pub(crate) fn pieces(template: &str) -> Result<Vec<Piece>, &'static str> {
-    let mut pieces = Vec::new();
-    let mut rest = template;
-    while let Some(open) = rest.find(['{', '}']) {
-        let (text, tail) = rest.split_at(open);
-        let Some(inner) = tail.strip_prefix('{') else { return Err("a `}` without `{`") };
-        let Some((name, tail)) = inner.split_once('}') else { return Err("a `{` without `}`") };
-        if !text.is_empty() {
-            pieces.push(Piece::Text(text.to_owned()));
-        }
-        pieces.push(Piece::Placeholder(name.to_owned()));
-        rest = tail;
-    }
-    if !rest.is_empty() {
-        pieces.push(Piece::Text(rest.to_owned()));
-    }
-    Ok(pieces)
 }
 
 /// `{ name: value }`

@@ -9,7 +9,7 @@ use super::address::AddressPart;
 use super::answers::AnswerExamples;
 use super::block::{self, Item};
 use super::field::{self, Field, Lists, Location};
-use super::row::{Action, Row, SETTINGS};
+use super::row::{Action, Row};
 use super::statement::{self, Header, RateLimit, Upstream};
 use super::{Name, function, literal, literals, skip_statement, word};
 use crate::errors::Errors;
@@ -206,7 +206,7 @@ fn implied_fields(row: &Row, declared: &[Field], span: Span) -> Vec<Field> {
     let mut implied: Vec<Field> = Vec::new();
     for name in row.placeholders() {
         let known = declared.iter().chain(&implied).any(|field| field.spec.name == name);
-        if !known && !name.starts_with(SETTINGS) {
+        if !known {
             implied.push(Field::new(Name { text: name, span }, Kind::String, span));
         }
     }

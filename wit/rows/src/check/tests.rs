@@ -1,0 +1,193 @@
+//! Tests of the rules.
+
+use std::borrow::Cow;
+
+use serde_json::json;
+
+use super::*;
+use crate::row::{DefaultQuery, Encoding, Lists, Method, Trigger};
+
+fn field(name: &'static str, location: Location) -> Field {
+    Field {
+        name: Cow::Borrowed(name),
+        location,
+        required: true,
+        integer: false,
+        lists: Lists::Joined(Cow::Borrowed(",")),
+        max_bytes: None,
+        default: None,
+        nullable: false,
+    }
+}
+
+fn declaration() -> Declaration {
+    Declaration {
+        method: Method::Post,
+        upstream: "api".to_owned(),
+        path: "/{settings.version}/items/{id}?all=1".to_owned(),
+        fields: vec![
+            field("id", Location::Path(Encoding::Segment)),
+            field("name", Location::Body(Cow::Borrowed(&[Cow::Borrowed("item"), Cow::Borrowed("name")]))),
+        ],
+        default_query: Vec::new(),
+        headers: Vec::new(),
+        fixed_body: None,
+        encoding: BodyEncoding::Json,
+    }
+}
+
+fn mistakes(change: impl FnOnce(&mut Declaration)) -> Vec<String> {
+    let text = || json!({"type": "string"});
+    let input = json!({"properties": {
+        "id": text(), "name": text(), "other": {"type": ["string", "null"]}, "object": {"type": ["object", "null"]},
+        "objects": {"type": "array", "items": {"type": "object"}},
+        "headers": {"type": "object", "properties": {"X-A": {}, "x_forwarded_for": {}}},
+    }});
+    let settings = [("version", text()), ("list", json!({"type": "array"}))];
+    let connector = Connector { upstreams: &["api", "files"], settings: &settings, input: &input };
+    let mut declaration = declaration();
+    change(&mut declaration);
+    check(&declaration, &connector).iter().map(ToString::to_string).collect()
+}
+
+#[track_caller]
+fn only(change: impl FnOnce(&mut Declaration), expected: &str) {
+    assert_eq!(mistakes(change), [expected]);
+}
+
+#[test]
+fn a_row_that_keeps_the_rules_breaks_none() {
+    assert!(mistakes(|_| {}).is_empty());
+}
+
+#[test]
+fn a_row_names_what_the_connector_has() {
+    only(
+        |row| row.upstream = "other".to_owned(),
+        "upstream: the connector has no upstream `other`; it has `api`, `files`",
+    );
+    only(
+        |row| row.path = "/{settings.other}/{id}".to_owned(),
+        "path: the connector has no setting `other`; it has `version`, `list`",
+    );
+    only(
+        |row| row.path = "/{settings.list}/{id}".to_owned(),
+        "path: the setting `list` is not a string, a number or a boolean",
+    );
+    only(
+        |row| row.path = "/{id}/{name}".to_owned(),
+        "path: the path has `{name}`, so that the field `name` is a part of it",
+    );
+    only(|row| row.path = "/{id}/{none}".to_owned(), "path: `{none}` is no field of the row");
+    only(
+        |row| row.fields.push(field("unknown", Location::Query("q".into()))),
+        "field `unknown`: the schema of the input has no such member",
+    );
+    only(|row| row.path = "/items".to_owned(), "field `id`: the path does not name it");
+}
+
+#[test]
+fn a_path_leads_to_one_place_below_the_upstream() {
+    for path in ["items/{id}", "//evil.example/{id}", "/a/../{id}", "/%2e%2e/{id}", "/{id}#x", "/a b/{id}", "/{id"] {
+        let found = mistakes(|row| row.path = path.to_owned());
+        assert!(found.iter().any(|mistake| mistake.starts_with("path: ")), "{path}: {found:?}");
+    }
+    only(
+        |row| row.path = "/{id}?a={name}".to_owned(),
+        "path: the query in a path is fixed; declare the other parameters as fields",
+    );
+}
+
+#[test]
+fn a_header_of_the_gateway_is_refused() {
+    let header = |name: &str, value: &str| {
+        let (name, value) = (name.to_owned(), value.to_owned());
+        move |row: &mut Declaration| row.headers.push(DeclaredHeader { name, value, when: Vec::new() })
+    };
+    for name in ["Authorization", "Host", "X-Original-URL", "Cookie"] {
+        let found = mistakes(header(name, "x"));
+        assert!(found.iter().any(|mistake| mistake.starts_with(&format!("header `{name}`: "))), "{found:?}");
+    }
+    assert!(!mistakes(header("X-A", "a\r\nb: c")).is_empty());
+    only(header("X-A", "{id}"), "header `X-A`: `{id}` is not a setting; a header may have `{settings.name}` only");
+    let location = Location::Header("authorization".into());
+    assert_eq!(mistakes(|row| row.fields.push(field("other", location))).len(), 1);
+}
+
+#[test]
+fn no_two_fields_are_sent_at_one_place() {
+    for path in [vec!["item"], vec!["item", "name"], vec!["item", "name", "first"]] {
+        let location = Location::Body(path.iter().map(|step| Cow::Owned((*step).to_owned())).collect());
+        only(
+            |row| row.fields.push(field("other", location)),
+            "field `other`: the field `name` is sent at the same place, or inside of it; send one of the two under \
+             another name",
+        );
+    }
+    only(
+        |row| row.fields.push(field("other", Location::WholeBody)),
+        "body: a field is the whole body, so that the body has no other members",
+    );
+    only(
+        |row| row.fields.push(field("other", Location::File("file".into()))),
+        "field `other`: a file is in a body of `multipart/form-data`, of which the row says `multipart`",
+    );
+}
+
+#[test]
+fn the_type_of_a_field_fits_its_place() {
+    for name in ["object", "objects"] {
+        only(
+            |row| row.fields.push(field(name, Location::Query("q".into()))),
+            &format!(
+                "field `{name}`: an object is not a part of a path, a parameter or a header; `entries` make one of each \
+                 of its members"
+            ),
+        );
+    }
+    only(
+        |row| row.fields.push(field("other", Location::QueryEntries)),
+        "field `other`: an object has the names of parameters",
+    );
+    only(
+        |row| row.fields.push(field("headers", Location::HeaderEntries)),
+        "field `headers`: header `x_forwarded_for`: the gateway sets this header itself; leave it out",
+    );
+    let null = "field `other`: `nullable` is for an optional member of the body";
+    let nullable = |location, required| Field { nullable: true, required, ..field("other", location) };
+    only(|row| row.fields.push(nullable(Location::Query("q".into()), false)), null);
+    let member = || Location::Body(Cow::Borrowed(&[Cow::Borrowed("other")]));
+    only(|row| row.fields.push(nullable(member(), true)), null);
+    assert!(mistakes(|row| row.fields.push(nullable(member(), false))).is_empty());
+}
+
+#[test]
+fn texts_that_are_sent_as_they_are_have_the_form_of_what_they_stand_for() {
+    for fixed in ["", "[]", "{", "{\"a\":1}x", " {\"a\":1}"] {
+        only(
+            |row| row.fixed_body = Some(fixed.to_owned()),
+            "body: the fixed members of a body are the text of a JSON object",
+        );
+    }
+    for parameter in ["a", "=b", "a=b&c=d", "a=b c", "a=b#c", "a=\u{e9}"] {
+        let default = DefaultQuery { parameter: parameter.to_owned().into(), unless: Cow::Borrowed(&[]) };
+        only(|row| row.default_query.push(default), "default query: a parameter is `name=value`, percent-encoded");
+    }
+    only(
+        |row| row.fields[1].default = Some("1,\"b\":2".into()),
+        "field `name`: its default is JSON text, without blanks around it",
+    );
+}
+
+#[test]
+fn a_row_has_a_size() {
+    let many = |row: &mut Declaration| {
+        let when = Trigger { parameter: "a".into(), unless: None };
+        row.headers.push(DeclaredHeader { name: "X-A".to_owned(), value: String::new(), when: vec![when; 300] });
+    };
+    only(many, "row: a row has at most 256 parts, of which 64 are headers");
+    only(
+        |row| row.fixed_body = Some(format!("{{\"a\":\"{}\"}}", "a".repeat(TEXT_BYTES))),
+        "row: the texts of a row have at most 65536 bytes",
+    );
+}

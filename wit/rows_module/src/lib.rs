@@ -1,0 +1,123 @@
+//! The crate `rows` as a core WebAssembly module without imports, for the SDKs of other languages. It
+//! runs on the machine of an author: the build checks the rows of a table with it, and tests make the
+//! requests of rows with it. In a connector the gateway does both.
+//!
+//! A question and its answer are JSON texts in UTF-8. The caller asks for `room`, writes the question
+//! there, calls `answer`, and reads as many bytes at `place`.
+//!
+//! # Layout
+//! - here: the exports.
+//! - `question`: the questions, and their answers.
+
+mod question;
+
+use std::cell::RefCell;
+
+pub use question::answer_to;
+
+thread_local! {
+    /// The question, then the answer.
+    static TEXT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Makes room for a question of this many bytes. Returns its place.
+#[expect(unsafe_code, reason = "the caller finds the export by its name")]
+#[unsafe(no_mangle)]
+pub extern "C" fn room(length: usize) -> *mut u8 {
+    TEXT.with_borrow_mut(|text| {
+        *text = vec![0; length];
+        text.as_mut_ptr()
+    })
+}
+
+/// Answers the question. Returns the number of bytes of the answer.
+#[expect(unsafe_code, reason = "the caller finds the export by its name")]
+#[unsafe(no_mangle)]
+pub extern "C" fn answer() -> usize {
+    TEXT.with_borrow_mut(|text| {
+        *text = answer_to(text).into_bytes();
+        text.len()
+    })
+}
+
+/// The place of the answer.
+#[expect(unsafe_code, reason = "the caller finds the export by its name")]
+#[unsafe(no_mangle)]
+pub extern "C" fn place() -> *const u8 {
+    TEXT.with_borrow(Vec::as_ptr)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::answer_to;
+
+    fn ask(question: &Value) -> Value {
+        serde_json::from_str(&answer_to(question.to_string().as_bytes())).expect("JSON")
+    }
+
+    fn row() -> Value {
+        json!({
+            "method": "post", "upstream": "api", "path": "/{settings.version}/{id}", "default_query": [], "headers": [],
+            "encoding": "multipart",
+            "fields": [
+                {"name": "id", "location": {"tag": "path", "val": "segment"}, "required": true, "integer": false,
+                 "lists": {"tag": "joined", "val": ","}, "nullable": false},
+                {"name": "photo", "location": {"tag": "file", "val": "photo"}, "required": false, "integer": false,
+                 "lists": {"tag": "as-they-are"}, "nullable": false},
+            ],
+        })
+    }
+
+    #[test]
+    fn a_request_follows_from_a_row_an_input_and_settings() {
+        let photo = json!({"file_name": "a", "content_base64": "AA=="});
+        let input = json!({"id": "a b", "photo": [photo]}).to_string();
+        let found = ask(&json!({"request": {"row": row(), "input": input, "settings": {"version": "\"v1\""}}}));
+        let part = json!({
+            "name": "photo", "file_name": "a", "content_type": null, "content": {"tag": "base64", "val": "AA=="},
+            "place": "/photo/0",
+        });
+        let body = json!({"tag": "parts", "val": [part]});
+        let request = json!({"method": "post", "upstream": "api", "path": "/v1/a%20b", "headers": [], "body": body});
+        assert_eq!(found, json!({ "ok": request }));
+    }
+
+    #[test]
+    fn an_input_that_makes_no_request_is_a_fault_of_the_contract() {
+        let ask =
+            |input: &str, settings| ask(&json!({"request": {"row": row(), "input": input, "settings": settings}}));
+        let violations = json!([{"pointer": "/id", "detail": "Give a value: the operation needs it."}]);
+        let refused = ask("{}", json!({"version": "1"}));
+        assert_eq!(refused, json!({"fault": {"tag": "invalid-input", "val": violations}}));
+        let unset = ask("{\"id\":\"a\"}", json!({}));
+        assert_eq!(unset["fault"]["tag"], "failed");
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_operation() {
+        let header = json!({"name": "Host", "value": "x", "when": []});
+        let mut row = row();
+        row["headers"] = json!([header]);
+        let input = json!({"properties": {"id": {"type": "string"}}});
+        let question = json!({"check": {
+            "upstreams": ["other"], "settings": [["version", {"type": "string"}]], "headers": [header],
+            "rows": [{"operation": "upload", "row": row, "input": input}],
+        }});
+        let expected = json!([
+            {"operation": null, "mistake": "header `Host`: the gateway sets this header itself; leave it out"},
+            {"operation": "upload", "mistake": "upstream: the connector has no upstream `api`; it has `other`"},
+            {"operation": "upload", "mistake": "field `photo`: the schema of the input has no such member"},
+        ]);
+        assert_eq!(ask(&question), json!({ "ok": expected }));
+    }
+
+    #[test]
+    fn a_question_that_is_none_is_named() {
+        for question in ["", "{}", "{\"check\":1}"] {
+            let answer: Value = serde_json::from_str(&answer_to(question.as_bytes())).expect("JSON");
+            assert!(answer["unknown"].is_string(), "{question}: {answer}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The questions, and their answers.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use rows::{Body, Connector, Content, Declaration, DeclaredHeader, Mistake, Part, Place, Refusal, Row, check_headers};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// A question.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Question<'a> {
+    /// The mistakes in the rows of a connector.
+    #[serde(borrow)]
+    Check(Check<'a>),
+    /// The request of a row for an input.
+    Request(Box<Request>),
+}
+
+#[derive(Deserialize)]
+struct Check<'a> {
+    #[serde(borrow)]
+    upstreams: Vec<Cow<'a, str>>,
+    #[serde(borrow)]
+    settings: Vec<(Cow<'a, str>, Value)>,
+    /// The headers of all rows.
+    headers: Vec<DeclaredHeader>,
+    rows: Vec<Declared>,
+}
+
+/// A row with the schema of its operation's input.
+#[derive(Deserialize)]
+struct Declared {
+    operation: String,
+    row: Declaration,
+    input: Value,
+}
+
+#[derive(Deserialize)]
+struct Request {
+    row: Declaration,
+    /// JSON text.
+    input: String,
+    /// JSON texts by their names.
+    settings: BTreeMap<String, String>,
+}
+
+struct Settings(BTreeMap<String, String>);
+
+impl rows::Settings for Settings {
+    fn get(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.0.get(name).map(|json| Cow::Borrowed(json.as_str()))
+    }
+}
+
+/// The answer to a question: `{"ok": …}`, `{"fault": …}` with the fault of an input that makes no
+/// request, or `{"unknown": …}` for a text that is no question.
+#[must_use]
+pub fn answer_to(question: &[u8]) -> String {
+    let answer = match serde_json::from_slice(question) {
+        Ok(Question::Check(asked)) => json!({"ok": check(&asked)}),
+        Ok(Question::Request(asked)) => request(*asked),
+        Err(error) => json!({"unknown": error.to_string()}),
+    };
+    answer.to_string()
+}
+
+/// The mistakes of the headers, then those of the rows, in their order.
+fn check(asked: &Check<'_>) -> Value {
+    let upstreams: Vec<&str> = asked.upstreams.iter().map(AsRef::as_ref).collect();
+    let settings: Vec<(&str, Value)> =
+        asked.settings.iter().map(|(name, schema)| (name.as_ref(), schema.clone())).collect();
+    let of_headers = check_headers(&asked.headers, &settings).into_iter().map(|mistake| (None, mistake));
+    let of_rows = asked.rows.iter().flat_map(|declared| {
+        let connector = Connector { upstreams: &upstreams, settings: &settings, input: &declared.input };
+        let mistakes = Row::declared(&declared.row, &connector).err().unwrap_or_default().into_iter();
+        // All rows have the headers of the connector.
+        let own = mistakes.filter(|Mistake { place, .. }| !matches!(place, Place::Header(_)));
+        own.map(|mistake| (Some(&declared.operation), mistake))
+    });
+    let mistakes = of_headers.chain(of_rows);
+    mistakes.map(|(operation, mistake)| json!({"operation": operation, "mistake": mistake.to_string()})).collect()
+}
+
+fn request(asked: Request) -> Value {
+    let row = Row::of(&asked.row);
+    match row.request(&asked.input, &Settings(asked.settings)) {
+        Ok(rows::Request { method, upstream, path, headers, body }) => json!({"ok": {
+            "method": method,
+            "upstream": upstream,
+            "path": path,
+            "headers": headers,
+            "body": body.map(body_json),
+        }}),
+        Err(Refusal::Input { pointer, detail }) => {
+            json!({"fault": {"tag": "invalid-input", "val": [{"pointer": pointer, "detail": detail}]}})
+        }
+        Err(Refusal::Setting(detail)) => json!({"fault": {"tag": "failed", "val": detail}}),
+    }
+}
+
+fn body_json(body: Body) -> Value {
+    match body {
+        Body::Json(text) => json!({"tag": "json", "val": text}),
+        Body::Form(pairs) => json!({"tag": "form", "val": pairs}),
+        Body::Parts(parts) => json!({"tag": "parts", "val": parts.into_iter().map(part).collect::<Value>()}),
+    }
+}
+
+/// A part as the interface `multipart` has it, with its place in the input.
+fn part(part: Part) -> Value {
+    let Part { name, file_name, content_type, content, place } = part;
+    let content = match content {
+        Content::Text(text) => json!({"tag": "text", "val": text}),
+        Content::Base64(text) => json!({"tag": "base64", "val": text}),
+    };
+    json!({"name": name, "file_name": file_name, "content_type": content_type, "content": content, "place": place})
+}
