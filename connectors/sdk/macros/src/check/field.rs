@@ -1,41 +1,33 @@
 //! One field.
 
-use contract_rules::name;
 use contract_rules::schema::{Kind, Part};
+use rows::table::TableRow;
 
 use crate::errors::Errors;
-use crate::parse::field::{Encoding, Field, Location};
+use crate::parse::field::Field;
 use crate::parse::row::Row;
 
-/// A field of a row.
-pub(super) fn check(row: &Row, field: &Field, errors: &mut Errors) {
-    errors.rule(field.name_span, name::field(&field.spec.name, row.envelope));
-    if row.is_request() {
-        let before = errors.count();
-        check_location(row, field, errors);
-        if field.assumed && errors.count() == before {
-            errors.at(
-                field.span(Part::Default),
-                "`assumed` is for functions: every default of a request that is not `sent` is assumed by the service",
-            );
-        }
-    } else if field.sent {
-        errors.at(field.span(Part::Default), "`sent` is for requests: a function gets the default of an absent field");
+/// A field of a row. `request` is the row without spans, if it is a request.
+pub(super) fn check(row: &Row, request: Option<&TableRow>, field: &Field, errors: &mut Errors) {
+    let before = errors.count();
+    let plain = field.without_spans();
+    let found = match request {
+        Some(request) => request.check_field(&plain),
+        None => plain.check(row.envelope, false),
+    };
+    for (part, broken) in found {
+        errors.at(field.span_of(part), broken);
     }
-    if field.spec.default.is_some() && !field.spec.optional {
-        errors.at(field.span(Part::Default), format!("a field with a default is optional: `{}?`", field.spec.name));
-    }
-    let takes_null = row.is_request() && field.spec.optional && row.location(field) == Location::Body;
-    if field.spec.nullable && (!takes_null || row.is_whole_body(field)) {
+    if request.is_some() && field.assumed && errors.count() == before {
         errors.at(
-            field.name_span,
-            "`nullable` is for an optional member of the body of a request: `name?: type nullable`",
+            field.span(Part::Default),
+            "`assumed` is for functions: every default of a request that is not `sent` is assumed by the service",
         );
     }
-    check_type(field, errors);
-    if field.encoding != Encoding::Segment && !matches!(field.spec.kind, Kind::String) {
-        errors.at(field.kind_span, "`keeps_slashes` and `odata_string` are for a string");
+    if request.is_none() && field.sent {
+        errors.at(field.span(Part::Default), "`sent` is for requests: a function gets the default of an absent field");
     }
+    check_type(field, errors);
 }
 
 /// The parts of a field that belong to its type, and the fields inside of it.
@@ -67,44 +59,5 @@ pub(super) fn check_type(field: &Field, errors: &mut Errors) {
             errors.at(member.kind_span, "`entries` do not belong into an object; write its fields in braces");
         }
         check_type(member, errors);
-    }
-}
-
-fn check_location(row: &Row, field: &Field, errors: &mut Errors) {
-    let name = &field.spec.name;
-    let in_template = row.placeholders().contains(name);
-    let location = row.location(field);
-    let location_span = field.location.map_or(field.name_span, |(_, span)| span);
-    match (in_template, location == Location::Path) {
-        (true, false) => {
-            return errors.at(location_span, format!("the path has `{{{name}}}`, so the field is a part of it"));
-        }
-        (false, true) => return errors.at(location_span, format!("the path has no `{{{name}}}`")),
-        _ => {}
-    }
-    if location == Location::Path && field.spec.optional && !field.sent {
-        errors.at(field.name_span, format!("the path needs `{name}`, so the field is not optional"));
-    }
-    let entries = matches!(field.spec.kind, Kind::Entries(_) | Kind::TextEntries(_));
-    let is_object = |kind: &Kind| matches!(kind, Kind::Object | Kind::Members(_));
-    let objects = is_object(&field.spec.kind) || matches!(&field.spec.kind, Kind::List(item) if is_object(item));
-    if field.is_file() {
-        if location != Location::Body || !row.is_multipart() {
-            errors
-                .at(field.kind_span, "a `file` is in the body of a row with `multipart`; a function can take one too");
-        }
-        return;
-    }
-    match location {
-        Location::Path if objects || entries => errors.at(field.kind_span, "an object cannot be a part of a path"),
-        Location::Query | Location::Header if objects => errors.at(
-            field.kind_span,
-            "an object cannot be a parameter or a header; `entries[name, …]` makes one of each of its members",
-        ),
-        Location::Body if entries => errors.at(
-            field.kind_span,
-            "entries become query parameters or headers; for a member of the body write its fields in braces",
-        ),
-        _ => {}
     }
 }

@@ -1,17 +1,17 @@
 //! One operation.
 
 use contract_rules::schema::{self, Kind};
-use contract_rules::{header, link, name, path, pointer};
+use contract_rules::{link, name, path, pointer};
 use proc_macro2::Span;
+use rows::table::TableRow;
 use serde_json::Value;
 use syn::LitStr;
 
 use super::{field, template};
 use crate::errors::Errors;
 use crate::parse::clause::{NextPage, Pages};
-use crate::parse::field::{Field, Location};
 use crate::parse::json::Json;
-use crate::parse::row::{Action, BodyFormat, Row};
+use crate::parse::row::{Action, Row};
 use crate::parse::table::{Table, known};
 
 pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
@@ -27,13 +27,14 @@ pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
         let known = known(table.rate_limits.iter().map(|limit| &limit.name));
         errors.at(limit.span(), format!("there is no rate limit `{limit}`; {known}"));
     }
+    let request = row.without_spans();
     for (index, declared) in row.fields.iter().enumerate() {
         if row.fields.iter().take(index).any(|known| known.spec.name == declared.spec.name) {
             errors.at(declared.name_span, format!("`{}` is declared twice", declared.spec.name));
         }
-        field::check(row, declared, errors);
+        field::check(row, request.as_ref(), declared, errors);
     }
-    check_action(table, row, errors);
+    check_action(table, row, request.as_ref(), errors);
     if let Some(span) = row.background {
         check_background(row, span, errors);
     }
@@ -53,7 +54,7 @@ pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
     }
 }
 
-fn check_action(table: &Table, row: &Row, errors: &mut Errors) {
+fn check_action(table: &Table, row: &Row, request: Option<&TableRow>, errors: &mut Errors) {
     match &row.action {
         Action::Request { upstream, path, .. } => {
             if !table.upstreams.iter().any(|known| known.name == *upstream) {
@@ -61,8 +62,9 @@ fn check_action(table: &Table, row: &Row, errors: &mut Errors) {
                 errors.at(upstream.span(), format!("there is no upstream `{upstream}`; {known}"));
             }
             check_path(table, row, path, errors);
-            check_body(row, errors);
-            check_sent_names(row, errors);
+            if let Some(request) = request {
+                check_fields(row, request, errors);
+            }
         }
         Action::Function(function) => {
             if row.effect.is_none() {
@@ -103,101 +105,16 @@ fn check_path(table: &Table, row: &Row, literal: &LitStr, errors: &mut Errors) {
     }
 }
 
-fn check_body(row: &Row, errors: &mut Errors) {
-    let in_body = |field: &&Field| row.location(field) == Location::Body;
-    if let Some((format, span)) = row.body_format
-        && row.fixed_body.is_empty()
-        && !row.fields.iter().any(|field| in_body(&field))
-    {
-        let word = if format == BodyFormat::Form { "form" } else { "multipart" };
-        errors.at(span, format!("a row with `{word}` has a field in its body, which is sent as a form"));
+/// The rules between the fields of a request.
+fn check_fields(row: &Row, request: &TableRow, errors: &mut Errors) {
+    let format = row.body_format.map_or(row.name.span, |(_, span)| span);
+    for (index, broken) in request.check_body() {
+        errors.at(index.and_then(|index| row.fields.get(index)).map_or(format, |field| field.name_span), broken);
     }
-    let Some(whole) = row.fields.iter().find(|field| row.is_whole_body(field)) else { return };
-    for member in row.fields.iter().filter(in_body).filter(|field| !row.is_whole_body(field)) {
-        errors.at(
-            member.name_span,
-            format!(
-                "`body` is the whole request body, so `{0}` cannot be a member of it; write `{0}` with `in query`, or leave one out",
-                member.spec.name
-            ),
-        );
-    }
-    if !row.fixed_body.is_empty() {
-        errors.at(whole.name_span, "`body` is sent as it is, so it cannot have the members of `fixed_body`");
-    }
-}
-
-/// Two fields of a row must not have the same place in its request, nor one inside of the other.
-fn check_sent_names(row: &Row, errors: &mut Errors) {
-    for (index, field) in row.fields.iter().enumerate() {
-        let location = row.location(field);
-        let earlier = row.fields.iter().take(index);
-        // A field of entries is sent under the names of its entries.
-        let is_sent = |known: &&Field| !matches!(known.spec.kind, Kind::Entries(_) | Kind::TextEntries(_));
-        let others = earlier
-            .filter(|known| row.location(known) == location && known.spec.name != field.spec.name)
-            .filter(is_sent);
-        match &field.spec.kind {
-            Kind::Entries(entries) | Kind::TextEntries(entries) => {
-                let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-                let twice =
-                    names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|known| known == *name));
-                if let Some((_, name)) = twice {
-                    errors.at(field.kind_span, format!("the entry `{name}` is there twice"));
-                }
-                if location == Location::Header {
-                    names.iter().for_each(|name| errors.rule(field.kind_span, header::name(name)));
-                }
-            }
-            _ if row.is_whole_body(field) => {}
-            _ => check_sent_name(location, field, others, errors),
+    for (index, part, broken) in request.check_sent_names() {
+        if let Some(field) = row.fields.get(index) {
+            errors.at(field.span_of(part), broken);
         }
-    }
-}
-
-fn check_sent_name<'a>(
-    location: Location,
-    field: &Field,
-    mut others: impl Iterator<Item = &'a Field>,
-    errors: &mut Errors,
-) {
-    let (name, span) = (field.sent_name(), field.sent_name_span());
-    let same = |known: &&Field| match location {
-        Location::Path => false,
-        Location::Header => known.sent_name().eq_ignore_ascii_case(&name),
-        Location::Query | Location::Body => known.sent_name() == name,
-    };
-    match location {
-        Location::Path => return,
-        Location::Query if name.is_empty() => return errors.at(span, "the name of a parameter is not empty"),
-        Location::Query => {}
-        Location::Header => errors.rule(span, header::name(&name)),
-        Location::Body if field.body_path().iter().any(String::is_empty) => {
-            return errors
-                .at(span, "a part of the name is empty: dots lead into inner objects, as in `color.textColor`");
-        }
-        Location::Body => {}
-    }
-    let path = field.body_path();
-    let around = |known: &&Field| {
-        let known = known.body_path();
-        location == Location::Body && (known.starts_with(&path) || path.starts_with(&known))
-    };
-    let Some(known) = others.find(|known| same(known) || around(known)) else { return };
-    let declared = &known.spec.name;
-    if same(&known) {
-        errors.at(
-            span,
-            format!("the field `{declared}` is sent under this name too; give one of them another name with `as`"),
-        );
-    } else {
-        errors.at(
-            span,
-            format!(
-                "the field `{declared}` is sent as `{}`, and one of the two would be inside of the other",
-                known.sent_name()
-            ),
-        );
     }
 }
 

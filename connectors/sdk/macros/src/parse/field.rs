@@ -1,7 +1,11 @@
 //! One field: `max_results?: integer(1..=500) as "maxResults" default 100`.
 
+use std::borrow::Cow;
+
 use contract_rules::schema::{self, Entry, Kind, Part};
 use proc_macro2::Span;
+use rows::table::{FieldPart, RequestPart, TableField, is_file};
+use rows::{Encoding, Lists};
 use serde_json::{Number, Value};
 use syn::parse::ParseStream;
 use syn::{Attribute, Error, Expr, ExprLit, Ident, Lit, LitInt, LitStr, Meta, Token, braced, bracketed, parenthesized};
@@ -23,7 +27,7 @@ pub(crate) struct Field {
     /// The fields inside of an object, or of the objects in a list.
     pub(crate) members: Vec<Field>,
     /// `in …`. If it is absent, the row decides.
-    pub(crate) location: Option<(Location, Span)>,
+    pub(crate) location: Option<(RequestPart, Span)>,
     /// `as "…"`: the name that the upstream knows.
     pub(crate) upstream_name: Option<LitStr>,
     /// `default … sent`: the default is sent if the caller leaves the field out.
@@ -36,30 +40,6 @@ pub(crate) struct Field {
     pub(crate) encoding: Encoding,
     /// A modifier that only fields of a row have.
     pub(crate) row_modifier: Option<Span>,
-}
-
-/// The part of a request that takes a value.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Location {
-    Path,
-    Query,
-    Body,
-    Header,
-}
-
-/// How a list is sent.
-#[derive(Clone)]
-pub(crate) enum Lists {
-    Joined(String),
-    Repeated,
-}
-
-/// How a value is written into a path.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Encoding {
-    Segment,
-    Path,
-    ODataString,
 }
 
 /// The text of `///` comments. A leading space of each line is dropped.
@@ -128,29 +108,32 @@ impl Field {
         Ok(field)
     }
 
-    /// The name that the service knows.
-    pub(crate) fn sent_name(&self) -> String {
-        self.upstream_name.as_ref().map_or_else(|| self.spec.name.clone(), LitStr::value)
+    /// The field without spans.
+    pub(crate) fn without_spans(&self) -> TableField {
+        TableField {
+            spec: self.spec.clone(),
+            part: self.location.map(|(part, _)| part),
+            sent_as: self.upstream_name.as_ref().map(LitStr::value),
+            sent: self.sent,
+            lists: self.lists.clone(),
+            encoding: self.encoding,
+        }
     }
 
-    /// The span of the name that the service knows.
-    pub(crate) fn sent_name_span(&self) -> Span {
-        self.upstream_name.as_ref().map_or(self.name_span, LitStr::span)
+    /// The span of a part of the field that a rule is about.
+    pub(crate) fn span_of(&self, part: FieldPart) -> Span {
+        match part {
+            FieldPart::Name => self.name_span,
+            FieldPart::Kind => self.kind_span,
+            FieldPart::RequestPart => self.location.map_or(self.name_span, |(_, span)| span),
+            FieldPart::Default => self.span(Part::Default),
+            FieldPart::SentName => self.upstream_name.as_ref().map_or(self.name_span, LitStr::span),
+        }
     }
 
     /// Returns `true` for a file and for a list of files.
     pub(crate) fn is_file(&self) -> bool {
-        match &self.spec.kind {
-            Kind::List(item) => matches!(**item, Kind::File),
-            kind => matches!(kind, Kind::File),
-        }
-    }
-
-    /// A dotted name is a path inside the body. Annotations such as
-    /// `@microsoft.graph.conflictBehavior` are names as they are.
-    pub(crate) fn body_path(&self) -> Vec<String> {
-        let name = self.sent_name();
-        if name.starts_with('@') { vec![name] } else { name.split('.').map(str::to_owned).collect() }
+        is_file(&self.spec.kind)
     }
 
     /// The span of a part of the field.
@@ -219,7 +202,7 @@ impl Field {
                 self.spans.push((Part::Format, span));
                 self.spec.format = Some(literal(input, "a format such as \"date-time\"")?.value());
             }
-            "joined" => self.lists = Some(Lists::Joined(literal(input, "a separator")?.value())),
+            "joined" => self.lists = Some(Lists::Joined(Cow::Owned(literal(input, "a separator")?.value()))),
             "repeated" => self.lists = Some(Lists::Repeated),
             "keeps_slashes" => self.encoding = Encoding::Path,
             "odata_string" => self.encoding = Encoding::ODataString,
@@ -327,14 +310,14 @@ fn entry(input: ParseStream<'_>) -> syn::Result<Entry> {
     Ok(Entry { name: name.text, values })
 }
 
-fn location(input: ParseStream<'_>) -> syn::Result<Location> {
+fn location(input: ParseStream<'_>) -> syn::Result<RequestPart> {
     const PLACES: &str = "expected `path`, `query`, `body` or `header`";
     let word = word(input, PLACES)?;
     match word.to_string().as_str() {
-        "path" => Ok(Location::Path),
-        "query" => Ok(Location::Query),
-        "body" => Ok(Location::Body),
-        "header" => Ok(Location::Header),
+        "path" => Ok(RequestPart::Path),
+        "query" => Ok(RequestPart::Query),
+        "body" => Ok(RequestPart::Body),
+        "header" => Ok(RequestPart::Header),
         _ => Err(Error::new(word.span(), PLACES)),
     }
 }

@@ -1,14 +1,15 @@
 //! One operation: the fields that a caller gives, and the request or the function that takes them.
 
-use contract_rules::schema::Kind;
 use proc_macro2::{Span, TokenTree};
+use rows::table::{self, RequestPart, TableRow};
+use rows::{BodyEncoding, Method};
 use serde_json::Value;
 use syn::parse::ParseStream;
 use syn::{Error, Ident, LitStr, Path, Token, braced};
 
 use super::block::{self, Item};
 use super::clause::{Answers, Pages};
-use super::field::{Field, Location};
+use super::field::Field;
 use super::json::{self, Json};
 use super::{Name, function, list, literal, skip_statement, word};
 use crate::errors::Errors;
@@ -179,18 +180,30 @@ impl Row {
         Ok(())
     }
 
-    /// Returns `true` if the body is a form with files.
-    pub(crate) fn is_multipart(&self) -> bool {
-        matches!(self.body_format, Some((BodyFormat::Multipart, _)))
-    }
-
     pub(crate) fn is_request(&self) -> bool {
         matches!(self.action, Action::Request { .. })
     }
 
-    /// Returns `true` if the method is GET, HEAD or DELETE, so that fields belong to the query.
-    pub(crate) fn is_bodiless(&self) -> bool {
-        matches!(&self.action, Action::Request { method, .. } if method == "GET" || method == "HEAD" || method == "DELETE")
+    /// The row without spans. `None` for a function.
+    pub(crate) fn without_spans(&self) -> Option<TableRow> {
+        let Action::Request { method, path, .. } = &self.action else { return None };
+        let members = |members: &[(Name, Json)]| {
+            members.iter().map(|(name, json)| (name.text.clone(), json.value.clone())).collect()
+        };
+        Some(TableRow {
+            method: method_of(method),
+            path: path.value(),
+            encoding: match self.body_format {
+                None => BodyEncoding::Json,
+                Some((BodyFormat::Form, _)) => BodyEncoding::Form,
+                Some((BodyFormat::Multipart, _)) => BodyEncoding::Multipart,
+            },
+            fields: self.fields.iter().map(Field::without_spans).collect(),
+            fixed_body: members(&self.fixed_body),
+            default_query: members(&self.default_query),
+            default_query_unless: self.default_query_unless.iter().map(|name| name.text.clone()).collect(),
+            envelope: self.envelope,
+        })
     }
 
     /// The effect that the row declares, else the effect that the method implies.
@@ -210,25 +223,28 @@ impl Row {
         pieces.filter_map(|piece| if let Piece::Placeholder(name) = piece { Some(name) } else { None }).collect()
     }
 
-    /// The part of the request that takes a field: the declared part, else the part that follows
-    /// from the path, the type and the method.
-    pub(crate) fn location(&self, field: &Field) -> Location {
-        match (field.location, &field.spec.kind) {
-            (Some((location, _)), _) => location,
-            (None, _) if self.placeholders().contains(&field.spec.name) => Location::Path,
-            (None, Kind::Entries(_) | Kind::TextEntries(_)) if field.spec.name == "headers" => Location::Header,
-            (None, Kind::Entries(_) | Kind::TextEntries(_)) => Location::Query,
-            (None, _) if self.is_bodiless() => Location::Query,
-            (None, _) => Location::Body,
+    /// The part of the request that takes a field. A function has no request, so its fields have the
+    /// parts that those of a POST would have.
+    pub(crate) fn location(&self, field: &Field) -> RequestPart {
+        let declared = field.location.map(|(part, _)| part);
+        match &self.action {
+            Action::Request { method, path, .. } => {
+                table::part(method_of(method), &path.value(), declared, &field.spec)
+            }
+            Action::Function(_) | Action::Unknown => table::part(Method::Post, "", declared, &field.spec),
         }
     }
+}
 
-    /// Returns `true` if `field` is the whole request body, not a member of it.
-    pub(crate) fn is_whole_body(&self, field: &Field) -> bool {
-        field.spec.name == "body"
-            && matches!(field.spec.kind, Kind::Object | Kind::Members(_))
-            && field.upstream_name.is_none()
-            && self.location(field) == Location::Body
+/// A method of [`METHODS`].
+fn method_of(name: &Ident) -> Method {
+    match name.to_string().as_str() {
+        "GET" => Method::Get,
+        "HEAD" => Method::Head,
+        "POST" => Method::Post,
+        "PUT" => Method::Put,
+        "PATCH" => Method::Patch,
+        _ => Method::Delete,
     }
 }
 

@@ -1,11 +1,11 @@
 //! The statements of a table that have their own grammar.
 
 use proc_macro2::{TokenStream, TokenTree};
+use rows::Lists;
 use serde_json::Value;
 use syn::parse::{Parse, ParseStream};
 use syn::{Error, Ident, LitInt, LitStr, Path, Token};
 
-use super::field::Lists;
 use super::json::Json;
 use super::{Name, keyword, list, literal, literals, path, word};
 
@@ -181,7 +181,7 @@ pub(crate) fn lists(input: ParseStream<'_>) -> syn::Result<Lists> {
     const FORMS: &str = "expected `joined \",\"` or `repeated`";
     let word = word(input, FORMS)?;
     match word.to_string().as_str() {
-        "joined" => Ok(Lists::Joined(literal(input, "a separator")?.value())),
+        "joined" => Ok(Lists::Joined(literal(input, "a separator")?.value().into())),
         "repeated" => Ok(Lists::Repeated),
         _ => Err(Error::new(word.span(), FORMS)),
     }

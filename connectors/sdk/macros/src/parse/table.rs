@@ -2,13 +2,15 @@
 
 use contract_rules::schema::{self, Kind};
 use proc_macro2::{Span, TokenStream};
+use rows::Lists;
+use rows::table::RequestPart;
 use syn::parse::ParseStream;
 use syn::{Error, Ident, LitStr, Path, Token};
 
 use super::address::AddressPart;
 use super::answers::AnswerExamples;
 use super::block::{self, Item};
-use super::field::{self, Field, Lists, Location};
+use super::field::{self, Field};
 use super::row::{Action, Row, SETTINGS};
 use super::statement::{self, Header, RateLimit, Upstream};
 use super::{Name, function, literal, literals, skip_statement, word};
@@ -67,7 +69,7 @@ impl Default for Table {
             headers: Vec::new(),
             values: Vec::new(),
             shared: Vec::new(),
-            lists: Lists::Joined(",".to_owned()),
+            lists: Lists::Joined(",".into()),
             via: None,
             icon: None,
             answer_examples: None,
@@ -190,8 +192,8 @@ impl Table {
             for field in &mut fields {
                 complete_field(field, values, errors);
                 let location = row.location(field);
-                field.spec.in_path = row.is_request() && location == Location::Path;
-                if let (Kind::Entries(entries), Location::Header) = (&field.spec.kind, location) {
+                field.spec.in_path = row.is_request() && location == RequestPart::Path;
+                if let (Kind::Entries(entries), RequestPart::Header) = (&field.spec.kind, location) {
                     field.spec.kind = Kind::TextEntries(entries.clone());
                 }
             }
