@@ -45,9 +45,9 @@ pub enum AuthorCommand {
     /// command runs, or into another one (--url). The log of the connector, its requests and the
     /// compiler's messages are on the screen. Ctrl-C ends it
     Dev(DevArguments),
-    /// Turn a core module that a toolchain built into a component
+    /// Turn a core module that a toolchain built, or a file `connector.toml`, into a component
     Pack {
-        /// The core module
+        /// The core module or the file
         file: PathBuf,
         /// The file to write the component to
         #[arg(long, value_name = "FILE")]

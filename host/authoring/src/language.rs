@@ -11,4 +11,6 @@ pub enum Language {
     Javascript,
     /// Python, with the package `connector-gateway-sdk`.
     Python,
+    /// No language: the file `connector.toml`, whose operations are one request each.
+    None,
 }

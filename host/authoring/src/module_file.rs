@@ -1,10 +1,12 @@
 //! Files that commands read and write, and modules among them.
 
+use std::env;
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use connector_file::Mistake;
 use connector_gateway::signature_file;
 use thiserror::Error;
 
@@ -47,13 +49,33 @@ pub(crate) fn read(file: &Path) -> Result<Vec<u8>, FileError> {
     fs::read(file).map_err(|source| FileError { file: file.to_owned(), source })
 }
 
-/// The component of a core module.
+/// The component of a core module, or of a file `connector.toml`.
 pub(crate) fn component_of(file: &Path) -> Result<Vec<u8>, PackError> {
-    let packed = sandbox::pack(&read(file)?);
-    Ok(packed.map_err(|error| RefusedModule { module: file.display().to_string(), reason: error.to_string() })?)
+    let content = read(file)?;
+    let packed = if file.file_name().is_some_and(|name| name == connector_file::FILE) {
+        component_of_rows(file, &String::from_utf8_lossy(&content))
+    } else {
+        sandbox::pack(&content).map_err(|error| error.to_string())
+    };
+    Ok(packed.map_err(|reason| RefusedModule { module: file.display().to_string(), reason })?)
 }
 
-/// Runs `connectors pack`: writes the component of a core module.
+/// The component of a file of rows. Its mistakes are written to standard error, each in a line that
+/// begins with file and line, as compilers do.
+fn component_of_rows(file: &Path, text: &str) -> Result<Vec<u8>, String> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let connector = connector_file::read(files::without_mark(text), folder).map_err(|refused| {
+        let here = env::current_dir().unwrap_or_default();
+        let shown = file.strip_prefix(&here).unwrap_or(file).display();
+        for Mistake { line, message } in &refused.0 {
+            remark(format_args!("{shown}:{line}: {message}"));
+        }
+        "its mistakes are above".to_owned()
+    })?;
+    connector_file::component(&connector.manifest, &connector.additions).map_err(|error| error.to_string())
+}
+
+/// Runs `connectors pack`: writes the component of a core module or of a file `connector.toml`.
 pub(crate) fn pack(file: &Path, output: &Path) -> Result<(), PackError> {
     Ok(write(output, &component_of(file)?)?)
 }

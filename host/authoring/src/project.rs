@@ -1,7 +1,8 @@
 //! The project of a connector, and the tools that build and test it.
 //!
 //! A project in Rust becomes a core module, which is packed as a component afterwards. The SDKs of
-//! the other languages have tools that write a component.
+//! the other languages have tools that write a component. A project without a language is a file, which
+//! is packed without a tool.
 
 use std::ffi::OsStr;
 use std::io;
@@ -28,7 +29,7 @@ const GETRANDOM: &str = "getrandom";
 #[derive(Debug, Error)]
 pub enum ProjectError {
     /// The folder has no project.
-    #[error("`{}` has no Cargo.toml, package.json or connector.py; name the folder of a connector's project", .0.display())]
+    #[error("`{}` has no Cargo.toml, package.json, connector.py or connector.toml; name the folder of a connector's project", .0.display())]
     NoProject(PathBuf),
     /// The project does not make a module.
     #[error("`{}` has no library with `crate-type = [\"cdylib\"]`; add this to `[lib]` in its Cargo.toml", .0.display())]
@@ -78,6 +79,7 @@ impl Project {
             ("Cargo.toml", Language::Rust),
             ("package.json", Language::Javascript),
             ("connector.py", Language::Python),
+            (connector_file::FILE, Language::None),
         ];
         let found = languages.into_iter().find(|(file, _)| folder.join(file).is_file());
         let (_, language) = found.ok_or_else(|| ProjectError::NoProject(folder.to_owned()))?;
@@ -115,8 +117,8 @@ impl Project {
         self.folder.join(format!("{}.wasm", self.name))
     }
 
-    /// Builds the project. Returns a core module that is still to be packed, or `None` if the
-    /// module is in `output`.
+    /// Builds the project. Returns a file that is still to be packed, or `None` if the module is in
+    /// `output`.
     ///
     /// # Errors
     /// See [`ProjectError`].
@@ -125,6 +127,7 @@ impl Project {
         let output = output.as_os_str();
         match self.language {
             Language::Rust => return core_module(&self.folder).map(Some),
+            Language::None => return Ok(Some(self.folder.join(connector_file::FILE))),
             Language::Javascript => {
                 let arguments = ["--no-install", "connector-build", "connector.js", "--output"].map(OsStr::new);
                 run("npx", arguments.into_iter().chain([output]), &self.folder, Stdio::inherit())?;
@@ -152,6 +155,8 @@ impl Project {
             Language::Rust => ("cargo", &["test", "--quiet"]),
             Language::Javascript => ("node", &["--test"]),
             Language::Python => (&python, &["-m", "unittest"]),
+            // Its recordings are its tests.
+            Language::None => return Ok(()),
         };
         match run(program, arguments.iter().map(OsStr::new), &self.folder, Stdio::inherit()) {
             Err(ProjectError::Failed) => Err(ProjectError::TestsFailed),
@@ -174,6 +179,10 @@ fn name(folder: &Path, language: Language) -> Option<String> {
             Some(manifest.get("name")?.as_str()?.rsplit('/').next()?.to_owned())
         }
         Language::Python => Some(folder.file_name()?.to_string_lossy().into_owned()),
+        Language::None => {
+            let file: toml::Table = read(connector_file::FILE)?.parse().ok()?;
+            Some(file.get("identifier")?.as_str()?.to_owned())
+        }
     }
 }
 
@@ -266,9 +275,13 @@ mod tests {
     fn the_files_of_a_folder_tell_its_language() {
         let folder = tempfile::tempdir().unwrap();
         assert!(matches!(Project::find(folder.path()), Err(ProjectError::NoProject(_))));
-        for (file, language) in
-            [("connector.py", Language::Python), ("package.json", Language::Javascript), ("Cargo.toml", Language::Rust)]
-        {
+        for (file, language) in [
+            // A project that has moved to a language may have its file still.
+            ("connector.toml", Language::None),
+            ("connector.py", Language::Python),
+            ("package.json", Language::Javascript),
+            ("Cargo.toml", Language::Rust),
+        ] {
             std::fs::write(folder.path().join(file), "").unwrap();
             assert_eq!(Project::find(folder.path()).unwrap().language, language);
         }

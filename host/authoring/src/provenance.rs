@@ -45,6 +45,7 @@ pub(crate) fn of_project(project: &Project) -> Provenance {
         Language::Rust => rust_packages(folder),
         Language::Javascript => javascript_packages(folder),
         Language::Python => python_packages(project),
+        Language::None => Some(BTreeSet::new()),
     };
     let packages = packages.map(|packages| packages.into_iter().collect());
     // A folder that the repository ignores is not a part of it.

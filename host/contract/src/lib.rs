@@ -39,6 +39,8 @@ mod bindings {
         ",
         path: "../../wit",
         world: "gateway:host/types",
+        // A manifest that no component has described yet is written into one.
+        additional_derives: [serde::Serialize],
     });
 }
 

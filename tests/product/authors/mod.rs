@@ -5,6 +5,7 @@
 //! nothing else of the tree.
 
 mod dev;
+mod file;
 mod openapi;
 mod publishing_page;
 mod rust;

@@ -37,6 +37,7 @@ pages! {
     authors "make test-authors"
     addresses "addresses.md",
     composed "composed.md",
+    connector_file "connector-file.md",
     debugging "debugging.md",
     dev "dev.md",
     oauth2 "oauth2.md",

@@ -10,6 +10,7 @@
 //! # Layout
 //! - `row`: the row, and its parts.
 //! - `declaration`: a row as a connector declares it, and how people read it.
+//! - [`table`]: a row as the author of a table writes it.
 //! - `template`: texts with names in braces.
 //! - `check`: the rules of a declaration.
 //! - `request`: the request of a row for an input.
@@ -26,6 +27,7 @@ pub mod form;
 pub mod reader;
 mod request;
 mod row;
+pub mod table;
 mod template;
 
 pub use body::{Body, Content, GivenFile, Part};

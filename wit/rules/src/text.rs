@@ -35,6 +35,15 @@ pub fn is_hidden(character: char) -> bool {
         )
 }
 
+/// The summary of a documentation and the rest of it: the first paragraph in one line, without a full
+/// stop, and the further paragraphs.
+#[must_use]
+pub fn summary(documentation: &str) -> (String, String) {
+    let (first, rest) = documentation.split_once("\n\n").unwrap_or((documentation, ""));
+    let first = first.replace('\n', " ");
+    (first.strip_suffix('.').unwrap_or(&first).to_owned(), rest.trim().to_owned())
+}
+
 /// Checks a text of one line.
 ///
 /// # Errors

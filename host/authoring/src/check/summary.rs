@@ -113,7 +113,8 @@ impl fmt::Display for Summary {
                 writeln!(out, "  {name:<11} {text}")?;
             }
         }
-        if let Some(packages) = packages {
+        // A connector of rows alone is made of none.
+        if let Some(packages) = packages.as_ref().filter(|packages| !packages.is_empty()) {
             writeln!(out, "  packages    made of {}, which --json lists", packages.len())?;
         }
         match &self.signature {

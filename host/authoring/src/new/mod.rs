@@ -33,7 +33,7 @@ pub struct NewArguments {
     /// The folder of the project, which is made [default: the identifier, in the working directory]
     #[arg(long)]
     pub folder: Option<PathBuf>,
-    /// The language
+    /// The language; with `none`, the file `connector.toml`, which needs no toolchain
     #[arg(long, value_enum, default_value_t = Language::Rust)]
     pub lang: Language,
     /// How users authenticate at the service [default: none, or what the OpenAPI document says]
@@ -80,6 +80,9 @@ pub enum NewError {
         /// The file with the name of the SDK.
         manifest: &'static str,
     },
+    /// A project without a language has no SDK.
+    #[error("a project without a language takes no SDK; leave out --sdk")]
+    NoSdk,
     /// Tables from OpenAPI documents are in Rust.
     #[error("--from-openapi makes tables in Rust only; leave out --lang")]
     OnlyRust,
@@ -154,9 +157,11 @@ fn write(arguments: &NewArguments) -> Result<Created, NewError> {
     }
     let folder = arguments.folder.clone().unwrap_or_else(|| PathBuf::from(identifier));
     let template = Template::for_language(arguments.lang);
-    let sdk = match &arguments.sdk {
-        Some(folder) => Some(workspace::sdk(folder, &template.sdk)?),
-        None => workspace::shipped_sdk(&template.sdk),
+    let sdk = match (&arguments.sdk, &template.sdk) {
+        (Some(folder), Some(of)) => Some(workspace::sdk(folder, of)?),
+        (None, Some(of)) => workspace::shipped_sdk(of),
+        (Some(_), None) => return Err(NewError::NoSdk),
+        (None, None) => None,
     };
     let mut title = template::title(identifier);
     let mut files = template.files(identifier, &title, arguments.auth.unwrap_or_default(), sdk.as_deref());
@@ -185,8 +190,8 @@ fn write(arguments: &NewArguments) -> Result<Created, NewError> {
         }
         fs::write(&path, content).map_err(failed(&path))?;
     }
-    let takes_published = sdk.is_none() && !is_member;
-    Ok(Created { folder, published_sdk: takes_published.then_some(template.sdk.folder), left_out, assumed })
+    let published = template.sdk.as_ref().filter(|_| sdk.is_none() && !is_member);
+    Ok(Created { folder, published_sdk: published.map(|sdk| sdk.folder), left_out, assumed })
 }
 
 fn create(folder: &Path) -> io::Result<()> {

@@ -46,8 +46,8 @@ pub(super) struct Template {
     files: &'static [(&'static str, &'static str)],
     /// The text of `{{auth}}`, in the order of [`AuthKind`].
     auth: [&'static str; 3],
-    /// The SDK.
-    pub(super) sdk: Sdk,
+    /// The SDK, if the language has one.
+    pub(super) sdk: Option<Sdk>,
     /// The parts for a table from an OpenAPI document. `None` if the command makes no such table in
     /// this language.
     pub(super) openapi: Option<OpenapiTemplate>,
@@ -98,14 +98,14 @@ const RUST: Template = Template {
         include_str!("templates/rust/auth/api-key.rs"),
         include_str!("templates/rust/auth/oauth2.rs"),
     ],
-    sdk: Sdk {
+    sdk: Some(Sdk {
         manifest: "Cargo.toml",
         name: r#"name="connector-gateway-sdk""#,
         folder: "connectors/sdk",
         published: "",
         in_folder: "",
         setting: None,
-    },
+    }),
     openapi: Some(OpenapiTemplate {
         table: ("src/lib.rs", include_str!("templates/rust/openapi/lib.rs")),
         test: include_str!("templates/rust/openapi/test.rs"),
@@ -127,14 +127,14 @@ const JAVASCRIPT: Template = Template {
         include_str!("templates/javascript/auth/api-key.js"),
         include_str!("templates/javascript/auth/oauth2.js"),
     ],
-    sdk: Sdk {
+    sdk: Some(Sdk {
         manifest: "package.json",
         name: r#""name":"@connector-gateway/sdk","#,
         folder: "connectors/sdk-js",
         published: r#""@connector-gateway/sdk": "{{version}}""#,
         in_folder: r#""@connector-gateway/sdk": "file:{{sdk}}""#,
         setting: Some((".npmrc", include_str!("templates/javascript/npmrc"))),
-    },
+    }),
     openapi: None,
     operation: ("define", r#"{"word": "hello"}"#),
 };
@@ -153,14 +153,31 @@ const PYTHON: Template = Template {
         include_str!("templates/python/auth/api-key.py"),
         include_str!("templates/python/auth/oauth2.py"),
     ],
-    sdk: Sdk {
+    sdk: Some(Sdk {
         manifest: "pyproject.toml",
         name: r#"name="connector-gateway-sdk""#,
         folder: "connectors/sdk-python",
         published: "connector-gateway-sdk=={{version}}",
         in_folder: "{{sdk}}",
         setting: None,
-    },
+    }),
+    openapi: None,
+    operation: ("define", r#"{"word": "hello"}"#),
+};
+
+const NONE: Template = Template {
+    files: &[
+        (connector_file::FILE, include_str!("templates/none/connector.toml")),
+        RECORDING,
+        ("README.md", include_str!("templates/none/README.md")),
+        (".gitignore", include_str!("templates/none/gitignore")),
+    ],
+    auth: [
+        include_str!("templates/none/auth/none.toml"),
+        include_str!("templates/none/auth/api-key.toml"),
+        include_str!("templates/none/auth/oauth2.toml"),
+    ],
+    sdk: None,
     openapi: None,
     operation: ("define", r#"{"word": "hello"}"#),
 };
@@ -171,6 +188,7 @@ impl Template {
             Language::Rust => &RUST,
             Language::Javascript => &JAVASCRIPT,
             Language::Python => &PYTHON,
+            Language::None => &NONE,
         }
     }
 
@@ -227,7 +245,10 @@ impl Template {
     }
 
     fn filled(&self, identifier: &str, values: &[(&str, &str)], sdk: Option<&str>) -> Vec<File> {
-        let Sdk { published, in_folder, setting, .. } = self.sdk;
+        let (published, in_folder, setting) = match &self.sdk {
+            Some(sdk) => (sdk.published, sdk.in_folder, sdk.setting),
+            None => ("", "", None),
+        };
         let file = |(name, text): &(&'static str, &str)| match sdk.filter(|_| !published.is_empty()) {
             Some(sdk) => {
                 let text = replace(&text.replace(published, in_folder), "sdk", sdk);

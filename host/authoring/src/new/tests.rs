@@ -204,3 +204,20 @@ fn tables_from_openapi_documents_are_in_rust() {
     };
     assert!(matches!(write(&python), Err(NewError::OnlyRust)));
 }
+
+#[test]
+fn a_project_without_a_language_is_a_file_that_makes_a_connector() {
+    let outside = tempfile::tempdir().unwrap();
+    for auth in [AuthKind::None, AuthKind::ApiKey, AuthKind::Oauth2] {
+        let folder = outside.path().join(format!("{auth:?}"));
+        let new = NewArguments { lang: Language::None, auth: Some(auth), ..arguments("word_list", folder.clone()) };
+        let created = write(&new).unwrap();
+        assert_eq!(created.published_sdk, None);
+        let text = read(&folder, connector_file::FILE);
+        let connector = connector_file::read(&text, &folder).unwrap();
+        assert_eq!((connector.manifest.identifier.as_str(), connector.additions.rows.len()), ("word_list", 1));
+        assert!(!read(&folder, "README.md").contains("{{"));
+    }
+    let sdk = NewArguments { sdk: Some("sdk".into()), ..arguments("words", outside.path().join("words")) };
+    assert!(matches!(write(&NewArguments { lang: Language::None, ..sdk }), Err(NewError::NoSdk)));
+}

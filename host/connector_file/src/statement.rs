@@ -1,0 +1,173 @@
+//! The whole file: its statements, and the connector that they make.
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
+
+use contract::{Additions, AuthScheme, Imprint, Manifest, Upstream, UpstreamAdditions};
+use rows::Lists;
+use serde_json::{Map, Value};
+
+use crate::field::documentation;
+use crate::node::{Entry, Mistakes, Table};
+use crate::operation::{self, Context};
+use crate::places::Places;
+use crate::service::{address_part, header, rate_limit, settings, upstream};
+use crate::{Connector, auth};
+
+/// The connector of a file. A part with a mistake is left out.
+pub(crate) fn connector(mut table: Table<'_>, folder: &Path, mistakes: &mut Mistakes) -> Option<Connector> {
+    let mut places = Places::default();
+    let identifier = text(&mut table, "identifier", &mut places, mistakes);
+    let version = text(&mut table, "version", &mut places, mistakes);
+    let title = text(&mut table, "title", &mut places, mistakes);
+    for (name, value) in [("identifier", &identifier), ("version", &version), ("title", &title)] {
+        if value.is_none() {
+            mistakes.at(0, format!("a connector has `{name}`: write `{name} = \"…\"` before the first section"));
+        }
+    }
+    let description = text(&mut table, "doc", &mut places, mistakes).map(|text| documentation(&text));
+    let imprint = imprint(&mut table, folder, &mut places, mistakes);
+    let answers = answers(&mut table, folder, mistakes);
+    let lists = table.take("lists").and_then(|entry| lists(entry, mistakes));
+    let auth = table.take("auth");
+    if auth.is_none() {
+        mistakes.at(0, "say how users authenticate: `auth = \"none\"` if they need no account");
+    }
+    for part in ["auth", "oauth2", "api-key", "scope"] {
+        places.add(part.to_owned(), auth.map_or(0, |entry| entry.at));
+    }
+    let scheme = auth.and_then(|entry| auth::scheme(entry, mistakes));
+    let auth_additions = table.take("auth_additions").and_then(|entry| {
+        ["client credentials", "service account", "app installation", "device code"]
+            .into_iter()
+            .for_each(|part| places.add(part.to_owned(), entry.at));
+        auth::additions(entry, mistakes)
+    });
+    let has_account = !matches!(scheme, None | Some(AuthScheme::None));
+    let upstreams = table.inner("upstreams", "the section `[upstreams]` with `name = \"https://…\"`", mistakes);
+    let upstreams: Vec<(Upstream, Option<String>)> = upstreams
+        .into_iter()
+        .enumerate()
+        .filter_map(|(index, entry)| upstream(entry, index == 0 && has_account, &mut places, mistakes))
+        .collect();
+    let address = table.inner("address", "the section `[address]`", mistakes);
+    let parts = address.into_iter().filter_map(|entry| address_part(entry, &mut places, mistakes)).collect();
+    let limits = table.inner("rate_limits", "the section `[rate_limits]`", mistakes);
+    let rate_limits: Vec<_> = limits.into_iter().filter_map(|entry| rate_limit(entry, &mut places, mistakes)).collect();
+    let declared = table.inner("settings", "the section `[settings]`", mistakes);
+    let settings = settings(declared, &mut places, mistakes);
+    let headers = table.inner("headers", "the section `[headers]` with `X-Name = \"value\"`", mistakes);
+    let context = Context {
+        upstreams: upstreams.iter().map(|(upstream, _)| upstream.name.clone()).collect(),
+        rate_limits: rate_limits.iter().map(|limit| limit.name.clone()).collect(),
+        headers: headers.iter().filter_map(|entry| header(*entry, mistakes)).collect(),
+        lists: lists.unwrap_or(Lists::Joined(Cow::Borrowed(","))),
+        answers: answers.as_ref().map(|(_, answers)| answers.clone()).unwrap_or_default(),
+    };
+    let declared = table.inner("operations", "operations: a section `[operations.NAME]` for each", mistakes);
+    table.end("statement", mistakes);
+    if declared.is_empty() {
+        mistakes.at(0, "a connector has at least one operation");
+    }
+    if let Some((at, answers)) = &answers {
+        for name in answers.keys().filter(|name| !declared.iter().any(|entry| entry.name == name.as_str())) {
+            mistakes.at(*at, format!("the file has an answer of `{name}`, but there is no such operation"));
+        }
+    }
+    let (mut operations, mut rows) = (Vec::new(), Vec::new());
+    for entry in declared {
+        // Headers are parts of all rows, and are written once.
+        for header in &headers {
+            places.add(format!("row of `{}`, header `{}`", entry.name, header.name), header.at);
+        }
+        if let Some((operation, row)) = operation::operation(entry, &context, &mut places, mistakes) {
+            operations.push(operation);
+            rows.push(row);
+        }
+    }
+    let sites = upstreams.iter().filter_map(|(upstream, site)| Some((upstream.name.clone(), site.clone()?)));
+    let additions = Additions {
+        auth: auth_additions.unwrap_or_default(),
+        upstreams: UpstreamAdditions { parts, sites: sites.collect() },
+        rows,
+    };
+    let manifest = Manifest {
+        identifier: identifier?,
+        version: version?,
+        title: title?,
+        description: description.unwrap_or_default(),
+        imprint,
+        auth: scheme?,
+        upstreams: upstreams.into_iter().map(|(upstream, _)| upstream).collect(),
+        rate_limits,
+        settings,
+        operations,
+    };
+    if mistakes.count() == 0 {
+        for violation in contract::check(&manifest, &additions) {
+            let (at, message) = places.of(&violation);
+            mistakes.at(at, message);
+        }
+    }
+    Some(Connector { manifest, additions })
+}
+
+/// A text of the head, whose place is that of the part of this name.
+fn text(table: &mut Table<'_>, name: &'static str, places: &mut Places, mistakes: &mut Mistakes) -> Option<String> {
+    let entry = table.take(name)?;
+    let part = if name == "doc" { "description" } else { name };
+    places.add(part.to_owned(), entry.at);
+    entry.node.text(&format!("a text: `{name} = \"…\"`"), mistakes).map(str::to_owned)
+}
+
+fn imprint(table: &mut Table<'_>, folder: &Path, places: &mut Places, mistakes: &mut Mistakes) -> Imprint {
+    let mut text = |name: &'static str, mistakes: &mut Mistakes| {
+        let entry = table.take(name)?;
+        places.add(format!("imprint.{name}"), entry.at);
+        let text = entry.node.text(&format!("a text: `{name} = \"…\"`"), mistakes)?;
+        Some((entry.at, text.to_owned()))
+    };
+    let license = text("license", mistakes).map(|(_, text)| text).unwrap_or_default();
+    let homepage = text("homepage", mistakes).map(|(_, text)| text);
+    let author = text("author", mistakes).map(|(_, text)| text);
+    let icon = text("icon", mistakes).and_then(|(at, file)| match fs::read_to_string(folder.join(file)) {
+        Ok(icon) => Some(icon),
+        Err(error) => {
+            mistakes.at(at, format!("the icon cannot be read; its path is relative to this file: {error}"));
+            None
+        }
+    });
+    Imprint { license, homepage, author, icon }
+}
+
+/// `answer_examples = "answers.json"`: an answer for each operation.
+fn answers(table: &mut Table<'_>, folder: &Path, mistakes: &mut Mistakes) -> Option<(usize, Map<String, Value>)> {
+    let entry = table.take("answer_examples")?;
+    let file = entry.node.text("the path of a JSON file", mistakes)?;
+    let answers = match fs::read_to_string(folder.join(file)) {
+        Ok(text) => {
+            serde_json::from_str(&text).map_err(|error| format!("the file is not a JSON object of answers: {error}"))
+        }
+        Err(error) => Err(format!("the file cannot be read; its path is relative to this file: {error}")),
+    };
+    match answers {
+        Ok(answers) => Some((entry.at, answers)),
+        Err(reason) => {
+            mistakes.at(entry.at, reason);
+            None
+        }
+    }
+}
+
+/// `lists = "repeated"` or `lists = { joined = "," }`
+fn lists(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<Lists> {
+    const FORM: &str = "`lists = \"repeated\"` or `lists = { joined = \",\" }`";
+    if entry.node.value.as_str() == Some("repeated") {
+        return Some(Lists::Repeated);
+    }
+    let mut table = entry.node.table(FORM, mistakes)?;
+    let separator = table.text("joined", mistakes);
+    table.end("form", mistakes);
+    separator.map(|separator| Lists::Joined(Cow::Owned(separator)))
+}

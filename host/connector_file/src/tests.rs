@@ -1,0 +1,94 @@
+use std::path::Path;
+
+use wasmparser::{Parser, Payload};
+
+use super::*;
+
+const HEAD: &str = r#"identifier = "example"
+version = "1.0.0"
+title = "Example"
+auth = "none"
+upstreams.api = "https://api.example.com"
+"#;
+
+/// What is wrong with a file of the head and more lines. The first line after the head is 6.
+fn mistakes(more: &str) -> Vec<String> {
+    match read(&format!("{HEAD}{more}"), Path::new("/nowhere")) {
+        Ok(_) => Vec::new(),
+        Err(refused) => refused.to_string().lines().map(str::to_owned).collect(),
+    }
+}
+
+#[track_caller]
+fn only(more: &str, expected: &str) {
+    assert_eq!(mistakes(more), [format!("connector.toml:{expected}")], "{more}");
+}
+
+#[test]
+fn a_file_that_keeps_the_rules_has_no_mistake() {
+    assert_eq!(mistakes("[operations.list]\nrequest = \"GET api /items\"\ndoc = \"Items.\"\n"), [""; 0]);
+}
+
+#[test]
+fn a_mistake_names_its_line_and_says_what_to_write() {
+    only(
+        "[operations.list]\ndoc = \"Items.\"\n",
+        "6: say in `request` what the operation sends: a method, an upstream and a path: `request = \"GET api /items/{id}\"`",
+    );
+    let row =
+        |more: &str| format!("[operations.list]\nrequest = \"GET api /items/{{id}}\"\ndoc = \"Items.\"\n{more}\n");
+    only(
+        &row("colour = 1"),
+        "9: unknown clause `colour`; the clauses are `request`, `doc`, `fields`, `example`, `effect`, `rate_limit`, `pages`, `answers`, `answer_schema`, `no_envelope`, `background`, `form`, `multipart`, `fixed_body`, `default_query` and `default_query_unless`",
+    );
+    only(&row("fields.\"id?\" = \"string\""), "9: the path needs `id`, so the field is not optional");
+    only(
+        &row("fields.page = { type = \"integer\",\n  default = 1 }"),
+        "10: a field with a default is optional: `page?`",
+    );
+    only(
+        &row("fields.a = { type = \"string\", as = \"x\" }\nfields.b = { type = \"string\", as = \"x\" }"),
+        "10: the field `a` is sent under this name too; give one of them another name with `as`",
+    );
+    only(&row("example = { id = 7 }"), "9: the example does not fit: expected a string");
+    only(
+        &row("fields.page = \"int\""),
+        "9: unknown type `int`; the types are `string`, `integer`, `number`, `boolean`, `object`, `file`, lists such as `[string]` and `string | [string]`; in place of a type, `fields` has the fields of an object, and `entries` the names of parameters",
+    );
+    only(&row("rate_limit = \"slow\""), "9: there is no rate limit `slow`; nothing of the kind is declared");
+    only(
+        &row("[headers]\nX-A = \"a\"\nAuthorization = \"b\""),
+        "11: the gateway sets this header itself; leave it out",
+    );
+    only(
+        "[operations.list]\nrequest = \"GET files /items\"\ndoc = \"Items.\"\n",
+        "7: there is no upstream `files`; declared: `api`",
+    );
+    only("[operations.list]\nrequest = \"GET api items\"\ndoc = \"Items.\"\n", "7: path: a path begins with `/`");
+    only("operations = { list = 1\n", "6: this is not TOML: unclosed inline table, expected `}`");
+}
+
+#[test]
+fn all_mistakes_are_told_in_the_order_of_their_lines() {
+    let found = mistakes(
+        "colour = 1\n[operations.b]\nrequest = \"FETCH api /b\"\ndoc = \"B.\"\n[operations.a]\nrequest = \"GET api /a\"\n",
+    );
+    let lines: Vec<&str> = found.iter().filter_map(|line| line.split(':').nth(1)).collect();
+    assert_eq!(lines, ["6", "8", "10"], "{found:?}");
+}
+
+#[test]
+fn the_component_imports_no_more_than_it_declares() {
+    let text = format!("{HEAD}[operations.list]\nrequest = \"GET api /items\"\ndoc = \"Items.\"\n");
+    let connector = read(&text, Path::new("/nowhere")).unwrap();
+    let component = component(&connector.manifest, &connector.additions).unwrap();
+    let mut imports = Vec::new();
+    for payload in Parser::new(0).parse_all(&component) {
+        if let Payload::ComponentImportSection(section) = payload.unwrap() {
+            imports.extend(section.into_iter().map(|import| import.unwrap().name.name.to_owned()));
+        }
+    }
+    let of_requests = imports.iter().any(|name| name.contains("row-additions"));
+    let others = imports.iter().any(|name| name.contains("auth-additions") || name.contains("storage"));
+    assert!(of_requests && !others, "{imports:?}");
+}

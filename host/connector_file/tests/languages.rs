@@ -1,0 +1,147 @@
+//! The file `rows.toml` becomes a component that describes itself as the tables of the SDKs do. The
+//! component runs in wasmtime, which lifts what the component has in its memory.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use wasmtime::component::{Component, Linker, Val};
+use wasmtime::{Engine, Store};
+
+/// Operations of the shared table that have code.
+const WITH_CODE: [&str; 3] = ["update_label", "guarded", "typed"];
+
+/// The calls of `describe`: the function, and its arguments.
+type Declared = Vec<(String, Vec<Value>)>;
+
+fn shared(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../connectors/sdk/tests/shared").join(name)
+}
+
+fn shared_json(name: &str) -> Value {
+    let text = fs::read_to_string(shared(name)).expect("the file is there");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// What the component of a file says of itself.
+fn described(text: &str, folder: &Path) -> (Value, Declared) {
+    let connector = connector_file::read(text, folder).unwrap_or_else(|refused| panic!("{refused}"));
+    let component = connector_file::component(&connector.manifest, &connector.additions).expect("a component");
+    let engine = Engine::default();
+    let component = Component::new(&engine, component).expect("it is valid");
+    let mut linker: Linker<Declared> = Linker::new(&engine);
+    for (interface, functions) in [
+        ("auth-additions", vec!["client-credentials", "service-account", "app-installation", "device-code"]),
+        ("upstream-additions", vec!["declare-part", "declare-site"]),
+        ("row-additions", vec!["declare-row"]),
+    ] {
+        let mut instance = linker.instance(&format!("gateway:connector/{interface}@1.2.0")).expect("a name");
+        for function in functions {
+            let note =
+                move |mut store: wasmtime::StoreContextMut<'_, Declared>, _, arguments: &[Val], _: &mut [Val]| {
+                    store.data_mut().push((function.to_owned(), arguments.iter().map(neutral).collect()));
+                    Ok(())
+                };
+            instance.func_new(function, note).expect("a function");
+        }
+    }
+    linker.define_unknown_imports_as_traps(&component).expect("the rest is types");
+    let mut store = Store::new(&engine, Vec::new());
+    let instance = linker.instantiate(&mut store, &component).expect("it runs");
+    let describe = instance.get_func(&mut store, "describe").expect("the export");
+    let mut manifest = [Val::Bool(false)];
+    describe.call(&mut store, &[], &mut manifest).expect("it returns");
+    let [manifest] = manifest;
+    (neutral(&manifest), store.into_data())
+}
+
+/// A value in the form of the shared files.
+fn neutral(value: &Val) -> Value {
+    match value {
+        Val::Bool(boolean) => json!(boolean),
+        Val::U32(number) => json!(number),
+        Val::String(text) => json!(text),
+        Val::Enum(name) => json!(name),
+        Val::List(items) | Val::Tuple(items) => items.iter().map(neutral).collect(),
+        Val::Option(value) => value.as_deref().map_or(Value::Null, neutral),
+        Val::Record(members) => {
+            let member = |(name, value): &(String, Val)| (name.replace('-', "_"), neutral(value));
+            Value::Object(members.iter().map(member).collect())
+        }
+        Val::Variant(name, None) => json!({"tag": name}),
+        Val::Variant(name, Some(value)) => json!({"tag": name, "val": neutral(value)}),
+        other => panic!("the manifest has no {other:?}"),
+    }
+}
+
+#[test]
+fn the_file_describes_itself_as_the_same_table_in_rust_does() {
+    let text = fs::read_to_string(shared("rows.toml")).expect("the file is there");
+    let (manifest, declared) = described(&text, &shared(""));
+    let mut expected = shared_json("manifest.json");
+    let operations = expected["operations"].as_array_mut().expect("operations");
+    operations.retain(|operation| !WITH_CODE.iter().any(|name| operation["path"] == *name));
+    assert_eq!(manifest, expected);
+    let rows: Vec<Value> = declared
+        .into_iter()
+        .map(|(function, arguments)| {
+            assert_eq!(function, "declare-row");
+            json!({"operation": arguments[0], "row": arguments[1]})
+        })
+        .collect();
+    let expected = shared_json("declarations.json");
+    assert_eq!(rows.len(), expected.as_array().map_or(0, Vec::len));
+    assert_eq!(Value::from(rows), expected);
+}
+
+#[test]
+fn declarations_with_few_arguments_are_those_of_the_file() {
+    let text = r#"
+        identifier = "example"
+        version = "1.0.0"
+        title = "Example"
+        auth.oauth2 = { provider = "acme", token_url = "https://acme.example/token", revocation = { bearer = "https://acme.example/revoke" }, identity = { operation = "me", id = "/id" } }
+
+        [auth_additions]
+        client_credentials = true
+        service_account = { subject = "optional" }
+        app_installation = { upstream = "own", path = "/app/{installation_id}/token" }
+        device_code = { device_authorization_url = "https://acme.example/device" }
+
+        [upstreams]
+        own = "https://own.acme.example"
+        theirs = { url = "https://{subdomain}.acme.example/{id}", site = "acme.example" }
+
+        [address]
+        subdomain = { title = "Subdomain", max = 30 }
+        id = { title = "Number", form = "segment", from = "/id" }
+
+        [operations.me]
+        request = "GET own /me"
+        doc = "The user."
+    "#;
+    let (manifest, mut declared) = described(text, Path::new(""));
+    assert_eq!(manifest["auth"]["val"]["revocation"], json!({"tag": "bearer", "val": "https://acme.example/revoke"}));
+    let row = declared.pop().expect("the row");
+    assert_eq!(row.0, "declare-row");
+    let by_name: Map<String, Value> =
+        declared.iter().map(|(name, arguments)| (name.clone(), json!(arguments))).collect();
+    assert_eq!(declared.len(), 7);
+    assert_eq!(by_name["client-credentials"], json!([]));
+    assert_eq!(by_name["service-account"], json!([{"audience": null, "subject": "optional"}]));
+    assert_eq!(by_name["app-installation"], json!([{"upstream": "own", "path": "/app/{installation_id}/token"}]));
+    assert_eq!(by_name["device-code"], json!([{"device_authorization_url": "https://acme.example/device"}]));
+    assert_eq!(by_name["declare-site"], json!(["theirs", "acme.example"]));
+    let part = |name: &str, title: &str, form: &str, max: u32, source: Value| json!([{"name": name, "title": title, "form": form, "max_length": max, "source": source}]);
+    let parts: Vec<Value> =
+        declared.iter().filter(|(name, _)| name == "declare-part").map(|(_, arguments)| json!(arguments)).collect();
+    assert_eq!(
+        parts,
+        [
+            part("subdomain", "Subdomain", "label", 30, json!({"tag": "user"})),
+            part("id", "Number", "segment", 253, json!({"tag": "account", "val": "/id"})),
+        ]
+    );
+}
