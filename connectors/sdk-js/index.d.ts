@@ -63,13 +63,15 @@ export function entries(
 
 /**
  * How callers read further pages. All but `parameter` and `page_number` are JSON Pointers. `link` is
- * `"Link"` if the URL is in the header of this name.
+ * `"Link"` if the URL is in the header of this name. `last` leads from the last item of a page, and
+ * `while` to a boolean of the answer that is false or absent on the last page.
  */
 export type Pages = { items: string; into: string } & (
   | { cursor: string }
   | { link: string; parameter: string }
   | { page_number: number }
   | { offset: true }
+  | { last: string; while?: string }
 );
 export type Effect = "read" | "write" | "destructive";
 
@@ -303,6 +305,7 @@ export function pages(
     | { link: string }
     | { page_number: number; parameter: string }
     | { offset: true; parameter: string }
+    | { last: string; while?: string; parameter: string }
   ),
 ): Iterable<Document> & {
   /** `true` if the service has more items than were given. */

@@ -33,6 +33,7 @@ const LIES: &[(&str, &str)] = &[
     ("row with an unknown setting", "row of `version`, header `X-Word`: the connector has no setting `x`"),
     ("huge row", "row of `version`, row: the texts of a row have at most 65536 bytes"),
     ("row twice", "row of `version`: it is declared twice"),
+    ("last item without pages", "last item of `version`: its operation has a `pagination` whose `next` is `cursor`"),
     ("schema is no json", "is not JSON"),
     ("schema is no schema", "is not a JSON Schema"),
     ("schema of a list", "\"type\": \"object\""),
@@ -86,6 +87,8 @@ const GOOD_STORIES: &[&str] = &[
     "token url elsewhere",
     "call",
     "row",
+    "cursor",
+    "last item",
 ];
 
 #[test]

@@ -11,8 +11,8 @@ from typing import Any
 import wit_world
 from componentize_py_types import Err, Ok
 from wit_world.imports import (
-    auth_additions, clock, config, http, json, log, multipart, outcome, progress, random, row_additions, signed_links,
-    storage, upstream_additions,
+    auth_additions, clock, config, http, json, log, multipart, outcome, page_additions, progress, random, row_additions,
+    signed_links, storage, upstream_additions,
 )
 
 from . import clocks, missing, randomness
@@ -51,6 +51,8 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
                 upstream_additions.declare_site(upstream, site)
             for name, row in rows:
                 row_additions.declare_row(name, row)
+            for name, more in connector.last_items:
+                page_additions.declare_last_item(name, more)
             return manifest
 
         def invoke(self, operation: str, input: str) -> Any:

@@ -110,6 +110,14 @@ MISTAKES = [
     (lambda: row("/x", fields={"a?": boolean(nullable=True)}), "`nullable` is for"),
     (lambda: row("/x", fields={"b": string()}, pages={"items": "/a", "into": "/b"}), "how the next page is found"),
     (lambda: row("/x", fields={"b": string()}, pages={"items": "/a", "into": "/c", "offset": True}), "`one` has no field `c`"),
+    (
+        lambda: row("/x", fields={"b": string()}, pages={"items": "/a", "into": "/b", "cursor": "/n", "while": "/m"}),
+        "`while` in `pages` is for `last`",
+    ),
+    (
+        lambda: row("/x", fields={"b": string()}, pages={"items": "/a", "into": "/b", "last": "/id", "while": "more"}),
+        "such as `/has_more`",
+    ),
     (lambda: row("/x", fields={"q": entries("a")}, pages={"items": "", "into": "/q/b", "offset": True}), "`q` has no entry `b`"),
     (lambda: row("/x", fields={"q": entries("a")}, pages={"items": "", "into": "/q", "offset": True}), "which entry"),
     (lambda: row("/x", fields={"q": string()}, pages={"items": "", "into": "/q/b", "offset": True}), "`q` is not an object"),

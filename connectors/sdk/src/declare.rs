@@ -1,6 +1,6 @@
 //! The declarations that a component makes before it returns its manifest. The code that
-//! `connector!` makes calls this, so that a connector without declarations does not import the
-//! interface `auth-additions`.
+//! `connector!` makes calls this, so that a connector without declarations does not import their
+//! interfaces.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, Ti
 use rows::{BodyEncoding, Declaration, Field, Lists, Location, Method};
 
 use crate::auth::{AuthAddition, AwsSignature, HmacSignature, Subject};
-use crate::bindings::gateway::connector::{auth_additions as wit, http, row_additions};
-use crate::table::Connector;
+use crate::bindings::gateway::connector::{auth_additions as wit, http, page_additions, row_additions};
+use crate::table::{Connector, NextPage, Pages};
 
 /// Declares further ways in which accounts get access tokens, and signatures of requests.
 pub fn auth_additions(additions: &[AuthAddition]) {
@@ -42,6 +42,15 @@ pub fn rows(connector: &Connector) {
     for operation in connector.operations {
         if let Some(row) = operation.row {
             row_additions::declare_row(operation.path, &of_row(Declaration::from(row)));
+        }
+    }
+}
+
+/// Declares the operations whose next page is found from the last item of a page.
+pub fn last_items(connector: &Connector) {
+    for operation in connector.operations {
+        if let Some(Pages { next: NextPage::LastItem { more, .. }, .. }) = operation.about.pages {
+            page_additions::declare_last_item(operation.path, more);
         }
     }
 }

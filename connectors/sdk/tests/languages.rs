@@ -16,7 +16,7 @@ use ::rows::{Declaration, DeclaredHeader};
 use connector_sdk::bindings::gateway::connector::manifest as wit;
 use connector_sdk::http::Body;
 use connector_sdk::multipart::{Content, Part};
-use connector_sdk::table::{Encoding, Field, Lists, Location};
+use connector_sdk::table::{Encoding, Field, Lists, Location, NextPage};
 use connector_sdk::testing::{Gateway, invoke};
 use connector_sdk::{Fault, Outcome, Request};
 use rows::CONNECTOR;
@@ -205,6 +205,15 @@ fn the_declarations_of_rows_are_the_shared_ones() {
         Some(json!({"operation": operation.path, "row": row}))
     });
     compare("declarations.json", &declared.collect());
+}
+
+#[test]
+fn the_declarations_of_pages_are_the_shared_ones() {
+    let declared = CONNECTOR.operations.iter().filter_map(|operation| match operation.about.pages?.next {
+        NextPage::LastItem { more, .. } => Some(json!({"operation": operation.path, "more": more})),
+        _ => None,
+    });
+    compare("last_items.json", &declared.collect());
 }
 
 /// A declaration as the contract has it. The name of a case is in lower case, with hyphens.

@@ -39,7 +39,7 @@ mod bindings {
     });
 }
 
-pub use additions::{Additions, DeclaredRow};
+pub use additions::{Additions, DeclaredRow, LastItem};
 pub use auth_additions::{
     AppInstallation, AuthAdditions, AwsSignature, DeviceCode, HmacSignature, ServiceAccount, Signature,
 };

@@ -21,7 +21,7 @@ use crate::metrics::{Metrics, OperationMetrics};
 use crate::oauth::Recipients;
 use crate::schema::{Input, InputError, Schema, UrlCheck};
 use crate::webhooks::url_check;
-use contract::{Additions, AuthAdditions, AuthScheme, Manifest};
+use contract::{Additions, AuthAdditions, AuthScheme, LastItem, Manifest};
 use egress::{PacedQueue, Quota, Quotas, Upstream};
 use rows::Row;
 use sandbox::{Compiled, Limits, Module, Settings};
@@ -82,6 +82,8 @@ pub struct Operation {
     pub metrics: OperationMetrics,
     /// The request that the operation is. `None` if the connector is invoked for it.
     pub row: Option<Box<Row>>,
+    /// Set if the last item of a page leads to the next page.
+    pub last_item: Option<Box<LastItem>>,
     /// Checks the callback URLs of an operation that runs in the background.
     check_url: UrlCheck,
     /// The schema of the request body. The first call compiles it, because a compiled schema takes
@@ -95,9 +97,10 @@ impl Operation {
         manifest: contract::Operation,
         metrics: OperationMetrics,
         row: Option<Box<Row>>,
+        last_item: Option<Box<LastItem>>,
         check_url: UrlCheck,
     ) -> Self {
-        Self { manifest, metrics, row, check_url, schema: OnceLock::new() }
+        Self { manifest, metrics, row, last_item, check_url, schema: OnceLock::new() }
     }
 
     /// Validates a request body. White space alone and `null` count as `{}`.
@@ -166,7 +169,8 @@ impl Connector {
             let metrics = metrics.operation(&manifest.identifier, &operation.path);
             let declared = additions.rows.iter().find(|declared| declared.operation == operation.path);
             let row = declared.map(|declared| Box::new(Row::of(&declared.row)));
-            Operation::new(operation, metrics, row, check_url)
+            let last_item = additions.last_item(&operation.path).cloned().map(Box::new);
+            Operation::new(operation, metrics, row, last_item, check_url)
         });
         let mut operations: Box<[Operation]> = operations.collect();
         operations.sort_unstable_by(|one, other| one.manifest.path.cmp(&other.manifest.path));

@@ -143,6 +143,7 @@ mod tests {
         },
         upstreams: UpstreamAdditions { parts: Vec::new(), sites: Vec::new() },
         rows: Vec::new(),
+        pages: Vec::new(),
     };
 
     /// A connector that declares the device authorization grant.

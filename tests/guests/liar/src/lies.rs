@@ -8,6 +8,7 @@ use crate::bindings::gateway::connector::manifest::{
     ApiKey, AuthScheme, ClientAuthentication, CredentialUse, KeyHeader, KeyPlacement, NextPage, Oauth2, Pacing,
     Pagination,
 };
+use crate::bindings::gateway::connector::page_additions::declare_last_item;
 use crate::bindings::gateway::connector::row_additions::{
     BodyEncoding, Field, Header, Lists, Location, PathEncoding, Row, declare_row,
 };
@@ -44,6 +45,12 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "row twice" => {
             declare("version", "api", "/words/{word}", None);
             declare("version", "api", "/words/{word}", None);
+        }
+        "last item without pages" => declare_last_item("version", Some("/has_more")),
+        "cursor" => pages(manifest),
+        "last item" => {
+            pages(manifest);
+            declare_last_item("version", Some("/has_more"));
         }
         "schema is no json" => schema(manifest, "{\"type\": \"object\""),
         "schema is no schema" => {
@@ -167,25 +174,44 @@ fn schema(manifest: &mut Manifest, text: &str) {
     manifest.operations[0].example = None;
 }
 
-/// Declares an operation that is one request, with the word in its path.
-fn declare(operation: &str, upstream: &str, path: &str, header: Option<(&str, &str)>) {
-    let word = Field {
+/// Divides the answer of an operation into pages. A query parameter takes the next one.
+fn pages(manifest: &mut Manifest) {
+    manifest.operations[0].pagination = Some(Pagination {
+        items: "/data".to_owned(),
+        next: NextPage::Cursor("/id".to_owned()),
+        input: "/word".to_owned(),
+    });
+    let word = Field { required: false, ..word(Location::Query("starting_after".to_owned())) };
+    declare_field("version", "api", "/charges", word, None);
+}
+
+fn word(location: Location) -> Field {
+    Field {
         name: "word".to_owned(),
-        location: Location::Path(PathEncoding::Segment),
+        location,
         required: true,
         integer: false,
         lists: Lists::AsTheyAre,
         max_bytes: None,
         default: None,
         nullable: false,
-    };
+    }
+}
+
+/// Declares an operation that is one request, with the word in its path.
+fn declare(operation: &str, upstream: &str, path: &str, header: Option<(&str, &str)>) {
+    declare_field(operation, upstream, path, word(Location::Path(PathEncoding::Segment)), header);
+}
+
+/// Declares an operation that is one request.
+fn declare_field(operation: &str, upstream: &str, path: &str, field: Field, header: Option<(&str, &str)>) {
     let header =
         header.map(|(name, value)| Header { name: name.to_owned(), value: value.to_owned(), when: Vec::new() });
     let row = Row {
         method: http::Method::Get,
         upstream: upstream.to_owned(),
         path: path.to_owned(),
-        fields: vec![word],
+        fields: vec![field],
         default_query: Vec::new(),
         headers: header.into_iter().collect(),
         fixed_body: None,
