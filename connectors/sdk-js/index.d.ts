@@ -152,7 +152,7 @@ export function api_key(
   key: ({ header: string; prefix?: string } | { query: string } | { basic: true }) & { form_field?: string; check?: string },
 ): Auth;
 
-/** A way in which an account gets access tokens, besides the authorization code. */
+/** A declaration in addition to `auth`, such as a way in which an account gets access tokens. */
 export interface AuthAddition {
   readonly tag: string;
 }
@@ -164,6 +164,9 @@ export function service_account(account: { subject: "required" | "optional"; aud
 export function app_installation(app: { upstream: string; path: string }): AuthAddition;
 /** Users authorize with a code that they enter on another device. */
 export function device_code(device: { device_authorization_url: string }): AuthAddition;
+
+/** The provider's own error codes for a grant that has ended, after which the user must connect the account again. */
+export function ended_codes(codes: string[]): AuthAddition;
 
 /** Requests are signed with AWS Signature Version 4. The `auth` is `api_key({ header: "Authorization" })`. */
 export function aws_signature(signature: { service: string; region?: string; region_part?: string }): AuthAddition;

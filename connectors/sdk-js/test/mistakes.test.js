@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { declare } from "../src/auth_additions.js";
 import { RESERVED, RESERVED_PREFIXES } from "../src/header.js";
 import {
-  api_key, app_installation, aws_signature, boolean, client_credentials, connector, device_code, entries, file, get, hmac_signature, integer,
+  api_key, app_installation, aws_signature, boolean, client_credentials, connector, device_code, ended_codes, entries, file, get, hmac_signature, integer,
   list, none, number, oauth2, object, post, read,
   service_account, string, string_or_list,
 } from "../src/index.js";
@@ -111,6 +111,8 @@ const MISTAKES = [
   ...["/x/{id}", "/x/a{installation_id}", "x/{installation_id}", "/{installation_id}?a"].map((path) => [
     () => added([app_installation({ upstream: "api", path })]), /the `path` of an installation begins with `\/`, has no query, and has `\{installation_id\}` once/,
   ]),
+  ...["gone", ["token consumed"], ["---"], [7], Array(33).fill("gone")].map((codes) => [() => ended_codes(codes), /at most 32 codes of 1 to 64 visible ASCII/]),
+  [() => added([ended_codes(["gone"])], { auth: none }), /`auth_additions` need an `auth` with OAuth 2\.0/],
   [() => aws_signature({ service: "s3" }), /one of `region` and `region_part`/],
   [() => aws_signature({ region: "eu" }), /has `service`/],
   [() => hmac_signature({ text: ["bodies"] }), /`text` of `hmac_signature` is one of method/],
@@ -181,6 +183,12 @@ test("ways to authorize are declared before the manifest", () => {
   const account = { audience: undefined, subject: "required" };
   const inContract = { deviceAuthorizationUrl: "https://a.example/device" };
   assert.deepEqual(declared, [["client", undefined], ["account", account], ["app", app], ["device", inContract]]);
+});
+
+test("codes of ended grants are declared before the manifest", () => {
+  const declared = [];
+  declare({ endedCodes: (codes) => declared.push(codes) }, added([ended_codes(["refresh_token_consumed", "70008"])]).authAdditions);
+  assert.deepEqual(declared, [["refresh_token_consumed", "70008"]]);
 });
 
 test("signatures are declared before the manifest", () => {

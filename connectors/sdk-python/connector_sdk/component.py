@@ -90,6 +90,8 @@ def _declare(addition: dict[str, Any]) -> None:
             auth_additions.aws_signature_v4(value_of(auth_additions.AwsSignatureDeclaration, declaration))
         case {"tag": "hmac-signature", "val": declaration}:
             auth_additions.hmac_signature(value_of(auth_additions.HmacDeclaration, declaration))
+        case {"tag": "ended-codes", "val": codes}:
+            auth_additions.ended_codes(codes)
 
 
 def _defect(error: BaseException, place_of: Callable[[str], str | None]) -> str:

@@ -12,7 +12,8 @@ use crate::auth::{AuthAddition, AwsSignature, HmacSignature, Subject};
 use crate::bindings::gateway::connector::{auth_additions as wit, http, page_additions, row_additions};
 use crate::table::{Connector, NextPage, Pages};
 
-/// Declares further ways in which accounts get access tokens, and signatures of requests.
+/// Declares further ways in which accounts get access tokens, and signatures of requests. Codes of
+/// ended grants are left out, because gateways for contract 1.1 have no function for them.
 pub fn auth_additions(additions: &[AuthAddition]) {
     for addition in additions {
         match addition {
@@ -33,6 +34,17 @@ pub fn auth_additions(additions: &[AuthAddition]) {
             }),
             AuthAddition::AwsSignature(declared) => wit::aws_signature_v4(&aws(declared)),
             AuthAddition::HmacSignature(declared) => wit::hmac_signature(&hmac(declared)),
+            AuthAddition::EndedCodes(_) => {}
+        }
+    }
+}
+
+/// Declares the provider's own codes for a grant that has ended.
+pub fn ended_codes(additions: &[AuthAddition]) {
+    for addition in additions {
+        if let AuthAddition::EndedCodes(codes) = addition {
+            let codes: Vec<String> = codes.iter().map(|code| (*code).to_owned()).collect();
+            wit::ended_codes(&codes);
         }
     }
 }

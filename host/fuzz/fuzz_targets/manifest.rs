@@ -12,6 +12,7 @@ use contract::{
     HmacSignature, Identity, Imprint, KeyHeader, KeyPlacement, LastItem, Manifest, NextLink, NextPage, Oauth2,
     Operation, Pagination, Revocation, Setting, Signature, Upstream, check,
 };
+use contract_rules::limit::ENDED_CODES;
 use contract_rules::path;
 use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, is_name};
 use libfuzzer_sys::fuzz_target;
@@ -30,6 +31,7 @@ fuzz_target!(|text: &str| {
         match part {
             "last_item" => additions.pages.push(LastItem { operation: value.to_owned(), more: None }),
             "more" => additions.pages.push(LastItem { operation: "list".to_owned(), more: Some(value.to_owned()) }),
+            "ended_code" => additions.auth.ended_codes.push(value.to_owned()),
             part if part.starts_with("row_") => declare_row(&mut additions, part, value),
             part => declare(&mut additions, part, value),
         }
@@ -39,6 +41,10 @@ fuzz_target!(|text: &str| {
     if violations.is_empty() {
         assert_sound(&manifest);
         additions.rows.iter().for_each(assert_below_upstream);
+        let codes = &additions.auth.ended_codes;
+        assert!(
+            codes.len() <= ENDED_CODES && codes.iter().all(|code| code.bytes().all(|byte| byte.is_ascii_graphic()))
+        );
         additions.pages.iter().for_each(|declared| assert_leads_on(&manifest, declared));
         if let Some(Signature::Aws(AwsSignature { service, region: Region::Fixed(region) })) = &additions.auth.signature
         {
@@ -104,7 +110,7 @@ fn declare_row(additions: &mut Additions, part: &str, value: &str) {
     additions.rows.push(DeclaredRow { operation: "list".to_owned(), row });
 }
 
-/// The operation of a last item has a cursor, which callers are told of.
+/// The operation of a last item has a cursor, and the pointer to `more` can be shown.
 fn assert_leads_on(manifest: &Manifest, declared: &LastItem) {
     let operation = manifest.operations.iter().find(|operation| operation.path == declared.operation);
     let pages = operation.and_then(|operation| operation.pagination.as_ref());

@@ -140,6 +140,7 @@ mod tests {
             app_installation: None,
             device_code: None,
             signature: None,
+            ended_codes: Vec::new(),
         },
         upstreams: UpstreamAdditions { parts: Vec::new(), sites: Vec::new() },
         rows: Vec::new(),

@@ -49,6 +49,7 @@ fn auth_additions(declared: &'static [AuthAddition]) -> rules::AuthAdditions<'st
             }
             AuthAddition::AwsSignature(declared) => additions.aws_signature = Some(declared),
             AuthAddition::HmacSignature(ref declared) => additions.hmac_signature = Some(declared.borrowed()),
+            AuthAddition::EndedCodes(codes) => additions.ended_codes = codes.to_vec(),
         }
     }
     additions

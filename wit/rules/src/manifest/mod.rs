@@ -22,7 +22,7 @@ mod view;
 use std::fmt;
 
 pub use auth_additions::{
-    AppInstallation, AuthAdditions, DeviceCode, INSTALLATION_ID, ServiceAccount, check_auth_additions,
+    AppInstallation, AuthAdditions, DeviceCode, INSTALLATION_ID, ServiceAccount, check_auth_additions, is_ended_code,
 };
 pub use check::{check, check_schemas};
 pub use page_additions::{LastItem, check_page_additions};
