@@ -63,13 +63,15 @@ export function entries(
 
 /**
  * How callers read further pages. All but `parameter` and `page_number` are JSON Pointers. `link` is
- * `"Link"` if the URL is in the header of this name.
+ * `"Link"` if the URL is in the header of this name. `last` leads from the last item of a page, and
+ * `while` to a boolean of the answer that is false or absent on the last page.
  */
 export type Pages = { items: string; into: string } & (
   | { cursor: string }
   | { link: string; parameter: string }
   | { page_number: number }
   | { offset: true }
+  | { last: string; while?: string }
 );
 export type Effect = "read" | "write" | "destructive";
 
@@ -150,7 +152,7 @@ export function api_key(
   key: ({ header: string; prefix?: string } | { query: string } | { basic: true }) & { form_field?: string; check?: string },
 ): Auth;
 
-/** A way in which an account gets access tokens, besides the authorization code. */
+/** A declaration in addition to `auth`, such as a way in which an account gets access tokens. */
 export interface AuthAddition {
   readonly tag: string;
 }
@@ -162,6 +164,9 @@ export function service_account(account: { subject: "required" | "optional"; aud
 export function app_installation(app: { upstream: string; path: string }): AuthAddition;
 /** Users authorize with a code that they enter on another device. */
 export function device_code(device: { device_authorization_url: string }): AuthAddition;
+
+/** The provider's own error codes for a grant that has ended, after which the user must connect the account again. */
+export function ended_codes(codes: string[]): AuthAddition;
 
 /** Requests are signed with AWS Signature Version 4. The `auth` is `api_key({ header: "Authorization" })`. */
 export function aws_signature(signature: { service: string; region?: string; region_part?: string }): AuthAddition;
@@ -303,6 +308,7 @@ export function pages(
     | { link: string }
     | { page_number: number; parameter: string }
     | { offset: true; parameter: string }
+    | { last: string; while?: string; parameter: string }
   ),
 ): Iterable<Document> & {
   /** `true` if the service has more items than were given. */

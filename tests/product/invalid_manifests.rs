@@ -36,6 +36,7 @@ const LIES: &[(&str, &str)] = &[
     ("row twice", "row of `version`: it is declared twice"),
     ("request and row", "row of `version`: it is declared twice"),
     ("request of another upstream", "row of `version`, upstream: the connector has no upstream `elsewhere`"),
+    ("last item without pages", "last item of `version`: its operation has a `pagination` whose `next` is `cursor`"),
     ("schema is no json", "is not JSON"),
     ("schema is no schema", "is not a JSON Schema"),
     ("schema of a list", "\"type\": \"object\""),
@@ -90,6 +91,8 @@ const GOOD_STORIES: &[&str] = &[
     "call",
     "row",
     "request",
+    "cursor",
+    "last item",
 ];
 
 #[test]

@@ -3,7 +3,7 @@
 import { Mistake, only } from "./mistake.js";
 
 export {
-  client_credentials, service_account, app_installation, device_code, aws_signature, hmac_signature,
+  client_credentials, service_account, app_installation, device_code, aws_signature, hmac_signature, ended_codes,
 } from "./auth_additions.js";
 
 /** Users need no account. */

@@ -1,5 +1,5 @@
-// Declarations in addition to `auth`: further ways in which accounts get access tokens, and signatures
-// of requests.
+// Declarations in addition to `auth`: further ways in which accounts get access tokens, signatures of
+// requests, and codes of ended grants.
 
 import { Mistake, only } from "./mistake.js";
 
@@ -75,6 +75,18 @@ export function hmac_signature(signature) {
   return { tag: "hmac-signature", val: { hash, secret, encoding, text: parts, separator, timestamp, keyHeader: key_header } };
 }
 
+/**
+ * The provider's own error codes for a grant that has ended. If the code of a token response is one of
+ * them, the user must connect the account again. The gateway knows the common codes.
+ */
+export function ended_codes(codes) {
+  const isCode = (code) => typeof code === "string" && /^(?=.*[A-Za-z0-9])[!-~]{1,64}$/.test(code);
+  if (!Array.isArray(codes) || codes.length > 32 || !codes.every(isCode)) {
+    throw new Mistake("`ended_codes` are at most 32 codes of 1 to 64 visible ASCII characters, among them a letter or a digit");
+  }
+  return { tag: "ended-codes", val: codes };
+}
+
 function oneOf(name, value, known) {
   if (!known.includes(value)) throw new Mistake(`\`${name}\` of \`hmac_signature\` is one of ${known.join(", ")}`);
 }
@@ -117,6 +129,7 @@ export function declare(host, additions) {
     else if (tag === "device-code") host.deviceCode(val);
     else if (tag === "aws-signature") host.awsSignatureV4(val);
     else if (tag === "hmac-signature") host.hmacSignature(val);
+    else if (tag === "ended-codes") host.endedCodes(val);
     else host.appInstallation(val);
   }
 }

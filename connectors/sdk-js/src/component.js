@@ -7,6 +7,7 @@ import * as http from "gateway:connector/http@1.2.0";
 import { Document } from "gateway:connector/json@1.2.0";
 import * as log from "gateway:connector/log@1.2.0";
 import * as multipart from "gateway:connector/multipart@1.2.0";
+import { declareLastItem } from "gateway:connector/page-additions@1.2.0";
 import * as progress from "gateway:connector/progress@1.2.0";
 import { bytes } from "gateway:connector/random@1.2.0";
 import { declareRequest, declareRow, makeRequest } from "gateway:connector/row-additions@1.2.0";
@@ -44,6 +45,7 @@ export function component(table, lines) {
       for (const [upstream, site] of table.additions.sites) declareSite(upstream, site);
       for (const [operation, row] of table.rows()) declareRow(operation, row);
       for (const [operation, row] of table.requests()) declareRequest(operation, row);
+      for (const [operation, more] of table.lastItems()) declareLastItem(operation, more);
       return table.manifest;
     },
     invoke(operation, input) {

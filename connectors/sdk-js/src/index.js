@@ -4,6 +4,7 @@
 export * as auth from "./auth.js";
 export {
   none, oauth2, api_key, USERINFO, client_credentials, service_account, app_installation, device_code, aws_signature, hmac_signature,
+  ended_codes,
 } from "./auth.js";
 export { base64, utf8 } from "./bytes.js";
 export { string, integer, number, boolean, list, string_or_list, object, file, entries } from "./fields.js";

@@ -5,7 +5,7 @@ import { Mistake, only } from "./mistake.js";
 import { Fault } from "./outcome.js";
 import { progress } from "./services.js";
 
-const WORDS = ["items", "limit", "progress", "cursor", "link", "parameter", "page_number", "offset"];
+const WORDS = ["items", "limit", "progress", "cursor", "link", "parameter", "page_number", "offset", "last", "while"];
 
 /**
  * The items at the JSON Pointer `items` of each page, at most `limit`, as an iterable. `request` is
@@ -28,10 +28,11 @@ export class Pages {
 
   constructor(request, words) {
     only(words, WORDS, "`pages`");
-    const { items, limit, cursor, link, parameter, page_number, offset } = words;
+    const { items, limit, cursor, link, parameter, page_number, offset, last } = words;
     if (items === undefined || !(limit >= 0)) throw new Mistake("`pages` has `items`, a JSON Pointer, and `limit`, the most items");
-    const ways = [cursor, link, page_number, offset || undefined].filter((way) => way !== undefined);
-    if (ways.length !== 1) throw new Mistake("`pages` says how the next page is found: `cursor`, `link`, `page_number` or `offset: true`");
+    const ways = [cursor, link, page_number, offset || undefined, last].filter((way) => way !== undefined);
+    if (ways.length !== 1) throw new Mistake("`pages` says how the next page is found: `cursor`, `link`, `page_number`, `offset: true` or `last`");
+    if (words.while !== undefined && last === undefined) throw new Mistake("`while` of `pages` is for `last`");
     if (link === undefined && parameter === undefined) throw new Mistake("`pages` has `parameter`, the name of the query parameter for the next page");
     this.#first = request;
     this.#words = words;
@@ -80,7 +81,7 @@ export class Pages {
 
   /** The request for the page after this one; `undefined` if this one is the last. */
   #following(response, document) {
-    const { cursor, link, parameter } = this.#words;
+    const { cursor, link, last } = this.#words;
     if (link !== undefined) {
       if (link !== "Link" && document.string(link) === "") return undefined;
       const found = link === "Link" ? response.headerLink("link") : response.bodyLink(link);
@@ -89,13 +90,29 @@ export class Pages {
         omitCredential: this.#first.omitCredential,
       });
     }
+    if (last !== undefined) return this.#afterLast(document);
     if (cursor === undefined) return this.#page?.length > 0 ? this.#numbered(this.#pages) : undefined;
     const found = document.pointer(cursor);
     const value = found === undefined || found.kind === "null" ? "" : (found.string("") ?? found.text());
-    if (value === "") return undefined;
+    return value === "" ? undefined : this.#after(value);
+  }
+
+  /** The request for the page after the last item of this one; `undefined` if this page is the last. */
+  #afterLast(document) {
+    const { last, while: more } = this.#words;
+    const length = this.#page?.length ?? 0;
+    if (length === 0 || (more !== undefined && document.pointer(more)?.text() !== "true")) return undefined;
+    const found = this.#page.item(length - 1).pointer(last);
+    const value = found?.kind === "number" ? found.text() : found?.string("");
+    if (value) return this.#after(value);
+    throw Fault.upstream(502, `The last item of a page has no text and no number at \`${last}\`, which leads to the next page.`);
+  }
+
+  /** The first request, for the page after this value. */
+  #after(value) {
     if (value === this.#cursor) throw Fault.upstream(502, "The service names the same next page again, so its list has no end.");
     this.#cursor = value;
-    return this.#again().query(parameter, value);
+    return this.#again().query(this.#words.parameter, value);
   }
 
   /** The first request, for the page with this number, counted from 0. */

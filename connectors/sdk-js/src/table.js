@@ -16,7 +16,7 @@ const STATEMENTS = [
   "settings", "headers", "lists", "via", "answer_examples", "operations",
 ];
 const UPSTREAM = ["url", "credential", "links", "pacing", "site"];
-const PAGES = ["items", "cursor", "link", "parameter", "page_number", "offset", "into"];
+const PAGES = ["items", "cursor", "link", "parameter", "page_number", "offset", "last", "while", "into"];
 const SECONDS = { second: 1, minute: 60, hour: 3600, day: 86_400 };
 
 /** Declares a connector. The module of a connector exports the table as its default. */
@@ -109,6 +109,12 @@ export class Table {
       headers: this.#headers,
       rows: this.#requests().map(({ name, request, schema, declared }) => ({ operation: name, row: request, input: schema, declared })),
     };
+  }
+
+  /** The operations whose next page is found from the last item of a page, each with the pointer that tells the last page. */
+  lastItems() {
+    const found = [...this.#operations.values()].filter(({ pages }) => pages?.last !== undefined);
+    return found.map(({ name, pages }) => [name, pages.while]);
   }
 
   /** The functions that take the fields of a row, for the build. */
@@ -222,14 +228,18 @@ function operationOf(row, answerExample) {
 
 function paginationOf(pages) {
   only(pages, PAGES, "`pages`");
-  const { items, cursor, link, parameter, page_number, offset, into } = pages;
+  const { items, cursor, link, parameter, page_number, offset, last, while: more, into } = pages;
   if (items === undefined || into === undefined) throw new Mistake("`pages` has `items` and `into`, which are JSON Pointers");
+  if (more !== undefined && last === undefined) throw new Mistake("`while` in `pages` is for `last`");
+  if (more !== undefined && !/^\//.test(more)) throw new Mistake("`while` in `pages` is a JSON Pointer to a boolean of the answer, such as `/has_more`");
   const next = () => {
     if (cursor !== undefined) return { tag: "cursor", val: cursor };
     if (link !== undefined) return { tag: "link", val: { pointer: link, parameter } };
     if (page_number !== undefined) return { tag: "page-number", val: page_number };
     if (offset) return { tag: "offset" };
-    throw new Mistake("`pages` says how the next page is found: `cursor`, `link` with `parameter`, `page_number` or `offset: true`");
+    // `page-additions` says that the pointer leads from the last item.
+    if (last !== undefined) return { tag: "cursor", val: last };
+    throw new Mistake("`pages` says how the next page is found: `cursor`, `link` with `parameter`, `page_number`, `offset: true` or `last`");
   };
   return { items, next: next(), input: into };
 }

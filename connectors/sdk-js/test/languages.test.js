@@ -27,6 +27,11 @@ test("the declarations of rows are equal to the ones of the same table in Rust",
   assert.deepEqual(neutral(declared), shared("declarations.json"));
 });
 
+test("the declarations of pages are equal to the ones of the same table in Rust", () => {
+  const declared = table.lastItems().map(([operation, more]) => ({ operation, more }));
+  assert.deepEqual(neutral(declared), shared("last_items.json"));
+});
+
 test("the requests are equal to the ones of the same table in Rust", () => {
   const gateway = new Gateway();
   const cases = shared("cases.json");

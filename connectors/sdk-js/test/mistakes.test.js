@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import { declare } from "../src/auth_additions.js";
 import {
-  api_key, app_installation, aws_signature, boolean, client_credentials, connector, device_code, entries, file, get, hmac_signature, integer,
+  api_key, app_installation, aws_signature, boolean, client_credentials, connector, device_code, ended_codes, entries, file, get, hmac_signature, integer,
   list, none, number, oauth2, object, post, read,
   service_account, string, string_or_list,
 } from "../src/index.js";
@@ -40,6 +40,8 @@ const MISTAKES = [
   [() => row("/x", { fields: { "a?": string({ default: "b", assumed: true }) } }), /`assumed` is for functions/],
   [() => row("/x", { fields: { b: string() }, pages: { items: "/a", into: "/b" } }), /how the next page is found/],
   [() => row("/x", { fields: { b: string() }, pages: { items: "/a", into: "/c", offset: true } }), /`one` has no field `c`/],
+  [() => row("/x", { fields: { b: string() }, pages: { items: "/a", into: "/b", cursor: "/n", while: "/m" } }), /`while` in `pages` is for `last`/],
+  [() => row("/x", { fields: { b: string() }, pages: { items: "/a", into: "/b", last: "/id", while: "more" } }), /such as `\/has_more`/],
   [() => row("/x", { fields: { q: entries(["a"]) }, pages: { items: "", into: "/q/b", offset: true } }), /`q` has no entry `b`/],
   [() => row("/x", { fields: { q: entries(["a"]) }, pages: { items: "", into: "/q", offset: true } }), /which entry/],
   [() => row("/x", { fields: { q: string() }, pages: { items: "", into: "/q/b", offset: true } }), /`q` is not an object/],
@@ -86,6 +88,8 @@ const MISTAKES = [
   ...["/x/{id}", "/x/a{installation_id}", "x/{installation_id}", "/{installation_id}?a"].map((path) => [
     () => added([app_installation({ upstream: "api", path })]), /the `path` of an installation begins with `\/`, has no query, and has `\{installation_id\}` once/,
   ]),
+  ...["gone", ["token consumed"], ["---"], [7], Array(33).fill("gone")].map((codes) => [() => ended_codes(codes), /at most 32 codes of 1 to 64 visible ASCII/]),
+  [() => added([ended_codes(["gone"])], { auth: none }), /`auth_additions` need an `auth` with OAuth 2\.0/],
   [() => aws_signature({ service: "s3" }), /one of `region` and `region_part`/],
   [() => aws_signature({ region: "eu" }), /has `service`/],
   [() => hmac_signature({ text: ["bodies"] }), /`text` of `hmac_signature` is one of method/],
@@ -183,6 +187,12 @@ test("ways to authorize are declared before the manifest", () => {
   const account = { audience: undefined, subject: "required" };
   const inContract = { deviceAuthorizationUrl: "https://a.example/device" };
   assert.deepEqual(declared, [["client", undefined], ["account", account], ["app", app], ["device", inContract]]);
+});
+
+test("codes of ended grants are declared before the manifest", () => {
+  const declared = [];
+  declare({ endedCodes: (codes) => declared.push(codes) }, added([ended_codes(["refresh_token_consumed", "70008"])]).authAdditions);
+  assert.deepEqual(declared, [["refresh_token_consumed", "70008"]]);
 });
 
 test("signatures are declared before the manifest", () => {

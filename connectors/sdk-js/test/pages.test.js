@@ -59,6 +59,29 @@ test("numbers and offsets end with a page without items", () => {
   assert.deepEqual(targets(skipped), ["/a?x=1&start=0", "/a?x=1&start=2", "/a?x=1&start=3"]);
 });
 
+const LAST = { last: "/id", parameter: "after", while: "/more" };
+
+test("the last item leads to the next page while the service says so", () => {
+  for (const last of [{ items: [{ id: 7 }], more: false }, { items: [{ id: 7 }] }, { items: [], more: true }]) {
+    const service = gateway({ items: [{ id: 1 }, { id: "b c" }], more: true }, last);
+    assert.equal(walked(LAST, 9)[1], false);
+    assert.deepEqual(targets(service), ["/a?x=1", "/a?x=1&after=b%20c"]);
+  }
+  const service = gateway({ items: [1, 2] }, { items: [3] }, { items: [] });
+  assert.deepEqual(walked({ last: "", parameter: "after" }, 9), [[1, 2, 3], false]);
+  assert.deepEqual(targets(service), ["/a?x=1", "/a?x=1&after=2", "/a?x=1&after=3"]);
+});
+
+test("a last item that leads nowhere or to the same page is a fault", () => {
+  const same = { items: [{ id: 1 }], more: true };
+  gateway(same, same);
+  assert.throws(() => walked(LAST, 9), { tag: "upstream", message: /same next page/ });
+  for (const item of [{ name: "a" }, { id: {} }, { id: "" }]) {
+    gateway({ items: [item], more: true });
+    assert.throws(() => walked(LAST, 9), { tag: "upstream", message: /at `\/id`/ });
+  }
+});
+
 test("a list without an end and a failed page are faults", () => {
   const page = { items: [1], next: "b" };
   gateway(page, page, page);
@@ -81,6 +104,8 @@ test("a word that is missing is named", () => {
     [{ ...words, link: "/next" }, /how the next page is found/],
     [{ ...words, parameter: undefined }, /`parameter`/],
     [{ ...words, curser: "/a" }, /no `curser`/],
+    [{ ...words, while: "/more" }, /`while` of `pages` is for `last`/],
+    [{ ...words, last: "/id" }, /how the next page is found/],
   ]) {
     assert.throws(() => pages(first(), wrong), { name: "Mistake", message });
   }

@@ -146,6 +146,16 @@ export default connector({
       default_query: { customer: "my_customer" },
       default_query_unless: ["domain"],
     }),
+    list_charges: get("api", "/charges", {
+      doc: "Charges, by the last item of a page",
+      fields: { "query?": entries(["limit", "starting_after"]) },
+      pages: { items: "/data", last: "/id", while: "/has_more", into: "/query/starting_after" },
+    }),
+    list_names: get("api", "/names", {
+      doc: "Names, each of which leads to the next ones",
+      fields: { "after?": string() },
+      pages: { items: "", last: "", into: "/after" },
+    }),
     list_events: get("api", "/me/events", {
       doc: "Events with headers",
       fields: { "trace?": string({ in: "header", as: "X-Trace" }), "headers?": entries(["Prefer"]) },

@@ -13,6 +13,7 @@ const table = connector({
   settings: { limit: integer({ min: 1, default: 5, doc: "Most items." }) },
   operations: {
     thin: get("api", "/x/{id}", { doc: "Thin", fields: { "page?": integer() }, pages: { items: "/a", page_number: 1, into: "/page" } }),
+    charges: get("api", "/x", { doc: "Charges", fields: { "after?": string() }, pages: { items: "/a", last: "/id", while: "/more", into: "/after" } }),
     checked: post("api", "/x", {
       doc: "Checked",
       fields: { name: string(), "tags?": list(string()) },
@@ -46,6 +47,7 @@ const table = connector({
       const found = pages(request, { items: "/a", cursor: "/next", parameter: "page", limit: 10 });
       // @ts-expect-error: a walk has a limit
       pages(request, { items: "/a", link: "Link" });
+      pages(request, { items: "/a", last: "/id", while: "/more", parameter: "after", limit: 10 });
       const titles: (string | undefined)[] = [...found].map((item) => item.string("/title"));
       return { titles, more: found.hasMore };
     }, { doc: "Walked", fields: { photo: file() } }),

@@ -4,7 +4,7 @@
 """
 
 from .auth import NONE, USERINFO, api_key, oauth2
-from .auth_additions import app_installation, aws_signature, client_credentials, device_code, hmac_signature, service_account
+from .auth_additions import app_installation, aws_signature, client_credentials, device_code, ended_codes, hmac_signature, service_account
 from .fields import boolean, entries, file, integer, list_of, number, object_of, string, string_or_list
 from .http import Document, HttpError, Request, Response, send, send_all
 from .mistake import Mistake
@@ -17,7 +17,7 @@ from .table import Connector
 
 __all__ = [
     "NONE", "USERINFO", "Connector", "Document", "Fault", "File", "HttpError", "Mistake", "Request", "Response", "api_key",
-    "app_installation", "aws_signature", "boolean", "client_credentials", "clock", "delete", "device_code", "entries", "file", "get", "head",
+    "app_installation", "aws_signature", "boolean", "client_credentials", "clock", "delete", "device_code", "ended_codes", "entries", "file", "get", "head",
     "hmac_signature", "integer",
     "list_of", "log", "number", "oauth2", "object_of", "pages", "patch", "post", "progress", "put", "retry", "send", "send_all", "service_account",
     "storage", "string", "string_or_list", "userinfo",

@@ -8,6 +8,7 @@ from .auth_additions import app_installation as app_installation
 from .auth_additions import aws_signature as aws_signature
 from .auth_additions import client_credentials as client_credentials
 from .auth_additions import device_code as device_code
+from .auth_additions import ended_codes as ended_codes
 from .auth_additions import hmac_signature as hmac_signature
 from .auth_additions import service_account as service_account
 from .mistake import Mistake, only

@@ -1,4 +1,8 @@
-"""Declarations in addition to `auth`: further ways in which accounts get access tokens, and signatures of requests."""
+"""Declarations in addition to `auth`.
+
+They are further ways in which accounts get access tokens, signatures of requests, and codes of ended
+grants.
+"""
 
 from __future__ import annotations
 
@@ -86,6 +90,17 @@ def hmac_signature(
         "key_header": key_header,
     }
     return {"tag": "hmac-signature", "val": val}
+
+
+def ended_codes(*codes: str) -> dict[str, Any]:
+    """The provider's own error codes for a grant that has ended.
+
+    If the code of a token response is one of them, the user must connect the account again. The gateway
+    knows the common codes.
+    """
+    if len(codes) > 32 or not all(isinstance(code, str) and re.fullmatch(r"(?=.*[A-Za-z0-9])[!-~]{1,64}", code) for code in codes):
+        raise Mistake("`ended_codes` are at most 32 codes of 1 to 64 visible ASCII characters, among them a letter or a digit")
+    return {"tag": "ended-codes", "val": list(codes)}
 
 
 def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import wit_world
 from componentize_py_types import Err, Ok
 from wit_world.imports import (
-    auth_additions, clock, config, http, json, log, multipart, outcome, progress, random, row_additions, signed_links,
-    storage, upstream_additions,
+    auth_additions, clock, config, http, json, log, multipart, outcome, page_additions, progress, random, row_additions,
+    signed_links, storage, upstream_additions,
 )
 
 from . import clocks, missing, randomness
@@ -54,6 +54,8 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
                 row_additions.declare_row(name, row)
             for name, row in requests:
                 row_additions.declare_request(name, row)
+            for name, more in connector.last_items:
+                page_additions.declare_last_item(name, more)
             return manifest
 
         def invoke(self, operation: str, input: str) -> Any:
@@ -91,6 +93,8 @@ def _declare(addition: dict[str, Any]) -> None:
             auth_additions.aws_signature_v4(value_of(auth_additions.AwsSignatureDeclaration, declaration))
         case {"tag": "hmac-signature", "val": declaration}:
             auth_additions.hmac_signature(value_of(auth_additions.HmacDeclaration, declaration))
+        case {"tag": "ended-codes", "val": codes}:
+            auth_additions.ended_codes(codes)
 
 
 def _defect(error: BaseException, place_of: Callable[[str], str | None]) -> str:

@@ -20,6 +20,8 @@ def pages(
     link: str | None = None,
     page_number: int | None = None,
     offset: bool = False,
+    last: str | None = None,
+    while_: str | None = None,
     parameter: str | None = None,
     progress: str | None = None,
 ) -> Pages:
@@ -28,12 +30,14 @@ def pages(
     `request` is for the first page. The other words are those of `pages` in a table. With
     `progress`, each page reports a message such as `120 users`.
     """
-    ways = [way for way in (cursor, link, page_number, offset or None) if way is not None]
+    ways = [way for way in (cursor, link, page_number, offset or None, last) if way is not None]
     if len(ways) != 1:
-        raise Mistake("`pages` says how the next page is found: `cursor`, `link`, `page_number` or `offset=True`")
+        raise Mistake("`pages` says how the next page is found: `cursor`, `link`, `page_number`, `offset=True` or `last`")
+    if while_ is not None and last is None:
+        raise Mistake("`while_` of `pages` is for `last`")
     if link is None and parameter is None:
         raise Mistake("`pages` has `parameter`, the name of the query parameter for the next page")
-    return Pages(request, items, limit, cursor, link, page_number, offset, parameter or "", progress)
+    return Pages(request, items, limit, cursor, link, page_number, offset, last, while_, parameter or "", progress)
 
 
 class Pages:
@@ -48,11 +52,14 @@ class Pages:
         link: str | None,
         page_number: int | None,
         offset: bool,
+        last: str | None,
+        more: str | None,
         parameter: str,
         progress: str | None,
     ):
         self._first, self._items, self._limit = first, items, limit
         self._cursor, self._link, self._page_number, self._offset = cursor, link, page_number, offset
+        self._last, self._more = last, more
         self._parameter, self._progress = parameter, progress
         self._page: Document | None = None
         self._length = self._used = self._given = self._read = self._pages = 0
@@ -108,17 +115,33 @@ class Pages:
             followed.headers = [*self._first.headers]
             followed.omit_credential = self._first.omit_credential
             return followed
+        if self._last is not None:
+            return self._after_last(self._last, document)
         if self._cursor is None:
             return self._numbered(self._pages) if self._length > 0 else None
         value = document.pointer(self._cursor)
         text = "" if value is None or value.text() == "null" else value.string("")
         cursor = value.text() if text is None else text
-        if not cursor:
+        return self._after(cursor) if cursor else None
+
+    def _after_last(self, pointer: str, document: Document) -> Request | None:
+        """The request for the page after the last item of this one. `None` if this page is the last."""
+        more = None if self._more is None else document.pointer(self._more)
+        if self._page is None or self._length == 0 or (self._more is not None and (more is None or more.text() != "true")):
             return None
-        if cursor == self._value:
+        found = self._page.item(self._length - 1).pointer(pointer)
+        value = None if found is None else found.value()
+        if not isinstance(value, str | int | float) or isinstance(value, bool) or value == "":
+            detail = f"The last item of a page has no text and no number at `{pointer}`, which leads to the next page."
+            raise Fault.upstream(502, detail)
+        return self._after(value if isinstance(value, str) else found.text())
+
+    def _after(self, value: str) -> Request:
+        """The first request, for the page after this value."""
+        if value == self._value:
             raise Fault.upstream(502, "The service names the same next page again, so its list has no end.")
-        self._value = cursor
-        return self._again().query(self._parameter, cursor)
+        self._value = value
+        return self._again().query(self._parameter, value)
 
     def _numbered(self, page: int) -> Request:
         """The first request, for the page with this number, counted from 0."""

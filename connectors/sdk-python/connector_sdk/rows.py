@@ -20,13 +20,18 @@ from .mistake import Mistake, Place, check_arguments, check_function, here, only
 Effect = Literal["read", "write", "destructive"]
 
 
-class Pages(TypedDict, total=False):
+# `while` is a keyword, which a class cannot have as a member.
+_While = TypedDict("_While", {"while": str}, total=False)
+
+
+class Pages(_While, total=False):
     items: str
     cursor: str
     link: str
     parameter: str
     page_number: int
     offset: bool
+    last: str
     into: str
 
 

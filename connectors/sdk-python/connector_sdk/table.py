@@ -158,6 +158,15 @@ class Connector:
         """Where the author wrote an operation, or the table."""
         return self.place if operation is None else self._context.operations[operation].place
 
+    @property
+    def last_items(self) -> list[tuple[str, str | None]]:
+        """The operations whose next page is found from the last item of a page.
+
+        Each has the pointer that tells the last page, or `None`.
+        """
+        pages = [(name, row.clauses.get("pages", {})) for name, row in self._context.operations.items()]
+        return [(name, found.get("while")) for name, found in pages if "last" in found]
+
     def request(self, method: str, upstream: str, path: str) -> Request:
         """A request of a function with the headers that the table gives to its rows.
 
@@ -298,8 +307,15 @@ def _pagination(pages: Pages) -> dict[str, Any]:
             next_page = {"tag": "page-number", "val": first}
         case {"offset": True}:
             next_page = {"tag": "offset"}
+        case {"last": pointer}:
+            # `page-additions` says that the pointer leads from the last item.
+            next_page = {"tag": "cursor", "val": pointer}
         case _:
-            raise Mistake("`pages` says how the next page is found: `cursor`, `link` with `parameter`, `page_number` or `offset`")
+            raise Mistake("`pages` says how the next page is found: `cursor`, `link` with `parameter`, `page_number`, `offset` or `last`")
+    if "while" in pages and "last" not in pages:
+        raise Mistake("`while` in `pages` is for `last`")
+    if not pages.get("while", "/").startswith("/"):
+        raise Mistake("`while` in `pages` is a JSON Pointer to a boolean of the answer, such as `/has_more`")
     if "items" not in pages or "into" not in pages:
         raise Mistake("`pages` has `items` and `into`, which are JSON Pointers")
     return {"items": pages["items"], "next": next_page, "input": pages["into"]}

@@ -47,6 +47,11 @@ class Languages(unittest.TestCase):
         declared = [{"operation": operation, "row": row} for operation, row in connector.rows]
         self.assertEqual(json.loads(json.dumps(declared)), known)
 
+    def test_the_declarations_of_pages_are_those_of_the_same_table_in_rust(self):
+        known = json.loads((SHARED / "last_items.json").read_text())
+        declared = [{"operation": operation, "more": more} for operation, more in connector.last_items]
+        self.assertEqual(declared, known)
+
     def test_the_requests_are_those_of_the_same_table_in_rust(self):
         gateway = Gateway()
         cases = json.loads((SHARED / "cases.json").read_text())

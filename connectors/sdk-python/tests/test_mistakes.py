@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 from connector_sdk import (
-    NONE, Connector, Mistake, api_key, app_installation, aws_signature, boolean, client_credentials, device_code, entries, file, get, hmac_signature, integer, list_of, number, oauth2, object_of, post, service_account, string, string_or_list,
+    NONE, Connector, Mistake, api_key, app_installation, aws_signature, boolean, client_credentials, device_code, ended_codes, entries, file, get, hmac_signature, integer, list_of, number, oauth2, object_of, post, service_account, string, string_or_list,
 )
 from connector_sdk.auth_additions import checked
 from connector_sdk.build import CHECK, ENTRY, program
@@ -102,6 +102,14 @@ MISTAKES = [
     (lambda: row("/x", fields={"a?": string(default="b", assumed=True)}), "`assumed` is for functions"),
     (lambda: row("/x", fields={"b": string()}, pages={"items": "/a", "into": "/b"}), "how the next page is found"),
     (lambda: row("/x", fields={"b": string()}, pages={"items": "/a", "into": "/c", "offset": True}), "`one` has no field `c`"),
+    (
+        lambda: row("/x", fields={"b": string()}, pages={"items": "/a", "into": "/b", "cursor": "/n", "while": "/m"}),
+        "`while` in `pages` is for `last`",
+    ),
+    (
+        lambda: row("/x", fields={"b": string()}, pages={"items": "/a", "into": "/b", "last": "/id", "while": "more"}),
+        "such as `/has_more`",
+    ),
     (lambda: row("/x", fields={"q": entries("a")}, pages={"items": "", "into": "/q/b", "offset": True}), "`q` has no entry `b`"),
     (lambda: row("/x", fields={"q": entries("a")}, pages={"items": "", "into": "/q", "offset": True}), "which entry"),
     (lambda: row("/x", fields={"q": string()}, pages={"items": "", "into": "/q/b", "offset": True}), "`q` is not an object"),
@@ -136,6 +144,10 @@ MISTAKES = [
     (lambda: api_key(header="A", query="b"), "one of"),
     (lambda: service_account(subject="some"), '"required" or "optional"'),
     (lambda: added([device_code(device_authorization_url="https://a.example/device")] * 2), "`auth_additions` have each way once"),
+    (lambda: ended_codes("token consumed"), "at most 32 codes of 1 to 64 visible ASCII"),
+    (lambda: ended_codes("---"), "among them a letter or a digit"),
+    (lambda: ended_codes(*["gone"] * 33), "at most 32 codes"),
+    (lambda: added([ended_codes("gone")], auth=NONE), r"`auth_additions` need an `auth` with OAuth 2\.0"),
     (lambda: added([client_credentials()], auth=NONE), r"`auth_additions` need an `auth` with OAuth 2\.0, whose token URL and scopes they use"),
     (lambda: added([client_credentials(), client_credentials()]), "`auth_additions` have each way once"),
     (lambda: aws_signature(service="s3"), "one of `region` and `region_part`"),

@@ -6,6 +6,7 @@ from connector_sdk import Fault, Mistake, Request, pages
 from connector_sdk.testing import Gateway
 
 CURSOR = {"cursor": "/next", "parameter": "page"}
+LAST = {"last": "/id", "parameter": "after", "while_": "/more"}
 
 
 def gateway(*bodies):
@@ -58,6 +59,25 @@ class Walks(unittest.TestCase):
         self.assertEqual(walked(offset=True, parameter="start"), ([1, 2, 3], False))
         self.assertEqual(paths(service), ["/a?x=1&start=0", "/a?x=1&start=2", "/a?x=1&start=3"])
 
+    def test_the_last_item_leads_to_the_next_page_while_the_service_says_so(self):
+        for last in ({"items": [{"id": 7}], "more": False}, {"items": [{"id": 7}]}, {"items": [], "more": True}):
+            service = gateway({"items": [{"id": 1}, {"id": "b c"}], "more": True}, last)
+            self.assertFalse(walked(**LAST)[1])
+            self.assertEqual(paths(service), ["/a?x=1", "/a?x=1&after=b%20c"])
+        service = gateway({"items": [1, 2]}, {"items": [3]}, {"items": []})
+        self.assertEqual(walked(last="", parameter="after"), ([1, 2, 3], False))
+        self.assertEqual(paths(service), ["/a?x=1", "/a?x=1&after=2", "/a?x=1&after=3"])
+
+    def test_a_last_item_that_leads_nowhere_or_to_the_same_page_is_a_fault(self):
+        same = {"items": [{"id": 1}], "more": True}
+        gateway(same, same)
+        with self.assertRaisesRegex(Fault, "same next page"):
+            walked(**LAST)
+        for item in ({"name": "a"}, {"id": {}}, {"id": ""}, {"id": True}):
+            gateway({"items": [item], "more": True})
+            with self.assertRaisesRegex(Fault, "at `/id`"):
+                walked(**LAST)
+
     def test_a_list_without_an_end_and_a_failed_page_are_faults(self):
         page = {"items": [1], "next": "b"}
         gateway(page, page, page)
@@ -77,6 +97,8 @@ class Walks(unittest.TestCase):
             ({}, "how the next page is found"),
             ({**CURSOR, "link": "/next"}, "how the next page is found"),
             ({"cursor": "/next"}, "`parameter`"),
+            ({**CURSOR, "while_": "/more"}, "`while_` of `pages` is for `last`"),
+            ({**CURSOR, "last": "/id"}, "how the next page is found"),
         ):
             with self.assertRaisesRegex(Mistake, message):
                 walked(**words)

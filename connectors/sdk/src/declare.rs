@@ -1,6 +1,6 @@
 //! The declarations that a component makes before it returns its manifest. The code that
-//! `connector!` makes calls this, so that a connector without declarations does not import the
-//! interface `auth-additions`.
+//! `connector!` makes calls this, so that a connector without declarations does not import their
+//! interfaces.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,11 @@ use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, Ti
 use rows::{BodyEncoding, Declaration, Field, Lists, Location, Method};
 
 use crate::auth::{AuthAddition, AwsSignature, HmacSignature, Subject};
-use crate::bindings::gateway::connector::{auth_additions as wit, http, row_additions};
-use crate::table::Connector;
+use crate::bindings::gateway::connector::{auth_additions as wit, http, page_additions, row_additions};
+use crate::table::{Connector, NextPage, Pages};
 
-/// Declares further ways in which accounts get access tokens, and signatures of requests.
+/// Declares further ways in which accounts get access tokens, and signatures of requests. Codes of
+/// ended grants are left out, because gateways for contract 1.1 have no function for them.
 pub fn auth_additions(additions: &[AuthAddition]) {
     for addition in additions {
         match addition {
@@ -33,6 +34,17 @@ pub fn auth_additions(additions: &[AuthAddition]) {
             }),
             AuthAddition::AwsSignature(declared) => wit::aws_signature_v4(&aws(declared)),
             AuthAddition::HmacSignature(declared) => wit::hmac_signature(&hmac(declared)),
+            AuthAddition::EndedCodes(_) => {}
+        }
+    }
+}
+
+/// Declares the provider's own codes for a grant that has ended.
+pub fn ended_codes(additions: &[AuthAddition]) {
+    for addition in additions {
+        if let AuthAddition::EndedCodes(codes) = addition {
+            let codes: Vec<String> = codes.iter().map(|code| (*code).to_owned()).collect();
+            wit::ended_codes(&codes);
         }
     }
 }
@@ -42,6 +54,15 @@ pub fn rows(connector: &Connector) {
     for operation in connector.operations {
         if let Some(row) = operation.row {
             row_additions::declare_row(operation.path, &of_row(Declaration::from(row)));
+        }
+    }
+}
+
+/// Declares the operations whose next page is found from the last item of a page.
+pub fn last_items(connector: &Connector) {
+    for operation in connector.operations {
+        if let Some(Pages { next: NextPage::LastItem { more, .. }, .. }) = operation.about.pages {
+            page_additions::declare_last_item(operation.path, more);
         }
     }
 }

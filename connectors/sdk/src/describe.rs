@@ -88,7 +88,8 @@ fn pagination(pages: Pages) -> wit::Pagination {
     wit::Pagination {
         items: pages.items.to_owned(),
         next: match pages.next {
-            NextPage::Cursor(pointer) => wit::NextPage::Cursor(pointer.to_owned()),
+            // `page-additions` says that the pointer leads from the last item.
+            NextPage::Cursor(pointer) | NextPage::LastItem { pointer, .. } => wit::NextPage::Cursor(pointer.to_owned()),
             NextPage::Link { pointer, parameter } => {
                 wit::NextPage::Link(wit::NextLink { pointer: pointer.to_owned(), parameter: parameter.to_owned() })
             }

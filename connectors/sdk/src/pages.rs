@@ -50,6 +50,16 @@ pub enum Next {
         /// Name of the query parameter.
         parameter: &'static str,
     },
+    /// The last item of a page has a value, which a query parameter of the next request takes.
+    LastItem {
+        /// The place of the value in the item, for example `/id`. Empty if the items are the values.
+        pointer: &'static str,
+        /// Name of the query parameter.
+        parameter: &'static str,
+        /// The place of a boolean in the answer that is false or absent on the last page, for example
+        /// `/has_more`. `None` if a page without items follows the last page.
+        more: Option<&'static str>,
+    },
 }
 
 /// The items of a list, as an iterator. It requests a page when the items of the previous page are
@@ -147,18 +157,23 @@ impl Pages {
                 let Some(cursor) = found.map(|value| value.as_string().unwrap_or_else(|| value.text())) else {
                     return Ok(None);
                 };
-                if cursor.is_empty() {
-                    return Ok(None);
-                }
-                if self.cursor.as_ref() == Some(&cursor) {
+                return if cursor.is_empty() { Ok(None) } else { self.after(parameter, cursor).map(Some) };
+            }
+            Next::LastItem { pointer, parameter, more } => {
+                let is_true = |pointer| document.pointer(pointer).is_some_and(|value| value.text() == "true");
+                let is_last = more.is_some_and(|more| !is_true(more));
+                let items = self.page.as_ref().filter(|_| !is_last);
+                let Some(item) = items.and_then(|items| items.item(length.checked_sub(1)?)) else { return Ok(None) };
+                let value = item.pointer(pointer).and_then(|value| scalar(&value));
+                let Some(value) = value.filter(|value| !value.is_empty()) else {
                     return Err(Fault::upstream(
                         502,
-                        "The service names the same next page again, so its list has no end.",
+                        format!(
+                            "The last item of a page has no text and no number at `{pointer}`, which leads to the next page."
+                        ),
                     ));
-                }
-                let request = self.first.again().query(parameter, &cursor);
-                self.cursor = Some(cursor);
-                return Ok(Some(request));
+                };
+                return self.after(parameter, value).map(Some);
             }
             Next::PageNumber { .. } | Next::Offset { .. } if length == 0 => None,
             Next::PageNumber { .. } | Next::Offset { .. } => return Ok(Some(self.numbered(self.pages))),
@@ -170,13 +185,32 @@ impl Pages {
         }))
     }
 
+    /// The first request, for the page after this value.
+    fn after(&mut self, parameter: &str, value: String) -> Result<Request, Fault> {
+        if self.cursor.as_ref() == Some(&value) {
+            return Err(Fault::upstream(502, "The service names the same next page again, so its list has no end."));
+        }
+        let request = self.first.again().query(parameter, &value);
+        self.cursor = Some(value);
+        Ok(request)
+    }
+
     /// The first request, for the page with this number, counted from 0.
     fn numbered(&self, page: u32) -> Request {
         match self.next {
             Next::PageNumber { first, parameter } => self.first.again().query(parameter, first.saturating_add(page)),
             Next::Offset { parameter } => self.first.again().query(parameter, self.read),
-            Next::LinkHeader | Next::Link(_) | Next::Cursor { .. } => self.first.again(),
+            Next::LinkHeader | Next::Link(_) | Next::Cursor { .. } | Next::LastItem { .. } => self.first.again(),
         }
+    }
+}
+
+/// The text of a string or a number. `None` for any other value.
+fn scalar(value: &Document) -> Option<String> {
+    match value.kind() {
+        Kind::String => value.as_string(),
+        Kind::Number => Some(value.text()),
+        _ => None,
     }
 }
 
@@ -270,6 +304,38 @@ mod tests {
         let gateway = self::gateway(&pages);
         assert_eq!(walked(Next::Offset { parameter: "start" }, 9), ("123".to_owned(), false));
         assert_eq!(paths(&gateway), ["/a?x=1&start=0", "/a?x=1&start=2", "/a?x=1&start=3"]);
+    }
+
+    const LAST: Next = Next::LastItem { pointer: "/id", parameter: "after", more: Some("/more") };
+
+    #[test]
+    fn the_last_item_leads_to_the_next_page_while_the_service_says_so() {
+        for last in [r#"{"items":[{"id":7}],"more":false}"#, r#"{"items":[{"id":7}]}"#, r#"{"items":[],"more":true}"#] {
+            let gateway = gateway(&[r#"{"items":[{"id":1},{"id":"b c"}],"more":true}"#, last]);
+            assert!(!walked(LAST, 9).1, "{last}");
+            assert_eq!(paths(&gateway), ["/a?x=1", "/a?x=1&after=b%20c"]);
+        }
+        let gateway = gateway(&[r#"{"items":[1,2]}"#, r#"{"items":[3]}"#, r#"{"items":[]}"#]);
+        let names = Next::LastItem { pointer: "", parameter: "after", more: None };
+        assert_eq!(walked(names, 9), ("123".to_owned(), false));
+        assert_eq!(paths(&gateway), ["/a?x=1", "/a?x=1&after=2", "/a?x=1&after=3"]);
+    }
+
+    #[test]
+    fn a_last_item_that_leads_nowhere_or_to_the_same_page_is_a_fault() {
+        let same = r#"{"items":[{"id":1}],"more":true}"#;
+        for (pages, words) in [
+            (vec![same, same], "same next page"),
+            (vec![r#"{"items":[{"name":"a"}],"more":true}"#], "at `/id`"),
+            (vec![r#"{"items":[{"id":{}}],"more":true}"#], "at `/id`"),
+            (vec![r#"{"items":[{"id":""}],"more":true}"#], "at `/id`"),
+        ] {
+            let _gateway = gateway(&pages);
+            let faults: Vec<Fault> =
+                Pages::new(Request::get("api", "/a"), "/items", LAST, 9).filter_map(Result::err).collect();
+            let [Fault::Upstream(fault)] = &faults[..] else { panic!("{faults:?}") };
+            assert!(fault.status == 502 && fault.detail.contains(words), "{fault:?}");
+        }
     }
 
     #[test]

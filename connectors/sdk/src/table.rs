@@ -201,4 +201,12 @@ pub enum NextPage {
     PageNumber(u32),
     /// The input is the number of items to skip.
     Offset,
+    /// The last item of the page has a value at a JSON Pointer. Since contract 1.2.
+    LastItem {
+        /// JSON Pointer that leads from the item. Empty if the items are the values.
+        pointer: &'static str,
+        /// JSON Pointer to a boolean of the answer, which is false or absent on the last page. `None`
+        /// if a page without items follows the last page.
+        more: Option<&'static str>,
+    },
 }

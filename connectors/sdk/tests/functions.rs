@@ -63,6 +63,9 @@ connector! {
     /// Items after an offset
     skipped: read POST api "/skipped" { range?: { start?: integer } } pages "/items" next offset into "/range/start";
 
+    /// Items after the last one
+    continued: GET api "/continued" { after?: string } pages "/data" next last "/id" while "/has_more" into "/after";
+
     /// A file
     download: GET api "/files/{id}/content" answers file;
 
@@ -168,6 +171,7 @@ fn the_pages_of_a_table_are_listed_row_by_row() {
             "children: /value, next cursor /next, into /query/$skiptoken",
             "numbered: , next page_number 1, into /page",
             "skipped: /items, next offset, into /range/start",
+            "continued: /data, next last /id while /has_more, into /after",
         ]
     );
 }

@@ -16,6 +16,7 @@ use std::{env, fs};
 
 use ::rows::Declaration;
 use connector_sdk::bindings::gateway::connector::manifest as wit;
+use connector_sdk::table::NextPage;
 use connector_sdk::testing::{Gateway, invoke};
 use rows::CONNECTOR;
 use serde_json::{Value, json};
@@ -163,6 +164,15 @@ fn the_declarations_of_rows_are_the_shared_ones() {
         .iter()
         .filter_map(|operation| Some(json!({"operation": operation.path, "row": Declaration::from(operation.row?)})));
     compare("declarations.json", &declared.collect());
+}
+
+#[test]
+fn the_declarations_of_pages_are_the_shared_ones() {
+    let declared = CONNECTOR.operations.iter().filter_map(|operation| match operation.about.pages?.next {
+        NextPage::LastItem { more, .. } => Some(json!({"operation": operation.path, "more": more})),
+        _ => None,
+    });
+    compare("last_items.json", &declared.collect());
 }
 
 /// The name of a case in the contract, from the name in Rust.

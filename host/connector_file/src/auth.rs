@@ -150,8 +150,16 @@ pub(crate) fn additions(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<Aut
             None => entry.node.expected(FORM, mistakes),
         }
     });
+    let ended_codes = table.texts("ended_codes", mistakes).unwrap_or_default();
     table.end("way", mistakes);
-    Some(AuthAdditions { client_credentials, service_account, app_installation, device_code, signature: None })
+    Some(AuthAdditions {
+        client_credentials,
+        service_account,
+        app_installation,
+        device_code,
+        signature: None,
+        ended_codes,
+    })
 }
 
 fn service_account(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<ServiceAccount> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use contract::{Answer, DeclaredRow, Effect, NextLink, NextPage, Operation, Pagination};
+use contract::{Answer, DeclaredRow, Effect, LastItem, NextLink, NextPage, Operation, Pagination, Purpose};
 use contract_rules::{schema, text};
 use rows::table::TableRow;
 use rows::{BodyEncoding, DeclaredHeader, Lists, Method};
@@ -33,13 +33,21 @@ struct Request<'a> {
     path: &'a str,
 }
 
+/// An operation, as a file declares it.
+pub(crate) struct Declared {
+    pub(crate) operation: Operation,
+    pub(crate) row: DeclaredRow,
+    /// Set if the last item of a page leads to the next page.
+    pub(crate) last_item: Option<LastItem>,
+}
+
 /// An operation and its request. `None` if its request is not known.
 pub(crate) fn operation(
     entry: Entry<'_>,
     context: &Context,
     places: &mut Places,
     mistakes: &mut Mistakes,
-) -> Option<(Operation, DeclaredRow)> {
+) -> Option<Declared> {
     let name = entry.name;
     let mut table = entry.node.table(&format!("the section `[operations.{name}]` with `request = …`"), mistakes)?;
     let before = mistakes.count();
@@ -53,7 +61,7 @@ pub(crate) fn operation(
     let example = table.take("example").map(|entry| entry.node);
     let effect = table.take("effect").and_then(|entry| effect(entry.node, mistakes));
     let rate_limit = rate_limit(&mut table, context, mistakes);
-    let pages = table.take("pages").and_then(|entry| pages(entry, mistakes));
+    let (pages, last_item) = table.take("pages").and_then(|entry| pages(entry, name, mistakes)).unzip();
     let answer = table.take("answers").map_or(Some(Answer::Json), |entry| answer(entry.node, mistakes));
     let answer_schema = table.take("answer_schema").and_then(|entry| {
         let schema = entry.node.json(mistakes)?;
@@ -100,7 +108,7 @@ pub(crate) fn operation(
         check_example(&fields, example, mistakes);
     }
     let (summary, description) = text::summary(&doc);
-    let described = Operation {
+    let operation = Operation {
         path: name.to_owned(),
         summary,
         description,
@@ -121,7 +129,8 @@ pub(crate) fn operation(
         rate_limit,
     };
     let row = row.declaration(request.upstream, &context.headers, &context.lists);
-    Some((described, DeclaredRow { operation: name.to_owned(), row }))
+    let row = DeclaredRow { operation: name.to_owned(), row, purpose: Purpose::Sent };
+    Some(Declared { operation, row, last_item: last_item.flatten() })
 }
 
 fn request<'a>(table: &mut Table<'a>, at: usize, mistakes: &mut Mistakes) -> Option<Request<'a>> {
@@ -231,24 +240,30 @@ fn answer(node: Node<'_>, mistakes: &mut Mistakes) -> Option<Answer> {
 }
 
 /// `{ items = "/items", cursor = "/next", into = "/page" }`
-fn pages(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<Pagination> {
-    const FORM: &str = "`items` and `into`, and how the next page is found: `cursor`, `link` with `parameter`, `page_number` or \
-                        `offset = true`";
+fn pages(entry: Entry<'_>, operation: &str, mistakes: &mut Mistakes) -> Option<(Pagination, Option<LastItem>)> {
+    const FORM: &str = "`items` and `into`, and how the next page is found: `cursor`, `last` with or without `while`, `link` with \
+                        `parameter`, `page_number` or `offset = true`";
     let mut table = entry.node.table(FORM, mistakes)?;
     let (items, input) = (table.text("items", mistakes), table.text("into", mistakes));
     let (cursor, link) = (table.text("cursor", mistakes), table.text("link", mistakes));
     let parameter = table.text("parameter", mistakes);
+    let (last, more) = (table.text("last", mistakes), table.text("while", mistakes));
     let (number, offset) = (table.number("page_number", mistakes), table.flag("offset", mistakes));
     table.end("clause", mistakes);
-    let next = match (cursor, link, parameter, number, offset) {
-        (Some(pointer), None, None, None, false) => NextPage::Cursor(pointer),
-        (None, Some(pointer), Some(parameter), None, false) => NextPage::Link(NextLink { pointer, parameter }),
-        (None, None, None, Some(first), false) => NextPage::PageNumber(first),
-        (None, None, None, None, true) => NextPage::Offset,
+    let last_item = last.is_some().then(|| LastItem { operation: operation.to_owned(), more: more.clone() });
+    let next = match (cursor, last, more, link, parameter, number, offset) {
+        (Some(pointer), None, None, None, None, None, false) | (None, Some(pointer), _, None, None, None, false) => {
+            NextPage::Cursor(pointer)
+        }
+        (None, None, None, Some(pointer), Some(parameter), None, false) => {
+            NextPage::Link(NextLink { pointer, parameter })
+        }
+        (None, None, None, None, None, Some(first), false) => NextPage::PageNumber(first),
+        (None, None, None, None, None, None, true) => NextPage::Offset,
         _ => return entry.node.expected(FORM, mistakes),
     };
     match (items, input) {
-        (Some(items), Some(input)) => Some(Pagination { items, next, input }),
+        (Some(items), Some(input)) => Some((Pagination { items, next, input }, last_item)),
         _ => entry.node.expected(FORM, mistakes),
     }
 }

@@ -75,15 +75,16 @@ pub(crate) fn connector(mut table: Table<'_>, folder: &Path, mistakes: &mut Mist
             mistakes.at(*at, format!("the file has an answer of `{name}`, but there is no such operation"));
         }
     }
-    let (mut operations, mut rows) = (Vec::new(), Vec::new());
+    let (mut operations, mut rows, mut pages) = (Vec::new(), Vec::new(), Vec::new());
     for entry in declared {
         // Headers are parts of all rows, and are written once.
         for header in &headers {
             places.add(format!("row of `{}`, header `{}`", entry.name, header.name), header.at);
         }
-        if let Some((operation, row)) = operation::operation(entry, &context, &mut places, mistakes) {
-            operations.push(operation);
-            rows.push(row);
+        if let Some(declared) = operation::operation(entry, &context, &mut places, mistakes) {
+            operations.push(declared.operation);
+            rows.push(declared.row);
+            pages.extend(declared.last_item);
         }
     }
     let sites = upstreams.iter().filter_map(|(upstream, site)| Some((upstream.name.clone(), site.clone()?)));
@@ -91,6 +92,7 @@ pub(crate) fn connector(mut table: Table<'_>, folder: &Path, mistakes: &mut Mist
         auth: auth_additions.unwrap_or_default(),
         upstreams: UpstreamAdditions { parts, sites: sites.collect() },
         rows,
+        pages,
     };
     let manifest = Manifest {
         identifier: identifier?,

@@ -84,16 +84,12 @@ fn the_file_describes_itself_as_the_same_table_in_rust_does() {
     let operations = expected["operations"].as_array_mut().expect("operations");
     operations.retain(|operation| !WITH_CODE.iter().any(|name| operation["path"] == *name));
     assert_eq!(manifest, expected);
-    let rows: Vec<Value> = declared
-        .into_iter()
-        .map(|(function, arguments)| {
-            assert_eq!(function, "declare-row");
-            json!({"operation": arguments[0], "row": arguments[1]})
-        })
-        .collect();
-    let expected = shared_json("declarations.json");
-    assert_eq!(rows.len(), expected.as_array().map_or(0, Vec::len));
-    assert_eq!(Value::from(rows), expected);
+    let of = |name: &str, second: &str| -> Value {
+        let declared = declared.iter().filter(|(function, _)| function == name);
+        declared.map(|(_, arguments)| json!({"operation": arguments[0], second: arguments[1]})).collect()
+    };
+    assert_eq!(of("declare-row", "row"), shared_json("declarations.json"));
+    assert_eq!(of("declare-last-item", "more"), shared_json("last_items.json"));
 }
 
 #[test]
@@ -109,6 +105,7 @@ fn declarations_with_few_arguments_are_those_of_the_file() {
         service_account = { subject = "optional" }
         app_installation = { upstream = "own", path = "/app/{installation_id}/token" }
         device_code = { device_authorization_url = "https://acme.example/device" }
+        ended_codes = ["consent_gone"]
 
         [upstreams]
         own = "https://own.acme.example"
@@ -128,11 +125,12 @@ fn declarations_with_few_arguments_are_those_of_the_file() {
     assert_eq!(row.0, "declare-row");
     let by_name: Map<String, Value> =
         declared.iter().map(|(name, arguments)| (name.clone(), json!(arguments))).collect();
-    assert_eq!(declared.len(), 7);
+    assert_eq!(declared.len(), 8);
     assert_eq!(by_name["client-credentials"], json!([]));
     assert_eq!(by_name["service-account"], json!([{"audience": null, "subject": "optional"}]));
     assert_eq!(by_name["app-installation"], json!([{"upstream": "own", "path": "/app/{installation_id}/token"}]));
     assert_eq!(by_name["device-code"], json!([{"device_authorization_url": "https://acme.example/device"}]));
+    assert_eq!(by_name["ended-codes"], json!([["consent_gone"]]));
     assert_eq!(by_name["declare-site"], json!(["theirs", "acme.example"]));
     let part = |name: &str, title: &str, form: &str, max: u32, source: Value| json!([{"name": name, "title": title, "form": form, "max_length": max, "source": source}]);
     let parts: Vec<Value> =

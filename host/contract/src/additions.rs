@@ -1,5 +1,6 @@
 //! The declarations that `describe` makes in addition to the manifest.
 
+use contract_rules::manifest as rules;
 use rows::Declaration;
 
 use crate::{AuthAdditions, UpstreamAdditions};
@@ -14,6 +15,8 @@ pub struct Additions {
     pub upstreams: UpstreamAdditions,
     /// The requests of operations.
     pub rows: Vec<DeclaredRow>,
+    /// The operations whose next page is found from the last item of a page.
+    pub pages: Vec<LastItem>,
 }
 
 /// The request of an operation.
@@ -34,4 +37,27 @@ pub enum Purpose {
     Sent,
     /// The connector is invoked, and asks for the request.
     Made,
+}
+
+/// An operation whose next page is found from the last item of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastItem {
+    /// The name of the operation.
+    pub operation: String,
+    /// JSON Pointer to the boolean of the answer that is false or absent on the last page. `None` if
+    /// a page without items follows the last page.
+    pub more: Option<String>,
+}
+
+impl Additions {
+    /// The declaration of an operation's last item. `None` if another part of the answer leads to the
+    /// next page.
+    pub fn last_item(&self, operation: &str) -> Option<&LastItem> {
+        self.pages.iter().find(|declared| declared.operation == operation)
+    }
+
+    pub(crate) fn last_items(&self) -> Vec<rules::LastItem<'_>> {
+        let pages = self.pages.iter();
+        pages.map(|LastItem { operation, more }| rules::LastItem { operation, more: more.as_deref() }).collect()
+    }
 }

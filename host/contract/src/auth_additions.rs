@@ -17,6 +17,8 @@ pub struct AuthAdditions {
     pub device_code: Option<DeviceCode>,
     /// Set if requests are signed with the account's secret.
     pub signature: Option<Signature>,
+    /// The provider's own error codes for a grant that has ended.
+    pub ended_codes: Vec<String>,
 }
 
 /// Requests that are signed with the account's secret, in place of a key that they carry.
@@ -60,9 +62,11 @@ pub struct DeviceCode {
 }
 
 impl AuthAdditions {
-    /// Returns `true` if the connector declares nothing.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+    /// Returns `true` if the connector declares a further way in which accounts get access tokens.
+    pub fn has_way(&self) -> bool {
+        let Self { client_credentials, service_account, app_installation, device_code, signature: _, ended_codes: _ } =
+            self;
+        *client_credentials || service_account.is_some() || app_installation.is_some() || device_code.is_some()
     }
 
     /// The part of accounts' addresses that is the region of signatures.
@@ -91,6 +95,7 @@ impl AuthAdditions {
                 Some(Signature::Hmac(hmac)) => Some(hmac.borrowed()),
                 _ => None,
             },
+            ended_codes: self.ended_codes.iter().map(String::as_str).collect(),
         }
     }
 }
@@ -99,5 +104,19 @@ impl AppInstallation {
     /// The path for an installation. The id is one segment of it.
     pub fn path_of(&self, installation_id: &str) -> String {
         self.path.replace(rules::INSTALLATION_ID, installation_id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures_and_codes_of_ended_grants_are_no_way_to_get_tokens() {
+        let codes = AuthAdditions { ended_codes: vec!["gone".to_owned()], ..AuthAdditions::default() };
+        let aws = AwsSignature { service: "s3".to_owned(), region: signature::Region::Fixed("eu".to_owned()) };
+        let signed = AuthAdditions { signature: Some(Signature::Aws(aws)), ..AuthAdditions::default() };
+        assert!(!codes.has_way() && !signed.has_way());
+        assert!(AuthAdditions { client_credentials: true, ..codes }.has_way());
     }
 }

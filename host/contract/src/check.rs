@@ -18,6 +18,7 @@ pub fn check(manifest: &Manifest, additions: &Additions) -> Vec<Violation> {
     let mut violations = rules::check(&view);
     violations.extend(rules::check_schemas(&view));
     violations.extend(rules::check_auth_additions(&view, &additions.auth.view()));
+    violations.extend(rules::check_page_additions(&view, &additions.last_items()));
     for upstream in &manifest.upstreams {
         for host in upstream.link_hosts.iter().filter(|host| contract_rules::address::link_host(host).is_ok()) {
             if let Err(broken) = site::link_host(host) {
@@ -72,8 +73,8 @@ contract_rules::manifest_view!(wit);
 mod tests {
     use super::*;
     use crate::{
-        Answer, ApiKey, AuthScheme, CredentialUse, Effect, Imprint, KeyHeader, KeyPlacement, NextLink, NextPage,
-        Operation, Pagination, Setting, Upstream,
+        Answer, ApiKey, AuthScheme, CredentialUse, Effect, Imprint, KeyHeader, KeyPlacement, LastItem, NextLink,
+        NextPage, Operation, Pagination, Setting, Upstream,
     };
 
     fn manifest() -> Manifest {
@@ -166,9 +167,11 @@ mod tests {
     fn what_is_declared_in_addition_is_checked_too() {
         let mut additions = Additions::default();
         additions.upstreams.sites.push(("api".to_owned(), "co.uk".to_owned()));
+        additions.pages.push(LastItem { operation: "list".to_owned(), more: None });
         let found: Vec<String> = check(&manifest(), &additions).iter().map(ToString::to_string).collect();
         assert!(found.iter().any(|violation| violation.contains("public suffix")), "{found:?}");
         assert!(found.iter().any(|violation| violation.contains("has no part")), "{found:?}");
+        assert!(found.iter().any(|violation| violation.contains("last item of `list`")), "{found:?}");
     }
 
     #[test]

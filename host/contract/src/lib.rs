@@ -44,7 +44,7 @@ mod bindings {
     });
 }
 
-pub use additions::{Additions, DeclaredRow, Purpose};
+pub use additions::{Additions, DeclaredRow, LastItem, Purpose};
 pub use auth_additions::{
     AppInstallation, AuthAdditions, AwsSignature, DeviceCode, HmacSignature, ServiceAccount, Signature,
 };

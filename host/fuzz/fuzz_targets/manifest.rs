@@ -9,9 +9,10 @@ use std::borrow::Cow;
 
 use contract::{
     Additions, Answer, ApiKey, AuthScheme, AwsSignature, ClientAuthentication, CredentialUse, DeclaredRow, Effect,
-    HmacSignature, Identity, Imprint, KeyHeader, KeyPlacement, Manifest, NextLink, NextPage, Oauth2, Operation,
-    Pagination, Purpose, Revocation, Setting, Signature, Upstream, check,
+    HmacSignature, Identity, Imprint, KeyHeader, KeyPlacement, LastItem, Manifest, NextLink, NextPage, Oauth2,
+    Operation, Pagination, Purpose, Revocation, Setting, Signature, Upstream, check,
 };
+use contract_rules::limit::ENDED_CODES;
 use contract_rules::path;
 use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, is_name};
 use libfuzzer_sys::fuzz_target;
@@ -27,9 +28,12 @@ fuzz_target!(|text: &str| {
     for line in text.lines() {
         let (part, value) = line.split_once(' ').unwrap_or((line, ""));
         change(&mut manifest, part, value);
-        match part.starts_with("row_") {
-            true => declare_row(&mut additions, part, value),
-            false => declare(&mut additions, part, value),
+        match part {
+            "last_item" => additions.pages.push(LastItem { operation: value.to_owned(), more: None }),
+            "more" => additions.pages.push(LastItem { operation: "list".to_owned(), more: Some(value.to_owned()) }),
+            "ended_code" => additions.auth.ended_codes.push(value.to_owned()),
+            part if part.starts_with("row_") => declare_row(&mut additions, part, value),
+            part => declare(&mut additions, part, value),
         }
     }
     let violations = check(&manifest, &additions);
@@ -37,6 +41,11 @@ fuzz_target!(|text: &str| {
     if violations.is_empty() {
         assert_sound(&manifest);
         additions.rows.iter().for_each(assert_below_upstream);
+        let codes = &additions.auth.ended_codes;
+        assert!(
+            codes.len() <= ENDED_CODES && codes.iter().all(|code| code.bytes().all(|byte| byte.is_ascii_graphic()))
+        );
+        additions.pages.iter().for_each(|declared| assert_leads_on(&manifest, declared));
         if let Some(Signature::Aws(AwsSignature { service, region: Region::Fixed(region) })) = &additions.auth.signature
         {
             assert!(is_name(service) && is_name(region), "{service} {region}");
@@ -99,6 +108,14 @@ fn declare_row(additions: &mut Additions, part: &str, value: &str) {
         _ => row.fields[0].location = Location::Query(text.into()),
     }
     additions.rows.push(DeclaredRow { operation: "list".to_owned(), row, purpose: Purpose::Sent });
+}
+
+/// The operation of a last item has a cursor, and the pointer to `more` can be shown.
+fn assert_leads_on(manifest: &Manifest, declared: &LastItem) {
+    let operation = manifest.operations.iter().find(|operation| operation.path == declared.operation);
+    let pages = operation.and_then(|operation| operation.pagination.as_ref());
+    assert!(matches!(pages, Some(Pagination { next: NextPage::Cursor(_), .. })), "{declared:?}");
+    assert!(declared.more.as_ref().is_none_or(|more| more.starts_with('/') && !more.contains(char::is_control)));
 }
 
 /// No value of a caller leads the request of a row to another place than its template.

@@ -137,11 +137,10 @@ impl Integrations {
     ) -> Result<Provider, NotConfigured> {
         let scheme = connector.scheme_at(scheme, address);
         let scheme = permitted_scheme(&scheme, connector.is_shipped());
-        let device = connector.auth_additions().device_code.as_ref();
         Provider::new(
             connector.name(),
             &scheme,
-            device,
+            connector.auth_additions(),
             &self.config,
             connector.recipients(),
             self.egress.clone(),
@@ -216,7 +215,15 @@ mod tests {
         let scheme = Oauth2 { provider: "acme".to_owned(), ..contract::sample::scheme() };
         let scheme = permitted_scheme(&scheme, is_shipped);
         let egress = Egress::new(&Settings::default()).unwrap();
-        let provider = Provider::new("calendar", &scheme, None, &config, &Recipients::OfManifest, egress, None);
+        let provider = Provider::new(
+            "calendar",
+            &scheme,
+            &AuthAdditions::default(),
+            &config,
+            &Recipients::OfManifest,
+            egress,
+            None,
+        );
         provider.err().map(|error| error.missing).unwrap_or_default()
     }
 

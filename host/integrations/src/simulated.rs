@@ -7,7 +7,7 @@ use secrecy::ExposeSecret;
 
 use super::provider::Issuer;
 use super::{AccountSecret, Integrations};
-use contract::{AuthScheme, Oauth2};
+use contract::{AuthAdditions, AuthScheme, Oauth2};
 use oauth::{self, Provider, Recipients, Tokens};
 use store::vault::{Vault, VaultError};
 use store::{Account, AuthType, Holder, Integration, Store};
@@ -22,9 +22,9 @@ impl Integrations {
             return None;
         }
         let scheme = Oauth2 { provider: CONNECTOR.to_owned(), ..contract::sample::scheme() };
+        let (additions, egress) = (AuthAdditions::default(), self.egress.clone());
         let provider =
-            Provider::new(connector, &scheme, None, &self.config, &Recipients::OfManifest, self.egress.clone(), None)
-                .unwrap();
+            Provider::new(connector, &scheme, &additions, &self.config, &Recipients::OfManifest, egress, None).unwrap();
         Some(Issuer { auth: AuthScheme::Oauth2(scheme), provider })
     }
 

@@ -80,7 +80,7 @@ pub(super) fn grant_types(additions: &AuthAdditions) -> impl Iterator<Item = Gra
 fn is_scheme_offered(connector: &Connector, config: &Config) -> bool {
     let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return true };
     let set = config.connector(connector.name()).oauth.authorization_url.is_some();
-    set || !scheme.authorization_url.is_empty() || connector.auth_additions().is_empty()
+    set || !scheme.authorization_url.is_empty() || !connector.auth_additions().has_way()
 }
 
 /// The JSON Schema of `credentials` for credentials of a kind.

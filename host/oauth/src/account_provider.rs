@@ -209,9 +209,14 @@ impl TokenSource<'_> {
                     Body::Empty,
                     Some(credential),
                 );
-                installation_tokens(sent.await?, &ErrorText::without(&[&jwt])).map_err(of_owner)
+                installation_tokens(sent.await?, &ErrorText::without(&[&jwt]), self.ended_codes()).map_err(of_owner)
             }
         }
+    }
+
+    /// The codes with which the provider says that the account's credentials are no longer valid.
+    fn ended_codes(&self) -> &[String] {
+        &self.provider.additions.ended_codes
     }
 
     /// Posts a form to the token URL, and reads the tokens in the response.
@@ -226,7 +231,7 @@ impl TokenSource<'_> {
         form.extend(parameters.map(|(name, value)| (name.to_owned(), value.to_owned())));
         let (egress, headers) = (self.provider.egress, Headers::trusted(headers));
         let response = self.endpoint.send(egress, Method::POST, headers, Body::Form(form), credential).await?;
-        let body = response.accepted(&ErrorText::without(&secrets))?;
+        let body = response.accepted(&ErrorText::without(&secrets), self.ended_codes())?;
         let location = TokenLocation { pointer: &self.scheme.token_pointer, or_top: true };
         let standard = standard_tokens(body.as_ref(), &location)?;
         let text = |name: &str| standard.get(name).and_then(Value::as_str);
@@ -261,7 +266,11 @@ impl TokenSource<'_> {
 }
 
 /// The tokens of an installation: `token` and `expires_at`.
-fn installation_tokens(response: Response, error_text: &ErrorText) -> Result<Tokens, TokenError> {
+fn installation_tokens(
+    response: Response,
+    error_text: &ErrorText,
+    ended_codes: &[String],
+) -> Result<Tokens, TokenError> {
     let Response { status, retry_after, body } = &response;
     let description = body.as_ref().and_then(|body| body.get("message")).and_then(Value::as_str);
     let description = description.map(|text| error_text.description(text));
@@ -280,7 +289,8 @@ fn installation_tokens(response: Response, error_text: &ErrorText) -> Result<Tok
         }
         _ => {}
     }
-    let body = response.accepted(error_text)?.ok_or_else(|| TokenError::not_understood("it is not JSON"))?;
+    let body =
+        response.accepted(error_text, ended_codes)?.ok_or_else(|| TokenError::not_understood("it is not JSON"))?;
     let standard = serde_json::json!({"access_token": body.get("token")});
     let standard = standard_tokens(Some(&standard), &TokenLocation { pointer: "", or_top: true })
         .map_err(|_| TokenError::not_understood("it has no `token` that a header can carry"))?;

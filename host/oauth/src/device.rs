@@ -88,7 +88,7 @@ impl Provider {
         form.extend(parameters.map(|(name, value)| (name.to_owned(), value.to_owned())));
         Ok(async {
             let error_text = self.error_text(None);
-            let body = self.post_as_client(endpoint, form).await?.accepted(&error_text)?;
+            let body = self.post_as_client(endpoint, form).await?.accepted(&error_text, &[])?;
             device_authorization(body.as_ref())
         }
         .await)
@@ -110,7 +110,7 @@ impl Provider {
         if response.has_error("slow_down") {
             return Ok(DeviceAnswer::SlowDown);
         }
-        let body = response.accepted(&self.error_text(Some(device_code)))?;
+        let body = response.accepted(&self.error_text(Some(device_code)), &self.ended_codes)?;
         let location = TokenLocation { pointer: &self.scheme.token_pointer, or_top: false };
         let standard = standard_tokens(body.as_ref(), &location)?;
         let tokens: BasicTokenResponse = serde_json::from_value(standard)

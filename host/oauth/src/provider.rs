@@ -22,7 +22,7 @@ use super::revoke::{Revocation, Revoker};
 use super::token_response::{TokenLocation, standard_tokens};
 use super::tokens::Tokens;
 use config::{self, Config, OauthClient, PROTOCOL_PARAMETERS};
-use contract::{ClientAuthentication, DeviceCode, Oauth2};
+use contract::{AuthAdditions, ClientAuthentication, DeviceCode, Oauth2};
 use egress::Egress;
 
 /// The OAuth library's client, with the URL that every request needs.
@@ -61,6 +61,8 @@ pub struct Provider {
     refresh: Option<TokenEndpoint>,
     /// Set if the provider offers revocation.
     revoker: Option<Revoker>,
+    /// The provider's own error codes for a grant that has ended.
+    pub(super) ended_codes: Vec<String>,
 }
 
 /// A URL, for the library and for egress.
@@ -79,8 +81,8 @@ impl TokenEndpoint {
 impl Provider {
     /// Combines the manifest's scheme with the operator's settings, which take precedence.
     /// Requests go only to URLs that `recipients` includes. The registration of a tenant takes the
-    /// place of the configuration's. A connector that declares the device authorization grant needs no
-    /// authorization URL.
+    /// place of the configuration's. A connector that declares the device authorization grant among its
+    /// `additions` needs no authorization URL.
     ///
     /// # Errors
     /// If the gateway is not registered with the provider, or if a URL is neither in the manifest
@@ -88,7 +90,7 @@ impl Provider {
     pub fn new(
         connector: &str,
         scheme: &Oauth2,
-        device: Option<&DeviceCode>,
+        additions: &AuthAdditions,
         config: &Config,
         recipients: &Recipients,
         egress: Egress,
@@ -96,6 +98,7 @@ impl Provider {
     ) -> Result<Self, NotConfigured> {
         let settings = config.connector(connector);
         let scheme = settings.oauth.adjusted(scheme);
+        let device = additions.device_code.as_ref();
         let mut missing = Vec::new();
         let (client_of_tenant, client, scopes) = match tenant {
             Some(tenant) => (Some(tenant.id), Some(tenant.client), tenant.scopes),
@@ -129,6 +132,7 @@ impl Provider {
                 .and_then(|device| device_url(device, settings))
                 .and_then(|url| Endpoint::new("device authorization endpoint", &url, policy).ok()),
             refresh: refresh_url(&scheme, settings).and_then(|url| TokenEndpoint::new("refresh endpoint", url, policy)),
+            ended_codes: additions.ended_codes.clone(),
             scheme,
             client,
             client_of_tenant,
@@ -271,6 +275,7 @@ impl Provider {
             endpoint: &token.endpoint,
             location: TokenLocation { pointer: &self.scheme.token_pointer, or_top },
             error_text: ErrorText::without(&secrets),
+            ended_codes: &self.ended_codes,
         }
     }
 
@@ -301,6 +306,7 @@ struct Http<'a> {
     endpoint: &'a Endpoint,
     location: TokenLocation<'a>,
     error_text: ErrorText,
+    ended_codes: &'a [String],
 }
 
 impl<'c> AsyncHttpClient<'c> for Http<'_> {
@@ -310,7 +316,7 @@ impl<'c> AsyncHttpClient<'c> for Http<'_> {
     fn call(&'c self, request: HttpRequest) -> Self::Future {
         Box::pin(async move {
             let response = self.endpoint.forward(self.egress, request).await?;
-            let body = response.accepted(&self.error_text)?;
+            let body = response.accepted(&self.error_text, self.ended_codes)?;
             let tokens = standard_tokens(body.as_ref(), &self.location)?;
             Ok(HttpResponse::new(tokens.to_string().into_bytes()))
         })

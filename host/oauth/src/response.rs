@@ -92,11 +92,12 @@ impl Response {
     }
 
     /// The body of a successful response. Some providers report errors with a status of success,
-    /// so the body is checked too.
+    /// so the body is checked too. `ended_codes` are the codes that the connector declares, of which
+    /// each means that the grant has ended.
     ///
     /// # Errors
     /// The provider's error, by who can fix it.
-    pub(super) fn accepted(self, error_text: &ErrorText) -> Result<Option<Value>, TokenError> {
+    pub(super) fn accepted(self, error_text: &ErrorText, ended_codes: &[String]) -> Result<Option<Value>, TokenError> {
         let status = self.status.as_u16();
         if self.status.is_server_error() || matches!(status, 408 | 429) {
             return Err(TokenError::Unavailable {
@@ -105,7 +106,7 @@ impl Response {
             });
         }
         if self.reports_error() {
-            return Err(self.classified(error_text));
+            return Err(self.classified(error_text, ended_codes));
         }
         if !self.status.is_success() {
             let detail = format!("it has status {status} and no error code");
@@ -152,9 +153,15 @@ impl Response {
     }
 
     /// The error that the response reports. A code counts in any spelling, such as `INVALID_GRANT`,
-    /// and also if it is in the place of a text.
-    fn classified(&self, error_text: &ErrorText) -> TokenError {
+    /// and also if it is in the place of a text. A declared code counts first, because it is about this
+    /// provider.
+    fn classified(&self, error_text: &ErrorText, ended_codes: &[String]) -> TokenError {
         let description = self.description().map(|text| error_text.description(&text));
+        for text in self.texts(CODES).chain(self.texts(TEXTS)) {
+            if let Some(code) = ended_codes.iter().find(|code| letters(code) == letters(&text)) {
+                return TokenError::Refused { error: code.clone(), description };
+            }
+        }
         let known =
             |codes: &[&'static str], text: &str| codes.iter().find(|code| letters(code) == letters(text)).copied();
         for text in self.texts(CODES).chain(self.texts(TEXTS)) {

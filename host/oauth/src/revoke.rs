@@ -95,7 +95,7 @@ impl Revoker {
         if matches!(self.method, RevocationMethod::Delete) && response.status == StatusCode::NOT_FOUND {
             return Ok(Revocation::Revoked);
         }
-        match response.accepted(&ErrorText::without(&secrets)) {
+        match response.accepted(&ErrorText::without(&secrets), &[]) {
             Ok(Some(body)) if body.get("revoked") == Some(&Value::Bool(false)) => {
                 Err(TokenError::not_understood("it says that the token is not revoked"))
             }

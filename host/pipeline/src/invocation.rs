@@ -6,16 +6,10 @@ use std::sync::Arc;
 use super::account::Account;
 use super::stages::Stages;
 use super::{Call, Services};
-<<<<<<< HEAD:host/pipeline/src/invocation.rs
-use contract::Effect;
-use metrics::{Metrics, OutcomeLabels};
-use registry::Connector;
-=======
-use crate::metrics::{Metrics, OutcomeLabels};
-use crate::registry::{Connector, Operation};
 use contract::Effect;
 use memory::Reservation;
->>>>>>> wc:host/src/pipeline/invocation.rs
+use metrics::{Metrics, OutcomeLabels};
+use registry::{Connector, Operation};
 use sandbox::http::Outbound;
 use sandbox::row::Declared;
 use sandbox::{CpuBudget, Fault, InvocationError, Outcome, storage};

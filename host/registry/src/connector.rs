@@ -15,18 +15,8 @@ use super::reach::{Reach, Service, Upstreams, reach};
 use super::refusal::Refusal;
 use super::trust::Signed;
 use super::{settings, token_hosts};
-<<<<<<< HEAD:host/registry/src/connector.rs
 use config::{self, Config};
-use contract::{Additions, AuthAdditions, AuthScheme, Manifest};
-=======
-use crate::clock;
-use crate::config::{self, Config};
-use crate::metrics::{Metrics, OperationMetrics};
-use crate::oauth::Recipients;
-use crate::schema::{Input, InputError, Schema, UrlCheck};
-use crate::webhooks::url_check;
-use contract::{Additions, AuthAdditions, AuthScheme, DeclaredRow, Manifest, Purpose};
->>>>>>> wc:host/src/registry/connector.rs
+use contract::{Additions, AuthAdditions, AuthScheme, DeclaredRow, LastItem, Manifest, Purpose};
 use egress::{PacedQueue, Quota, Quotas, Upstream};
 use metrics::{Metrics, OperationMetrics};
 use oauth::Recipients;
@@ -93,6 +83,8 @@ pub struct Operation {
     pub row: Option<Box<Row>>,
     /// The request that the connector may ask for when it is invoked.
     pub request: Option<Arc<Row>>,
+    /// Set if the last item of a page leads to the next page.
+    pub last_item: Option<Box<LastItem>>,
     /// Checks the callback URLs of an operation that runs in the background.
     check_url: UrlCheck,
     /// The schema of the request body. The first call compiles it, because a compiled schema takes
@@ -106,12 +98,13 @@ impl Operation {
         manifest: contract::Operation,
         metrics: OperationMetrics,
         declared: Option<&DeclaredRow>,
+        last_item: Option<Box<LastItem>>,
         check_url: UrlCheck,
     ) -> Self {
         let row =
             |purpose: Purpose| declared.filter(|declared| declared.purpose == purpose).map(|found| Row::of(&found.row));
         let (row, request) = (row(Purpose::Sent).map(Box::new), row(Purpose::Made).map(Arc::new));
-        Self { manifest, metrics, row, request, check_url, schema: OnceLock::new() }
+        Self { manifest, metrics, row, request, last_item, check_url, schema: OnceLock::new() }
     }
 
     /// Validates a request body. White space alone and `null` count as `{}`.
@@ -179,7 +172,8 @@ impl Connector {
         let operations = std::mem::take(&mut manifest.operations).into_iter().map(|operation| {
             let metrics = metrics.operation(&manifest.identifier, &operation.path);
             let declared = additions.rows.iter().find(|declared| declared.operation == operation.path);
-            Operation::new(operation, metrics, declared, check_url)
+            let last_item = additions.last_item(&operation.path).cloned().map(Box::new);
+            Operation::new(operation, metrics, declared, last_item, check_url)
         });
         let mut operations: Box<[Operation]> = operations.collect();
         operations.sort_unstable_by(|one, other| one.manifest.path.cmp(&other.manifest.path));

@@ -139,9 +139,11 @@ mod tests {
             app_installation: None,
             device_code: None,
             signature: None,
+            ended_codes: Vec::new(),
         },
         upstreams: UpstreamAdditions { parts: Vec::new(), sites: Vec::new() },
         rows: Vec::new(),
+        pages: Vec::new(),
     };
 
     /// A connector that declares the device authorization grant.

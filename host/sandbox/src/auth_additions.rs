@@ -2,6 +2,7 @@
 //! to the manifest.
 
 use contract::{AppInstallation, AuthAdditions, AwsSignature, DeviceCode, HmacSignature, ServiceAccount, Signature};
+use contract_rules::limit::ENDED_CODES;
 use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, Timestamp, TimestampForm};
 
 use super::bindings::gateway::connector::auth_additions as wit;
@@ -112,6 +113,14 @@ impl wit::Host for Guest {
             key_header,
         };
         self.signature("hmac-signature", Signature::Hmac(declared))
+    }
+
+    fn ended_codes(&mut self, mut codes: Vec<String>) -> wasmtime::Result<()> {
+        const NAME: &str = "ended-codes";
+        // The rules of the manifest refuse one more than the limit. More are not kept.
+        codes.truncate(ENDED_CODES + 1);
+        let earlier = std::mem::replace(&mut self.declarations(NAME)?.ended_codes, codes);
+        once(!earlier.is_empty(), NAME)
     }
 }
 

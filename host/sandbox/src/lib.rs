@@ -10,8 +10,8 @@
 //! - [`limits`]: the limits of an invocation
 //! - [`host_memory`]: the memory of the gateway that is used for a guest
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`random`], [`multipart`],
-//!   [`progress`], [`auth_additions`], [`upstream_additions`], [`signed_links`]: the interfaces of
-//!   the contract
+//!   [`progress`], [`auth_additions`], [`upstream_additions`], [`page_additions`],
+//!   [`signed_links`]: the interfaces of the contract
 //! - [`row`]: operations that are one request, which no guest makes
 //! - [`outline`]: imports and size of a component, checked before it is compiled
 //! - [`mod@pack`]: the component of a core module
@@ -48,6 +48,7 @@ mod multipart;
 mod native_code;
 mod outline;
 mod pack;
+mod page_additions;
 pub mod progress;
 pub mod provenance;
 mod random;

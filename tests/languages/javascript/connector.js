@@ -1,7 +1,7 @@
 // The connector of the tests in JavaScript. `tests/languages/python/connector.py` is the same in Python.
 
 import {
-  Fault, File, Request, USERINFO, clock, connector, file, get, integer, list, log, oauth2, pages, post, read, send, sendAll, storage,
+  Fault, File, Request, USERINFO, clock, connector, ended_codes, file, get, integer, list, log, oauth2, pages, post, read, send, sendAll, storage,
   string, userinfo, write,
 } from "@connector-gateway/sdk";
 
@@ -10,6 +10,7 @@ export default connector({
   version: "1.0.0",
   title: "JavaScript",
   auth: oauth2({ provider: "acme", scopes: ["read"], identity: USERINFO }),
+  auth_additions: [ended_codes(["grant_is_gone"])],
   address: { member: { title: "Number of the user", form: "segment", from: "/data/id" } },
   upstreams: { api: "https://api.acme.example", own: "https://own.acme.example/{member}" },
   settings: { version: string({ default: "2026-01", doc: "Version of the service's API." }) },
@@ -19,6 +20,11 @@ export default connector({
       doc: "A note.",
       fields: { "page?": integer({ min: 1, as: "pageNumber" }) },
       example: { id: "a b", page: 2 },
+    }),
+    charges: get("api", "/charges", {
+      doc: "Charges, by the last item of a page.",
+      fields: { "after?": string() },
+      pages: { items: "/data", last: "/id", while: "/has_more", into: "/after" },
     }),
     upload: post("api", "/photos", {
       doc: "Uploads photos.",

@@ -12,7 +12,7 @@ import uuid
 from datetime import datetime
 
 from connector_sdk import (
-    USERINFO, Connector, Fault, File, Request, file, get, integer, list_of, log, oauth2, pages, post, send, send_all, storage, string,
+    USERINFO, Connector, Fault, File, Request, ended_codes, file, get, integer, list_of, log, oauth2, pages, post, send, send_all, storage, string,
     userinfo as account,
 )
 
@@ -31,6 +31,7 @@ connector = Connector(
     version="1.0.0",
     title="Python",
     auth=oauth2("acme", scopes=["read"], identity=USERINFO),
+    auth_additions=[ended_codes("grant_is_gone")],
     address={"member": {"title": "Number of the user", "form": "segment", "from": "/data/id"}},
     upstreams={"api": "https://api.acme.example", "own": "https://own.acme.example/{member}"},
     settings={"version": string(default="2026-01", doc="Version of the service's API.")},
@@ -42,6 +43,13 @@ connector = Connector(
             "A note.",
             fields={"page?": integer(min=1, as_="pageNumber")},
             example={"id": "a b", "page": 2},
+        ),
+        "charges": get(
+            "api",
+            "/charges",
+            "Charges, by the last item of a page.",
+            fields={"after?": string()},
+            pages={"items": "/data", "last": "/id", "while": "/has_more", "into": "/after"},
         ),
         "upload": post(
             "api",

@@ -197,3 +197,11 @@ fn check_shows_what_changed_since_the_version_before() {
     assert!(!said.contains("operation whoami") && !said.contains("--accept"), "{said}");
     assert!(!checked(&home, &before).contains("changes"), "the same version has no changes");
 }
+
+#[test]
+fn check_names_an_operation_whose_next_page_is_found_elsewhere() {
+    let home = Setup::new().module("liar", module::liar("cursor")).prepare();
+    let said = checked(&home, &module::liar("last item"));
+    assert!(said.contains("    ~ operation version: its pages are read differently"), "{said}");
+    assert!(!said.contains("--accept"), "pages are no permission: {said}");
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use support::catalogue::{connectors, operations, text};
 use support::description::inlined;
-use support::{Dialect, Gateway, Reply, Setup};
+use support::{Dialect, Gateway, Reply, Setup, Upstream, module};
 use url::Url;
 
 use crate::connectors::{Connected, google_claims, microsoft_user};
@@ -105,7 +105,7 @@ fn the_description_says_how_the_pages_of_shipped_operations_are_read() {
     assert_eq!(described(&gateway), expected());
     let document = gateway.anonymous().get("/openapi.json").ok();
     let description = document["info"]["description"].as_str().unwrap();
-    for word in ["x-pagination", "`cursor`", "`link`", "`page_number`", "`offset`"] {
+    for word in ["x-pagination", "`cursor`", "`link`", "`page_number`", "`offset`", "`last_item`"] {
         assert!(description.contains(word), "{word} in: {description}");
     }
 }
@@ -139,7 +139,11 @@ fn read_all(gateway: &Gateway, operation: &str, mut input: Value) -> Vec<Value> 
                 found.expect("the parameter of the next page").1.into()
             }),
             "page_number" => (!items.is_empty()).then(|| (number + 1).into()),
-            other => panic!("no shipped connector has pages in the style `{other}`"),
+            "last_item" => {
+                let has_more = rule.get("more").is_none_or(|_| page.pointer(&text("more")) == Some(&json!(true)));
+                items.last().filter(|_| has_more).map(|last| last.pointer(&text("next")).expect("the value").clone())
+            }
+            other => panic!("no connector of these tests has pages in the style `{other}`"),
         };
         all.extend(items);
         let Some(next) = next else { return all };
@@ -205,4 +209,29 @@ fn a_caller_that_knows_the_description_reads_all_pages_by_number() {
     let input = json!({"owner": "o", "repo": "r"});
     assert_eq!(read_all(&world.gateway, "code_hosting/list_commits", input), ["a", "b", "c"].map(Value::from));
     assert_eq!(read_all(&world.gateway, "code_hosting/list_repositories", json!({})), ["a", "b", "c"].map(Value::from));
+}
+
+#[test]
+fn a_caller_that_knows_the_description_reads_all_pages_by_the_last_item() {
+    let upstream = Upstream::start();
+    upstream.on("/charges", |seen| {
+        Reply::json(match seen.parameter("starting_after").as_deref() {
+            None => json!({"data": [{"id": "a"}, {"id": "b/1"}], "has_more": true}),
+            Some("b/1") => json!({"data": [{"id": "c"}], "has_more": true}),
+            Some("c") => json!({"data": [{"id": "d"}], "has_more": false}),
+            Some(other) => json!({"error": other}),
+        })
+    });
+    let setup = Setup::new().module("liar", module::liar("last item"));
+    let gateway = setup.upstream("liar", "api", &upstream.url()).start();
+    let rule = json!({
+        "style": "last_item", "items": "/data", "next": "/id", "more": "/has_more", "input": "/word",
+    });
+    assert_eq!(described(&gateway), BTreeMap::from([("liar/version".to_owned(), rule.clone())]));
+    let operations = gateway.connector("liar").unwrap()["operations"].clone();
+    let listed = operations.as_array().unwrap().iter().find(|operation| operation["path"] == "version").unwrap();
+    assert_eq!(listed["x-pagination"], rule);
+    let items = read_all(&gateway, "liar/version", json!({}));
+    assert_eq!(items, ["a", "b/1", "c", "d"].map(|id| json!({"id": id})));
+    assert_eq!(upstream.seen().len(), 3, "the page without more is the last one");
 }

@@ -399,6 +399,14 @@ fn declarations_that_break_a_rule_are_refused() {
     assert!(reason.contains("`client-credentials`: it needs the auth scheme `oauth2`"), "{reason}");
     let reason = refusal("oauth2", json!([client(), client()]));
     assert!(reason.contains("it called `auth-additions.client-credentials` twice"), "{reason}");
+    let codes = |codes: &[&str]| json!({"is": "ended_codes", "codes": codes});
+    let reason = refusal("oauth2", json!([codes(&["token consumed"])]));
+    assert!(
+        reason.contains("`ended-codes`, `token consumed`: a code has 1 to 64 visible ASCII characters"),
+        "{reason}"
+    );
+    let reason = refusal("oauth2", json!([codes(&["gone"]), codes(&["consumed"])]));
+    assert!(reason.contains("it called `auth-additions.ended-codes` twice"), "{reason}");
     let reason = refusal("oauth2", json!([{"is": "app", "upstream": "none", "path": "/x"}]));
     assert!(reason.contains("there is no upstream `none`"), "{reason}");
     assert!(reason.contains("contains `{installation_id}` once"), "{reason}");

@@ -293,6 +293,22 @@ fn a_refresh_token_that_is_refused_in_other_words_ends_the_account() {
 }
 
 #[test]
+fn a_refresh_token_that_is_refused_with_a_declared_code_ends_the_account() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let declared = json!({"additions": [{"is": "ended_codes", "codes": ["refresh_token_consumed"]}]});
+    let gateway = started(Setup::new().account_with("account", &provider, &declared), &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    assert_eq!(who(&client).ok(), me("ada"));
+    provider.break_tokens(Reply::json(json!({"error": "Refresh_Token_Consumed"})).status(400));
+    provider.expire();
+    let problem = who(&client).problem(424, "reauthorization-required");
+    assert_eq!(problem["owner"], "user", "{problem}");
+    assert_eq!(record(&client, "ada")["status"], "expired");
+    assert_eq!(provider.count(Endpoint::Refresh), 1);
+}
+
+#[test]
 fn a_refusal_in_unknown_words_ends_the_account_once_it_was_repeated() {
     for refusal in
         [Reply::empty(400), Reply::empty(401), Reply::json(json!({"error": "token_is_not_ours"})).status(400)]

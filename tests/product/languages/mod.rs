@@ -77,6 +77,7 @@ impl World {
         self.random_values();
         self.time();
         self.unavailable(unavailable);
+        self.declared_pages();
     }
 
     fn identity_is_found(&self) {
@@ -122,6 +123,23 @@ impl World {
             "file_name": "note.txt", "content_type": "text/plain", "size": 2, "content_base64": "w7w=", "lines": 1,
         });
         assert_eq!(self.call("saved", json!({})).ok(), expected);
+    }
+
+    fn declared_pages(&self) {
+        let operations = self.gateway.connector(self.identifier).unwrap()["operations"].clone();
+        let found = operations.as_array().unwrap().iter().find(|operation| operation["path"] == "charges").unwrap();
+        let rule = json!({
+            "style": "last_item", "items": "/data", "next": "/id", "more": "/has_more", "input": "/after",
+        });
+        assert_eq!(found["x-pagination"], rule);
+    }
+
+    /// The connector declares the code of this refusal. No call runs after it.
+    fn end_of_the_grant(&self) {
+        self.provider.break_tokens(Reply::json(json!({"error": "GRANT_IS_GONE"})).status(400));
+        self.provider.expire();
+        self.call("note", json!({"id": "x"})).problem(424, "reauthorization-required");
+        assert_eq!(self.client.get("/integrations").ok()["integrations"][0]["status"], "expired");
     }
 
     /// Forms with files: of a row, and of a function.
@@ -249,14 +267,18 @@ fn place(file: &str, text: &str) -> String {
 #[ignore = "make test-languages"]
 fn a_connector_in_javascript_has_every_feature() {
     let broken = place("tests/languages/javascript/connector.js", "return notes.title");
-    World::start("javascript", "javascript.wasm").has_every_feature(&broken, NOT_IN_JAVASCRIPT);
+    let world = World::start("javascript", "javascript.wasm");
+    world.has_every_feature(&broken, NOT_IN_JAVASCRIPT);
+    world.end_of_the_grant();
 }
 
 #[test]
 #[ignore = "make test-languages"]
 fn a_connector_in_javascript_for_the_small_engine_has_every_feature() {
     let broken = "tests/languages/javascript/connector.js:";
-    World::start("javascript", "javascript-quickjs.wasm").has_every_feature(broken, NOT_IN_JAVASCRIPT);
+    let world = World::start("javascript", "javascript-quickjs.wasm");
+    world.has_every_feature(broken, NOT_IN_JAVASCRIPT);
+    world.end_of_the_grant();
 }
 
 #[test]
@@ -278,4 +300,5 @@ fn a_connector_in_python_has_every_feature() {
     let line =
         world.gateway.wait_for_log("the exception", |line| line["operation"] == "exits" && line["level"] == "ERROR");
     assert!(line["message"].as_str().unwrap().starts_with("SystemExit: the end"), "{line} {problem}");
+    world.end_of_the_grant();
 }

@@ -20,6 +20,10 @@ pub const ADDRESS_PART_BYTES: u32 = 253;
 pub const LABEL_BYTES: u32 = 63;
 /// The title of a part of an account's address.
 pub const TITLE_BYTES: usize = 256;
+/// Codes of a provider for ended grants.
+pub const ENDED_CODES: usize = 32;
+/// A code of a provider; it has at least one character.
+pub const ENDED_CODE_BYTES: usize = 64;
 /// Rate limits of a connector.
 pub const RATE_LIMITS: usize = 64;
 /// Settings of a connector.

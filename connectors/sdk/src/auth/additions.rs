@@ -1,20 +1,22 @@
-//! Declarations in addition to the auth scheme: further ways in which accounts get access tokens, and
-//! signatures of requests. Constant data for the table's `auth_additions` statement. Since contract
+//! Declarations in addition to the auth scheme: further ways in which accounts get access tokens,
+//! signatures of requests, and codes of ended grants. Constant data for the table's `auth_additions` statement. Since contract
 //! 1.1.
 
 use super::{ApiKey, Auth, KeyPlacement};
 use crate::table::Upstream;
+use contract_rules::limit::ENDED_CODES;
+use contract_rules::manifest::is_ended_code;
 use contract_rules::signature;
 
 pub use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, Timestamp, TimestampForm};
 
 /// A declaration in addition to the auth scheme.
 ///
-/// The first three are ways in which an account gets access tokens, in addition to the authorization
+/// The first four are ways in which an account gets access tokens, in addition to the authorization
 /// code of [`OAuth2`](super::OAuth2). The token URL, the scopes and the other fields of `OAuth2` apply
 /// to them. With an empty `authorization_url`, accounts are connected in these ways only.
 ///
-/// The others say how the gateway signs requests with the account's secret, which the connector does
+/// Signatures say how the gateway signs requests with the account's secret, which the connector does
 /// not see. They need an [`ApiKey`](super::ApiKey) whose `placement` is the header for the signature.
 /// A table has one of them.
 #[derive(Clone, Copy)]
@@ -34,6 +36,10 @@ pub enum AuthAddition {
     /// Requests are signed by HMAC over a text of their parts. Accounts bring a `secret`, and a
     /// `key_id` if a request has one.
     HmacSignature(HmacSignature),
+    /// The provider's own error codes for a grant that has ended. If the code of a token response is
+    /// one of them, the user must connect the account again. The gateway knows the common codes. Since
+    /// contract 1.2.
+    EndedCodes(&'static [&'static str]),
 }
 
 /// The service and the region of signatures. See [`signature::AwsSignature`].
@@ -124,7 +130,7 @@ pub const fn have_header(auth: &Auth, additions: &[AuthAddition]) -> bool {
 #[doc(hidden)]
 #[must_use]
 pub const fn are_distinct(additions: &[AuthAddition]) -> bool {
-    let mut counts = [0; 5];
+    let mut counts = [0; 6];
     let mut index = 0;
     while index < additions.len() {
         let kind = match additions[index] {
@@ -133,11 +139,46 @@ pub const fn are_distinct(additions: &[AuthAddition]) -> bool {
             AuthAddition::AppInstallation(_) => 2,
             AuthAddition::DeviceCode(_) => 3,
             AuthAddition::AwsSignature(_) | AuthAddition::HmacSignature(_) => 4,
+            AuthAddition::EndedCodes(_) => 5,
         };
         counts[kind] += 1;
         index += 1;
     }
-    counts[0] < 2 && counts[1] < 2 && counts[2] < 2 && counts[3] < 2
+    counts[0] < 2 && counts[1] < 2 && counts[2] < 2 && counts[3] < 2 && counts[5] < 2
+}
+
+/// Returns `true` if one of them is [`AuthAddition::EndedCodes`].
+#[doc(hidden)]
+#[must_use]
+pub const fn have_ended_codes(additions: &[AuthAddition]) -> bool {
+    let mut index = 0;
+    while index < additions.len() {
+        if matches!(additions[index], AuthAddition::EndedCodes(_)) {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+/// Returns `true` if codes of ended grants have the form of a code, and are not too many.
+#[doc(hidden)]
+#[must_use]
+pub const fn have_sound_codes(additions: &[AuthAddition]) -> bool {
+    let mut index = 0;
+    while index < additions.len() {
+        if let AuthAddition::EndedCodes(codes) = additions[index] {
+            let mut known = 0;
+            while known < codes.len() {
+                if known == ENDED_CODES || !is_ended_code(codes[known]) {
+                    return false;
+                }
+                known += 1;
+            }
+        }
+        index += 1;
+    }
+    true
 }
 
 /// Returns `true` if the upstreams of installations are in the table.

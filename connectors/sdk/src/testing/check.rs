@@ -4,7 +4,7 @@ use contract_rules::manifest as rules;
 
 use crate::auth::{AppInstallation, AuthAddition, DeviceCode, ServiceAccount};
 use crate::bindings::gateway::connector::manifest as wit;
-use crate::table::Connector;
+use crate::table::{Connector, NextPage, Operation};
 use crate::{additions, run};
 
 /// Checks a connector's manifest by all rules of the contract that do not need the gateway.
@@ -17,11 +17,20 @@ pub fn check(connector: &Connector) {
     let manifest = run::manifest(connector);
     let view = rules::Manifest { upstream_additions: additions::view(connector), ..view(&manifest) };
     let of_auth = rules::check_auth_additions(&view, &auth_additions(connector.auth_additions));
-    let violations = rules::check(&view).into_iter().chain(rules::check_schemas(&view)).chain(of_auth);
+    let of_pages = rules::check_page_additions(&view, &last_items(connector));
+    let violations = rules::check(&view).into_iter().chain(rules::check_schemas(&view)).chain(of_auth).chain(of_pages);
     let violations: Vec<String> = violations.map(|violation| violation.to_string()).collect();
     if !violations.is_empty() {
         panic!("the manifest of {} breaks rules of the contract:\n{}", connector.identifier, violations.join("\n"));
     }
+}
+
+fn last_items(connector: &Connector) -> Vec<rules::LastItem<'_>> {
+    let last_item = |operation: &'static Operation| match operation.about.pages?.next {
+        NextPage::LastItem { more, .. } => Some(rules::LastItem { operation: operation.path, more }),
+        _ => None,
+    };
+    connector.operations.iter().filter_map(last_item).collect()
 }
 
 fn auth_additions(declared: &'static [AuthAddition]) -> rules::AuthAdditions<'static> {
@@ -40,6 +49,7 @@ fn auth_additions(declared: &'static [AuthAddition]) -> rules::AuthAdditions<'st
             }
             AuthAddition::AwsSignature(declared) => additions.aws_signature = Some(declared),
             AuthAddition::HmacSignature(ref declared) => additions.hmac_signature = Some(declared.borrowed()),
+            AuthAddition::EndedCodes(codes) => additions.ended_codes = codes.to_vec(),
         }
     }
     additions

@@ -49,6 +49,8 @@ pub fn pages(connector: &Connector) -> Vec<String> {
             NextPage::Link { pointer, parameter } => format!("link {pointer} parameter {parameter}"),
             NextPage::PageNumber(first) => format!("page_number {first}"),
             NextPage::Offset => "offset".to_owned(),
+            NextPage::LastItem { pointer, more: None } => format!("last {pointer}"),
+            NextPage::LastItem { pointer, more: Some(more) } => format!("last {pointer} while {more}"),
         };
         Some(format!("{}: {}, next {next}, into {}", operation.path, pages.items, pages.input))
     });

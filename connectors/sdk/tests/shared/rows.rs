@@ -126,6 +126,13 @@ connector! {
     pages "/users" next cursor "/nextPageToken" into "/query/pageToken"
     default_query { customer: "my_customer" } unless [domain];
 
+    /// Charges, by the last item of a page
+    list_charges: GET api "/charges" { query?: entries[limit, starting_after] }
+    pages "/data" next last "/id" while "/has_more" into "/query/starting_after";
+
+    /// Names, each of which leads to the next ones
+    list_names: GET api "/names" { after?: string } pages "" next last "" into "/after";
+
     /// Events with headers
     list_events: GET api "/me/events" { trace?: string in header as "X-Trace", headers?: entries[Prefer] };
 

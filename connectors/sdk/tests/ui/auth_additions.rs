@@ -58,4 +58,16 @@ mod without_header {
     }
 }
 
+mod wrong_code {
+    connector_sdk::connector! {
+        connector six "Six";
+        auth Auth::OAuth2(OAuth2::STANDARD);
+        auth_additions &[AuthAddition::EndedCodes(&["refresh token consumed"])];
+        upstream api "https://api.example.com";
+
+        /// A row
+        a: GET api "/a";
+    }
+}
+
 fn main() {}

@@ -25,6 +25,10 @@ connector_sdk::connector! {
     j: GET api "/a" { query?: entries[q] } pages "/items" next offset into "/query/start";
     /// Entry
     k: GET api "/a" { query?: entries[q] } pages "/items" next offset into "/query";
+    /// While
+    l: GET api "/a" { page?: integer } pages "/items" next last "/id" while "" into "/page";
+    /// While
+    m: GET api "/a" { page?: integer } pages "/items" next last "/id" while "more" into "/page";
 }
 
 fn main() {}

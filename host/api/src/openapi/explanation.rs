@@ -23,8 +23,10 @@ const PAGES: &str = "## Pages\n\nOperations with further pages have the extensio
     value of `input` for the next page is found. `cursor`: the answer has it at the JSON Pointer `next`; on the last page it is \
     absent, null or empty. `link`: the answer has a URL at `next`, and the query parameter `parameter` of this URL is the value; on \
     the last page the URL is absent. `link_header`: the same with the URL of the link `rel=\"next\"` (RFC 8288) in the header \
-    `X-Upstream-Link` of the answer. `page_number`: count pages up from `first`. `offset`: the number of items to skip. With the \
-    last two, a page without items follows the last page. Do not remove `next` with `response_fields`.";
+    `X-Upstream-Link` of the answer. `page_number`: count pages up from `first`. `offset`: the number of items to skip. With these \
+    two, a page without items follows the last page. `last_item`: the last item of the page has the value at the JSON Pointer `next` \
+    (the item is the value if `next` is empty). On the last page the boolean of the answer at `more` is false or absent. If there is \
+    no `more`, a page without items follows the last page. Do not remove `next` and `more` with `response_fields`.";
 
 const ERRORS: &str = "## Errors\n\nErrors are problem documents (RFC 9457). `type` never changes its meaning. `detail` says what to do, \
     `owner` who can do it, and `retryable` if repeating the call is safe and may succeed; wait for `Retry-After` first. A status of \

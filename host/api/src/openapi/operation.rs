@@ -51,8 +51,8 @@ pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &
         "requestBody": {"required": required, "content": {"application/json": media}},
         "responses": responses,
     });
-    if let Some(pages) = &manifest.pagination {
-        post["x-pagination"] = pagination_rule(pages);
+    if let Some(pages) = pagination_rule(operation) {
+        post["x-pagination"] = pages;
     }
     let limit = connector.manifest().rate_limits.iter().find(|limit| Some(&limit.name) == manifest.rate_limit.as_ref());
     if let Some(limit) = limit {

@@ -284,7 +284,7 @@ impl From<&Connector> for ConnectorRecord {
                 summary: manifest.summary.clone(),
                 effect: manifest.effect.name().to_owned(),
                 sends: operation.sends(),
-                pagination: manifest.pagination.as_ref().map(pagination_rule),
+                pagination: pagination_rule(operation),
             }
         });
         let imprint = &manifest.imprint;

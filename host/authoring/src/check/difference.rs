@@ -37,6 +37,7 @@ fn changes_of(old: &Operation, new: &Operation) -> Vec<String> {
     if old.sends() != new.sends() {
         changes.push(format!("it sends {}, before {}", new.sends(), old.sends()));
     }
+    let has_other_last_item = old.last_item != new.last_item;
     let (old, new) = (&old.manifest, &new.manifest);
     if old.effect != new.effect {
         changes.push(format!("its effect is {}, before {}", new.effect.name(), old.effect.name()));
@@ -44,7 +45,7 @@ fn changes_of(old: &Operation, new: &Operation) -> Vec<String> {
     if old.answer != new.answer || old.answer_schema != new.answer_schema {
         changes.push("its answer is described differently".to_owned());
     }
-    if format!("{:?}", old.pagination) != format!("{:?}", new.pagination) {
+    if format!("{:?}", old.pagination) != format!("{:?}", new.pagination) || has_other_last_item {
         changes.push("its pages are read differently".to_owned());
     }
     for (is, was, words) in [

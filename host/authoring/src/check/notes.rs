@@ -7,8 +7,18 @@ use crate::identity;
 use contract::Effect;
 
 /// Names of fields that usually take the next page of a list.
-const PAGE_FIELDS: [&str; 9] =
-    ["cursor", "page", "offset", "start", "page_token", "pageToken", "next_token", "$skiptoken", "$skip"];
+const PAGE_FIELDS: [&str; 10] = [
+    "cursor",
+    "page",
+    "offset",
+    "start",
+    "starting_after",
+    "page_token",
+    "pageToken",
+    "next_token",
+    "$skiptoken",
+    "$skip",
+];
 
 /// The notes, a sentence without a full stop each.
 pub(super) fn notes(connector: &Connector) -> Vec<String> {

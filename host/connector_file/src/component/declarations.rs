@@ -1,6 +1,6 @@
 //! What a connector declares in addition to its manifest, as calls with arguments in JSON.
 
-use contract::{Additions, AddressPart, PartForm, PartSource};
+use contract::{Additions, AddressPart, LastItem, PartForm, PartSource, Purpose};
 use contract_rules::signature::{Region, TextPart};
 use rows::{BodyEncoding, DeclaredHeader, Encoding, Field, Lists, Location};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ pub(super) struct Declaration {
 pub(super) fn of(additions: &Additions) -> Vec<Declaration> {
     let mut found = Vec::new();
     let mut add = |interface, function, arguments| found.push(Declaration { interface, function, arguments });
-    let Additions { auth, upstreams, rows } = additions;
+    let Additions { auth, upstreams, rows, pages } = additions;
     if auth.client_credentials {
         add("auth-additions", "client-credentials", Vec::new());
     }
@@ -55,6 +55,9 @@ pub(super) fn of(additions: &Additions) -> Vec<Declaration> {
         }
         None => {}
     }
+    if !auth.ended_codes.is_empty() {
+        add("auth-additions", "ended-codes", vec![json!(auth.ended_codes)]);
+    }
     for part in &upstreams.parts {
         add("upstream-additions", "declare-part", vec![address_part(part)]);
     }
@@ -62,7 +65,14 @@ pub(super) fn of(additions: &Additions) -> Vec<Declaration> {
         add("upstream-additions", "declare-site", vec![json!(upstream), json!(site)]);
     }
     for declared in rows {
-        add("row-additions", "declare-row", vec![json!(declared.operation), row(&declared.row)]);
+        let function = match declared.purpose {
+            Purpose::Sent => "declare-row",
+            Purpose::Made => "declare-request",
+        };
+        add("row-additions", function, vec![json!(declared.operation), row(&declared.row)]);
+    }
+    for LastItem { operation, more } in pages {
+        add("page-additions", "declare-last-item", vec![json!(operation), json!(more)]);
     }
     found
 }

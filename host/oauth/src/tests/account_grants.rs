@@ -24,6 +24,7 @@ fn additions() -> AuthAdditions {
             upstream: "api".to_owned(),
             path: "/app/{installation_id}/tokens".to_owned(),
         }),
+        ended_codes: vec!["robot_is_gone".to_owned()],
         device_code: None,
         signature: None,
     }
@@ -70,6 +71,8 @@ async fn client_credentials_come_in_the_form_with_scopes_and_without_a_refresh_t
     let (tokens, seen) = fetched(&own, 200, body).await;
     let tokens = tokens.unwrap();
     assert!(tokens.refresh_token.is_none() && tokens.expires_in.unwrap().as_secs() == 60);
+    let (tokens, _) = fetched(&own, 400, r#"{"error":"robot_is_gone"}"#).await;
+    assert!(matches!(tokens, Err(TokenError::Refused { .. })), "the connector declares the code: {tokens:?}");
     let form = form(&seen);
     assert_eq!(
         fields(&form),

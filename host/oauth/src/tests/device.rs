@@ -10,11 +10,20 @@ const DEVICE: &str = "device-code-1/+==";
 
 const CODES: &str = r#"{"device_code":"device-code-1/+==","user_code":"WDJB-MJHT","verification_uri":"https://acme.example/device","expires_in":1800,"interval":7}"#;
 
+/// The device authorization grant, with a code of the provider for ended grants.
+fn additions(device_authorization_url: String) -> AuthAdditions {
+    AuthAdditions {
+        device_code: Some(DeviceCode { device_authorization_url }),
+        ended_codes: vec!["device_is_gone".to_owned()],
+        ..AuthAdditions::default()
+    }
+}
+
 /// A provider whose endpoints are the stub.
 fn provider_of(stub: &Stub, scheme: Oauth2) -> Provider {
-    let device = DeviceCode { device_authorization_url: format!("{}/device", stub.url()) };
+    let additions = additions(format!("{}/device", stub.url()));
     let scheme = Oauth2 { token_url: format!("{}/token", stub.url()), authorization_url: String::new(), ..scheme };
-    Provider::new("demo", &scheme, Some(&device), &config(), &Recipients::OfManifest, egress(), None).unwrap()
+    Provider::new("demo", &scheme, &additions, &config(), &Recipients::OfManifest, egress(), None).unwrap()
 }
 
 /// The codes in an answer, and the request for them.
@@ -103,7 +112,7 @@ async fn a_question_about_a_code_is_answered_with_tokens_or_with_what_to_do() {
         assert!(matches!(asked(status, r#"{"error":"authorization_pending"}"#).await.0, Ok(DeviceAnswer::Pending)));
         assert!(matches!(asked(status, r#"{"error":"slow_down"}"#).await.0, Ok(DeviceAnswer::SlowDown)));
     }
-    for code in [r#"{"error":"access_denied"}"#, r#"{"error":"expired_token"}"#] {
+    for code in [r#"{"error":"access_denied"}"#, r#"{"error":"expired_token"}"#, r#"{"error":"device_is_gone"}"#] {
         assert!(matches!(asked(400, code).await.0, Err(TokenError::Refused { .. })));
     }
     assert!(matches!(asked(503, "").await.0, Err(TokenError::Unavailable { .. })));
@@ -114,12 +123,12 @@ async fn a_question_about_a_code_is_answered_with_tokens_or_with_what_to_do() {
 
 #[tokio::test]
 async fn a_replaced_provider_needs_its_own_url_for_codes() {
-    let device = DeviceCode { device_authorization_url: "https://accounts.acme.example/device".to_owned() };
+    let additions = additions("https://accounts.acme.example/device".to_owned());
     let mut config = config();
     let connector = config.connectors.get_mut("demo").unwrap();
     connector.oauth.token_url = Url::parse("https://own.example/token").ok();
     let provider =
-        Provider::new("demo", &scheme(), Some(&device), &config, &Recipients::OfManifest, egress(), None).unwrap();
+        Provider::new("demo", &scheme(), &additions, &config, &Recipients::OfManifest, egress(), None).unwrap();
     let missing = provider.device_authorization("demo").await.err().unwrap().missing;
     assert_eq!(missing, ["connectors.demo.oauth.device_authorization_url"]);
 }

@@ -90,6 +90,41 @@ async fn a_code_is_known_in_any_spelling_and_place() {
 }
 
 #[tokio::test]
+async fn a_code_that_the_connector_declares_ends_the_grant_in_any_spelling_and_before_others() {
+    let additions =
+        AuthAdditions { ended_codes: vec!["refresh_token_consumed".to_owned()], ..AuthAdditions::default() };
+    let failed = async |status: u16, body: &'static str| {
+        let stub = Stub::start(move |_, _| json(status, body)).await;
+        let scheme = Oauth2 { token_url: format!("{}/token", stub.url()), ..scheme() };
+        let provider =
+            Provider::new("demo", &scheme, &additions, &config(), &Recipients::OfManifest, egress(), None).unwrap();
+        let (refreshed, exchanged) = (refresh(&provider).await.unwrap_err(), exchange(&provider).await.unwrap_err());
+        assert_eq!(refreshed, exchanged, "{body}");
+        refreshed
+    };
+    for body in [
+        r#"{"error":"refresh_token_consumed","error_description":"Gone."}"#,
+        r#"{"error":"REFRESH-TOKEN-CONSUMED","error_description":"Gone."}"#,
+        r#"{"error":"invalid_client","error_code":"RefreshTokenConsumed","error_description":"Gone."}"#,
+        r#"{"error":{"code":"refresh_token_consumed","message":"Gone."}}"#,
+    ] {
+        let error = failed(400, body).await;
+        let description = Some("Gone.".to_owned());
+        assert_eq!(error, TokenError::Refused { error: "refresh_token_consumed".to_owned(), description }, "{body}");
+    }
+    let code = r#"{"error":"refresh_token_consumed"}"#;
+    for (status, body, expected) in [
+        (503, code, "unavailable"),
+        (429, code, "unavailable"),
+        (400, r#"{"error":"refresh_token_used"}"#, "not understood"),
+        (401, r#"{"error":"invalid_client"}"#, "misconfigured"),
+    ] {
+        let error = failed(status, body).await;
+        assert_eq!(kind(&error), expected, "{status} {body}: {error:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_refusal_in_unknown_words_is_told_from_a_failure() {
     for (status, body, expected) in [
         (400, "", true),
@@ -262,10 +297,12 @@ async fn a_private_address_is_called_only_if_the_operator_allows_it() {
     let scheme = Oauth2 { token_url: format!("{}/token", stub.url()), ..scheme() };
     let mut config = config();
     config.connectors.clear();
-    let error =
-        exchange(&Provider::new("demo", &scheme, None, &config, &Recipients::OfManifest, egress(), None).unwrap())
-            .await
-            .unwrap_err();
+    let error = exchange(
+        &Provider::new("demo", &scheme, &AuthAdditions::default(), &config, &Recipients::OfManifest, egress(), None)
+            .unwrap(),
+    )
+    .await
+    .unwrap_err();
     assert_eq!(kind(&error), "misconfigured", "{error:?}");
     assert!(error.to_string().contains("allow_private_network"), "{error}");
     assert!(stub.seen().is_empty());

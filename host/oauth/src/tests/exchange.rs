@@ -56,9 +56,20 @@ async fn a_public_client_sends_only_its_id_with_both_kinds_of_client_authenticat
         let scheme = Oauth2 { client_authentication, token_url: format!("{}/token", stub.url()), ..scheme() };
         let mut config = config();
         config.oauth_clients.get_mut("acme").unwrap().client_secret = None;
-        exchange(&Provider::new("demo", &scheme, None, &config, &Recipients::OfManifest, egress(), None).unwrap())
-            .await
-            .unwrap();
+        exchange(
+            &Provider::new(
+                "demo",
+                &scheme,
+                &AuthAdditions::default(),
+                &config,
+                &Recipients::OfManifest,
+                egress(),
+                None,
+            )
+            .unwrap(),
+        )
+        .await
+        .unwrap();
         let form = form(&stub.seen()[0]);
         assert_eq!(form["client_id"], "client:1");
         assert!(!form.contains_key("client_secret"));

@@ -18,7 +18,7 @@ use url::{Url, form_urlencoded};
 use super::{Provider, Recipients, Revocation, TokenError, Tokens};
 use config::{Config, Connector, Oauth, OauthClient};
 use contract::sample::scheme;
-use contract::{ClientAuthentication, Oauth2};
+use contract::{AuthAdditions, ClientAuthentication, Oauth2};
 use egress::Egress;
 use stub::{Answer, Seen, Stub, answer};
 
@@ -40,7 +40,8 @@ fn config() -> Config {
 }
 
 fn provider(scheme: &Oauth2) -> Provider {
-    Provider::new("demo", scheme, None, &config(), &Recipients::OfManifest, egress(), None).unwrap()
+    Provider::new("demo", scheme, &AuthAdditions::default(), &config(), &Recipients::OfManifest, egress(), None)
+        .unwrap()
 }
 
 /// A provider whose token endpoint is the stub.

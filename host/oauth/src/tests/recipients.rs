@@ -20,7 +20,8 @@ async fn no_secret_is_sent_to_a_host_that_the_operator_did_not_approve() {
             ..scheme()
         };
         let others = Recipients::vouched_for(&["acme.example".to_owned()], &Connector::default(), &[]);
-        let provider = Provider::new("demo", &scheme, None, &config(), &others, egress(), None).unwrap();
+        let provider =
+            Provider::new("demo", &scheme, &AuthAdditions::default(), &config(), &others, egress(), None).unwrap();
         let failures =
             [exchange(&provider).await.err(), refresh(&provider).await.err(), provider.revoke(&tokens()).await.err()];
         for (failure, endpoint) in failures.into_iter().zip(["token", "refresh", "revocation"]) {
@@ -31,7 +32,8 @@ async fn no_secret_is_sent_to_a_host_that_the_operator_did_not_approve() {
         assert!(stub.seen().is_empty());
 
         let approved = Recipients::vouched_for(&["127.0.0.1".to_owned()], &Connector::default(), &[]);
-        let provider = Provider::new("demo", &scheme, None, &config(), &approved, egress(), None).unwrap();
+        let provider =
+            Provider::new("demo", &scheme, &AuthAdditions::default(), &config(), &approved, egress(), None).unwrap();
         provider.revoke(&tokens()).await.unwrap();
         exchange(&provider).await.unwrap();
         assert_eq!(stub.seen().len(), 2);

@@ -55,9 +55,12 @@ async fn a_refresh_goes_to_the_manifests_url_unless_the_operator_set_a_token_url
     let mut config = config();
     let token_url = Some(format!("{}/replaced", stub.url()).parse().unwrap());
     config.connectors.get_mut("demo").unwrap().oauth = Oauth { token_url, ..Oauth::default() };
-    refresh(&Provider::new("demo", &scheme, None, &config, &Recipients::OfManifest, egress(), None).unwrap())
-        .await
-        .unwrap();
+    refresh(
+        &Provider::new("demo", &scheme, &AuthAdditions::default(), &config, &Recipients::OfManifest, egress(), None)
+            .unwrap(),
+    )
+    .await
+    .unwrap();
 
     let paths: Vec<_> = stub.seen().into_iter().map(|seen| seen.path).collect();
     assert_eq!(paths, ["/refresh", "/token", "/replaced"]);

@@ -76,7 +76,7 @@ async fn a_deletion_names_the_client_in_its_url() {
     let mut config = config();
     config.connectors.get_mut("demo").unwrap().oauth.revocation_url = Some(url.parse().unwrap());
     let scheme = with(contract::Revocation::Delete("https://api.acme.example/grant".to_owned()));
-    Provider::new("demo", &scheme, None, &config, &Recipients::OfManifest, egress(), None)
+    Provider::new("demo", &scheme, &AuthAdditions::default(), &config, &Recipients::OfManifest, egress(), None)
         .unwrap()
         .revoke(&tokens(None))
         .await
@@ -111,7 +111,9 @@ async fn a_url_that_only_the_operator_sets_takes_a_form() {
     let mut config = config();
     config.connectors.get_mut("demo").unwrap().oauth.revocation_url =
         Some(format!("{}/revoke", stub.url()).parse().unwrap());
-    let provider = Provider::new("demo", &scheme(), None, &config, &Recipients::OfManifest, egress(), None).unwrap();
+    let provider =
+        Provider::new("demo", &scheme(), &AuthAdditions::default(), &config, &Recipients::OfManifest, egress(), None)
+            .unwrap();
     assert_eq!(provider.revoke(&tokens(None)).await, Ok(Revocation::Revoked));
     assert_eq!(form(&stub.seen()[0])["token"], "access-token-1");
 }
@@ -126,7 +128,9 @@ async fn tokens_of_another_provider_are_not_sent_to_the_manifests_revocation_url
         let mut config = config();
         let oauth = &mut config.connectors.get_mut("demo").unwrap().oauth;
         replace(oauth, "https://id.corp.example/oauth".parse().unwrap());
-        let provider = Provider::new("demo", &scheme, None, &config, &Recipients::OfManifest, egress(), None).unwrap();
+        let provider =
+            Provider::new("demo", &scheme, &AuthAdditions::default(), &config, &Recipients::OfManifest, egress(), None)
+                .unwrap();
         assert_eq!(provider.revoke(&tokens(Some(REFRESH_TOKEN))).await, Ok(Revocation::NotOffered));
     }
     assert!(stub.seen().is_empty());

@@ -1,7 +1,9 @@
 use super::*;
 
 fn missing(scheme: &Oauth2, config: &Config) -> super::super::NotConfigured {
-    Provider::new("demo", scheme, None, config, &Recipients::OfManifest, egress(), None).err().unwrap()
+    Provider::new("demo", scheme, &AuthAdditions::default(), config, &Recipients::OfManifest, egress(), None)
+        .err()
+        .unwrap()
 }
 
 #[test]
@@ -43,7 +45,9 @@ fn the_operators_urls_scopes_and_client_replace_the_manifests() {
         scopes: Some(vec!["one".to_owned()]),
         ..Oauth::default()
     };
-    let provider = Provider::new("demo", &scheme(), None, &config, &Recipients::OfManifest, egress(), None).unwrap();
+    let provider =
+        Provider::new("demo", &scheme(), &AuthAdditions::default(), &config, &Recipients::OfManifest, egress(), None)
+            .unwrap();
     assert_eq!(provider.scopes(), ["one"]);
     let url = provider.authorization_url(REDIRECT_URI, "s").unwrap().0;
     assert!(url.as_str().starts_with("http://127.0.0.1:9/authorize?"), "{url}");
@@ -59,7 +63,10 @@ fn a_manifest_may_leave_urls_empty_that_the_operator_sets() {
         token_url: Some("https://people.example/token".parse().unwrap()),
         ..Oauth::default()
     };
-    assert!(Provider::new("demo", &empty, None, &config, &Recipients::OfManifest, egress(), None).is_ok());
+    assert!(
+        Provider::new("demo", &empty, &AuthAdditions::default(), &config, &Recipients::OfManifest, egress(), None)
+            .is_ok()
+    );
 }
 
 #[test]

@@ -5,7 +5,9 @@ use contract_rules::signature::Region;
 
 /// A line for each way to authorize, with everything that decides where credentials go.
 pub(super) fn lines(additions: &AuthAdditions) -> impl Iterator<Item = String> {
-    let AuthAdditions { client_credentials, service_account, app_installation, device_code, signature } = additions;
+    // A code only says when the user must connect again.
+    let AuthAdditions { client_credentials, service_account, app_installation, device_code, signature, ended_codes: _ } =
+        additions;
     let client_credentials = client_credentials.then(|| "accounts by their own client credentials".to_owned());
     let service_account = service_account.as_ref().map(|ServiceAccount { audience, needs_subject }| {
         let audience = audience.as_deref().unwrap_or("the token URL");
@@ -50,6 +52,7 @@ mod tests {
                 service: "s3".to_owned(),
                 region: Region::Fixed("us-east-1".to_owned()),
             })),
+            ended_codes: vec!["refresh_token_consumed".to_owned()],
         };
         let lines: Vec<_> = lines(&additions).collect();
         assert_eq!(

@@ -7,7 +7,7 @@ use crate::bindings::gateway::connector::auth_additions::{
     ServiceAccountDeclaration, SignatureEncoding, SignatureHash, SignatureRegion, Subject, TextPart, TimestampForm,
     TimestampHeader,
 };
-use crate::text;
+use crate::{scheme, text};
 
 /// Declares them.
 pub(crate) fn declare(service: &Value) {
@@ -29,6 +29,7 @@ pub(crate) fn declare(service: &Value) {
                 },
             }),
             "hmac_signature" => auth_additions::hmac_signature(&hmac()),
+            "ended_codes" => auth_additions::ended_codes(&scheme::texts(&addition["codes"])),
             _ => auth_additions::app_installation(&AppInstallationDeclaration {
                 upstream: text(addition, "upstream").to_owned(),
                 path: text(addition, "path").to_owned(),

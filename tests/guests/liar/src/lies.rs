@@ -8,6 +8,7 @@ use crate::bindings::gateway::connector::manifest::{
     ApiKey, AuthScheme, ClientAuthentication, CredentialUse, KeyHeader, KeyPlacement, NextPage, Oauth2, Pacing,
     Pagination,
 };
+use crate::bindings::gateway::connector::page_additions::declare_last_item;
 use crate::bindings::gateway::connector::row_additions::{
     BodyEncoding, Field, Header, Lists, Location, PathEncoding, Row, declare_request, declare_row,
 };
@@ -54,6 +55,12 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "row twice" => {
             declare("version", "api", "/words/{word}", None);
             declare("version", "api", "/words/{word}", None);
+        }
+        "last item without pages" => declare_last_item("version", Some("/has_more")),
+        "cursor" => pages(manifest),
+        "last item" => {
+            pages(manifest);
+            declare_last_item("version", Some("/has_more"));
         }
         "schema is no json" => schema(manifest, "{\"type\": \"object\""),
         "schema is no schema" => {
@@ -180,6 +187,17 @@ fn schema(manifest: &mut Manifest, text: &str) {
 /// Declares an operation that is one request, with the word in its path.
 fn declare(operation: &str, upstream: &str, path: &str, header: Option<(&str, &str)>) {
     declare_row(operation, &words(upstream, path, header));
+}
+
+/// Divides the answer of an operation into pages. A query parameter takes the next one.
+fn pages(manifest: &mut Manifest) {
+    manifest.operations[0].pagination = Some(Pagination {
+        items: "/data".to_owned(),
+        next: NextPage::Cursor("/id".to_owned()),
+        input: "/word".to_owned(),
+    });
+    let word = Field { required: false, ..word(Location::Query("starting_after".to_owned())) };
+    declare_row("version", &Row { fields: vec![word], ..words("api", "/charges", None) });
 }
 
 fn word(location: Location) -> Field {

@@ -3,6 +3,7 @@
 
 use super::check::Violations;
 use super::{ApiKey, Auth, Manifest, PartSource, Violation, shorten};
+use crate::limit::{ENDED_CODE_BYTES, ENDED_CODES};
 use crate::signature::{AwsSignature, HmacSignature, Region, TextPart};
 use crate::text::line;
 use crate::{Broken, address, ensure, path};
@@ -25,6 +26,8 @@ pub struct AuthAdditions<'a> {
     pub aws_signature: Option<AwsSignature<&'a str>>,
     /// Set if requests are signed by HMAC.
     pub hmac_signature: Option<HmacSignature<&'a str, Vec<TextPart<&'a str>>>>,
+    /// The provider's codes for grants that have ended.
+    pub ended_codes: Vec<&'a str>,
 }
 
 /// A service account that signs a JWT.
@@ -58,6 +61,7 @@ pub fn check_auth_additions(manifest: &Manifest<'_>, additions: &AuthAdditions<'
     let AuthAdditions { client_credentials, service_account, app_installation, device_code, .. } = additions;
     check_signatures(manifest, additions, &mut found);
     let is_oauth2 = matches!(manifest.auth, Auth::Oauth2(_));
+    check_ended_codes(&additions.ended_codes, is_oauth2, &mut found);
     let declared = [
         ("client-credentials", *client_credentials),
         ("service-account", service_account.is_some()),
@@ -103,6 +107,31 @@ pub fn check_auth_additions(manifest: &Manifest<'_>, additions: &AuthAdditions<'
         found.add(part, whole.and_then(|()| line(url)).and_then(|()| address::secret_url(url)));
     }
     found.0
+}
+
+fn check_ended_codes(codes: &[&str], is_oauth2: bool, found: &mut Violations) {
+    let part = "auth-additions, `ended-codes`";
+    found.add(part, ensure(is_oauth2 || codes.is_empty(), "it needs the auth scheme `oauth2`"));
+    found.add(part, ensure(codes.len() <= ENDED_CODES, "at most 32 codes"));
+    for code in codes.iter().take(ENDED_CODES) {
+        let form =
+            ensure(is_ended_code(code), "a code has 1 to 64 visible ASCII characters, among them a letter or a digit");
+        found.add(format!("{part}, `{}`", shorten(code)), form);
+    }
+}
+
+/// Returns `true` if a text has the form of a provider's error code.
+#[must_use]
+pub const fn is_ended_code(code: &str) -> bool {
+    let (mut has_letter, mut rest) = (false, code.as_bytes());
+    while let [byte, others @ ..] = rest {
+        if !byte.is_ascii_graphic() {
+            return false;
+        }
+        has_letter |= byte.is_ascii_alphanumeric();
+        rest = others;
+    }
+    has_letter && code.len() <= ENDED_CODE_BYTES
 }
 
 /// The auth scheme names the header for a signature, and a connector declares one kind of it.

@@ -4,14 +4,15 @@
 //! The gateway and the SDK have different generated types for the same records, and convert both
 //! into these types. They have only the parts that a rule needs.
 //!
-//! [`check()`] checks names, limits, addresses and references, and [`check_auth_additions`] the
-//! declarations of `auth-additions`. [`check_schemas`] parses the schemas
-//! and examples; a gateway that checks untrusted connectors calls it in the process that compiles
-//! their code.
+//! [`check()`] checks names, limits, addresses and references, [`check_auth_additions`] the
+//! declarations of `auth-additions`, and [`check_page_additions`] those of `page-additions`.
+//! [`check_schemas`] parses the schemas and examples; a gateway that checks untrusted connectors
+//! calls it in the process that compiles their code.
 
 mod auth;
 mod auth_additions;
 mod check;
+mod page_additions;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -21,9 +22,10 @@ mod view;
 use std::fmt;
 
 pub use auth_additions::{
-    AppInstallation, AuthAdditions, DeviceCode, INSTALLATION_ID, ServiceAccount, check_auth_additions,
+    AppInstallation, AuthAdditions, DeviceCode, INSTALLATION_ID, ServiceAccount, check_auth_additions, is_ended_code,
 };
 pub use check::{check, check_schemas};
+pub use page_additions::{LastItem, check_page_additions};
 pub use upstream_additions::{Part, PartSource, UpstreamAdditions};
 
 use crate::Broken;

@@ -278,6 +278,23 @@ fn a_device_authorization_url_is_empty_or_as_a_token_url_and_has_no_part() {
 }
 
 #[test]
+fn codes_of_ended_grants_need_oauth_2_and_have_the_form_of_a_code() {
+    let with_oauth2 = Manifest { auth: Auth::Oauth2(oauth2()), ..manifest() };
+    let codes = |ended_codes| AuthAdditions { ended_codes, ..AuthAdditions::default() };
+    let (longest, too_long) = ("x".repeat(64), "x".repeat(65));
+    assert_eq!(broken(&with_oauth2, &codes(vec!["refresh_token_consumed", "70008", "E-1", &longest])), [""; 0]);
+    let found = broken(&manifest(), &codes(vec!["gone"]));
+    assert!(matches!(found.as_slice(), [only] if only.contains("needs the auth scheme `oauth2`")), "{found:?}");
+    for code in ["", "---", "token consumed", "g\u{f6}ne", "gone\n", &too_long] {
+        let found = broken(&with_oauth2, &codes(vec![code]));
+        assert!(matches!(found.as_slice(), [only] if only.contains("1 to 64")), "{code}: {found:?}");
+    }
+    assert_eq!(broken(&with_oauth2, &codes(vec!["gone"; 32])), [""; 0]);
+    let found = broken(&with_oauth2, &codes(vec!["gone"; 33]));
+    assert!(matches!(found.as_slice(), [only] if only.contains("at most 32")), "{found:?}");
+}
+
+#[test]
 fn signatures_need_a_header_of_an_api_key() {
     use crate::account_address::PartForm;
     use crate::signature::{AwsSignature, Encoding, Hash, HmacSignature, Region, SecretForm, TextPart};

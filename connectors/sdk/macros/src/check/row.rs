@@ -132,15 +132,19 @@ fn check_background(row: &Row, span: Span, errors: &mut Errors) {
 
 /// The pointers have the form of pointers, and the last leads to a declared field.
 fn check_pages(row: &Row, pages: &Pages, errors: &mut Errors) {
-    let next = match &pages.next {
+    let (next, more) = match &pages.next {
         // The link is in the header of this name.
-        NextPage::Link { pointer, .. } if pointer.value() == link::HEADER => None,
-        NextPage::Cursor(pointer) | NextPage::Link { pointer, .. } => Some(pointer),
-        NextPage::PageNumber(_) | NextPage::Offset => None,
+        NextPage::Link { pointer, .. } if pointer.value() == link::HEADER => (None, None),
+        NextPage::Cursor(pointer) | NextPage::Link { pointer, .. } => (Some(pointer), None),
+        NextPage::PageNumber(_) | NextPage::Offset => (None, None),
+        NextPage::LastItem { pointer, more } => (Some(pointer), more.as_ref()),
     };
     let before = errors.count();
-    for literal in [Some(&pages.items), next, Some(&pages.input)].into_iter().flatten() {
+    for literal in [Some(&pages.items), next, more, Some(&pages.input)].into_iter().flatten() {
         errors.rule(literal.span(), pointer::check(&literal.value()));
+    }
+    if let Some(more) = more.filter(|more| more.value().is_empty()) {
+        errors.at(more.span(), "the answer is no boolean; say which member of it is, as in `/has_more`");
     }
     if errors.count() > before {
         return;

@@ -1,4 +1,5 @@
-//! The further ways in which accounts get access tokens, and the signatures of requests.
+//! The further ways in which accounts get access tokens, the signatures of requests, and the codes of
+//! ended grants.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -41,14 +42,22 @@ pub(super) fn checks(table: &Table) -> TokenStream {
             ::connector_sdk::auth::additions::have_paths(CONNECTOR.auth_additions),
             "the `path` of an installation begins with `/`, has no query, and has `{{installation_id}}` once, as a whole segment"
         );
+        const _: () = ::core::assert!(
+            ::connector_sdk::auth::additions::have_sound_codes(CONNECTOR.auth_additions),
+            "`EndedCodes` are at most 32 codes of 1 to 64 visible ASCII characters, among them a letter or a digit"
+        );
     }
 }
 
-/// The call that declares them. Without declarations there is none, so that the component does not
-/// import the interface.
+/// The calls that declare them. Without declarations there are none, so that the component does not
+/// import the interface. The compiler removes the second call if there are no codes.
 pub(super) fn declaration(table: &Table) -> Option<TokenStream> {
-    table
-        .auth_additions
-        .as_ref()
-        .map(|_| quote!(::connector_sdk::declare::auth_additions(super::CONNECTOR.auth_additions);))
+    table.auth_additions.as_ref().map(|_| {
+        quote! {
+            ::connector_sdk::declare::auth_additions(super::CONNECTOR.auth_additions);
+            if const { ::connector_sdk::auth::additions::have_ended_codes(super::CONNECTOR.auth_additions) } {
+                ::connector_sdk::declare::ended_codes(super::CONNECTOR.auth_additions);
+            }
+        }
+    })
 }

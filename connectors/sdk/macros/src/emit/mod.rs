@@ -21,6 +21,7 @@ use miniz_oxide::deflate::compress_to_vec;
 use proc_macro2::{Literal, TokenStream};
 use quote::{quote, quote_spanned};
 
+use crate::parse::clause::NextPage;
 use crate::parse::row::{Action, Row};
 use crate::parse::statement::{Links, Upstream};
 use crate::parse::table::Table;
@@ -123,6 +124,8 @@ fn component(table: &Table) -> TokenStream {
     let declares = (!table.address.is_empty()).then(|| quote!(::connector_sdk::run::declare(&super::CONNECTOR);));
     let has_rows = table.rows.iter().any(|row| is_forward(table, row));
     let declares_rows = has_rows.then(|| quote!(::connector_sdk::declare::rows(&super::CONNECTOR);));
+    let declares_last_items =
+        table.rows.iter().any(has_last_item).then(|| quote!(::connector_sdk::declare::last_items(&super::CONNECTOR);));
     quote! {
         #[cfg(target_family = "wasm")]
         mod component {
@@ -132,6 +135,7 @@ fn component(table: &Table) -> TokenStream {
                     #declaration
                     #declares
                     #declares_rows
+                    #declares_last_items
                     ::connector_sdk::run::manifest(&super::CONNECTOR)
                 }
                 fn invoke(operation: ::std::string::String, input: ::std::string::String) -> ::connector_sdk::run::Answer {
@@ -176,6 +180,11 @@ fn upstream(upstream: &Upstream) -> TokenStream {
 /// Returns `true` if the operation is its request and nothing else.
 fn is_forward(table: &Table, row: &Row) -> bool {
     is_immediate(table, row) && row.check.is_none()
+}
+
+/// Returns `true` if the last item of a page leads to the next page.
+fn has_last_item(row: &Row) -> bool {
+    row.pages.as_ref().is_some_and(|pages| matches!(pages.next, NextPage::LastItem { .. }))
 }
 
 /// Returns `true` if the request follows from the input alone.

@@ -100,6 +100,10 @@ fn pages(pages: &Pages) -> TokenStream {
         NextPage::Link { pointer, parameter } => quote!(Link { pointer: #pointer, parameter: #parameter }),
         NextPage::PageNumber(first) => quote!(PageNumber(#first)),
         NextPage::Offset => quote!(Offset),
+        NextPage::LastItem { pointer, more } => {
+            let more = optional(more.as_ref().map(|more| quote!(#more)));
+            quote!(LastItem { pointer: #pointer, more: #more })
+        }
     };
     quote!(::connector_sdk::table::Pages {
         items: #items,

@@ -1,7 +1,7 @@
 //! The clauses of a row that have their own grammar.
 
 use syn::parse::{Parse, ParseStream};
-use syn::{Error, LitInt, LitStr};
+use syn::{Error, LitInt, LitStr, Token};
 
 use super::{keyword, literal, word};
 
@@ -27,6 +27,7 @@ pub(crate) enum NextPage {
     Link { pointer: LitStr, parameter: LitStr },
     PageNumber(u32),
     Offset,
+    LastItem { pointer: LitStr, more: Option<LitStr> },
 }
 
 impl Parse for Answers {
@@ -54,8 +55,8 @@ impl Parse for Pages {
 
 impl Parse for NextPage {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        const FORMS: &str =
-            "expected `cursor \"/pointer\"`, `link \"/pointer\" parameter \"name\"`, `page_number 1` or `offset`";
+        const FORMS: &str = "expected `cursor \"/pointer\"`, `link \"/pointer\" parameter \"name\"`, `last \"/pointer\"`, \
+                             `page_number 1` or `offset`";
         let kind = word(input, FORMS)?;
         match kind.to_string().as_str() {
             "cursor" => literal(input, "a JSON Pointer to the cursor").map(Self::Cursor),
@@ -72,6 +73,14 @@ impl Parse for NextPage {
                     .map_err(|_: Error| Error::new(span, "expected the number of the first page"))
             }
             "offset" => Ok(Self::Offset),
+            "last" => {
+                let pointer = literal(input, "a JSON Pointer that leads from the last item")?;
+                let more = match input.parse::<Option<Token![while]>>()? {
+                    Some(_) => Some(literal(input, "a JSON Pointer to a boolean of the answer")?),
+                    None => None,
+                };
+                Ok(Self::LastItem { pointer, more })
+            }
             _ => Err(Error::new(kind.span(), FORMS)),
         }
     }
