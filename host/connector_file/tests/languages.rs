@@ -33,9 +33,13 @@ fn described(text: &str, folder: &Path) -> (Value, Declared) {
     let component = Component::new(&engine, component).expect("it is valid");
     let mut linker: Linker<Declared> = Linker::new(&engine);
     for (interface, functions) in [
-        ("auth-additions", vec!["client-credentials", "service-account", "app-installation", "device-code"]),
+        (
+            "auth-additions",
+            vec!["client-credentials", "service-account", "app-installation", "device-code", "ended-codes"],
+        ),
         ("upstream-additions", vec!["declare-part", "declare-site"]),
         ("row-additions", vec!["declare-row"]),
+        ("page-additions", vec!["declare-last-item"]),
     ] {
         let mut instance = linker.instance(&format!("gateway:connector/{interface}@1.2.0")).expect("a name");
         for function in functions {
