@@ -1,8 +1,8 @@
 //! The project of a connector, and the tools that build and test it.
 //!
 //! A project in Rust becomes a core module, which is packed as a component afterwards. The SDKs of
-//! the other languages have tools that write a component. A project without a language is a file, which
-//! is packed without a tool.
+//! the other languages have tools that write a component. A project without a language is a file,
+//! which is packed without a tool.
 
 use std::ffi::OsStr;
 use std::io;

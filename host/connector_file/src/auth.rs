@@ -1,5 +1,5 @@
-//! How users authenticate: `auth = "none"`, `[auth.oauth2]` or `[auth.api_key]`, and the further ways in
-//! `[auth_additions]`.
+//! How users authenticate: `auth = "none"`, `[auth.oauth2]` or `[auth.api_key]`, and the further
+//! ways in `[auth_additions]`.
 
 use contract::{
     ApiKey, AppInstallation, AuthAdditions, AuthScheme, ClientAuthentication, DeviceCode, Identity, KeyHeader,

@@ -1,5 +1,5 @@
-//! A field of an operation, or a setting: `"page?" = { type = "integer", min = 1 }`, or `"page?" = "integer"`
-//! for a type alone.
+//! A field of an operation, or a setting: `"page?" = { type = "integer", min = 1 }`, or
+//! `"page?" = "integer"` for a type alone.
 
 use std::borrow::Cow;
 

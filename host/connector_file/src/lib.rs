@@ -1,5 +1,6 @@
-//! A connector of rows alone, in one file: `connector.toml`. Its component is made without a toolchain,
-//! because it has nothing to run: it describes itself, and the gateway makes its requests.
+//! A connector of rows alone, in one file: `connector.toml`. Its component is made without a
+//! toolchain, because it has nothing to run: it describes itself, and the gateway makes the
+//! requests.
 //!
 //! # Layout
 //! - here: the file, its connector and its mistakes.
@@ -58,7 +59,8 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// All mistakes of a file, in the order of their lines. At least one. The message has a line for each.
+/// All mistakes of a file, in the order of their lines. At least one. The message has a line for
+/// each.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub struct Refused(pub Vec<Mistake>);
 

@@ -1,4 +1,5 @@
-//! The service of a connector: its upstreams and the parts of their URLs, and what all operations share.
+//! The service of a connector: its upstreams and the parts of their URLs, and what all operations
+//! share.
 
 use std::borrow::Cow;
 
@@ -11,8 +12,8 @@ use crate::field::{self, Field};
 use crate::node::{Entry, Mistakes, Node};
 use crate::places::Places;
 
-/// An upstream and its site: `api = "https://…"`, or a table with `url`. `has_credential` is `true` if its
-/// requests carry the user's credential unless the file says otherwise.
+/// An upstream and its site: `api = "https://…"`, or a table with `url`. `has_credential` is `true`
+/// if its requests carry the user's credential unless the file says otherwise.
 pub(crate) fn upstream(
     entry: Entry<'_>,
     has_credential: bool,
@@ -80,7 +81,7 @@ fn pacing(node: Node<'_>, mistakes: &mut Mistakes) -> Option<Pacing> {
     }
 }
 
-/// A part of accounts' addresses: `subdomain = { title = "…", form = "label", max = 63, from = "user" }`
+/// A part of accounts' addresses: `subdomain = { title = "…", form = "label", from = "user" }`
 pub(crate) fn address_part(entry: Entry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<AddressPart> {
     const FORM: &str = "a part such as `subdomain = { title = \"Subdomain\", form = \"label\" }`";
     places.add(format!("part `{}` of the address", entry.name), entry.at);
@@ -155,7 +156,7 @@ fn setting(field: &Field) -> Setting {
     }
 }
 
-/// `X-Name = "value"`, or `X-Name = { value = "…", when = ["$search", { name = "$count", unless = "false" }] }`
+/// `X-Name = "value"`, or `X-Name = { value = "value", when = ["$search"] }`
 pub(crate) fn header(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<DeclaredHeader> {
     const FORM: &str = "a value, or a table such as `{ value = \"eventual\", when = [\"$search\"] }`";
     let name = entry.name.to_owned();

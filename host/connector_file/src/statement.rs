@@ -1,7 +1,7 @@
 //! The whole file: its statements, and the connector that they make.
 
 use std::borrow::Cow;
-use std::fs;
+use std::io;
 use std::path::Path;
 
 use contract::{Additions, AuthScheme, Imprint, Manifest, Upstream, UpstreamAdditions};
@@ -133,7 +133,7 @@ fn imprint(table: &mut Table<'_>, folder: &Path, places: &mut Places, mistakes: 
     let license = text("license", mistakes).map(|(_, text)| text).unwrap_or_default();
     let homepage = text("homepage", mistakes).map(|(_, text)| text);
     let author = text("author", mistakes).map(|(_, text)| text);
-    let icon = text("icon", mistakes).and_then(|(at, file)| match fs::read_to_string(folder.join(file)) {
+    let icon = text("icon", mistakes).and_then(|(at, file)| match read(folder, &file) {
         Ok(icon) => Some(icon),
         Err(error) => {
             mistakes.at(at, format!("the icon cannot be read; its path is relative to this file: {error}"));
@@ -147,7 +147,7 @@ fn imprint(table: &mut Table<'_>, folder: &Path, places: &mut Places, mistakes: 
 fn answers(table: &mut Table<'_>, folder: &Path, mistakes: &mut Mistakes) -> Option<(usize, Map<String, Value>)> {
     let entry = table.take("answer_examples")?;
     let file = entry.node.text("the path of a JSON file", mistakes)?;
-    let answers = match fs::read_to_string(folder.join(file)) {
+    let answers = match read(folder, file) {
         Ok(text) => {
             serde_json::from_str(&text).map_err(|error| format!("the file is not a JSON object of answers: {error}"))
         }
@@ -172,4 +172,9 @@ fn lists(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<Lists> {
     let separator = table.text("joined", mistakes);
     table.end("form", mistakes);
     separator.map(|separator| Lists::Joined(Cow::Owned(separator)))
+}
+
+/// A file that the author names.
+fn read(folder: &Path, file: &str) -> io::Result<String> {
+    io::read_to_string(files::open_regular(&folder.join(file))?)
 }

@@ -1,7 +1,7 @@
 //! A value in memory, as the canonical ABI of components stores it.
 //!
-//! A value is JSON, as serde writes the types that bindings have for the contract. Names of the contract
-//! and of bindings differ in the case of their letters and in hyphens.
+//! A value is JSON, as serde writes the types that bindings have for the contract. Names of the
+//! contract and of bindings differ in the case of their letters and in hyphens.
 
 use serde_json::Value;
 use wit_parser::{Int, Resolve, SizeAlign, Type, TypeDefKind};

@@ -1,5 +1,5 @@
-//! The component of a manifest, without a compiler: its memory has the manifest and the declarations as the
-//! canonical ABI lays them out, and `describe` returns a pointer to them.
+//! The component of a manifest, without a compiler: its memory has the manifest and the
+//! declarations as the canonical ABI lays them out, and `describe` returns a pointer to them.
 //!
 //! - here: the core module, and the component of it.
 //! - `layout`: a value of the contract in memory.
