@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Finds words and sentences that a reader whose second language is English stumbles over, and
-# comments wider than 100 columns. A part of `make lint`; CONTRIBUTING.md says how text reads here.
+# Finds words and sentences that a reader whose second language is English stumbles over, comments wider than 100 columns, and
+# comments that begin with a question word. A part of `make lint`; CONTRIBUTING.md says how text reads here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -45,7 +45,14 @@ wide_comments() {
     awk -F: '{ line = $0; sub(/^[^:]*:[0-9]+:/, "", line) } length(line) > 100 && line !~ /https?:|`[^`]{60,}`|\|/ { print $1 ":" $2 ": a comment wider than 100 columns" }' || true
 }
 
-found=$(unwelcome; wide_comments)
+# A comment begins with a noun or a verb. A record of the API has the descriptions that callers read.
+bare_questions() {
+  git ls-files 'host/*.rs' 'wit/*.rs' | grep -vE '^wit/frozen/|^host/api/src/records/' |
+    xargs grep -nE '^ *//[/!]? ?(What|Who|Where|Whether)( [^?]*)?$' -- /dev/null | cut -c1-160 |
+    sed 's/$/   <- begin the comment with a noun or a verb/' || true
+}
+
+found=$(unwelcome; wide_comments; bare_questions)
 if [ -n "$found" ]; then
   echo "$found" >&2
   exit 1

@@ -50,7 +50,7 @@ pub use registry::{
     try_schemas,
 };
 
-// What the admin routes send, which commands print.
+// The records of the admin routes, which commands print.
 pub use api::records::connectors as records;
 pub use api::records::gateways as gateway_records;
 pub use api::records::operator as operator_records;

@@ -99,11 +99,11 @@ pub struct AddressPart {
     pub form: PartForm,
     /// Maximum number of characters of a value.
     pub max_length: u32,
-    /// Where the gateway gets the value.
+    /// The source of the value.
     pub source: PartSource,
 }
 
-/// Where the gateway gets the value of a part.
+/// The source of the value of a part.
 pub enum PartSource {
     /// The user gives it.
     User,

@@ -24,7 +24,7 @@
 //! - [`docs`]: the description as a page for browsers
 //! - [`home`]: the page at the root, which leads browsers to the others
 //!
-//! What handlers share:
+//! Shared by handlers:
 //!
 //! - [`headers`]: headers of a call
 //! - [`body`]: the body of a call

@@ -155,7 +155,7 @@ impl Proxied {
     }
 }
 
-/// What egress refuses in the request was composed by the caller, and not by the connector.
+/// A part of the request that egress refuses was composed by the caller, not by the connector.
 fn explain(error: pipeline::Error, connector: &Connector) -> Problem {
     match error {
         pipeline::Error::Egress(EgressError::InvalidRequest { detail }) => invalid("", sentence(&detail)),
@@ -163,7 +163,7 @@ fn explain(error: pipeline::Error, connector: &Connector) -> Problem {
     }
 }
 
-/// What a method may change (RFC 9110, section 9.2.1).
+/// The effect of a method (RFC 9110, section 9.2.1).
 fn effect_of(method: &Method) -> Effect {
     match *method {
         Method::GET | Method::HEAD => Effect::Read,

@@ -223,7 +223,7 @@ fn trace_of_request(gateway: &Gateway, found: MatchedRoute<'_>, request_id: &str
     }
 }
 
-/// What is known of a request before its route is called.
+/// The facts about a request that are known before its route is called.
 #[derive(Clone, Copy)]
 struct RequestContext<'a> {
     request_id: &'a str,

@@ -84,7 +84,7 @@ pub struct EndedProblem {
     pub name: String,
     /// The party that can solve it.
     pub owner: Owner,
-    /// What happened, and what to do.
+    /// A sentence that says what happened and what to do.
     pub detail: String,
     /// JSON Pointers to what is not valid.
     pub pointers: Vec<String>,

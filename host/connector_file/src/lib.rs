@@ -35,7 +35,7 @@ pub use self::component::{ComponentError, component};
 /// The name of the file.
 pub const FILE: &str = "connector.toml";
 
-/// What a file says.
+/// The content of a file.
 #[derive(Clone, Debug)]
 pub struct Connector {
     /// The manifest.

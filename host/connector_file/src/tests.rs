@@ -11,7 +11,7 @@ auth = "none"
 upstreams.api = "https://api.example.com"
 "#;
 
-/// What is wrong with a file of the head and more lines. The first line after the head is 6.
+/// The mistakes in a file of the head and more lines. The first line after the head is 6.
 fn mistakes(more: &str) -> Vec<String> {
     match read(&format!("{HEAD}{more}"), Path::new("/nowhere")) {
         Ok(_) => Vec::new(),

@@ -25,7 +25,7 @@ fn shared_json(name: &str) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// What the component of a file says of itself.
+/// The description that the component of a file gives of itself.
 fn described(text: &str, folder: &Path) -> (Value, Declared) {
     let connector = connector_file::read(text, folder).unwrap_or_else(|refused| panic!("{refused}"));
     let component = connector_file::component(&connector.manifest, &connector.additions).expect("a component");

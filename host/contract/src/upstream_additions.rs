@@ -30,11 +30,11 @@ pub struct AddressPart {
     pub form: PartForm,
     /// Maximum number of characters of a value.
     pub max_length: u32,
-    /// Where the gateway gets the value.
+    /// The source of the value.
     pub source: PartSource,
 }
 
-/// Where the gateway gets the value of a part.
+/// The source of the value of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartSource {
     /// The user gives it.

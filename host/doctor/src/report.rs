@@ -40,7 +40,7 @@ pub struct Finding {
     pub level: Level,
     /// The check that it belongs to.
     pub check: Cow<'static, str>,
-    /// What was found.
+    /// A sentence that says what was found.
     pub text: String,
     /// The action for the operator. Empty if nothing has to be done.
     pub action: String,

@@ -51,7 +51,7 @@ pub struct Failure {
     pub code: String,
     /// The party that can act.
     pub owner: Owner,
-    /// What happened.
+    /// The event.
     pub detail: String,
 }
 

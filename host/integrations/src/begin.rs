@@ -30,7 +30,7 @@ pub struct StartedAuthorization {
     pub expires_at: SystemTime,
 }
 
-/// Where a user comes back to at the end of an authorization.
+/// The page that a user comes back to at the end of an authorization.
 pub enum ReturnTo {
     /// A page of the application.
     Application(Destination),
@@ -51,7 +51,7 @@ pub struct AuthorizationOptions {
     pub labels: Option<Labels>,
     /// The parts of the account's address that the caller gave, which the connector accepts.
     pub address: AccountAddress,
-    /// Where the user comes back to at the end.
+    /// The page that the user comes back to at the end.
     pub return_to: ReturnTo,
     /// The API key of the caller. `None` for a JWT or a link.
     pub key_id: Option<KeyId>,

@@ -25,7 +25,7 @@ pub struct Import {
     pub holder: Holder,
     /// The name of the integration.
     pub user_identifier: String,
-    /// What the account signs in with.
+    /// The credentials of the account.
     pub credentials: ImportedCredentials,
     /// The scopes that the user has permitted. `None` for those of the connector.
     pub scopes: Option<Vec<String>>,
@@ -72,7 +72,7 @@ impl ImportedCredentials {
     }
 }
 
-/// What became of an account. The error is a sentence for the operator.
+/// The outcome for an account. The error is a sentence for the operator.
 type ImportResult = Result<Imported, String>;
 
 impl Integrations {

@@ -123,7 +123,7 @@ impl<'a> AnyJobRecord<'a> {
     }
 }
 
-/// Who sees a record.
+/// The reader of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Viewer {
     /// The user whose job it is.

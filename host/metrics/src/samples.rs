@@ -19,7 +19,7 @@ pub const INTERVAL: Duration = Duration::from_secs(15);
 /// The samples of an hour.
 const KEPT: usize = 240;
 
-/// What the gateway did in the time since the previous sample.
+/// The work of the gateway since the previous sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// The end of the time.

@@ -26,7 +26,7 @@ pub(crate) struct Chosen {
     /// The assumption that was made because the document says nothing, or a fact about the provider
     /// that its operator must know.
     pub(crate) assumed: Option<String>,
-    /// Where the gateway adds an API key.
+    /// The place of an API key in requests.
     pub(crate) key: Option<KeyPlace>,
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn auth(
     }
 }
 
-/// What an operator must do about a scheme whose tokens come from another site than the one where
+/// The task of an operator about a scheme whose tokens come from another site than the one where
 /// users authorize. `None` if it is the same site.
 fn token_host(scheme: &Value, base: Option<&Url>) -> Option<String> {
     let flow = scheme.pointer("/flows/authorizationCode")?;

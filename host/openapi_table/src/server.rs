@@ -12,7 +12,7 @@ use crate::table::Upstream;
 /// The URL if the document has no URL.
 const UNKNOWN: &str = "https://api.example.com";
 
-/// What to do if the service is elsewhere.
+/// The advice for a service that is elsewhere.
 const OTHERWISE: &str = "an operator sets another URL in the configuration (`connectors.….upstreams`)";
 
 /// The upstreams that rows send requests to. The first one is the server of the document.
@@ -23,7 +23,7 @@ pub(crate) struct Servers {
     has_credential: bool,
     /// The URLs of the document that were replaced for this reason.
     without_tls: Vec<String>,
-    /// What the table takes of the servers that the document offers, a line each.
+    /// The servers of the document that the table takes, a line each.
     choices: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ impl Servers {
         Ok(name)
     }
 
-    /// What the table assumes about servers, a line each.
+    /// The assumptions of the table about servers, a line each.
     pub(crate) fn assumed(&self) -> impl Iterator<Item = String> {
         let without_tls = self.without_tls.iter().map(|url| {
             format!(

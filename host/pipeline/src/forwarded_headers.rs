@@ -21,7 +21,7 @@ pub(super) fn each(headers: &HeaderMap, mut add: impl FnMut(HeaderName, HeaderVa
     for (name, value) in headers {
         let text = name.as_str();
         if text == "link" {
-            // Where paging is by headers only, this is the way to the next page.
+            // If paging is by headers only, this is the way to the next page.
             add(LINK, value.clone());
         } else if text.contains("rate") {
             if let Some((_, renamed)) = RENAMED.iter().find(|(names, _)| names.contains(&text)) {

@@ -60,7 +60,7 @@ const FORWARDED: [HeaderName; 24] = [
 /// The beginnings of the names of further ones, which count requests, items and parts of an upload.
 const FORWARDED_PREFIXES: [&str; 6] = ["x-ratelimit-", "x-rate-limit-", "x-total", "x-next-page", "upload-", "tus-"];
 
-/// What makes two answers to the same path differ.
+/// The headers by which two answers to the same path differ.
 const VARIES: HeaderValue = HeaderValue::from_static("Authorization, X-User-Identifier");
 
 /// Directives of `Cache-Control` that would let a cache store an answer for other callers.
@@ -79,7 +79,7 @@ pub struct ProxyCall<'a> {
     pub upstream: &'a str,
     /// The account of the request.
     pub run_as: RunAs<'a>,
-    /// What the request may change, by its method.
+    /// The effect of the request, by its method.
     pub effect: Effect,
     /// The instant at which everything that the call does ends.
     pub deadline: Instant,

@@ -38,7 +38,7 @@
 //! - [`refusal`]: why a module is refused
 //! - [`concurrency`]: limits of concurrent calls
 //!
-//! What is kept:
+//! Records:
 //!
 //! - [`service`]: the modules that all gateways on one database serve, with their generations
 //! - [`standings`]: what this gateway made of the modules of the service
@@ -52,7 +52,7 @@
 //! - [`grants`]: the grants in the store
 //! - [`history`]: the actor and the time of each change
 //!
-//! What runs in the background, and the rest:
+//! Work in the background, and the rest:
 //!
 //! - [`mod@watch`]: notices changes of the folders
 //! - [`scan`]: compares the folders with the live connectors

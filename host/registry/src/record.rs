@@ -1,4 +1,5 @@
-//! What the gateway keeps of a connector, so that the next start makes the same version live.
+//! The record that the gateway keeps of a connector, so that the next start makes the same version
+//! live.
 
 use super::Connector;
 use super::origin::Origin;

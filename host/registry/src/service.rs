@@ -45,7 +45,7 @@ pub(super) struct Service {
 struct Known {
     /// The present state of the connectors in the store, as it was read last.
     live: Arc<Vec<LiveModule>>,
-    /// What the gateway served before it started. `None` once the store was read.
+    /// The versions that the gateway served before it started. `None` once the store was read.
     last_served: Option<LastServed>,
     /// The generation that this gateway serves of each connector. A removal has one too.
     served: HashMap<String, Served>,
@@ -69,7 +69,7 @@ struct RefusedGeneration {
     is_temporary: bool,
 }
 
-/// What a gateway made of the present generation of a connector.
+/// The outcome of the present generation of a connector at a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// It serves it.
@@ -190,7 +190,7 @@ impl Service {
         known.refused.len() < before
     }
 
-    /// What this gateway made of the present generation of a connector, and since when.
+    /// The outcome of the present generation of a connector at this gateway, and since when.
     pub(super) fn standing(&self, live: &LiveModule) -> (Standing, Option<Instant>) {
         let known = self.known.lock();
         let served = known.served.get(&live.connector);

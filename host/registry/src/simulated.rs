@@ -12,7 +12,7 @@ use store::{
     GrantStep, LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewChange, NewModule, Store, StoreError,
 };
 
-/// What the simulation has in place of the sandbox and the table of live connectors.
+/// The replacement of the sandbox and the table of live connectors.
 pub trait Machine: Send + Sync + 'static {
     /// Waits as long as a compilation takes. Returns `false` if it has a temporary failure.
     fn compile(&self) -> impl Future<Output = bool> + Send;
@@ -45,7 +45,7 @@ impl<M: Machine> SimulatedRegistry<M> {
         follow::follow(self).await;
     }
 
-    /// What the gateway serves of a connector.
+    /// The version of a connector that the gateway serves.
     pub fn serving(&self, connector: &str) -> Option<Serving> {
         self.live.lock().get(connector).cloned()
     }

@@ -1,4 +1,4 @@
-//! What this gateway serves of each connector, and what it made of the present generation.
+//! The version of each connector that this gateway serves, and the outcome of the present one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::{Connector, Registry};
 use store::ConnectorAtGateway;
 
 impl Registry {
-    /// What this gateway serves of each connector, by identifier, with the time since which it is
+    /// The versions that this gateway serves, by identifier, with the time since which it is
     /// so.
     pub fn standings(&self) -> Vec<(ConnectorAtGateway, Duration)> {
         let (live, present) = (Arc::clone(&self.live()), self.service.last_read());

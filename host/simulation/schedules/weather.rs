@@ -34,7 +34,7 @@ pub(crate) enum Fault {
     GatewayClock { gateway: usize, ms: i64 },
 }
 
-/// What a database does that is away.
+/// The behaviour of a database that is away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outage {
     /// It does not answer, and breaks no connection.

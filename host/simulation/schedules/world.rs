@@ -1,4 +1,4 @@
-//! What all gateways of one schedule share: the database, the weather, and the log.
+//! The world of all gateways of one schedule: the database, the weather, and the log.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a gateway does for its store and its rate limits until it stops.
+//! The upkeep of the store and the rate limits, until the gateway stops.
 
 use std::sync::Arc;
 use std::time::Duration;

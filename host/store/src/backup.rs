@@ -8,7 +8,7 @@ use crate::health::DEAD;
 use crate::value::values;
 use crate::{Backend, Store, StoreError};
 
-/// What was changed in a restored database.
+/// The changes to a restored database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
     /// Accounts whose tokens are refreshed at the next start.

@@ -1,4 +1,4 @@
-//! What is wrong with the files of a certificate.
+//! Mistakes in the files of a certificate.
 
 use std::io;
 use std::path::{Path, PathBuf};

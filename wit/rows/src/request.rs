@@ -10,10 +10,10 @@ use crate::reader::{self, Member};
 use crate::row::{BodyEncoding, Encoding, Field, Header, Lists, Location, Method, Payload, Piece, Row, Text, Trigger};
 use crate::{encoding, form};
 
-/// What a caller reads if a value has the dots of a path that leads elsewhere.
+/// The sentence for a caller whose value has the dots of a path that leads elsewhere.
 pub const DOT_SEGMENT: &str =
     "Give a value that does not contain `.` or `..` as a segment, in any encoding: it is a part of a path.";
-/// What a caller reads if a value of a path is empty.
+/// The sentence for a caller whose value of a path is empty.
 pub const EMPTY_SEGMENT: &str = "Give a value that is not empty: it is a part of a path.";
 
 /// The request of a row.

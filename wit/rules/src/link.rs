@@ -9,7 +9,7 @@ const NEXT: &str = "next";
 /// The address of the link with the relation `next` in values of the header `Link`. `None` if they
 /// have no such link. A link whose `anchor` names another document is left out.
 ///
-/// What is not a link ends the reading of its value, and the links before it count.
+/// A part that is not a link ends the reading of its value, and the links before it count.
 pub fn next_of<'a>(values: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     values.into_iter().find_map(next_in)
 }

@@ -1,4 +1,4 @@
-//! Where clients get tokens for `/mcp`: the metadata of a protected resource (RFC 9728).
+//! The place where clients get tokens for `/mcp`: the metadata of a protected resource (RFC 9728).
 
 use hyper::Response;
 use serde_json::json;

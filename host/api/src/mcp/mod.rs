@@ -445,7 +445,7 @@ fn rpc_response(status: StatusCode, body: Body) -> Response<Body> {
     response
 }
 
-/// Who serves, as clients show it.
+/// The name of the server, as clients show it.
 fn server_info() -> Value {
     json!({"name": "connector-gateway", "title": "Connector Gateway", "version": env!("CARGO_PKG_VERSION")})
 }

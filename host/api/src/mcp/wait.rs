@@ -37,7 +37,7 @@ pub(super) struct JobWait {
     told: f64,
 }
 
-/// What the waiting call does next, by the state of its job.
+/// The next step of the waiting call, by the state of its job.
 enum Step {
     /// The call ends with this result.
     End(String),

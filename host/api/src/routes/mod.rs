@@ -80,7 +80,7 @@ fn find_proxy(path: &str) -> Option<(&'static Route, PathArguments<'_>)> {
     are_named.then_some((route, PathArguments { connector, upstream, ..PathArguments::default() }))
 }
 
-/// What follows the upstream in a path below `/proxy/`, as the caller has written it. Decoding
+/// The part after the upstream in a path below `/proxy/`, as the caller has written it. Decoding
 /// makes no slash, so the parts of this path are those of the path that led to the route.
 pub(super) fn below_upstream(path: &str) -> Option<&str> {
     path.splitn(5, '/').nth(4)

@@ -65,7 +65,7 @@ pub enum KeyStatus {
     EndedWithoutAnswer,
 }
 
-/// What is stored with a key at the end of its call.
+/// The result that is stored with a key at the end of its call.
 pub enum KeyOutcome {
     /// The answer.
     Kept(Vec<u8>),

@@ -1,4 +1,4 @@
-//! What a connector declares in addition to its manifest, as calls with arguments in JSON.
+//! The declarations of a connector in addition to its manifest, as calls with arguments in JSON.
 
 use contract::{Additions, AddressPart, LastItem, PartForm, PartSource, Purpose};
 use contract_rules::signature::{Region, TextPart};

@@ -34,7 +34,7 @@ pub struct Budget {
     log: Arc<Mutex<Log>>,
 }
 
-/// What a gateway says of its part of a budget.
+/// The report of a gateway about its part of a budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BudgetReport {
     /// The units that it holds from now on.

@@ -73,7 +73,7 @@ impl Hop {
         let mut url = resolve(&current, location, current.scheme() == "http").map_err(bad)?;
         upstream.permit(&url, "redirects to")?;
 
-        // What else the origin has may belong to someone else, as with a path for each customer.
+        // Other paths of the origin may belong to someone else, as with a path for each customer.
         let at_upstream = self.at_upstream && upstream.is_base_of(&url);
         if at_upstream {
             add_query(&mut url, request.carried_as_made(upstream));

@@ -1,4 +1,4 @@
-//! What the body of a refusal says about a rate limit.
+//! The words about a rate limit in the body of a refusal.
 
 use std::time::Duration;
 

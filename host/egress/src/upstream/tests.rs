@@ -47,7 +47,7 @@ proptest! {
             if let Ok(location) = upstream.locate(&path, None) {
                 let beginning = if path.starts_with('/') { base_url.trim_end_matches('/') } else { base_url };
                 let url = Url::parse(&format!("{beginning}{path}")).unwrap();
-                // What is sent is the URL, however it was made.
+                // The URL is sent as it is, however it was made.
                 prop_assert_eq!(location.uri().unwrap(), url.as_str());
                 prop_assert_eq!(location.url(), url);
             }

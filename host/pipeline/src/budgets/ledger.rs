@@ -1,4 +1,4 @@
-//! What a gateway reports of its budgets, and what it makes of the answer.
+//! The report of a gateway about its budgets, and the use of the answer.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

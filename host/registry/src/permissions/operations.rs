@@ -7,7 +7,7 @@ use contract::Effect;
 
 use crate::Connector;
 
-/// What an operation may do and send.
+/// The effect and the request of an operation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Operation {
     effect: Effect,

@@ -68,7 +68,7 @@ fn manifest(auth: AuthScheme, upstream: Upstream) -> Manifest {
     }
 }
 
-/// What the second manifest requests and the first one does not.
+/// The permissions that the second manifest requests and the first one does not.
 fn more(first: &Manifest, second: &Manifest) -> Vec<String> {
     let permissions = |manifest| Permissions { others: others(manifest, [].into_iter()), ..Permissions::default() };
     permissions(second).beyond(&permissions(first), &[])

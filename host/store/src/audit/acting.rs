@@ -1,4 +1,4 @@
-//! Who acts: the actor and the request of the writes that a task makes.
+//! The author of writes: the actor and the request of the writes that a task makes.
 //!
 //! The actor is a value of the task, not a parameter of each write. Everything between a route and
 //! the store would have to hand on a parameter, and a write that forgot it would have no entry. A
@@ -91,7 +91,7 @@ impl Acting {
         &self.request_id
     }
 
-    /// What happened, with the reason of the actor.
+    /// The action, with the reason of the actor.
     pub(super) fn detailed(&self, detail: &str) -> String {
         match (detail, self.reason.as_str()) {
             (detail, "") => detail.to_owned(),

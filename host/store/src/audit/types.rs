@@ -8,7 +8,7 @@ use crate::value::{FromRow, Row};
 /// Declares the actions, and the list of their names.
 macro_rules! actions {
     ($($(#[$doc:meta])* $action:ident = $name:literal;)*) => {
-        /// What was done.
+        /// The action.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum AuditAction { $($(#[$doc])* $action),* }
 
@@ -94,7 +94,7 @@ pub struct AuditEntry {
     pub number: i64,
     /// Time of the change.
     pub at: SystemTime,
-    /// Who made it. See [`super::Acting`].
+    /// Its actor. See [`super::Acting`].
     pub actor: String,
     /// The name of an [`AuditAction`].
     pub action: String,

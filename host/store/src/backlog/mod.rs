@@ -1,4 +1,4 @@
-//! What waits or needs an operator's attention in the database, in numbers for metrics.
+//! The backlog: records that wait or need an operator's attention, in numbers for metrics.
 
 use std::time::{Duration, SystemTime};
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// one of so many units.
 const IDLE_PART: u32 = 20;
 
-/// What one gateway asks for.
+/// The request of one gateway.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand<'a> {
     /// The units that it needs now.

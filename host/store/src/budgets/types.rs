@@ -24,13 +24,13 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Whether it is a queue. A queue is a single unit, and whoever holds it may start calls.
+    /// `true` for a queue. A queue is a single unit, and whoever holds it may start calls.
     pub(super) fn is_queue(&self) -> bool {
         self.requests == 0
     }
 }
 
-/// What a gateway says of its part of a budget.
+/// The report of a gateway about its part of a budget.
 #[derive(Clone, Debug)]
 pub struct ShareReport {
     /// The budget.
@@ -93,7 +93,7 @@ pub struct Share {
     pub is_unmet: bool,
 }
 
-/// What a gateway is told in an exchange.
+/// The answer to a gateway in an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// Its part of each budget that it reported.

@@ -32,7 +32,7 @@ pub struct RecordedCall {
     pub status: Option<u16>,
     /// The name of the problem, if the answer is one.
     pub problem: Option<String>,
-    /// Who can solve the problem.
+    /// The owner of the problem, who can solve it.
     pub owner: Option<String>,
     /// The detail of the problem.
     pub detail: Option<String>,

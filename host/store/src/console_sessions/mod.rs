@@ -20,13 +20,13 @@ const NOTE_USE: Duration = Duration::from_secs(60);
 /// A session that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsoleSession {
-    /// Who has signed in.
+    /// The user or key that has signed in.
     pub holder: SessionHolder,
     /// The session ends then, even if it is used.
     pub expires_at: SystemTime,
 }
 
-/// Who has signed in to the console.
+/// The user or key that has signed in to the console.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionHolder {
     /// The holder of a key that is not revoked.

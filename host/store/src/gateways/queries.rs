@@ -117,7 +117,7 @@ impl Store {
         .await
     }
 
-    /// What the gateways that are not forgotten serve, by connector.
+    /// The versions that the gateways which are not forgotten serve, by connector.
     ///
     /// # Errors
     /// Fails if the database does not answer.

@@ -78,7 +78,7 @@ impl FromRow for GatewayRow {
     }
 }
 
-/// What a gateway serves of a connector, and what it made of the present generation.
+/// The version of a connector that a gateway serves, and the outcome of the present generation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectorAtGateway {
     /// The id of the gateway.

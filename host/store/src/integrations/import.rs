@@ -20,7 +20,7 @@ pub struct NewImport {
     pub hash: String,
 }
 
-/// What became of an account to import. `String` is the id of the integration.
+/// The outcome for an account to import. `String` is the id of the integration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Imported {
     /// It is new.

@@ -67,7 +67,7 @@ pub struct ApiKey {
     pub confirm: bool,
     /// Time from which the gateway refuses the key. `None` if it never expires.
     pub expires_at: Option<SystemTime>,
-    /// Who made the key, as the audit names it. Empty for keys of earlier versions.
+    /// The actor who made the key, as the audit names it. Empty for keys of earlier versions.
     pub created_by: String,
     /// Time at which the key was stored.
     pub created_at: SystemTime,

@@ -23,7 +23,7 @@ impl Quota {
     }
 }
 
-/// What tenants have stored, in bytes.
+/// The bytes that tenants have stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredBytes {
     /// All tenants.

@@ -1,4 +1,4 @@
-//! What tenants have stored, on every database.
+//! The bytes that tenants have stored, on every database.
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use crate::{Store, StoreError};
 /// The largest number that a count shows. Counting more rows would make a page slow.
 pub const MAX_COUNT: u64 = 1_000;
 
-/// What a tenant has. No number is larger than [`MAX_COUNT`].
+/// The numbers of a tenant's records. No number is larger than [`MAX_COUNT`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenant {
     /// The name.

@@ -23,7 +23,7 @@ pub struct StoredToolSet {
     pub name: String,
     /// The definition, as JSON.
     pub definition: String,
-    /// Who made it, as the audit names actors.
+    /// The actor who made it, as the audit names actors.
     pub created_by: String,
     /// Time at which it was made.
     pub created_at: SystemTime,

@@ -236,7 +236,7 @@ pub struct AnyDeliveryFilter {
     pub limit: u32,
 }
 
-/// What became of the request to send a delivery once more.
+/// The outcome of the request to send a delivery once more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resent {
     /// It is due now.

@@ -24,7 +24,7 @@ const PARTS: usize = 256;
 /// All texts of a row together.
 const TEXT_BYTES: usize = 64 << 10;
 
-/// What a row of a connector refers to.
+/// The names that a row of a connector refers to.
 #[derive(Clone, Copy, Debug)]
 pub struct Connector<'a> {
     /// The names of its upstreams.

@@ -29,11 +29,11 @@ pub struct Part<'a> {
     pub form: PartForm,
     /// Maximum number of characters of a value.
     pub max_length: u32,
-    /// Where the gateway gets the value.
+    /// The source of the value.
     pub source: PartSource<'a>,
 }
 
-/// Where the gateway gets the value of a part.
+/// The source of the value of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartSource<'a> {
     /// The user gives it.

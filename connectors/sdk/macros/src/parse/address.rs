@@ -17,7 +17,7 @@ pub(crate) struct AddressPart {
     pub(crate) source: PartSource,
 }
 
-/// Where the gateway gets the value.
+/// The source of the value.
 pub(crate) enum PartSource {
     User,
     /// A JSON Pointer into an answer about the account.
