@@ -59,7 +59,11 @@ fn run(gateway: &Gateway, command: &str) -> Finished {
 
 /// The words of an output. `#` is in place of times, ids and durations, which differ.
 fn words(text: &str) -> Vec<&str> {
-    let is_example = |word: &str| word.contains(|digit: char| digit.is_ascii_digit()) && !matches!(word, "424" | "401");
+    // Most ids have a digit. The id of a key may have none.
+    let is_example = |word: &str| {
+        (word.contains(|digit: char| digit.is_ascii_digit()) && !matches!(word, "424" | "401"))
+            || word.starts_with("key_")
+    };
     text.split_whitespace().map(|word| if is_example(word) { "#" } else { word }).collect()
 }
 
