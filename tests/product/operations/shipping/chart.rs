@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use serde_json::{Value, json};
-use support::{Gateway, Setup, module, process, programs};
+use support::{Gateway, Setup, module, process, programs, wait_for};
 
 use super::place;
 
@@ -156,6 +156,10 @@ fn a_gateway_starts_with_the_settings_of_the_pods() {
     let services = of_kind(&objects, "Service");
     assert!(services.iter().any(|service| service["metadata"]["name"] == host.split('.').next().unwrap()));
     assert_eq!(gateway.client().request("GET", "/metrics").header("host", host).send().status, 200);
-    let listed = gateway.client().get("/admin/gateways").ok();
-    assert_eq!(listed["gateways"][0]["name"], "one", "{listed}");
+    // The first sign of life may come after the gateway is ready.
+    let listed = wait_for("the gateway in the list", || {
+        let mut listed = gateway.client().get("/admin/gateways").ok();
+        listed["gateways"][0].is_object().then(|| listed["gateways"][0].take())
+    });
+    assert_eq!(listed["name"], "one", "{listed}");
 }
