@@ -6,15 +6,15 @@ use hyper::Response;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use super::files::FileCall;
 use super::lifecycle::Client;
 use super::wait::JobWait;
 use super::{Done, Exchange, Outcome, confirm, connect, done, headers, own_tools, result, tasks};
-use crate::answer::AnswerDeadline;
+use crate::authorize::AuthorizedCaller;
 use crate::headers::CallHeaders;
-use crate::operations::{OperationOfTool, call_for_tool};
+use crate::operations::{OperationCall, find_allowed};
 use crate::recorded::OpenCall;
 use body::Body;
 use body::media_type::essence;
@@ -176,23 +176,20 @@ impl ToolCall<'_> {
             *arrived,
         );
         open.is_of(caller);
-        let call = OperationOfTool {
-            gateway,
-            caller,
-            connector: &connector,
-            operation: &tool.operation,
-            call_headers: std::mem::take(&mut self.call_headers),
-            takes_any_file: file.is_some(),
-            idempotency_key: self.idempotency_key.take(),
-            body,
-            arrived: *arrived,
-            trace,
-            recording: open.recording.clone(),
+        let (call_headers, key) = (std::mem::take(&mut self.call_headers), self.idempotency_key.take());
+        let (recording, takes_any_file) = (open.recording.clone(), file.is_some());
+        let answering = async {
+            let operation = find_allowed(caller, &connector, &tool.operation, trace, &recording)?;
+            let caller = AuthorizedCaller::clone(caller);
+            let mut call = OperationCall::new(gateway, caller, &connector, call_headers, *arrived, trace, &recording);
+            call.use_key(operation, key);
+            (call.body, call.takes_any_file) = (body, takes_any_file);
+            Ok((call.answer(&connector, operation).await?, call.deadline))
         };
-        let answered = match Box::pin(call_for_tool(call)).await {
-            Ok(response) => {
+        let answered = match Box::pin(answering).await {
+            Ok((response, deadline)) => {
                 open.end(&response, None);
-                self.result_of(&connector, tool, file.as_ref(), response).await
+                self.result_of(&connector, tool, file.as_ref(), response, deadline).await
             }
             Err(problem) => {
                 open.fail(&problem);
@@ -212,6 +209,7 @@ impl ToolCall<'_> {
         tool: &Tool,
         file: Option<&FileCall>,
         response: Response<Body>,
+        deadline: Instant,
     ) -> Result<Done, Problem> {
         let (gateway, revision) = (self.exchange.gateway, self.client.revision);
         let is_background = connector.operation(&tool.operation).is_some_and(|operation| operation.manifest.background);
@@ -221,9 +219,7 @@ impl ToolCall<'_> {
             return Ok(Done::Text(result::complete(revision, &link, false)));
         }
         if !is_background {
-            let deadline = response.extensions().get::<AnswerDeadline>().map(|AnswerDeadline(deadline)| *deadline);
             let reading = result::of_answer(gateway, revision, response, tool.is_structured);
-            let Some(deadline) = deadline else { return reading.await.map(Done::Text) };
             let read = timeout_at(deadline, reading).await.unwrap_or_else(|_| {
                 Err(problem::UPSTREAM_TIMED_OUT
                     .with_detail("The answer did not arrive before the call ended; ask for less."))

@@ -37,7 +37,7 @@
 //!    database has the hash of a digest and of the call. The second call deletes the row, so it
 //!    runs once over all gateways.
 //! 4. `call` takes out `account` and the digest, gives arguments the names of the operation, and
-//!    calls `operations::call_for_tool`. The arguments stay a slice of the request, so that the
+//!    makes an `operations::OperationCall`. The arguments stay a slice of the request, so that the
 //!    pipeline sees the text that the client sent. The call has its own record.
 //! 5. `result` reads the answer up to `mcp.max_result_kb` and drops the rest. A problem becomes a
 //!    result in words. A file that no model reads is not read at all: `files` makes an address that
