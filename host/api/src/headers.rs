@@ -18,7 +18,7 @@ pub(super) const MAX_REASON: usize = 500;
 
 /// The headers of a call that change how it runs. The texts are copied: a waiting call must not
 /// keep the buffer of its connection.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct CallHeaders {
     /// The media types that the caller accepts.
     pub(super) accept: Option<Box<str>>,

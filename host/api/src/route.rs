@@ -15,6 +15,7 @@ use auth::Scope;
 use body::Body;
 use calls::Recording;
 use gateway::Gateway;
+use pipeline::proxy::PROXY;
 use problem::Problem;
 use telemetry::Trace;
 
@@ -112,6 +113,29 @@ pub(super) enum Family {
     ToolSets,
     Admin,
     System,
+}
+
+impl Family {
+    /// The name of the operation in metrics and log lines. `None` for operations, which have theirs.
+    pub(super) fn label(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Operations => return None,
+            Self::Proxy => PROXY,
+            Self::Jobs => "jobs",
+            Self::Integrations => "integrations",
+            Self::Webhooks => "webhooks",
+            Self::Connectors => "connectors",
+            Self::Mcp => "mcp",
+            Self::ToolSets => "tool-sets",
+            Self::Admin => "admin",
+            Self::System => "system",
+        })
+    }
+
+    /// Returns `true` if a connector is called, which metrics and log lines name.
+    pub(super) fn calls_connector(self) -> bool {
+        matches!(self, Self::Operations | Self::Proxy | Self::Integrations | Self::Mcp)
+    }
 }
 
 /// The segments of a path that a route's pattern names. A name that the pattern does not have is

@@ -27,7 +27,6 @@ use body::{Body, HeldBody};
 use calls::CONNECT;
 use gateway::Gateway;
 use metrics::RequestLabels;
-use pipeline::proxy::PROXY;
 use problem::{self, Problem};
 use store::{Acting, acting};
 use telemetry::Trace;
@@ -172,12 +171,9 @@ fn shown(name: &str) -> &str {
 
 /// The connector and the operation that a request calls, if it calls one.
 fn operation_names(found: MatchedRoute<'_>) -> Option<(&str, &str)> {
-    let (route, PathArguments { connector, operation, .. }) = found?;
-    match route.family {
-        Family::Operations => Some((shown(connector), shown(operation))),
-        Family::Proxy => Some((shown(connector), PROXY)),
-        _ => None,
-    }
+    let (Route { family, .. }, PathArguments { connector, operation, .. }) = found?;
+    let is_call = matches!(family, Family::Operations | Family::Proxy);
+    is_call.then(|| (shown(connector), family.label().unwrap_or_else(|| shown(operation))))
 }
 
 /// The connector and the name of a request that connects an account.
@@ -190,16 +186,13 @@ fn connection_names<'a>(method: &Method, found: MatchedRoute<'a>) -> Option<(&'a
 /// The span of a request. Each log line below it carries its fields. The tenant is recorded once
 /// the caller is known.
 fn request_span(request_id: &str, found: MatchedRoute<'_>, caller_address: IpAddr) -> Span {
-    let (connector, operation) = match found {
-        Some((route, PathArguments { connector, .. })) => match route.family {
-            Family::Operations | Family::Proxy => operation_names(found).unzip(),
-            Family::Integrations => (Some(shown(connector)).filter(|name| !name.is_empty()), Some("integrations")),
-            Family::Admin => (Some(shown(connector)).filter(|name| !name.is_empty()), None),
-            Family::Mcp => (Some(shown(connector)).filter(|name| !name.is_empty()), Some("mcp")),
-            Family::Jobs | Family::Webhooks | Family::Connectors | Family::ToolSets | Family::System => (None, None),
-        },
-        None => (None, None),
-    };
+    let family = found.map(|(route, _)| route.family);
+    let calls_connector = family.is_some_and(Family::calls_connector);
+    let arguments = found.map(|(_, arguments)| arguments).unwrap_or_default();
+    let connector = Some(shown(arguments.connector)).filter(|name| !name.is_empty());
+    let connector = connector.filter(|_| calls_connector || family == Some(Family::Admin));
+    let operation =
+        family.filter(|_| calls_connector).map(|family| family.label().unwrap_or(shown(arguments.operation)));
     // At the level of errors, so that lines of every level are inside.
     tracing::error_span!(
         target: REQUEST_SPAN,
@@ -377,24 +370,14 @@ fn has_one_host(headers: &HeaderMap) -> bool {
 fn count_answer(gateway: &Gateway, found: MatchedRoute<'_>, response: &Response<Body>) {
     let (connector, operation) = match found {
         None => (String::new(), String::new()),
-        Some((route, PathArguments { connector, operation, .. })) => {
-            let live = gateway.registry.get(connector);
-            let name = || live.as_ref().map(|live| live.name().to_string()).unwrap_or_default();
-            match route.family {
-                Family::Operations => {
-                    let known = live.as_ref().and_then(|live| live.operation(operation));
-                    (name(), known.map(|known| known.manifest.path.clone()).unwrap_or_default())
-                }
-                Family::Proxy => (name(), PROXY.to_owned()),
-                Family::Integrations => (name(), "integrations".to_owned()),
-                Family::Jobs => (String::new(), "jobs".to_owned()),
-                Family::Webhooks => (String::new(), "webhooks".to_owned()),
-                Family::Connectors => (String::new(), "connectors".to_owned()),
-                Family::Mcp => (name(), "mcp".to_owned()),
-                Family::ToolSets => (String::new(), "tool-sets".to_owned()),
-                Family::Admin => (String::new(), "admin".to_owned()),
-                Family::System => (String::new(), "system".to_owned()),
-            }
+        Some((Route { family, .. }, PathArguments { connector, operation, .. })) => {
+            let live = gateway.registry.get(connector).filter(|_| family.calls_connector());
+            let known = live.as_ref().and_then(|live| live.operation(operation));
+            let path = known.map(|known| known.manifest.path.as_str()).unwrap_or_default();
+            (
+                live.as_ref().map(|live| live.name().to_string()).unwrap_or_default(),
+                family.label().unwrap_or(path).to_owned(),
+            )
         }
     };
     let labels = RequestLabels { connector, operation, status: response.status().as_u16() };

@@ -66,6 +66,24 @@ pub enum Target {
 }
 
 impl Request {
+    /// A request without headers, body and credential. The other fields can be set afterwards.
+    pub fn new(method: Method, target: Target, deadline: Instant, limit: u64) -> Self {
+        Self {
+            method,
+            target,
+            headers: Headers::default(),
+            body: Body::Empty,
+            credential: None,
+            omit_credential: false,
+            deadline,
+            limit,
+            waits_for_rate_limit: false,
+            on_new_connection: false,
+            record: None,
+            trace: None,
+        }
+    }
+
     /// The credential that the request carries to the upstream's own origin; `None` if it carries
     /// no credential.
     pub fn carried(&self, upstream: &Upstream) -> Option<&Credential> {

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 pub(crate) use stub::{Stub, answer, ok, raw};
 
 use super::{
-    Body, Credential, CredentialUse, Egress, EgressError, FormField, Headers, Lookup, Request, Settings, Target,
-    Upstream, UpstreamSettings,
+    Credential, CredentialUse, Egress, EgressError, FormField, Lookup, Request, Settings, Target, Upstream,
+    UpstreamSettings,
 };
 
 /// Knows the names that are given, and no other.
@@ -59,20 +59,8 @@ fn settings(base_url: &str, link_hosts: &[String]) -> UpstreamSettings {
 }
 
 pub(crate) fn request(method: Method, path: &str) -> Request {
-    Request {
-        method,
-        target: Target::Path(path.to_owned()),
-        headers: Headers::default(),
-        body: Body::Empty,
-        credential: None,
-        omit_credential: false,
-        waits_for_rate_limit: false,
-        on_new_connection: false,
-        record: None,
-        trace: None,
-        deadline: Instant::now() + Duration::from_secs(20),
-        limit: 1 << 20,
-    }
+    let (target, deadline) = (Target::Path(path.to_owned()), Instant::now() + Duration::from_secs(20));
+    Request::new(method, target, deadline, 1 << 20)
 }
 
 pub(crate) fn get(path: &str) -> Request {

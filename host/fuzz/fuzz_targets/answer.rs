@@ -13,8 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use egress::{
-    Body, Credential, CredentialUse, Egress, Headers, Lookup, Request, Settings, Target, Upstream, UpstreamSettings,
-    retry_after,
+    Credential, CredentialUse, Egress, Lookup, Request, Settings, Target, Upstream, UpstreamSettings, retry_after,
 };
 use hyper::Method;
 use libfuzzer_sys::fuzz_target;
@@ -98,21 +97,10 @@ fn with_token(input: &[u8]) -> Vec<u8> {
 
 async fn read(egress: &Egress, upstream: &Upstream) {
     let credential = Credential::bearer(TOKEN.into()).expect("the token is valid");
-    let request = Request {
-        // A request that is not retried.
-        method: Method::POST,
-        target: Target::Path("/path".to_owned()),
-        headers: Headers::default(),
-        body: Body::Empty,
-        credential: Some(credential.clone()),
-        omit_credential: false,
-        deadline: Instant::now() + Duration::from_millis(200),
-        limit: LIMIT,
-        waits_for_rate_limit: false,
-        on_new_connection: false,
-        record: None,
-        trace: None,
-    };
+    let (target, deadline) = (Target::Path("/path".to_owned()), Instant::now() + Duration::from_millis(200));
+    // A POST is not retried.
+    let request =
+        Request { credential: Some(credential.clone()), ..Request::new(Method::POST, target, deadline, LIMIT) };
     let response = match egress.send(upstream, &request).await {
         Ok(response) => response,
         Err(error) => return assert_clean(error.to_string().as_bytes()),

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::{Failure, JobError, Jobs};
-use egress::{Body, EgressError, Headers, Request, Target, Upstream};
+use egress::{Body, EgressError, Request, Target, Upstream};
 use integrations::simulated::CONNECTOR;
 use store::{Job, JobValue};
 
@@ -44,19 +44,10 @@ impl Jobs {
         let failed = |error: EgressError| Failure::Call(pipeline::Error::Egress(error));
         let url = Url::parse(&format!("https://upstream.example/?job={}", job.id)).unwrap();
         let (upstream, path) = Upstream::of_url(CONNECTOR, &url, false).map_err(failed)?;
+        let deadline = Instant::now() + Duration::from_secs(600);
         let request = Request {
-            method: Method::POST,
-            target: Target::Path(path),
-            headers: Headers::default(),
             body: Body::Json(Bytes::from_static(b"{}")),
-            credential: None,
-            omit_credential: true,
-            waits_for_rate_limit: false,
-            on_new_connection: false,
-            record: None,
-            trace: None,
-            deadline: Instant::now() + Duration::from_secs(600),
-            limit: 1 << 20,
+            ..Request::new(Method::POST, Target::Path(path), deadline, 1 << 20)
         };
         let response = self.parts.egress.send(&upstream, &request).await.map_err(failed)?;
         let body = response.body.collect(1 << 20).await.map_err(failed)?;

@@ -90,19 +90,13 @@ impl Endpoint {
         if let Some(refusal) = &self.refusal {
             return Err(refusal.clone());
         }
+        let (target, deadline) = (Target::Path(self.path.clone()), Instant::now() + CALL_TIMEOUT);
         let request = Request {
-            method,
-            target: Target::Path(self.path.clone()),
             headers,
             body,
             credential,
-            omit_credential: false,
-            waits_for_rate_limit: false,
             on_new_connection: true,
-            record: None,
-            trace: None,
-            deadline: Instant::now() + CALL_TIMEOUT,
-            limit: MAX_ANSWER_BYTES,
+            ..Request::new(method, target, deadline, MAX_ANSWER_BYTES)
         };
         let response = egress.send(&self.upstream, &request).await?;
         let retry_after = retry_after(&response.headers);

@@ -3,80 +3,67 @@
 
 use std::sync::Arc;
 
-use super::account::Account;
-use super::stages::Stages;
+use super::run::Run;
 use super::{Call, Services};
 use contract::Effect;
 use memory::Reservation;
 use metrics::{Metrics, OutcomeLabels};
 use registry::{Connector, Operation};
-use sandbox::http::Outbound;
 use sandbox::row::Declared;
 use sandbox::{CpuBudget, Fault, InvocationError, Outcome, storage};
 
-/// Invokes the connector. If its fault says that the credential was refused, the credential is
-/// refreshed, and the connector is invoked once more where repeating is safe.
-pub(super) async fn invoke<'s>(
-    services: Services<'_>,
-    call: &'s Call<'_>,
-    input: &str,
-    account: &Account,
-    outbound: &Outbound,
-    stages: &mut Stages<'s>,
-) -> Result<Result<Outcome, Fault>, InvocationError> {
-    let cpu = CpuBudget::new(call.limits().cpu);
-    let outcome = invoke_once(services, call, input, account, outbound, &cpu, stages).await?;
-    if !is_unauthorized(&outcome) {
-        return Ok(outcome);
-    }
-    stages.next(&call.operation.metrics.credential);
-    let is_refreshed = account.refresh(call.deadline).await;
-    stages.end(is_refreshed);
-    // With at most one request, the upstream has refused everything that the operation requested.
-    let is_repeatable = call.operation.manifest.effect == Effect::Read || outbound.record().requests() <= 1;
-    if is_refreshed && is_repeatable {
-        return invoke_once(services, call, input, account, outbound, &cpu, stages).await;
-    }
-    Ok(outcome)
-}
-
-/// One invocation in the sandbox.
-async fn invoke_once<'s>(
-    services: Services<'_>,
-    call: &'s Call<'_>,
-    input: &str,
-    account: &Account,
-    outbound: &Outbound,
-    cpu: &CpuBudget,
-    stages: &mut Stages<'s>,
-) -> Result<Result<Outcome, Fault>, InvocationError> {
-    let Call { connector, operation, deadline, .. } = call;
-    let mut traced = outbound.clone();
-    traced.trace(stages.next(&operation.metrics.invoke).tracing());
-    let (declared, _held) = declared(services, operation, input)?;
-    let make_call = |may_store: bool| sandbox::Call {
-        deadline: *deadline,
-        settings: Arc::clone(connector.settings()),
-        outbound: traced.clone(),
-        storage: account.partition.as_ref().filter(|_| may_store).map(|partition| storage::Scope {
-            store: services.store.clone(),
-            vault: services.integrations.vault().clone(),
-            connector: Arc::clone(connector.name()),
-            partition: Arc::clone(partition),
-        }),
-        progress: call.background.as_ref().map(|background| background.progress.clone()),
-        cpu: cpu.clone(),
-        declared: declared.clone(),
-    };
-    let manifest = &operation.manifest;
-    let outcome = match services.registry.admit_invocation(call.run_as.tenant()) {
-        Err(_) => Err(InvocationError::Busy),
-        Ok(_permit) => {
-            connector.module().invoke(make_call, call.limits(), &manifest.path, input, manifest.immediate).await
+impl Run<'_, '_> {
+    /// Invokes the connector. If its fault says that the credential was refused, the credential is
+    /// refreshed, and the connector is invoked once more where repeating is safe.
+    pub(super) async fn invoke(&mut self, input: &str) -> Result<Result<Outcome, Fault>, InvocationError> {
+        let call = self.call;
+        let cpu = CpuBudget::new(call.limits().cpu);
+        let outcome = self.invoke_once(input, &cpu).await?;
+        if !is_unauthorized(&outcome) {
+            return Ok(outcome);
         }
-    };
-    stages.end(outcome.is_ok());
-    outcome.inspect_err(|failure| count_failure(services.metrics, connector, failure))
+        self.stages.next(&call.operation.metrics.credential);
+        let is_refreshed = self.account.refresh(call.deadline).await;
+        self.stages.end(is_refreshed);
+        // With at most one request, the upstream has refused everything that the operation requested.
+        let is_repeatable = call.operation.manifest.effect == Effect::Read || self.outbound.record().requests() <= 1;
+        if is_refreshed && is_repeatable {
+            return self.invoke_once(input, &cpu).await;
+        }
+        Ok(outcome)
+    }
+
+    /// One invocation in the sandbox.
+    async fn invoke_once(&mut self, input: &str, cpu: &CpuBudget) -> Result<Result<Outcome, Fault>, InvocationError> {
+        let Self { services, call, account, outbound, stages } = self;
+        let Call { connector, operation, deadline, .. } = call;
+        let mut traced = outbound.clone();
+        traced.trace(stages.next(&operation.metrics.invoke).tracing());
+        let (declared, _held) = declared(*services, operation, input)?;
+        let make_call = |may_store: bool| sandbox::Call {
+            deadline: *deadline,
+            settings: Arc::clone(connector.settings()),
+            outbound: traced.clone(),
+            storage: account.partition.as_ref().filter(|_| may_store).map(|partition| storage::Scope {
+                store: services.store.clone(),
+                vault: services.integrations.vault().clone(),
+                connector: Arc::clone(connector.name()),
+                partition: Arc::clone(partition),
+            }),
+            progress: call.background.as_ref().map(|background| background.progress.clone()),
+            cpu: cpu.clone(),
+            declared: declared.clone(),
+        };
+        let manifest = &operation.manifest;
+        let outcome = match services.registry.admit_invocation(call.run_as.tenant()) {
+            Err(_) => Err(InvocationError::Busy),
+            Ok(_permit) => {
+                connector.module().invoke(make_call, call.limits(), &manifest.path, input, manifest.immediate).await
+            }
+        };
+        stages.end(outcome.is_ok());
+        outcome.inspect_err(|failure| count_failure(services.metrics, connector, failure))
+    }
 }
 
 /// The request that the connector may ask for, with the memory of its copy of the input.

@@ -9,6 +9,7 @@
 //! - `blame`: a value of the caller for which a request of the connector was refused
 //! - `connect`: connecting an account, which runs operations of the connector
 //! - `row`: the request of an operation that is data
+//! - `run`: the stages of a call whose account is chosen
 //! - `invocation`: the connector in the sandbox
 //! - `proxy`: a request of a caller to an upstream, around the operations
 //! - `unmatched`: the header about `response_fields` that led nowhere
@@ -29,30 +30,28 @@ pub mod proxy;
 pub mod rate;
 mod refusal;
 mod row;
+mod run;
 mod stages;
 mod unmatched;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::header::HeaderMap;
 use tokio::time::{Instant, timeout_at};
 
 pub use self::answer::Answer;
 pub use self::error::{Error, Explanation, UpstreamError};
 
-use self::account::{Account, ChosenAccount};
-use self::answer::Form;
+use self::account::ChosenAccount;
 use self::stages::Stages;
 use crate::budgets::Budgets;
 use calls::Recording;
-use egress::{CallRecord, Credential, Egress, Remaining};
+use egress::{CallRecord, Credential, Egress};
 use integrations::Integrations;
 use metrics::Metrics;
-use registry::{Connector, Operation, Permit, Registry};
-use sandbox::http::{Outbound, Request};
+use registry::{Connector, Operation, Registry};
+use sandbox::Limits;
 use sandbox::progress::ProgressSender;
-use sandbox::{Limits, Outcome};
 use schema::{self, Input};
 use store::{AccountAddress, Store};
 use telemetry::Trace;
@@ -210,7 +209,7 @@ pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted
         let user_identifier = chosen.user_identifier().map(str::to_owned);
         return Ok(Submitted::Deferred(Deferred { user_identifier, callback_urls: background.callback_urls }));
     }
-    complete(services, call, input, chosen, &mut stages).await.map(Submitted::Answered)
+    run::complete(services, call, input, chosen, &mut stages).await.map(Submitted::Answered)
 }
 
 /// Runs one call of an operation, from its body to its answer. Ignores what the body says about
@@ -221,14 +220,14 @@ pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted
 pub async fn run(services: Services<'_>, call: &Call<'_>) -> Result<Answer, Error> {
     let mut stages = Stages::begin(&call.trace, call.recording, &call.operation.metrics.validate);
     let (input, chosen) = accept(services, call, &mut stages).await?;
-    complete(services, call, input, chosen, &mut stages).await
+    run::complete(services, call, input, chosen, &mut stages).await
 }
 
 /// The stages `validate` and `account`. The first one has begun.
-async fn accept<'a, 's>(
+async fn accept<'a>(
     services: Services<'_>,
-    call: &'s Call<'a>,
-    stages: &mut Stages<'s>,
+    call: &'a Call<'a>,
+    stages: &mut Stages<'a>,
 ) -> Result<(Input<'a>, ChosenAccount), Error> {
     let input = validate(services, call).await?;
     stages.next(&call.operation.metrics.account);
@@ -255,136 +254,7 @@ async fn run_computation<T>(bytes: usize, deadline: Instant, work: impl FnOnce()
     timeout_at(deadline, compute::run(bytes, work)).await.map_err(|_| Error::OutOfTime)
 }
 
-/// The other stages: runs a call whose body is valid and whose account is chosen.
-async fn complete<'s>(
-    services: Services<'_>,
-    call: &'s Call<'_>,
-    input: Input<'_>,
-    chosen: ChosenAccount,
-    stages: &mut Stages<'s>,
-) -> Result<Answer, Error> {
-    let Call { connector, operation, .. } = call;
-    let metrics = &operation.metrics;
-
-    // Before a refresh: a call over a limit sends no request to the provider.
-    stages.next(&metrics.admit);
-    let (permit, left) = admit(services, connector, operation, call.run_as.tenant()).await?;
-    stages.next(&metrics.credential);
-
-    let account = chosen.prepare_credential(services, connector, call.deadline).await?;
-    stages.end(true);
-
-    let upstreams = Arc::clone(&account.upstreams);
-    let credentials = account.credentials.clone();
-    let record = call_record(call.recording);
-    let mut outbound = Outbound::new(services.egress.clone(), upstreams, call.deadline, credentials, record);
-    call.recording.sends(outbound.record());
-    if operation.manifest.background {
-        outbound = outbound.waiting_for_rate_limits();
-    }
-    let answer = invoke_and_answer(services, call, &input, &account, &mut outbound, permit, stages).await;
-    let mut answer = match answer {
-        Ok(answer) => answer,
-        Err(error) => {
-            let error = error.after(&outbound, operation.manifest.effect);
-            return Err(blame::caller_for(error, &input.text, call.deadline).await);
-        }
-    };
-    if let Some(left) = left {
-        rate::add_headers(&mut answer.headers, &left);
-    }
-    Ok(answer)
-}
-
 /// The notes on the requests of a call, with their attempts if the call is recorded.
 fn call_record(recording: &Recording) -> CallRecord {
     if recording.is_on() { CallRecord::keeping_attempts() } else { CallRecord::default() }
-}
-
-/// Invokes the connector and answers with its outcome.
-async fn invoke_and_answer<'s>(
-    services: Services<'_>,
-    call: &'s Call<'_>,
-    input: &Input<'_>,
-    account: &Account,
-    outbound: &mut Outbound,
-    permit: Permit,
-    stages: &mut Stages<'s>,
-) -> Result<Answer, Error> {
-    let operation = call.operation;
-    let (outcome, _held) = match &operation.row {
-        Some(row) => {
-            let (outcome, held) = row::make(services, call, row, &input.text).await?;
-            (outcome, Some(held))
-        }
-        None => (invocation::invoke(services, call, &input.text, account, outbound, stages).await?, None),
-    };
-
-    let limits = call.limits();
-    let form = Form {
-        shape: &input.shape,
-        accept: call.accept,
-        range: call.range,
-        limits,
-        deadline: call.deadline,
-        memory: services.egress.memory(),
-        operation,
-        trace: &call.trace,
-        recording: call.recording,
-    };
-    match outcome {
-        Ok(Outcome::Forward(request)) => {
-            let response = forward(call, request, outbound, stages).await?;
-            let carried_credential = response.carried_credential;
-            let mut upstream_headers = HeaderMap::new();
-            forwarded_headers::each(&response.headers, |name, value| {
-                upstream_headers.append(name, value);
-            });
-            let answer = answer::of_response(response, &form, permit).await;
-            let mut answer = answer.map_err(|error| match carried_credential {
-                true => account.explain_refusal(services, error),
-                false => account.explain(services, error),
-            })?;
-            answer.headers.extend(upstream_headers);
-            Ok(answer)
-        }
-        Ok(Outcome::Reply(json)) => answer::of_reply(json, &form, permit).await,
-        Ok(Outcome::File(file)) => Box::pin(answer::of_reply_file(file, &form, permit)).await,
-        Err(fault) => Err(account.explain_refusal(services, fault.into())),
-    }
-}
-
-/// Sends the request of a thin operation.
-async fn forward<'s>(
-    call: &'s Call<'_>,
-    request: Request,
-    outbound: &mut Outbound,
-    stages: &mut Stages<'s>,
-) -> Result<Box<egress::Response>, Error> {
-    let operation = call.operation;
-    // The caller takes bytes only of a media type that it names.
-    let range =
-        call.range.filter(|_| call.accept.may_be_a_file() && operation.manifest.answer != contract::Answer::Json);
-    let request = match range {
-        Some(range) => request.for_range(range),
-        None => request,
-    };
-    outbound.trace(stages.next(&operation.metrics.forward).tracing());
-    // Boxed, because the response passes through several futures, and each would have room for it.
-    let response = Box::new(outbound.send(request, call.limits().largest_response()).await?);
-    stages.end(true);
-    Ok(response)
-}
-
-/// Takes a permit of the connector and counts the call in the operation's rate limit.
-async fn admit<'a>(
-    services: Services<'_>,
-    connector: &'a Connector,
-    operation: &Operation,
-    tenant: &str,
-) -> Result<(Permit, Option<Remaining<'a>>), Error> {
-    let permit = connector.admit(tenant).map_err(Error::NoPermit)?;
-    let Some(limit) = &operation.manifest.rate_limit else { return Ok((permit, None)) };
-    let remaining = services.budgets.count(|| connector.quotas().check(limit, tenant).transpose()).await;
-    Ok((permit, remaining.map_err(Error::rate_limited)?))
 }

@@ -94,21 +94,12 @@ impl Collector {
     /// The cause, for people.
     async fn post(&self, path: &str, message: &impl Message) -> Result<(), String> {
         let request = Request {
-            method: Method::POST,
-            target: Target::Path(path.to_owned()),
             headers: self.headers.clone(),
             body: Body::Typed {
                 content_type: "application/x-protobuf".to_owned(),
                 bytes: message.encode_to_vec().into(),
             },
-            credential: None,
-            omit_credential: true,
-            deadline: Instant::now() + TIMEOUT,
-            limit: MAX_ANSWER_BYTES,
-            waits_for_rate_limit: false,
-            on_new_connection: false,
-            record: None,
-            trace: None,
+            ..Request::new(Method::POST, Target::Path(path.to_owned()), Instant::now() + TIMEOUT, MAX_ANSWER_BYTES)
         };
         let sent = match self.egress.send(&self.upstream, &request).await {
             Ok(response) if response.status.is_success() => Ok(()),

@@ -131,19 +131,10 @@ impl Webhooks {
             (WEBHOOK_SIGNATURE, value(&signature)?),
         ]);
         let request = Request {
-            method: Method::POST,
-            target: Target::Path(receiver.path),
             headers: Headers::trusted(headers),
             body: Body::Json(payload),
-            credential: None,
-            omit_credential: true,
-            waits_for_rate_limit: false,
-            on_new_connection: false,
-            record: None,
-            trace: None,
-            deadline: Instant::now() + TIMEOUT,
-            // The body of the response is not read.
-            limit: u64::MAX,
+            // The body of the response is not read, so it has no limit.
+            ..Request::new(Method::POST, Target::Path(receiver.path), Instant::now() + TIMEOUT, u64::MAX)
         };
         match self.egress.send(&receiver.upstream, &request).await {
             Ok(response) => Ok(response.status.as_u16()),

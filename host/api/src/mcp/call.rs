@@ -6,15 +6,15 @@ use hyper::Response;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use super::files::FileCall;
 use super::lifecycle::Client;
 use super::wait::JobWait;
-use super::{Done, Exchange, Outcome, confirm, connect, done, headers, own_tools, result, tasks};
-use crate::answer::AnswerDeadline;
+use super::{Done, Exchange, Failed, Stop, confirm, connect, headers, own_tools, result, tasks};
+use crate::authorize::AuthorizedCaller;
 use crate::headers::CallHeaders;
-use crate::operations::{OperationOfTool, call_for_tool};
+use crate::operations::{OperationCall, find_allowed};
 use crate::recorded::OpenCall;
 use body::Body;
 use body::media_type::essence;
@@ -56,33 +56,38 @@ impl<'a> ToolCall<'a> {
 
 impl ToolCall<'_> {
     /// Runs the call. What the model can mend is a result, and no error.
-    pub(super) async fn run(mut self, params: &Params<'_>) -> Result<Outcome, Problem> {
-        let invalid = |text: String| Ok(Err(RpcError::new(INVALID_PARAMS, text)));
-        let Some(name) = params.text("name") else { return invalid("`params.name` must name a tool.".to_owned()) };
+    pub(super) async fn run(mut self, params: &Params<'_>) -> Result<Done, Failed> {
+        match self.call_tool(params).await {
+            Ok(done) => Ok(done),
+            Err(Stop::Said(text)) => Ok(Done::Text(result::error(self.client.revision, &text))),
+            Err(Stop::Failed(failed)) => Err(failed),
+        }
+    }
+
+    async fn call_tool(&mut self, params: &Params<'_>) -> Result<Done, Stop> {
+        let invalid = |text: &str| RpcError::new(INVALID_PARAMS, text);
+        let name = params.text("name").ok_or_else(|| invalid("`params.name` must name a tool."))?;
         let arguments = params.raw("arguments");
         if arguments.is_some_and(|arguments| !arguments.get().starts_with('{')) {
-            return invalid("`params.arguments` must be an object.".to_owned());
+            return Err(invalid("`params.arguments` must be an object.").into());
         }
         let named_by_header = self.call_headers.user_identifier.take();
         for account in [self.exchange.fixed_account(), named_by_header.as_deref()].into_iter().flatten() {
-            if let Err(reason) = self.use_account(account) {
-                return done(result::error(self.client.revision, &reason));
-            }
+            self.use_account(account)?;
         }
         let token = &params.value_with("_meta", PROGRESS_TOKEN)[PROGRESS_TOKEN];
         if (token.is_string() || token.is_i64() || token.is_u64()) && headers::takes_events(self.exchange.headers) {
             let token = token.to_string();
             if token.len() > MAX_ID_BYTES {
-                return invalid(format!("`params._meta.{PROGRESS_TOKEN}` has more than {MAX_ID_BYTES} bytes."));
+                return Err(
+                    invalid(&format!("`params._meta.{PROGRESS_TOKEN}` has more than {MAX_ID_BYTES} bytes.")).into()
+                );
             }
             self.progress_token = Some(token);
         }
-        let pending = match Box::pin(connect::read_state(&self, &name, params)).await? {
-            Ok(pending) => pending,
-            Err(error) => return Ok(Err(error)),
-        };
+        let pending = Box::pin(connect::read_state(self, &name, params)).await?;
         if let Some(declined) = pending.declined() {
-            return done(result::error(self.client.revision, declined));
+            return Err(Stop::Said(declined.to_owned()));
         }
         let catalogue = self.exchange.catalogue().await;
         let step = connect::Step { tool: &name, arguments, pending: &pending };
@@ -92,20 +97,11 @@ impl ToolCall<'_> {
         match catalogue.find(&name).filter(|tool| tool.name == name) {
             Some(tool) if tool.is_direct => self.call_operation(tool, arguments, &step).await,
             Some(tool) => {
-                invalid(format!("`{}` is no tool here; call it with `{}`.", shortened(&name), call_name(tool.effect)))
+                let (name, call_name) = (shortened(&name), call_name(tool.effect));
+                Err(invalid(&format!("`{name}` is no tool here; call it with `{call_name}`.")).into())
             }
-            None => invalid(self.unknown(&catalogue, &name)),
+            None => Err(invalid(&unknown(&catalogue, &name)).into()),
         }
-    }
-
-    /// The message about a tool that is not there.
-    pub(super) fn unknown(&self, catalogue: &Catalogue, name: &str) -> String {
-        let shown = shortened(name);
-        let known = match nearest(name, catalogue.names()) {
-            Some(nearest) => format!("did you mean `{nearest}`?"),
-            None => "`tools/list` lists those that you may use.".to_owned(),
-        };
-        format!("There is no tool `{shown}` here; {known}")
     }
 
     /// The account of the call. `None` if no one has named one so far.
@@ -118,7 +114,7 @@ impl ToolCall<'_> {
     ///
     /// # Errors
     /// If another account was named before.
-    pub(super) fn use_account(&mut self, account: &str) -> Result<(), String> {
+    pub(super) fn use_account(&mut self, account: &str) -> Result<(), Stop> {
         let account = account.trim();
         if account.is_empty() {
             return Ok(());
@@ -131,42 +127,39 @@ impl ToolCall<'_> {
             return Ok(());
         }
         let shown = shortened(account);
-        Err(match self.exchange.fixed_account() {
+        Err(Stop::Said(match self.exchange.fixed_account() {
             Some(fixed) => {
                 format!("The tool set uses the account `{fixed}`, and not `{shown}`; leave the account out.")
             }
             None => format!("The call uses the account `{decided}`, and not `{shown}`; leave the account out."),
-        })
+        }))
     }
 
     /// Calls an operation with these arguments.
     pub(super) async fn call_operation(
-        mut self,
+        &mut self,
         tool: &Tool,
         arguments: Option<&RawValue>,
         step: &connect::Step<'_, '_>,
-    ) -> Result<Outcome, Problem> {
+    ) -> Result<Done, Stop> {
         let Exchange { gateway, caller, trace, arrived, .. } = self.exchange;
-        let revision = self.client.revision;
         let connector = gateway.registry.get(&tool.connector);
         let Some(connector) = connector.filter(|connector| connector.operation(&tool.operation).is_some()) else {
             let text = format!("`{}` was removed a moment ago; list the tools again.", tool.name);
-            return Ok(Err(RpcError::new(INVALID_PARAMS, text)));
+            return Err(RpcError::new(INVALID_PARAMS, text).into());
         };
-        let body = match self.body(tool, arguments) {
-            Ok(body) => gateway.egress.memory().hold_bytes(body).map_err(problem::no_memory)?,
-            Err(reason) => return done(result::error(revision, &reason)),
-        };
-        if let Some(Err(reason)) = step.pending.account().map(|account| self.use_account(account)) {
-            return done(result::error(revision, &reason));
+        let body = self.body(tool, arguments)?;
+        let body = gateway.egress.memory().hold_bytes(body).map_err(problem::no_memory)?;
+        if let Some(account) = step.pending.account() {
+            self.use_account(account)?;
         }
         if tool.confirm_argument.is_some()
             && let Some(operation) = connector.operation(&tool.operation)
-            && let Some(asked) = Box::pin(confirm::require(&self, tool, operation, &body, step)).await?
+            && let Some(asked) = Box::pin(confirm::require(self, tool, operation, &body, step)).await?
         {
             return Ok(asked);
         }
-        let file = FileCall::of(&self, tool, &body);
+        let file = FileCall::of(self, tool, &body);
         self.call_headers.accept = Some(result::READABLE_FILES.into());
         self.call_headers.range = None;
         let mut open = OpenCall::begin(
@@ -176,33 +169,30 @@ impl ToolCall<'_> {
             *arrived,
         );
         open.is_of(caller);
-        let call = OperationOfTool {
-            gateway,
-            caller,
-            connector: &connector,
-            operation: &tool.operation,
-            call_headers: std::mem::take(&mut self.call_headers),
-            takes_any_file: file.is_some(),
-            idempotency_key: self.idempotency_key.take(),
-            body,
-            arrived: *arrived,
-            trace,
-            recording: open.recording.clone(),
+        let (call_headers, key) = (std::mem::take(&mut self.call_headers), self.idempotency_key.take());
+        let (recording, takes_any_file) = (open.recording.clone(), file.is_some());
+        let answering = async {
+            let operation = find_allowed(caller, &connector, &tool.operation, trace, &recording)?;
+            let caller = AuthorizedCaller::clone(caller);
+            let mut call = OperationCall::new(gateway, caller, &connector, call_headers, *arrived, trace, &recording);
+            call.use_key(operation, key);
+            (call.body, call.takes_any_file) = (body, takes_any_file);
+            Ok((call.answer(&connector, operation).await?, call.deadline))
         };
-        let answered = match Box::pin(call_for_tool(call)).await {
-            Ok(response) => {
+        let answered = match Box::pin(answering).await {
+            Ok((response, deadline)) => {
                 open.end(&response, None);
-                self.result_of(&connector, tool, file.as_ref(), response).await
+                self.result_of(&connector, tool, file.as_ref(), response, deadline).await
             }
             Err(problem) => {
                 open.fail(&problem);
                 count_failure(gateway, tool, &problem);
-                Err(problem)
+                Err(problem.into())
             }
         };
         match answered {
-            Ok(result) => Ok(Ok(result)),
-            Err(problem) => Box::pin(connect::after(&self, tool, step, problem)).await,
+            Err(Stop::Failed(Failed::Problem(problem))) => Box::pin(connect::after(self, tool, step, *problem)).await,
+            answered => answered,
         }
     }
 
@@ -212,7 +202,8 @@ impl ToolCall<'_> {
         tool: &Tool,
         file: Option<&FileCall>,
         response: Response<Body>,
-    ) -> Result<Done, Problem> {
+        deadline: Instant,
+    ) -> Result<Done, Stop> {
         let (gateway, revision) = (self.exchange.gateway, self.client.revision);
         let is_background = connector.operation(&tool.operation).is_some_and(|operation| operation.manifest.background);
         if let Some(file) = file.filter(|_| is_for_a_link(&response)) {
@@ -221,14 +212,12 @@ impl ToolCall<'_> {
             return Ok(Done::Text(result::complete(revision, &link, false)));
         }
         if !is_background {
-            let deadline = response.extensions().get::<AnswerDeadline>().map(|AnswerDeadline(deadline)| *deadline);
             let reading = result::of_answer(gateway, revision, response, tool.is_structured);
-            let Some(deadline) = deadline else { return reading.await.map(Done::Text) };
             let read = timeout_at(deadline, reading).await.unwrap_or_else(|_| {
                 Err(problem::UPSTREAM_TIMED_OUT
                     .with_detail("The answer did not arrive before the call ended; ask for less."))
             });
-            return read.map(Done::Text);
+            return Ok(Done::Text(read?));
         }
         let accepted =
             response.into_body().collect().await.map_err(|error| {
@@ -245,15 +234,15 @@ impl ToolCall<'_> {
         if is_told {
             return Ok(Done::Waiting(Box::new(wait)));
         }
-        Box::pin(wait.end()).await.map(Done::Text)
+        Ok(Done::Text(Box::pin(wait.end()).await?))
     }
 
     /// The body for the operation. The account is taken out, and arguments get the names of the
     /// operation.
-    fn body(&mut self, tool: &Tool, arguments: Option<&RawValue>) -> Result<Bytes, String> {
+    fn body(&mut self, tool: &Tool, arguments: Option<&RawValue>) -> Result<Bytes, Stop> {
         let Some(arguments) = arguments else { return Ok(Bytes::new()) };
-        let members =
-            json_text::members(arguments.get()).map_err(|error| format!("The arguments are no object: {error}."))?;
+        let members = json_text::members(arguments.get())
+            .map_err(|error| Stop::Said(format!("The arguments are no object: {error}.")))?;
         let is_account = |name: &str| name == ACCOUNT && !tool.has_own_account;
         let is_confirm = |name: &str| tool.is_direct && tool.confirm_argument == Some(name);
         let is_changed = |name: &str| {
@@ -268,8 +257,9 @@ impl ToolCall<'_> {
         let mut kept = Vec::with_capacity(members.len());
         for (name, raw) in &members {
             if is_account(name) {
-                let account: Option<String> = serde_json::from_str(raw.get())
-                    .map_err(|_| "The argument `account` must be a string, as `list_accounts` names it.".to_owned())?;
+                let account: Option<String> = serde_json::from_str(raw.get()).map_err(|_| {
+                    Stop::Said("The argument `account` must be a string, as `list_accounts` names it.".to_owned())
+                })?;
                 self.use_account(account.as_deref().unwrap_or_default())?;
             } else if is_confirm(name) {
                 self.confirm = serde_json::from_str(raw.get()).ok();
@@ -280,6 +270,16 @@ impl ToolCall<'_> {
         }
         Ok(json_text::object(kept).into())
     }
+}
+
+/// The message about a tool that is not there.
+fn unknown(catalogue: &Catalogue, name: &str) -> String {
+    let shown = shortened(name);
+    let known = match nearest(name, catalogue.names()) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => "`tools/list` lists those that you may use.".to_owned(),
+    };
+    format!("There is no tool `{shown}` here; {known}")
 }
 
 /// The member of `_meta` with which a client asks for progress.

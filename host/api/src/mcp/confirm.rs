@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::call::ToolCall;
 use super::connect::{Ask, Step, input_required};
-use super::{Done, Outcome, done, result};
+use super::{Done, Stop, result};
 use contract::words::shortened;
 use integrations::random_secret;
 use mcp::Tool;
@@ -44,7 +44,7 @@ pub(super) async fn require(
     operation: &Operation,
     body: &[u8],
     step: &Step<'_, '_>,
-) -> Result<Option<Outcome>, Problem> {
+) -> Result<Option<Done>, Stop> {
     let store = &call.exchange.gateway.store;
     let given = call.confirm.as_deref().or(step.pending.confirmation());
     if let Some(digest) = given {
@@ -57,7 +57,7 @@ pub(super) async fn require(
     // No one should confirm a call that cannot run.
     if let Some(refused) = compute::run(body.len(), || operation.read_body(body).err()).await {
         let words = result::of_problem(&input_problem(refused), call.request_id);
-        return done(result::error(revision, &words)).map(Some);
+        return Err(Stop::Said(words));
     }
     let digest = add(call, tool, step).await?;
     let account = call.account().map(|account| format!(" as `{}`", shortened(account))).unwrap_or_default();
@@ -74,18 +74,17 @@ pub(super) async fn require(
             },
         });
         let ask = Ask { name: CONFIRM, question: &question, url: None, confirmation: Some(digest) };
-        return input_required(call, step, ask).map(|text| Some(Ok(Done::Text(text))));
+        return Ok(Some(Done::Text(input_required(call, step, ask)?)));
     }
     let late = match given {
         Some(_) => "The digest was not made for this call, was used, or is older than ten minutes. ",
         None => "",
     };
     let argument = argument(tool, step);
-    let text = format!(
+    Err(Stop::Said(format!(
         "{late}`{name}` destroys data, so it was not called yet. Ask the user to confirm the call{shown}. If the user \
          agrees, call again within ten minutes with the same arguments and `\"{argument}\": \"{digest}\"`."
-    );
-    done(result::error(revision, &text)).map(Some)
+    )))
 }
 
 /// Adds a confirmation for a call, and returns its digest.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::call::ToolCall;
 use super::confirm::{self, CONFIRM};
 use super::lifecycle::{seal, unseal};
-use super::{Done, Outcome, done, result};
+use super::{Done, Stop, result};
 use crate::connect::make_link;
 use crate::records::ConnectLinkInit;
 use auth::Scope;
@@ -104,14 +104,10 @@ fn context<'a>(call: &'a ToolCall<'_>) -> [&'a str; 4] {
 /// Reads what an earlier round left.
 ///
 /// # Errors
-/// The inner one, if the state was altered, belongs to another caller or call, or is too old.
-pub(super) async fn read_state(
-    call: &ToolCall<'_>,
-    tool: &str,
-    params: &Params<'_>,
-) -> Result<Result<Pending, RpcError>, Problem> {
+/// If the state was altered, belongs to another caller or call, or is too old.
+pub(super) async fn read_state(call: &ToolCall<'_>, tool: &str, params: &Params<'_>) -> Result<Pending, Stop> {
     if params.raw("requestState").is_none() {
-        return Ok(Ok(Pending::default()));
+        return Ok(Pending::default());
     }
     let sealed = params.text("requestState").unwrap_or_default();
     let opened = unseal(call.exchange.gateway, &context(call), &sealed).await?;
@@ -121,7 +117,7 @@ pub(super) async fn read_state(
     };
     let Some(state) = state.filter(fits) else {
         let text = "`requestState` was not made for this call, or is too old; call again without it.";
-        return Ok(Err(RpcError::new(INVALID_PARAMS, text)));
+        return Err(RpcError::new(INVALID_PARAMS, text).into());
     };
     let responses = params.value("inputResponses");
     let action = |name: &str| responses[name]["action"].as_str();
@@ -132,7 +128,7 @@ pub(super) async fn read_state(
     let confirmation = state.confirmation.filter(|_| state.has_confirmed || says_yes);
     let account = responses[CHOOSE]["content"][CHOOSE].as_str().filter(|_| action(CHOOSE) == Some("accept"));
     let account = account.map(str::to_owned).or(state.account);
-    Ok(Ok(Pending { url: state.url, account, confirmation, has_declined }))
+    Ok(Pending { url: state.url, account, confirmation, has_declined })
 }
 
 /// The outcome of a call that has ended with a problem: a question to the user if that helps, else
@@ -142,15 +138,15 @@ pub(super) async fn after(
     tool: &Tool,
     step: &Step<'_, '_>,
     problem: Problem,
-) -> Result<Outcome, Problem> {
+) -> Result<Done, Stop> {
     match problem.name() {
         "integration-required" | "reauthorization-required" => connect(call, tool, step, &problem).await,
         "selection-required" => choose(call, tool, step, &problem),
-        _ => done(result::error(call.client.revision, &result::of_problem(&problem, call.request_id))),
+        _ => Err(Stop::Said(result::of_problem(&problem, call.request_id))),
     }
 }
 
-async fn connect(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Problem) -> Result<Outcome, Problem> {
+async fn connect(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Problem) -> Result<Done, Stop> {
     let document = problem.document(call.request_id);
     let named = document["user_identifier"].as_str().or(call.account());
     let account = named.map(|name| format!(" `{name}`")).unwrap_or_default();
@@ -158,45 +154,44 @@ async fn connect(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem:
     let message = format!("Connect the account{account} of {}{again}.", tool.connector);
     let (id, url) = match &step.pending.url {
         Some(url) => (String::new(), url.clone()),
-        None => match link(call, &tool.connector, named).await? {
-            Ok(link) => link,
-            Err(reason) => return done(result::error(call.client.revision, &format!("{message} {reason}"))),
-        },
+        None => link(call, &tool.connector, named).await.map_err(|stop| match stop {
+            Stop::Said(reason) => Stop::Said(format!("{message} {reason}")),
+            stop => stop,
+        })?,
     };
     let revision = call.client.revision;
     if !call.client.can.url || revision < Revision::V2025_11_25 {
-        let text = format!("{message} Ask the user to open {url} and call again afterwards.");
-        return done(result::error(revision, &text));
+        return Err(Stop::Said(format!("{message} Ask the user to open {url} and call again afterwards.")));
     }
     if !revision.is_stateless() {
         let data = json!({"elicitations": [{"mode": "url", "elicitationId": id, "url": url, "message": message}]});
-        return Ok(Err(RpcError { code: URL_ELICITATION_REQUIRED, message, data: Some(data) }));
+        return Err(RpcError { code: URL_ELICITATION_REQUIRED, message, data: Some(data) }.into());
     }
     let question = json!({"mode": "url", "message": message, "url": url});
     let confirmation = confirmed_again(call, tool, step).await?;
     let ask = Ask { name: CONNECT, question: &question, url: Some(url), confirmation };
-    input_required(call, step, ask).map(|text| Ok(Done::Text(text)))
+    Ok(Done::Text(input_required(call, step, ask)?))
 }
 
 /// Makes a link to the page on which the caller's user connects an account.
 ///
 /// # Errors
-/// The inner one says in words why the caller gets no link.
+/// `Said` if the caller gets no link.
 pub(super) async fn link(
     call: &ToolCall<'_>,
     connector: &str,
     user_identifier: Option<&str>,
-) -> Result<Result<(String, String), String>, Problem> {
+) -> Result<(String, String), Stop> {
     let (caller, gateway) = (call.exchange.caller, call.exchange.gateway);
     if !caller.may(Scope::Integrate) {
         let text =
             "The token lacks the scope `integrate`, so no link can be made; the application connects the account.";
-        return Ok(Err(text.to_owned()));
+        return Err(Stop::Said(text.to_owned()));
     }
     if let Some(live) = gateway.registry.get(connector) {
         let missing = gateway.integrations.missing_setup(caller.tenant(), &live).await;
         if let Some(missing) = missing.map_err(|error| integration_problem(&error))? {
-            return Ok(Err(result::of_problem(&not_configured_problem(&missing), call.request_id)));
+            return Err(Stop::Said(result::of_problem(&not_configured_problem(&missing), call.request_id)));
         }
     }
     let init = ConnectLinkInit {
@@ -207,22 +202,21 @@ pub(super) async fn link(
         expires_in_s: Some(LIFETIME.as_secs()),
     };
     let link = make_link(gateway, caller, init).await?;
-    Ok(Ok((link.id, link.url)))
+    Ok((link.id, link.url))
 }
 
-fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Problem) -> Result<Outcome, Problem> {
+fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Problem) -> Result<Done, Stop> {
     let document = problem.document(call.request_id);
     let candidates = document["candidates"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let candidates: Vec<&str> = candidates.take(MAX_CHOICES).collect();
     let revision = call.client.revision;
     if !revision.is_stateless() || !call.client.can.form {
-        let text = format!(
+        return Err(Stop::Said(format!(
             "Several accounts of {} are connected: {}. Name one in the argument `account`; `{}` lists them all.",
             tool.connector,
             candidates.join(", "),
             Own::ListAccounts.name()
-        );
-        return done(result::error(revision, &text));
+        )));
     }
     let question = json!({
         "mode": "form",
@@ -234,8 +228,8 @@ fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Probl
         },
     });
     // The confirmation was not for the account that the user is going to choose.
-    input_required(call, step, Ask { name: CHOOSE, question: &question, url: None, confirmation: None })
-        .map(|text| Ok(Done::Text(text)))
+    let ask = Ask { name: CHOOSE, question: &question, url: None, confirmation: None };
+    Ok(Done::Text(input_required(call, step, ask)?))
 }
 
 /// A new digest for a call that the user has confirmed, but that has not run. The user need not

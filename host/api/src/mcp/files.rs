@@ -20,7 +20,7 @@ use super::lifecycle::{seal, unseal};
 use crate::authorize::authorize_link;
 use crate::connectors::live_connector;
 use crate::headers::CallHeaders;
-use crate::operations::{OperationOfTool, call_for_tool};
+use crate::operations::{OperationCall, find_allowed};
 use crate::recorded::OpenCall;
 use crate::route::HttpCall;
 use body::Body;
@@ -126,20 +126,15 @@ pub(crate) async fn get_file(call: HttpCall<'_>) -> Result<Response<Body>, Probl
     let mut open = OpenCall::begin(&gateway.calls, request_id, names, arrived);
     open.is_of(&caller);
     let body = gateway.egress.memory().hold_bytes(Bytes::from(file.body)).map_err(problem::no_memory)?;
-    let answered = call_for_tool(OperationOfTool {
-        gateway,
-        caller: &caller,
-        connector: &connector,
-        operation: &file.operation,
-        call_headers,
-        takes_any_file: true,
-        idempotency_key: None,
-        body,
-        arrived,
-        trace,
-        recording: open.recording.clone(),
-    });
-    match Box::pin(answered).await {
+    let recording = open.recording.clone();
+    let answering = async {
+        let operation = find_allowed(&caller, &connector, &file.operation, trace, &recording)?;
+        let mut call =
+            OperationCall::new(gateway, caller.clone(), &connector, call_headers, arrived, trace, &recording);
+        (call.body, call.takes_any_file) = (body, true);
+        call.answer(&connector, operation).await
+    };
+    match Box::pin(answering).await {
         Ok(mut response) => {
             open.end(&response, None);
             protect(response.headers_mut());

@@ -37,7 +37,7 @@
 //!    database has the hash of a digest and of the call. The second call deletes the row, so it
 //!    runs once over all gateways.
 //! 4. `call` takes out `account` and the digest, gives arguments the names of the operation, and
-//!    calls `operations::call_for_tool`. The arguments stay a slice of the request, so that the
+//!    makes an `operations::OperationCall`. The arguments stay a slice of the request, so that the
 //!    pipeline sees the text that the client sent. The call has its own record.
 //! 5. `result` reads the answer up to `mcp.max_result_kb` and drops the rest. A problem becomes a
 //!    result in words. A file that no model reads is not read at all: `files` makes an address that
@@ -166,9 +166,6 @@ struct Exchange<'a> {
     request_id: &'a str,
 }
 
-/// The outcome of a request: its result, or an error.
-type Outcome = Result<Done, RpcError>;
-
 /// The result of a request.
 enum Done {
     /// Its text.
@@ -177,17 +174,26 @@ enum Done {
     Waiting(Box<JobWait>),
 }
 
-/// The outcome of a call with this result.
-fn done(text: String) -> Result<Outcome, Problem> {
-    Ok(Ok(Done::Text(text)))
-}
-
-/// Why a request has no outcome.
+/// Why a request has no result.
 enum Failed {
     /// The request gets an answer of JSON-RPC with this status.
     Rpc(StatusCode, RpcError),
     /// The request gets a problem document.
     Problem(Box<Problem>),
+}
+
+/// Why a call of a tool ends before its result.
+enum Stop {
+    /// The request has no result.
+    Failed(Failed),
+    /// The result is an error, which the model reads and can mend.
+    Said(String),
+}
+
+impl<E: Into<Failed>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 impl From<Problem> for Failed {
@@ -349,7 +355,7 @@ impl Exchange<'_> {
             "tools/call" => {
                 let call_headers = CallHeaders::parse(self.headers)?;
                 let call = call::ToolCall::new(self, client, call_headers, idempotency_key, request_id);
-                Ok(call.run(&request.params).await??)
+                call.run(&request.params).await
             }
             method => {
                 let method = contract::words::shortened(method);

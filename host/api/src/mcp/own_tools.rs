@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use super::call::ToolCall;
-use super::{Outcome, connect, done, result};
+use super::{Done, Failed, Stop, connect, result};
 use contract::words::{nearest, shortened};
 use integrations::IntegrationRecord;
 use jobs::job_problem;
@@ -31,12 +31,11 @@ static SCHEMAS: LazyLock<Vec<(Own, Schema)>> = LazyLock::new(|| {
 
 /// Runs a call of a tool of the gateway.
 pub(super) async fn run(
-    call: ToolCall<'_>,
+    call: &mut ToolCall<'_>,
     catalogue: &Catalogue,
     own: Own,
     step: &connect::Step<'_, '_>,
-) -> Result<Outcome, Problem> {
-    let revision = call.client.revision;
+) -> Result<Done, Stop> {
     let text = step.arguments.map_or("{}", |raw| raw.get());
     let schema = SCHEMAS.iter().find(|(known, _)| *known == own).map(|(_, schema)| schema);
     let refused = match schema {
@@ -44,62 +43,50 @@ pub(super) async fn run(
         None => None,
     };
     if let Some(refused) = refused {
-        let words = result::of_problem(&input_problem(refused), call.request_id);
-        return done(result::error(revision, &words));
+        return Err(Stop::Said(result::of_problem(&input_problem(refused), call.request_id)));
     }
-    let arguments = match step.arguments.map(Params::read).transpose() {
-        Ok(arguments) => arguments.unwrap_or_default(),
-        Err(reason) => return done(result::error(revision, &format!("The arguments are not valid: {reason}."))),
-    };
+    let arguments = step.arguments.map(Params::read).transpose();
+    let arguments = arguments.map_err(|reason| Stop::Said(format!("The arguments are not valid: {reason}.")))?;
+    let arguments = arguments.unwrap_or_default();
     let answered = match own {
         Own::Call(effect) => {
             let name = arguments.text("operation").unwrap_or_default();
-            let Some(tool) = catalogue.find(&name) else {
-                return done(result::error(revision, &unknown_operation(catalogue, &name)));
-            };
+            let tool = catalogue.find(&name).ok_or_else(|| unknown_operation(catalogue, &name))?;
             if tool.effect != effect {
-                let text = format!(
+                return Err(Stop::Said(format!(
                     "`{}` has the effect `{}`; call it with `{}`.",
                     tool.name,
                     tool.effect.name(),
                     call_name(tool.effect)
-                );
-                return done(result::error(revision, &text));
+                )));
             }
-            let mut call = call;
-            let account = arguments.text(input_schema::ACCOUNT).unwrap_or_default();
-            if let Err(reason) = call.use_account(&account) {
-                return done(result::error(revision, &reason));
-            }
+            call.use_account(&arguments.text(input_schema::ACCOUNT).unwrap_or_default())?;
             call.confirm = arguments.text(input_schema::CONFIRM);
             return Box::pin(call.call_operation(tool, arguments.raw("arguments"), step)).await;
         }
-        Own::SearchOperations => search(&call, catalogue, &arguments).await,
-        Own::DescribeOperations => Ok(describe(&call, catalogue, &arguments)),
-        Own::ConnectAccount => connect_account(&call, catalogue, &arguments).await,
-        Own::ListAccounts => list_accounts(&call, &arguments).await,
-        Own::GetJob => get_job(&call, &arguments).await,
-        Own::CancelJob => cancel_job(&call, &arguments).await,
+        Own::SearchOperations => search(call, catalogue, &arguments).await,
+        Own::DescribeOperations => describe(call, catalogue, &arguments),
+        Own::ConnectAccount => connect_account(call, catalogue, &arguments).await,
+        Own::ListAccounts => list_accounts(call, &arguments).await,
+        Own::GetJob => get_job(call, &arguments).await,
+        Own::CancelJob => cancel_job(call, &arguments).await,
     };
-    done(match answered {
-        Ok(Ok(text)) => result::of_text(call.exchange.gateway, revision, &text),
-        Ok(Err(reason)) => result::error(revision, &reason),
-        Err(problem) => result::error(revision, &result::of_problem(&problem, call.request_id)),
+    let text = answered.map_err(|stop| match stop {
+        Stop::Failed(Failed::Problem(problem)) => Stop::Said(result::of_problem(&problem, call.request_id)),
+        stop => stop,
+    })?;
+    Ok(Done::Text(result::of_text(call.exchange.gateway, call.client.revision, &text)))
+}
+
+fn unknown_operation(catalogue: &Catalogue, name: &str) -> Stop {
+    let shown = shortened(name);
+    Stop::Said(match nearest(name, catalogue.tools().iter().map(|tool| tool.name.as_str())) {
+        Some(nearest) => format!("There is no operation `{shown}` here; did you mean `{nearest}`?"),
+        None => format!("There is no operation `{shown}` here; `search_operations` finds those that you may call."),
     })
 }
 
-/// The text of a result, or the reason why there is none.
-type Answered = Result<Result<String, String>, Problem>;
-
-fn unknown_operation(catalogue: &Catalogue, name: &str) -> String {
-    let shown = shortened(name);
-    match nearest(name, catalogue.tools().iter().map(|tool| tool.name.as_str())) {
-        Some(nearest) => format!("There is no operation `{shown}` here; did you mean `{nearest}`?"),
-        None => format!("There is no operation `{shown}` here; `search_operations` finds those that you may call."),
-    }
-}
-
-async fn search(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Answered {
+async fn search(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Result<String, Stop> {
     let query = arguments.text("query").unwrap_or_default();
     let (connector, effect) = (arguments.text("connector"), arguments.text("effect"));
     let limit =
@@ -111,9 +98,8 @@ async fn search(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'
     let found = compute::run(query.len(), || catalogue.search(&query)).await;
     let found: Vec<&Tool> = found.into_iter().filter(is_wanted).take(limit).collect();
     if found.is_empty() {
-        return Ok(Err(
-            "No operation has these words. Use other words, or leave `connector` and `effect` out.".to_owned()
-        ));
+        let text = "No operation has these words. Use other words, or leave `connector` and `effect` out.";
+        return Err(Stop::Said(text.to_owned()));
     }
     let accounts = call.exchange.accounts().await?;
     let lines: Vec<String> = found
@@ -133,10 +119,10 @@ async fn search(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'
             format!("{}: {summary} [{}; {account}]", tool.name, tool.effect.name())
         })
         .collect();
-    Ok(Ok(lines.join("\n")))
+    Ok(lines.join("\n"))
 }
 
-fn describe(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Result<String, String> {
+fn describe(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Result<String, Stop> {
     let names: Vec<String> = serde_json::from_value(arguments.value("names")).unwrap_or_default();
     let gateway = call.exchange.gateway;
     let mut described = Vec::with_capacity(names.len());
@@ -157,22 +143,22 @@ fn describe(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) 
     Ok(Value::Array(described).to_string())
 }
 
-async fn connect_account(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Answered {
+async fn connect_account(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Result<String, Stop> {
     let connector = arguments.text("connector").unwrap_or_default();
     let known = || catalogue.tools().iter().filter(|tool| tool.needs_account).map(|tool| tool.connector.as_str());
     if !known().any(|known| known == connector) {
         let hint = nearest(&connector, known()).map(|known| format!("; did you mean `{known}`?"));
         let shown = shortened(&connector);
-        return Ok(Err(format!(
+        return Err(Stop::Said(format!(
             "`{shown}` is no connector here that needs an account{}",
             hint.unwrap_or_else(|| ".".to_owned())
         )));
     }
-    let link = connect::link(call, &connector, call.exchange.fixed_account()).await?;
-    Ok(link.map(|(_, url)| format!("Ask the user to open {url} within 15 minutes, and to connect the account there.")))
+    let (_, url) = connect::link(call, &connector, call.exchange.fixed_account()).await?;
+    Ok(format!("Ask the user to open {url} within 15 minutes, and to connect the account there."))
 }
 
-async fn list_accounts(call: &ToolCall<'_>, arguments: &Params<'_>) -> Answered {
+async fn list_accounts(call: &ToolCall<'_>, arguments: &Params<'_>) -> Result<String, Stop> {
     let caller = call.exchange.caller;
     let connector = arguments.text("connector").or_else(|| call.exchange.connector.clone());
     let filter = IntegrationFilter { limit: MAX_LISTED, connector, ..IntegrationFilter::default() };
@@ -192,7 +178,7 @@ async fn list_accounts(call: &ToolCall<'_>, arguments: &Params<'_>) -> Answered 
             })
         })
         .collect();
-    Ok(Ok(Value::Array(accounts).to_string()))
+    Ok(Value::Array(accounts).to_string())
 }
 
 fn unknown_job(id: &str) -> Problem {
@@ -200,21 +186,19 @@ fn unknown_job(id: &str) -> Problem {
         .with_detail(format!("There is no job `{}`; a job is removed some time after its end.", shortened(id)))
 }
 
-async fn get_job(call: &ToolCall<'_>, arguments: &Params<'_>) -> Answered {
+async fn get_job(call: &ToolCall<'_>, arguments: &Params<'_>) -> Result<String, Stop> {
     let caller = call.exchange.caller;
     let id = arguments.text("job_id").unwrap_or_default();
     let found = call.exchange.gateway.jobs.get(caller.jobs(), &id).await.map_err(job_problem)?;
-    found.map(Ok).ok_or_else(|| unknown_job(&id))
+    found.ok_or_else(|| unknown_job(&id).into())
 }
 
-async fn cancel_job(call: &ToolCall<'_>, arguments: &Params<'_>) -> Answered {
+async fn cancel_job(call: &ToolCall<'_>, arguments: &Params<'_>) -> Result<String, Stop> {
     let caller = call.exchange.caller;
     let id = arguments.text("job_id").unwrap_or_default();
     let ended = call.exchange.gateway.jobs.cancel(caller.jobs(), &id).await.map_err(job_problem)?;
-    match ended {
-        Some(cancelled) => Ok(Ok(json!({"cancelled": cancelled}).to_string())),
-        None => Err(unknown_job(&id)),
-    }
+    let cancelled = ended.ok_or_else(|| unknown_job(&id))?;
+    Ok(json!({"cancelled": cancelled}).to_string())
 }
 
 #[cfg(test)]

@@ -6,13 +6,12 @@ use serde_json::{Value, json};
 
 use super::lifecycle::{Client, TASKS};
 use super::wait::progress_in;
-use super::{Exchange, Failed, result};
+use super::{Exchange, Failed, Stop, result};
 use contract::Answer;
 use contract::words::shortened;
 use jobs::job_problem;
 use mcp::Revision;
 use mcp::message::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, RpcError};
-use problem::Problem;
 
 /// The time after which a client asks again, in milliseconds.
 const POLL_INTERVAL_MS: u64 = 1000;
@@ -56,13 +55,13 @@ pub(super) async fn answer(exchange: &Exchange<'_>, client: &Client, request: &R
 }
 
 /// The result of a call whose operation runs as this job.
-pub(super) async fn created(exchange: &Exchange<'_>, revision: Revision, job_id: &str) -> Result<String, Problem> {
-    match find(exchange, job_id).await {
-        Ok(record) => Ok(document(exchange, revision, &record, "task").to_string()),
-        Err(Failed::Problem(problem)) => Err(*problem),
+pub(super) async fn created(exchange: &Exchange<'_>, revision: Revision, job_id: &str) -> Result<String, Stop> {
+    let record = find(exchange, job_id).await.map_err(|failed| match failed {
         // It was removed a moment after it was added.
-        Err(Failed::Rpc(_, error)) => Ok(result::error(revision, &error.message)),
-    }
+        Failed::Rpc(_, error) => Stop::Said(error.message),
+        failed => failed.into(),
+    })?;
+    Ok(document(exchange, revision, &record, "task").to_string())
 }
 
 async fn find(exchange: &Exchange<'_>, id: &str) -> Result<String, Failed> {

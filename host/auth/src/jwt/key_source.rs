@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 use url::Url;
 
 use super::key_set::KeySet;
-use egress::{Body, Egress, EgressError, Headers, Request, Target, Upstream};
+use egress::{Egress, EgressError, Headers, Request, Target, Upstream};
 
 /// Longest time for one fetch. It is short, because callers may wait for it.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -127,19 +127,10 @@ impl KeySource {
     async fn fetch(&self) -> Result<Duration, FetchError> {
         let headers =
             HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/jwk-set+json, application/json"))]);
+        let (target, deadline) = (Target::Path(self.path.clone()), Instant::now() + FETCH_TIMEOUT);
         let request = Request {
-            method: Method::GET,
-            target: Target::Path(self.path.clone()),
             headers: Headers::trusted(headers),
-            body: Body::Empty,
-            credential: None,
-            omit_credential: false,
-            waits_for_rate_limit: false,
-            on_new_connection: false,
-            record: None,
-            trace: None,
-            deadline: Instant::now() + FETCH_TIMEOUT,
-            limit: MAX_ANSWER_BYTES,
+            ..Request::new(Method::GET, target, deadline, MAX_ANSWER_BYTES)
         };
         let response = self.egress.send(&self.upstream, &request).await?;
         if !response.status.is_success() {

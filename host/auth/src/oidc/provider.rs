@@ -179,19 +179,11 @@ fn basic(client_id: &str, secret: &str) -> Result<HeaderValue, OidcError> {
 
 fn request(method: Method, path: String, headers: HeaderMap, body: Body) -> Request {
     Request {
-        method,
-        target: Target::Path(path),
         headers: Headers::trusted(headers),
         body,
-        credential: None,
-        omit_credential: false,
-        waits_for_rate_limit: false,
         // A code can be redeemed once, so the request must not meet a connection that has ended.
         on_new_connection: true,
-        record: None,
-        trace: None,
-        deadline: Instant::now() + TIMEOUT,
-        limit: MAX_ANSWER_BYTES,
+        ..Request::new(method, Target::Path(path), Instant::now() + TIMEOUT, MAX_ANSWER_BYTES)
     }
 }
 

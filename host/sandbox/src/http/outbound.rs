@@ -282,18 +282,11 @@ impl Outbound {
     /// A request without headers and without a body.
     fn blank(&self, route: &Route, method: hyper::Method, target: egress::Target, limit: u64) -> egress::Request {
         egress::Request {
-            method,
-            target,
-            headers: Headers::default(),
-            body: egress::Body::Empty,
             credential: route.credentials.as_ref().map(|source| source.credential()),
-            omit_credential: false,
-            deadline: route.deadline,
-            limit,
             waits_for_rate_limit: self.waits_for_rate_limits,
-            on_new_connection: false,
             record: Some(Arc::clone(&self.record)),
             trace: self.trace.clone(),
+            ..egress::Request::new(method, target, route.deadline, limit)
         }
     }
 
