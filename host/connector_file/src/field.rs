@@ -38,25 +38,25 @@ impl Field {
         match part {
             FieldPart::Name => self.at,
             FieldPart::Kind => self.place("type"),
-            FieldPart::RequestPart => self.place("in"),
             FieldPart::Default => self.place("default"),
-            FieldPart::SentName => self.place("as"),
         }
     }
 }
 
 /// The fields of a table. A name that ends with `?` is optional.
 pub(crate) fn fields(entries: Vec<Entry<'_>>, mistakes: &mut Mistakes) -> Vec<Field> {
-    let mut fields: Vec<Field> = Vec::new();
-    for entry in entries {
-        let Some(field) = field(entry, mistakes) else { continue };
+    entries.into_iter().filter_map(|entry| field(entry, mistakes)).collect()
+}
+
+/// Refuses two fields of one name, one of which is optional. The rules of rows say the same of the
+/// fields of an operation.
+pub(crate) fn check_names(fields: &[Field], mistakes: &mut Mistakes) {
+    for (index, field) in fields.iter().enumerate() {
         let name = &field.row.spec.name;
-        if fields.iter().any(|known| known.row.spec.name == *name) {
+        if fields.iter().take(index).any(|known| known.row.spec.name == *name) {
             mistakes.at(field.at, format!("`{name}` is declared twice"));
         }
-        fields.push(field);
     }
-    fields
 }
 
 fn field(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<Field> {
@@ -257,6 +257,7 @@ pub(crate) fn check_type(field: &Field, mistakes: &mut Mistakes) {
         };
         mistakes.at(field.place("pattern"), format!("the pattern is not a regular expression: {reason}"));
     }
+    check_names(&field.members, mistakes);
     for member in &field.members {
         if is_file(&member.row.spec.kind) {
             mistakes.at(member.at, "a `file` is a field of a row, and not inside of an object");

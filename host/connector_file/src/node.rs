@@ -163,6 +163,11 @@ impl<'a> Table<'a> {
         Some(self.entries.remove(index))
     }
 
+    /// The place of an entry that was not taken yet.
+    pub(crate) fn place(&self, name: &str) -> Option<usize> {
+        self.entries.iter().find(|entry| entry.name == name).map(|entry| entry.at)
+    }
+
     pub(crate) fn text(&mut self, name: &'static str, mistakes: &mut Mistakes) -> Option<String> {
         let entry = self.take(name)?;
         entry.node.text(&format!("a text: `{name} = \"…\"`"), mistakes).map(str::to_owned)

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use contract::{Answer, DeclaredRow, Effect, LastItem, NextLink, NextPage, Operation, Pagination, Purpose};
 use contract_rules::{schema, text};
 use rows::table::TableRow;
-use rows::{BodyEncoding, DeclaredHeader, Lists, Method};
+use rows::{BodyEncoding, Connector, DeclaredHeader, Lists, Method, Place};
 use serde_json::{Map, Value};
 
 use crate::field::{self, Field, documentation};
@@ -15,14 +15,16 @@ use crate::places::Places;
 const REQUEST: &str = "a method, an upstream and a path: `request = \"GET api /items/{id}\"`";
 
 /// The parts of the file that operations refer to.
-pub(crate) struct Context {
-    pub(crate) upstreams: Vec<String>,
-    pub(crate) rate_limits: Vec<String>,
+pub(crate) struct Context<'a> {
+    pub(crate) upstreams: Vec<&'a str>,
+    /// The settings, with the schemas of their values.
+    pub(crate) settings: Vec<(&'a str, Value)>,
+    pub(crate) rate_limits: Vec<&'a str>,
     pub(crate) headers: Vec<DeclaredHeader>,
     /// How lists among the entries of the query are sent.
     pub(crate) lists: Lists,
     /// Examples of answers, by the names of operations.
-    pub(crate) answers: Map<String, Value>,
+    pub(crate) answers: Option<&'a Map<String, Value>>,
 }
 
 /// `GET api /items/{id}`
@@ -44,7 +46,7 @@ pub(crate) struct Declared {
 /// An operation and its request. `None` if its request is not known.
 pub(crate) fn operation(
     entry: Entry<'_>,
-    context: &Context,
+    context: &Context<'_>,
     places: &mut Places,
     mistakes: &mut Mistakes,
 ) -> Option<Declared> {
@@ -73,6 +75,7 @@ pub(crate) fn operation(
     });
     let envelope = !table.flag("no_envelope", mistakes);
     let background = table.flag("background", mistakes);
+    let body_format = table.place("form").or(table.place("multipart"));
     let encoding = encoding(&mut table, entry.at, mistakes);
     let fixed_body = table.members("fixed_body", mistakes);
     let default_query = table.members("default_query", mistakes);
@@ -90,17 +93,18 @@ pub(crate) fn operation(
         envelope,
     };
     row.complete();
-    // The fields that the path implies are before the others, and have the place of the request.
-    let implied = row.fields.len().saturating_sub(declared.len());
-    let at_of = |index: usize| index.checked_sub(implied).and_then(|index| declared.get(index));
-    check(&row, &declared, implied, &request, context, mistakes);
-    places.add(format!("operation `{name}`"), entry.at);
-    places.add(format!("row of `{name}`"), request.at);
-    for (index, field) in row.fields.iter().enumerate() {
-        let at = at_of(index).map_or(request.at, |declared| declared.at);
-        places.add(format!("row of `{name}`, field `{}`", field.spec.name), at);
-    }
     let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
+    let input = schema::object(&fields);
+    let written = Written { entry: entry.at, request: request.at, body_format, fields: declared };
+    check_form(&row, &written, mistakes);
+    let declaration = row.declaration(request.upstream, &context.headers, &context.lists);
+    let connector = Connector { upstreams: &context.upstreams, settings: &context.settings, input: &input };
+    for mistake in rows::Row::declared(&declaration, &connector).err().unwrap_or_default() {
+        if let Some(at) = written.place(&row, &mistake.place) {
+            mistakes.at(at, mistake);
+        }
+    }
+    places.add(format!("operation `{name}`"), entry.at);
     // An example refers to the fields, so this would report a mistake in a field again.
     if mistakes.count() == before
         && let Some(example) = example
@@ -112,7 +116,7 @@ pub(crate) fn operation(
         path: name.to_owned(),
         summary,
         description,
-        input_schema: schema::object(&fields).to_string(),
+        input_schema: input.to_string(),
         example: example.and_then(|node| node.json(mistakes)).map(|json| json.to_string()),
         envelope,
         effect: effect.unwrap_or(match request.method {
@@ -122,14 +126,13 @@ pub(crate) fn operation(
         }),
         answer: answer?,
         answer_schema: answer_schema.map(|json| json.to_string()),
-        answer_example: context.answers.get(name).map(Value::to_string),
+        answer_example: context.answers.and_then(|answers| answers.get(name)).map(Value::to_string),
         pagination: pages,
         background,
         immediate: true,
         rate_limit,
     };
-    let row = row.declaration(request.upstream, &context.headers, &context.lists);
-    let row = DeclaredRow { operation: name.to_owned(), row, purpose: Purpose::Sent };
+    let row = DeclaredRow { operation: name.to_owned(), row: declaration, purpose: Purpose::Sent };
     Some(Declared { operation, row, last_item: last_item.flatten() })
 }
 
@@ -142,8 +145,7 @@ fn request<'a>(table: &mut Table<'a>, at: usize, mistakes: &mut Mistakes) -> Opt
     let (Some(method), Some(upstream), Some(path)) = (words.next(), words.next(), words.next()) else {
         return entry.node.expected(REQUEST, mistakes);
     };
-    const METHODS: [Method; 6] = [Method::Get, Method::Head, Method::Post, Method::Put, Method::Patch, Method::Delete];
-    let Some(method) = METHODS.into_iter().find(|known| known.name() == method) else {
+    let Some(method) = Method::ALL.into_iter().find(|known| known.name() == method) else {
         return entry
             .node
             .expected("`GET`, `HEAD`, `POST`, `PUT`, `PATCH` or `DELETE`, an upstream and a path", mistakes);
@@ -151,33 +153,51 @@ fn request<'a>(table: &mut Table<'a>, at: usize, mistakes: &mut Mistakes) -> Opt
     Some(Request { at: entry.at, method, upstream, path: path.trim() })
 }
 
-/// The rules between the parts of a row.
-fn check(
-    row: &TableRow,
-    declared: &[Field],
-    implied: usize,
-    request: &Request<'_>,
-    context: &Context,
-    mistakes: &mut Mistakes,
-) {
-    let at_of = |index: usize| index.checked_sub(implied).and_then(|index| declared.get(index));
-    if !context.upstreams.iter().any(|known| known == request.upstream) {
-        let known = known(&context.upstreams);
-        mistakes.at(request.at, format!("there is no upstream `{}`; {known}", request.upstream.escape_debug()));
+/// The places of the parts of a row.
+struct Written {
+    /// The name of the operation.
+    entry: usize,
+    request: usize,
+    /// `form` or `multipart`, if the row has one.
+    body_format: Option<usize>,
+    fields: Vec<Field>,
+}
+
+impl Written {
+    /// A field of the row. `None` for those that the path implies, which are before the others.
+    fn field(&self, row: &TableRow, index: usize) -> Option<&Field> {
+        let implied = row.fields.len().saturating_sub(self.fields.len());
+        self.fields.get(index.checked_sub(implied)?)
     }
+
+    /// The place of a part. `None` for headers, which all rows have, and which are checked once.
+    fn place(&self, row: &TableRow, part: &Place) -> Option<usize> {
+        Some(match part {
+            Place::Row => self.entry,
+            Place::Upstream | Place::Path | Place::DefaultQuery => self.request,
+            Place::Field(name) => {
+                let named = self.fields.iter().rfind(|field| field.row.spec.name == *name);
+                named.map_or(self.request, |field| field.at)
+            }
+            Place::Header(_) => return None,
+            Place::Body => {
+                let whole = row.whole_body().and_then(|index| self.field(row, index));
+                whole.map(|field| field.at).or(self.body_format).unwrap_or(self.request)
+            }
+        })
+    }
+}
+
+/// The rules of what the author of a row writes.
+fn check_form(row: &TableRow, written: &Written, mistakes: &mut Mistakes) {
     for (index, field) in row.fields.iter().enumerate() {
+        let declared = written.field(row, index);
         for (part, broken) in row.check_field(field) {
-            mistakes.at(at_of(index).map_or(request.at, |declared| declared.place_of(part)), broken);
+            mistakes.at(declared.map_or(written.request, |declared| declared.place_of(part)), broken);
         }
     }
-    for field in declared {
+    for field in &written.fields {
         field::check_type(field, mistakes);
-    }
-    for (index, broken) in row.check_body() {
-        mistakes.at(index.and_then(at_of).map_or(request.at, |declared| declared.at), broken);
-    }
-    for (index, part, broken) in row.check_sent_names() {
-        mistakes.at(at_of(index).map_or(request.at, |declared| declared.place_of(part)), broken);
     }
 }
 
@@ -190,10 +210,10 @@ fn check_example(fields: &[schema::Field], example: Node<'_>, mistakes: &mut Mis
     }
 }
 
-fn rate_limit(table: &mut Table<'_>, context: &Context, mistakes: &mut Mistakes) -> Option<String> {
+fn rate_limit(table: &mut Table<'_>, context: &Context<'_>, mistakes: &mut Mistakes) -> Option<String> {
     let entry = table.take("rate_limit")?;
     let limit = entry.node.text("the name of a rate limit", mistakes)?;
-    if !context.rate_limits.iter().any(|known| known == limit) {
+    if !context.rate_limits.contains(&limit) {
         let known = known(&context.rate_limits);
         mistakes.at(entry.at, format!("there is no rate limit `{}`; {known}", limit.escape_debug()));
     }
@@ -201,7 +221,7 @@ fn rate_limit(table: &mut Table<'_>, context: &Context, mistakes: &mut Mistakes)
 }
 
 /// The declared names, for a message about an unknown name.
-pub(crate) fn known(names: &[String]) -> Cow<'static, str> {
+fn known(names: &[&str]) -> Cow<'static, str> {
     if names.is_empty() {
         return Cow::Borrowed("nothing of the kind is declared");
     }

@@ -136,6 +136,7 @@ pub(crate) fn rate_limit(entry: Entry<'_>, places: &mut Places, mistakes: &mut M
 /// The values that the operator may set.
 pub(crate) fn settings(declared: Vec<Entry<'_>>, places: &mut Places, mistakes: &mut Mistakes) -> Vec<Setting> {
     let fields = field::fields(declared, mistakes);
+    field::check_names(&fields, mistakes);
     for field in &fields {
         places.add(format!("setting `{}`", field.row.spec.name), field.at);
         field::check_setting(field, mistakes);
@@ -156,8 +157,16 @@ fn setting(field: &Field) -> Setting {
     }
 }
 
-/// `X-Name = "value"`, or `X-Name = { value = "value", when = ["$search"] }`
-pub(crate) fn header(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<DeclaredHeader> {
+/// `X-Name = "value"`, or `X-Name = { value = "value", when = ["$search"] }`. All rows have it, so its mistakes are told here. `settings` are those that it may refer to.
+pub(crate) fn header(entry: Entry<'_>, settings: &[(&str, Value)], mistakes: &mut Mistakes) -> Option<DeclaredHeader> {
+    let header = read_header(entry, mistakes)?;
+    for mistake in rows::check_headers(std::slice::from_ref(&header), settings) {
+        mistakes.at(entry.at, mistake);
+    }
+    Some(header)
+}
+
+fn read_header(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<DeclaredHeader> {
     const FORM: &str = "a value, or a table such as `{ value = \"eventual\", when = [\"$search\"] }`";
     let name = entry.name.to_owned();
     if let DeValue::String(value) = entry.node.value {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
-use contract::{Additions, AuthScheme, Imprint, Manifest, Upstream, UpstreamAdditions};
+use contract::{Additions, AuthScheme, Imprint, Manifest, Setting, Upstream, UpstreamAdditions};
 use rows::Lists;
 use serde_json::{Map, Value};
 
@@ -57,13 +57,17 @@ pub(crate) fn connector(mut table: Table<'_>, folder: &Path, mistakes: &mut Mist
     let rate_limits: Vec<_> = limits.into_iter().filter_map(|entry| rate_limit(entry, &mut places, mistakes)).collect();
     let declared = table.inner("settings", "the section `[settings]`", mistakes);
     let settings = settings(declared, &mut places, mistakes);
+    // The schemas were just made.
+    let schema = |setting: &Setting| serde_json::from_str(&setting.schema).unwrap_or_default();
+    let schemas: Vec<(&str, Value)> = settings.iter().map(|setting| (setting.name.as_str(), schema(setting))).collect();
     let headers = table.inner("headers", "the section `[headers]` with `X-Name = \"value\"`", mistakes);
     let context = Context {
-        upstreams: upstreams.iter().map(|(upstream, _)| upstream.name.clone()).collect(),
-        rate_limits: rate_limits.iter().map(|limit| limit.name.clone()).collect(),
-        headers: headers.iter().filter_map(|entry| header(*entry, mistakes)).collect(),
+        upstreams: upstreams.iter().map(|(upstream, _)| upstream.name.as_str()).collect(),
+        headers: headers.into_iter().filter_map(|entry| header(entry, &schemas, mistakes)).collect(),
+        settings: schemas,
+        rate_limits: rate_limits.iter().map(|limit| limit.name.as_str()).collect(),
         lists: lists.unwrap_or(Lists::Joined(Cow::Borrowed(","))),
-        answers: answers.as_ref().map(|(_, answers)| answers.clone()).unwrap_or_default(),
+        answers: answers.as_ref().map(|(_, answers)| answers),
     };
     let declared = table.inner("operations", "operations: a section `[operations.NAME]` for each", mistakes);
     table.end("statement", mistakes);
@@ -77,10 +81,6 @@ pub(crate) fn connector(mut table: Table<'_>, folder: &Path, mistakes: &mut Mist
     }
     let (mut operations, mut rows, mut pages) = (Vec::new(), Vec::new(), Vec::new());
     for entry in declared {
-        // Headers are parts of all rows, and are written once.
-        for header in &headers {
-            places.add(format!("row of `{}`, header `{}`", entry.name, header.name), header.at);
-        }
         if let Some(declared) = operation::operation(entry, &context, &mut places, mistakes) {
             operations.push(declared.operation);
             rows.push(declared.row);

@@ -41,14 +41,21 @@ fn a_mistake_names_its_line_and_says_what_to_write() {
         &row("colour = 1"),
         "9: unknown clause `colour`; the clauses are `request`, `doc`, `fields`, `example`, `effect`, `rate_limit`, `pages`, `answers`, `answer_schema`, `no_envelope`, `background`, `form`, `multipart`, `fixed_body`, `default_query` and `default_query_unless`",
     );
-    only(&row("fields.\"id?\" = \"string\""), "9: the path needs `id`, so the field is not optional");
+    only(
+        &row("fields.\"id?\" = \"string\""),
+        "9: field `id`: the path needs it, so that it is required or has a default that is sent",
+    );
     only(
         &row("fields.page = { type = \"integer\",\n  default = 1 }"),
         "10: a field with a default is optional: `page?`",
     );
+    let twice = "fields.\"a?\" = \"string\"";
+    only(&row(&format!("fields.a = \"string\"\n{twice}")), "10: field `a`: it is declared twice");
     only(
-        &row("fields.a = { type = \"string\", as = \"x\" }\nfields.b = { type = \"string\", as = \"x\" }"),
-        "10: the field `a` is sent under this name too; give one of them another name with `as`",
+        &format!(
+            "[operations.set]\nrequest = \"POST api /x\"\ndoc = \"Set.\"\nfields.b.{twice}\nfields.b.fields.a = \"string\""
+        ),
+        "10: `a` is declared twice",
     );
     only(&row("example = { id = 7 }"), "9: the example does not fit: expected a string");
     only(
@@ -58,11 +65,11 @@ fn a_mistake_names_its_line_and_says_what_to_write() {
     only(&row("rate_limit = \"slow\""), "9: there is no rate limit `slow`; nothing of the kind is declared");
     only(
         &row("[headers]\nX-A = \"a\"\nAuthorization = \"b\""),
-        "11: the gateway sets this header itself; leave it out",
+        "11: header `Authorization`: the gateway sets this header itself; leave it out",
     );
     only(
         "[operations.list]\nrequest = \"GET files /items\"\ndoc = \"Items.\"\n",
-        "7: there is no upstream `files`; declared: `api`",
+        "7: upstream: the connector has no upstream `files`; it has `api`",
     );
     only("[operations.list]\nrequest = \"GET api items\"\ndoc = \"Items.\"\n", "7: path: a path begins with `/`");
     only("operations = { list = 1\n", "6: this is not TOML: unclosed inline table, expected `}`");

@@ -90,7 +90,7 @@ fn mistakes_in_the_file_are_named_with_their_lines_and_nothing_is_written() {
         let finished = project.home.run(&command);
         assert_eq!(finished.code, Some(1), "{command:?}: {}", finished.stdout);
         for (line, message) in [
-            (first + 1, "there is no upstream `files`; declared: `api`"),
+            (first + 1, "upstream: the connector has no upstream `files`; it has `api`"),
             (first + 4, "unknown clause `colour`; the clauses are `request`, `doc`, `fields`,"),
         ] {
             let expected = format!("connector.toml:{line}: {message}");

@@ -12,7 +12,7 @@
 //! - `declaration`: a row as a connector declares it, and how people read it.
 //! - [`table`]: a row as the author of a table writes it.
 //! - `template`: texts with names in braces.
-//! - `check`: the rules of a declaration.
+//! - `check`: the rules of a declaration, which are all rules of what is sent.
 //! - `request`: the request of a row for an input.
 //! - `body`: bodies, and forms with files.
 //! - `encoding`: percent-encoding.
@@ -37,4 +37,3 @@ pub use request::{DOT_SEGMENT, EMPTY_SEGMENT, Refusal, Request, Settings, misfit
 pub use row::{
     BodyEncoding, DefaultQuery, Encoding, Field, Header, Lists, Location, Method, Payload, Piece, Row, Text, Trigger,
 };
-pub use template::fields_of;

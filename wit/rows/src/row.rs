@@ -52,6 +52,9 @@ pub enum Method {
 }
 
 impl Method {
+    /// All methods.
+    pub const ALL: [Self; 6] = [Self::Get, Self::Head, Self::Post, Self::Put, Self::Patch, Self::Delete];
+
     /// The name in a request.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -34,8 +34,7 @@ pub(crate) fn parts(template: &str) -> Result<Vec<Part<'_>>, &'static str> {
 }
 
 /// The names of fields in a path, in their order. Empty if a brace is missing.
-#[must_use]
-pub fn fields_of(path: &str) -> Vec<&str> {
+pub(crate) fn fields_of(path: &str) -> Vec<&str> {
     let template = path.split('?').next().unwrap_or_default();
     let name = |part| match part {
         Part::Name(name) if !name.starts_with(SETTINGS) => Some(name),

@@ -3,7 +3,6 @@
 //!
 //! # Layout
 //! - `parse`: from tokens to the table, with one module for each level of the table.
-//! - `declaration`: the row of an operation as a connector declares it.
 //! - `check`: the rules between the parts of a table. The contract's own rules are in the crate
 //!   `contract_rules`, and those of rows in the crate `rows`.
 //! - `emit`: the Rust code of the table, mostly constant data.
@@ -12,7 +11,6 @@
 //!   message.
 
 mod check;
-mod declaration;
 mod emit;
 mod errors;
 mod parse;

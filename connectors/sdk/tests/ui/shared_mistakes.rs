@@ -77,6 +77,8 @@ connector_sdk::connector! {
     row_30: POST api "/x" { a: string as "c..d" };
     /// A row
     row_31: GET api "/x" { a: string as "" };
+    /// A row
+    row_32: POST api "/x" { a: string as "b", b: file } multipart;
 }
 
 fn main() {}

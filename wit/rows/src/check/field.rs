@@ -90,6 +90,9 @@ fn is_same_place(one: &Location, other: &Location) -> bool {
         (Location::Query(one), Location::Query(other)) | (Location::File(one), Location::File(other)) => one == other,
         (Location::Header(one), Location::Header(other)) => one.eq_ignore_ascii_case(other),
         (Location::Body(one), Location::Body(other)) => one.starts_with(other) || other.starts_with(one),
+        (Location::File(file), Location::Body(member)) | (Location::Body(member), Location::File(file)) => {
+            member.first() == Some(file)
+        }
         _ => false,
     }
 }

@@ -125,6 +125,14 @@ fn no_two_fields_are_sent_at_one_place() {
         );
     }
     only(
+        |row| {
+            row.encoding = BodyEncoding::Multipart;
+            row.fields.push(field("other", Location::File("item".into())));
+        },
+        "field `other`: the field `name` is sent at the same place, or inside of it; send one of the two under another \
+         name",
+    );
+    only(
         |row| row.fields.push(field("other", Location::WholeBody)),
         "body: a field is the whole body, so that the body has no other members",
     );

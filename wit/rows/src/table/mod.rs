@@ -4,7 +4,7 @@
 //! The macro `connector!` and the file `connector.toml` have this form in common.
 //!
 //! - here: the form, and the declaration that follows from it.
-//! - `check`: its rules.
+//! - `check`: the rules of the form.
 
 mod check;
 
@@ -16,7 +16,9 @@ use serde_json::Value;
 use crate::declaration::{Declaration, DeclaredHeader};
 use crate::encoding::push_name;
 use crate::row::{BodyEncoding, DefaultQuery, Encoding, Field, Lists, Location, Method};
-use crate::template::{self, SETTINGS};
+use crate::template::fields_of;
+
+pub use check::FieldPart;
 
 /// A row of a table.
 #[derive(Clone, Debug)]
@@ -69,21 +71,6 @@ pub enum RequestPart {
     Header,
 }
 
-/// A part of a field, so that an error can point at it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FieldPart {
-    /// The name.
-    Name,
-    /// The type.
-    Kind,
-    /// The part of the request that the author names, else the name.
-    RequestPart,
-    /// The default.
-    Default,
-    /// The name that the service knows, else the name.
-    SentName,
-}
-
 impl TableField {
     /// A field whose author says no more than its schema.
     #[must_use]
@@ -92,15 +79,8 @@ impl TableField {
     }
 
     /// The name that the service knows.
-    #[must_use]
-    pub fn sent_name(&self) -> &str {
+    fn sent_name(&self) -> &str {
         self.sent_as.as_deref().unwrap_or(&self.spec.name)
-    }
-
-    /// Returns `true` for a file and for a list of files.
-    #[must_use]
-    pub fn is_file(&self) -> bool {
-        is_file(&self.spec.kind)
     }
 
     /// A dotted name is a path inside the body. Annotations such as
@@ -124,37 +104,12 @@ pub fn is_file(kind: &Kind) -> bool {
     }
 }
 
-/// The names of fields in braces of a path, in their order.
-#[must_use]
-pub fn names(path: &str) -> Vec<&str> {
-    let parts = template::parts(path).unwrap_or_default().into_iter();
-    let name = |part| match part {
-        template::Part::Name(name) if !name.starts_with(SETTINGS) => Some(name),
-        _ => None,
-    };
-    parts.filter_map(name).collect()
-}
-
-/// The part of a request that takes a field: the one that the author names, else the one that follows
-/// from the path, the type and the method.
-#[must_use]
-pub fn part(method: Method, path: &str, declared: Option<RequestPart>, field: &schema::Field) -> RequestPart {
-    match (declared, &field.kind) {
-        (Some(part), _) => part,
-        (None, _) if names(path).contains(&field.name.as_str()) => RequestPart::Path,
-        (None, Kind::Entries(_) | Kind::TextEntries(_)) if field.name == "headers" => RequestPart::Header,
-        (None, Kind::Entries(_) | Kind::TextEntries(_)) => RequestPart::Query,
-        (None, _) if matches!(method, Method::Get | Method::Head | Method::Delete) => RequestPart::Query,
-        (None, _) => RequestPart::Body,
-    }
-}
-
 impl TableRow {
     /// Adds the fields that the path implies, which are required strings, and tells each field what
     /// its schema needs to know about its part of the request.
     pub fn complete(&mut self) {
         let mut implied: Vec<&str> = Vec::new();
-        for name in names(&self.path) {
+        for name in fields_of(&self.path) {
             if !implied.contains(&name) && !self.fields.iter().any(|field| field.spec.name == name) {
                 implied.push(name);
             }
@@ -162,8 +117,8 @@ impl TableRow {
         let implied: Vec<TableField> =
             implied.into_iter().map(|name| TableField::new(schema::Field::new(name, Kind::String))).collect();
         self.fields.splice(0..0, implied);
-        for field in &mut self.fields {
-            let part = part(self.method, &self.path, field.part, &field.spec);
+        let parts: Vec<RequestPart> = self.fields.iter().map(|field| self.part(field)).collect();
+        for (field, part) in self.fields.iter_mut().zip(parts) {
             field.spec.in_path = part == RequestPart::Path;
             if let (Kind::Entries(entries), RequestPart::Header) = (&field.spec.kind, part) {
                 field.spec.kind = Kind::TextEntries(entries.clone());
@@ -171,15 +126,27 @@ impl TableRow {
         }
     }
 
-    /// The part of the request that takes a field.
+    /// The part of the request that takes a field: the one that the author names, else the one that
+    /// follows from the path, the type and the method.
     #[must_use]
     pub fn part(&self, field: &TableField) -> RequestPart {
-        part(self.method, &self.path, field.part, &field.spec)
+        match (field.part, &field.spec.kind) {
+            (Some(part), _) => part,
+            (None, _) if fields_of(&self.path).contains(&field.spec.name.as_str()) => RequestPart::Path,
+            (None, Kind::Entries(_) | Kind::TextEntries(_)) if field.spec.name == "headers" => RequestPart::Header,
+            (None, Kind::Entries(_) | Kind::TextEntries(_)) => RequestPart::Query,
+            (None, _) if matches!(self.method, Method::Get | Method::Head | Method::Delete) => RequestPart::Query,
+            (None, _) => RequestPart::Body,
+        }
     }
 
-    /// Returns `true` if a field is the whole body, not a member of it.
+    /// The field that is the whole body, if there is one.
     #[must_use]
-    pub fn is_whole_body(&self, field: &TableField) -> bool {
+    pub fn whole_body(&self) -> Option<usize> {
+        self.fields.iter().position(|field| self.is_whole_body(field))
+    }
+
+    fn is_whole_body(&self, field: &TableField) -> bool {
         field.spec.name == "body"
             && matches!(field.spec.kind, Kind::Object | Kind::Members(_))
             && field.sent_as.is_none()
@@ -233,7 +200,7 @@ impl TableRow {
             RequestPart::Header if field.is_entries() => Location::HeaderEntries,
             RequestPart::Header => Location::Header(name()),
             RequestPart::Body if self.is_whole_body(field) => Location::WholeBody,
-            RequestPart::Body if field.is_file() => Location::File(name()),
+            RequestPart::Body if is_file(&field.spec.kind) => Location::File(name()),
             RequestPart::Body => {
                 Location::Body(field.body_path().into_iter().map(|step| Cow::Owned(step.to_owned())).collect())
             }

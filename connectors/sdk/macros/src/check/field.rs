@@ -1,15 +1,17 @@
 //! One field.
 
-use contract_rules::name;
-use contract_rules::schema::{Entry, Kind, Part};
+use contract_rules::schema::{Kind, Part};
+use rows::table::TableRow;
 
 use crate::errors::Errors;
-use crate::parse::field::{Encoding, Field, Location};
+use crate::parse::field::Field;
 use crate::parse::row::Row;
 
-/// A field of a row.
-pub(super) fn check(row: &Row, field: &Field, errors: &mut Errors) {
-    errors.rule(field.name_span, name::field(&field.spec.name, row.envelope));
+/// A field of a row. `plain` is the row without spans.
+pub(super) fn check(row: &Row, plain: &TableRow, field: &Field, errors: &mut Errors) {
+    for (part, broken) in plain.check_field(&field.without_spans()) {
+        errors.at(field.span_of(part), broken);
+    }
     if !row.is_request() && field.sent {
         errors.at(field.span(Part::Default), "`sent` is for requests: a function gets the default of an absent field");
     }
@@ -19,12 +21,6 @@ pub(super) fn check(row: &Row, field: &Field, errors: &mut Errors) {
             "`assumed` is for functions: every default of a request that is not `sent` is assumed by the service",
         );
     }
-    if let Kind::Entries(entries) | Kind::TextEntries(entries) = &field.spec.kind {
-        check_entries(row, field, entries, errors);
-    }
-    if field.spec.default.is_some() && !field.spec.optional {
-        errors.at(field.span(Part::Default), format!("a field with a default is optional: `{}?`", field.spec.name));
-    }
     if field.spec.nullable && !row.is_request() {
         errors.at(
             field.name_span,
@@ -32,9 +28,6 @@ pub(super) fn check(row: &Row, field: &Field, errors: &mut Errors) {
         );
     }
     check_type(field, errors);
-    if field.encoding != Encoding::Segment && !matches!(field.spec.kind, Kind::String) {
-        errors.at(field.kind_span, "`keeps_slashes` and `odata_string` are for a string");
-    }
 }
 
 /// The parts of a field that belong to its type, and the fields inside of it.
@@ -66,20 +59,5 @@ pub(super) fn check_type(field: &Field, errors: &mut Errors) {
             errors.at(member.kind_span, "`entries` do not belong into an object; write its fields in braces");
         }
         check_type(member, errors);
-    }
-}
-
-/// The names of entries, and that a request has a place for them.
-fn check_entries(row: &Row, field: &Field, entries: &[Entry], errors: &mut Errors) {
-    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-    let twice = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|known| known == *name));
-    if let Some((_, name)) = twice {
-        errors.at(field.kind_span, format!("the entry `{name}` is there twice"));
-    }
-    if row.is_request() && !matches!(row.location(field), Location::Query | Location::Header) {
-        errors.at(
-            field.kind_span,
-            "entries become query parameters or headers; for a member of the body write its fields in braces",
-        );
     }
 }

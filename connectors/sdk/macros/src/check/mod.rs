@@ -15,7 +15,6 @@ use contract_rules::address::{base_url, link_host};
 use contract_rules::schema::Kind;
 use contract_rules::{limit, name};
 
-use crate::declaration;
 use crate::errors::Errors;
 use crate::parse::field::Field;
 use crate::parse::statement::Links;
@@ -31,7 +30,7 @@ pub(crate) fn check(table: &mut Table, errors: &mut Errors) {
     }
     let settings = row::settings(table);
     for header in &table.headers {
-        for mistake in rows::check_headers(&[declaration::header(header)], &settings) {
+        for mistake in rows::check_headers(&[header.without_spans()], &settings) {
             errors.at(header.name.span(), mistake);
         }
     }

@@ -3,11 +3,12 @@
 use contract_rules::schema::{self, Kind};
 use contract_rules::{link, name, pointer};
 use proc_macro2::Span;
-use rows::{Connector, Declaration, Place};
+use rows::table::TableRow;
+use rows::{Connector, Place};
 use serde_json::Value;
+use syn::Ident;
 
 use super::field;
-use crate::declaration;
 use crate::errors::Errors;
 use crate::parse::clause::{NextPage, Pages};
 use crate::parse::json::Json;
@@ -27,14 +28,15 @@ pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
         let known = known(table.rate_limits.iter().map(|limit| &limit.name));
         errors.at(limit.span(), format!("there is no rate limit `{limit}`; {known}"));
     }
+    let plain = row.without_spans();
     for (index, declared) in row.fields.iter().enumerate() {
         let is_twice = || row.fields.iter().take(index).any(|known| known.spec.name == declared.spec.name);
         if !row.is_request() && is_twice() {
             errors.at(declared.name_span, format!("`{}` is declared twice", declared.spec.name));
         }
-        field::check(row, declared, errors);
+        field::check(row, &plain, declared, errors);
     }
-    check_action(table, row, errors);
+    check_action(table, row, &plain, errors);
     if let Some(span) = row.background {
         check_background(row, span, errors);
     }
@@ -54,11 +56,9 @@ pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
     }
 }
 
-fn check_action(table: &Table, row: &Row, errors: &mut Errors) {
+fn check_action(table: &Table, row: &Row, plain: &TableRow, errors: &mut Errors) {
     match &row.action {
-        Action::Request { method, upstream, path } => {
-            check_request(table, row, &declaration::of(table, row, method, upstream, path), errors);
-        }
+        Action::Request { upstream, .. } => check_request(table, row, plain, upstream, errors),
         Action::Function(function) => {
             if row.effect.is_none() {
                 let span = function.segments.first().map_or(row.name.span, |segment| segment.ident.span());
@@ -86,13 +86,13 @@ fn check_action(table: &Table, row: &Row, errors: &mut Errors) {
 }
 
 /// The rules of rows, which are the same in all languages.
-fn check_request(table: &Table, row: &Row, declared: &Declaration, errors: &mut Errors) {
+fn check_request(table: &Table, row: &Row, plain: &TableRow, upstream: &Ident, errors: &mut Errors) {
     let upstreams: Vec<String> = table.upstreams.iter().map(|upstream| upstream.name.to_string()).collect();
     let upstreams: Vec<&str> = upstreams.iter().map(String::as_str).collect();
     let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
     let connector = Connector { upstreams: &upstreams, settings: &settings(table), input: &schema::object(&fields) };
-    for mistake in rows::Row::declared(declared, &connector).err().unwrap_or_default() {
-        if let Some(span) = span_of(row, &mistake.place) {
+    for mistake in rows::Row::declared(&table.declaration(plain, upstream), &connector).err().unwrap_or_default() {
+        if let Some(span) = span_of(row, plain, &mistake.place) {
             errors.at(span, mistake);
         }
     }
@@ -105,7 +105,7 @@ pub(super) fn settings(table: &Table) -> Vec<(&str, Value)> {
 
 /// The words of a table that a part of its declaration comes from. `None` for headers, which all rows
 /// have, and which are checked once.
-fn span_of(row: &Row, place: &Place) -> Option<Span> {
+fn span_of(row: &Row, plain: &TableRow, place: &Place) -> Option<Span> {
     let Action::Request { upstream, path, .. } = &row.action else { return None };
     Some(match place {
         Place::Upstream => upstream.span(),
@@ -115,7 +115,11 @@ fn span_of(row: &Row, place: &Place) -> Option<Span> {
             named.map_or(row.name.span, |field| field.name_span)
         }
         Place::Header(_) => return None,
-        Place::Body => row.body_format.map_or(row.name.span, |(_, span)| span),
+        Place::Body => {
+            let whole = plain.whole_body().and_then(|index| row.fields.get(index));
+            let format = || row.body_format.map_or(row.name.span, |(_, span)| span);
+            whole.map_or_else(format, |field| field.name_span)
+        }
         Place::Row | Place::DefaultQuery => row.name.span,
     })
 }

@@ -1,6 +1,6 @@
 //! One operation: its part of the manifest, and the code that runs it.
 
-use contract_rules::schema;
+use contract_rules::{schema, text};
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use serde_json::Value;
@@ -15,8 +15,8 @@ pub(super) fn operation(table: &Table, row: &Row) -> TokenStream {
     let path = &row.name.text;
     let about = about(table, row);
     let code = match &row.action {
-        Action::Request { method, upstream, path } => {
-            let request = request::request(table, row, method, upstream, path);
+        Action::Request { upstream, .. } => {
+            let request = request::request(table, &table.declaration(&row.without_spans(), upstream));
             let run = match row.via.as_ref().or(table.via.as_ref()) {
                 None => quote!(::connector_sdk::run::forward(&REQUEST, input)),
                 Some(function) => {
@@ -52,17 +52,16 @@ pub(super) fn operation(table: &Table, row: &Row) -> TokenStream {
 
 /// The texts of an operation, in the order in which the SDK reads them. A missing text is empty.
 pub(super) fn texts(row: &Row) -> [String; 6] {
-    let (summary, description) = row.documentation.split_once("\n\n").unwrap_or((&row.documentation, ""));
-    let summary = summary.replace('\n', " ");
+    let (summary, description) = text::summary(&row.documentation);
     let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
-    let text = |json: Option<&Value>| json.map(Value::to_string).unwrap_or_default();
+    let json = |json: Option<&Value>| json.map(Value::to_string).unwrap_or_default();
     [
-        summary.strip_suffix('.').unwrap_or(&summary).to_owned(),
-        description.trim().to_owned(),
+        summary,
+        description,
         schema::object(&fields).to_string(),
-        text(row.example.as_ref().map(|json| &json.value)),
-        text(row.answer_schema.as_ref().map(|json| &json.value)),
-        text(row.answer_example.as_ref()),
+        json(row.example.as_ref().map(|json| &json.value)),
+        json(row.answer_schema.as_ref().map(|json| &json.value)),
+        json(row.answer_example.as_ref()),
     ]
 }
 

@@ -3,22 +3,19 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use rows::{
-    DefaultQuery, Field as RowField, Header as RowHeader, Lists as RowLists, Location as Place, Payload, Piece,
-    Row as Request, Trigger,
+    Declaration, DefaultQuery, Field, Header as RowHeader, Lists, Location, Payload, Piece, Row as Request, Trigger,
 };
 use serde_json::Value;
-use syn::{Ident, LitStr};
+use syn::Ident;
 
 use super::optional;
-use crate::declaration;
-use crate::parse::row::Row;
 use crate::parse::statement::Header;
 use crate::parse::table::Table;
 
 /// The row as a constant.
-pub(super) fn request(table: &Table, row: &Row, method: &Ident, upstream: &Ident, path: &LitStr) -> TokenStream {
+pub(super) fn request(table: &Table, declaration: &Declaration) -> TokenStream {
     let Request { method, upstream, path, fixed_query, fields, default_query, headers, payload, encoding } =
-        Request::of(&declaration::of(table, row, method, upstream, path));
+        Request::of(declaration);
     let (method, encoding) = (name(&method), name(&encoding));
     let (upstream, fixed_query) = (text(&upstream), text(&fixed_query));
     let path = list(path.iter().map(|piece| self::piece(table, piece)));
@@ -53,7 +50,7 @@ pub(super) fn request(table: &Table, row: &Row, method: &Ident, upstream: &Ident
 
 /// A header of the table, for requests of functions.
 pub(super) fn table_header(table: &Table, header: &Header) -> TokenStream {
-    constant_header(table, &RowHeader::from(&declaration::header(header)))
+    constant_header(table, &RowHeader::from(&header.without_spans()))
 }
 
 fn constant_header(table: &Table, header: &RowHeader) -> TokenStream {
@@ -82,29 +79,29 @@ fn piece(table: &Table, piece: &Piece) -> TokenStream {
     }
 }
 
-fn constant_field(field: &RowField) -> TokenStream {
-    let RowField { name, location, required, integer, lists, max_bytes, default, nullable } = field;
+fn constant_field(field: &Field) -> TokenStream {
+    let Field { name, location, required, integer, lists, max_bytes, default, nullable } = field;
     let name = text(name);
     let location = match location {
-        Place::Path(encoding) => {
+        Location::Path(encoding) => {
             let encoding = self::name(encoding);
             quote!(Path(::connector_sdk::table::Encoding::#encoding))
         }
-        Place::Query(name) => named("Query", name),
-        Place::File(name) => named("File", name),
-        Place::Header(name) => named("Header", name),
-        Place::QueryEntries => quote!(QueryEntries),
-        Place::HeaderEntries => quote!(HeaderEntries),
-        Place::WholeBody => quote!(WholeBody),
-        Place::Body(steps) => {
+        Location::Query(name) => named("Query", name),
+        Location::File(name) => named("File", name),
+        Location::Header(name) => named("Header", name),
+        Location::QueryEntries => quote!(QueryEntries),
+        Location::HeaderEntries => quote!(HeaderEntries),
+        Location::WholeBody => quote!(WholeBody),
+        Location::Body(steps) => {
             let steps = list(steps.iter().map(text));
             quote!(Body(#steps))
         }
     };
     let lists = match lists {
-        RowLists::AsTheyAre => quote!(AsTheyAre),
-        RowLists::Joined(separator) => named("Joined", separator),
-        RowLists::Repeated => quote!(Repeated),
+        Lists::AsTheyAre => quote!(AsTheyAre),
+        Lists::Joined(separator) => named("Joined", separator),
+        Lists::Repeated => quote!(Repeated),
     };
     let max_bytes = optional(max_bytes.map(|bytes| quote!(#bytes)));
     let default = optional(default.as_ref().map(text));

@@ -2,6 +2,8 @@
 
 use contract_rules::schema::{self, Entry, Kind, Part};
 use proc_macro2::Span;
+use rows::table::{FieldPart, RequestPart, TableField, is_file};
+use rows::{Encoding, Lists};
 use serde_json::{Number, Value};
 use syn::parse::ParseStream;
 use syn::{Attribute, Error, Expr, ExprLit, Ident, Lit, LitInt, LitStr, Meta, Token, braced, bracketed, parenthesized};
@@ -23,43 +25,19 @@ pub(crate) struct Field {
     /// The fields inside of an object, or of the objects in a list.
     pub(crate) members: Vec<Field>,
     /// `in …`. If it is absent, the row decides.
-    pub(crate) location: Option<(Location, Span)>,
+    location: Option<RequestPart>,
     /// `as "…"`: the name that the upstream knows.
-    pub(crate) upstream_name: Option<LitStr>,
+    upstream_name: Option<LitStr>,
     /// `default … sent`: the default is sent if the caller leaves the field out.
     pub(crate) sent: bool,
     /// `default … assumed`: a function gets `None` if the caller leaves the field out.
     pub(crate) assumed: bool,
     /// `one_of name`: the name of a `values` statement.
     pub(crate) named_values: Option<Ident>,
-    pub(crate) lists: Option<Lists>,
-    pub(crate) encoding: Encoding,
+    lists: Option<Lists>,
+    encoding: Encoding,
     /// A modifier that only fields of a row have.
     pub(crate) row_modifier: Option<Span>,
-}
-
-/// The part of a request that takes a value.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Location {
-    Path,
-    Query,
-    Body,
-    Header,
-}
-
-/// How a list is sent.
-#[derive(Clone)]
-pub(crate) enum Lists {
-    Joined(String),
-    Repeated,
-}
-
-/// How a value is written into a path.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Encoding {
-    Segment,
-    Path,
-    ODataString,
 }
 
 /// The text of `///` comments. A leading space of each line is dropped.
@@ -128,24 +106,30 @@ impl Field {
         Ok(field)
     }
 
-    /// The name that the service knows.
-    pub(crate) fn sent_name(&self) -> String {
-        self.upstream_name.as_ref().map_or_else(|| self.spec.name.clone(), LitStr::value)
+    /// The field without spans.
+    pub(crate) fn without_spans(&self) -> TableField {
+        TableField {
+            spec: self.spec.clone(),
+            part: self.location,
+            sent_as: self.upstream_name.as_ref().map(LitStr::value),
+            sent: self.sent,
+            lists: self.lists.clone(),
+            encoding: self.encoding,
+        }
     }
 
     /// Returns `true` for a file and for a list of files.
     pub(crate) fn is_file(&self) -> bool {
-        match &self.spec.kind {
-            Kind::List(item) => matches!(**item, Kind::File),
-            kind => matches!(kind, Kind::File),
-        }
+        is_file(&self.spec.kind)
     }
 
-    /// A dotted name is a path inside the body. Annotations such as
-    /// `@microsoft.graph.conflictBehavior` are names as they are.
-    pub(crate) fn body_path(&self) -> Vec<String> {
-        let name = self.sent_name();
-        if name.starts_with('@') { vec![name] } else { name.split('.').map(str::to_owned).collect() }
+    /// The span of a part of the field that a rule of tables is about.
+    pub(crate) fn span_of(&self, part: FieldPart) -> Span {
+        match part {
+            FieldPart::Name => self.name_span,
+            FieldPart::Kind => self.kind_span,
+            FieldPart::Default => self.span(Part::Default),
+        }
     }
 
     /// The span of a part of the field.
@@ -187,7 +171,7 @@ impl Field {
             self.row_modifier = Some(span);
         }
         match modifier.as_str() {
-            "in" => self.location = Some((location(input)?, span)),
+            "in" => self.location = Some(location(input)?),
             "as" => self.upstream_name = Some(literal(input, "the name that the service knows")?),
             "default" => self.default(input)?,
             "one_of" if input.peek(syn::token::Bracket) => {
@@ -214,7 +198,7 @@ impl Field {
                 self.spans.push((Part::Format, span));
                 self.spec.format = Some(literal(input, "a format such as \"date-time\"")?.value());
             }
-            "joined" => self.lists = Some(Lists::Joined(literal(input, "a separator")?.value())),
+            "joined" => self.lists = Some(Lists::Joined(literal(input, "a separator")?.value().into())),
             "repeated" => self.lists = Some(Lists::Repeated),
             "keeps_slashes" => self.encoding = Encoding::Path,
             "odata_string" => self.encoding = Encoding::ODataString,
@@ -322,14 +306,14 @@ fn entry(input: ParseStream<'_>) -> syn::Result<Entry> {
     Ok(Entry { name: name.text, values })
 }
 
-fn location(input: ParseStream<'_>) -> syn::Result<Location> {
+fn location(input: ParseStream<'_>) -> syn::Result<RequestPart> {
     const PLACES: &str = "expected `path`, `query`, `body` or `header`";
     let word = word(input, PLACES)?;
     match word.to_string().as_str() {
-        "path" => Ok(Location::Path),
-        "query" => Ok(Location::Query),
-        "body" => Ok(Location::Body),
-        "header" => Ok(Location::Header),
+        "path" => Ok(RequestPart::Path),
+        "query" => Ok(RequestPart::Query),
+        "body" => Ok(RequestPart::Body),
+        "header" => Ok(RequestPart::Header),
         _ => Err(Error::new(word.span(), PLACES)),
     }
 }

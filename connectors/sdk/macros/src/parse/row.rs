@@ -1,14 +1,15 @@
 //! One operation: the fields that a caller gives, and the request or the function that takes them.
 
-use contract_rules::schema::Kind;
 use proc_macro2::{Span, TokenTree};
+use rows::table::{TableField, TableRow};
+use rows::{BodyEncoding, Method};
 use serde_json::Value;
 use syn::parse::ParseStream;
 use syn::{Error, Ident, LitStr, Path, Token, braced};
 
 use super::block::{self, Item};
 use super::clause::{Answers, Pages};
-use super::field::{Field, Location};
+use super::field::Field;
 use super::json::{self, Json};
 use super::{Name, function, list, literal, skip_statement, word};
 use crate::errors::Errors;
@@ -34,7 +35,7 @@ pub(crate) struct Row {
     pub(crate) check: Option<Path>,
     pub(crate) via: Option<Path>,
     /// The word `form` or `multipart`, if the row has one: its body is not sent as JSON.
-    pub(crate) body_format: Option<(BodyFormat, Span)>,
+    pub(crate) body_format: Option<(BodyEncoding, Span)>,
     pub(crate) fixed_body: Vec<(Name, Json)>,
     pub(crate) default_query: Vec<(Name, Json)>,
     pub(crate) default_query_unless: Vec<Name>,
@@ -48,13 +49,6 @@ pub(crate) struct Row {
     pub(crate) broken: bool,
 }
 
-/// How a body is sent, if it is not JSON.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum BodyFormat {
-    Form,
-    Multipart,
-}
-
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Effect {
     Read,
@@ -64,7 +58,7 @@ pub(crate) enum Effect {
 
 pub(crate) enum Action {
     Request {
-        method: Ident,
+        method: Method,
         upstream: Ident,
         path: LitStr,
     },
@@ -72,8 +66,6 @@ pub(crate) enum Action {
     /// A mistake was reported here.
     Unknown,
 }
-
-const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 impl Row {
     /// A row up to its `;`. A part that is wrong is reported, and the rest of the row remains.
@@ -146,8 +138,8 @@ impl Row {
             "background" => self.background = Some(span),
             "check" => self.check = Some(function(input)?),
             "via" => self.via = Some(function(input)?),
-            "form" => self.body_format = Some((BodyFormat::Form, span)),
-            "multipart" => self.body_format = Some((BodyFormat::Multipart, span)),
+            "form" => self.body_format = Some((BodyEncoding::Form, span)),
+            "multipart" => self.body_format = Some((BodyEncoding::Multipart, span)),
             "fixed_body" => self.fixed_body = members(input)?,
             "default_query" => {
                 self.default_query = members(input)?;
@@ -183,46 +175,52 @@ impl Row {
         matches!(self.action, Action::Request { .. })
     }
 
-    /// Returns `true` if the method is GET, HEAD or DELETE, so that fields belong to the query.
-    pub(crate) fn is_bodiless(&self) -> bool {
-        matches!(&self.action, Action::Request { method, .. } if method == "GET" || method == "HEAD" || method == "DELETE")
+    /// The row without spans. A function has no request. Its fields have the parts that those of a
+    /// POST would have.
+    pub(crate) fn without_spans(&self) -> TableRow {
+        let (method, path) = match &self.action {
+            Action::Request { method, path, .. } => (*method, path.value()),
+            Action::Function(_) | Action::Unknown => (Method::Post, String::new()),
+        };
+        let members = |members: &[(Name, Json)]| {
+            members.iter().map(|(name, json)| (name.text.clone(), json.value.clone())).collect()
+        };
+        TableRow {
+            method,
+            path,
+            encoding: self.body_format.map_or(BodyEncoding::Json, |(encoding, _)| encoding),
+            fields: self.fields.iter().map(Field::without_spans).collect(),
+            fixed_body: members(&self.fixed_body),
+            default_query: members(&self.default_query),
+            default_query_unless: self.default_query_unless.iter().map(|name| name.text.clone()).collect(),
+            envelope: self.envelope,
+        }
+    }
+
+    /// Adds the fields that the path implies, and what the part of the request says about the schema of
+    /// a field.
+    pub(crate) fn complete(&mut self) {
+        let mut completed = self.without_spans();
+        completed.complete();
+        let span = if let Action::Request { path, .. } = &self.action { path.span() } else { self.name.span };
+        let name = |field: &TableField| Name { text: field.spec.name.clone(), span };
+        let declared = std::mem::take(&mut self.fields);
+        let implied = completed.fields.iter().take(completed.fields.len().saturating_sub(declared.len()));
+        let implied = implied.map(|field| Field::new(name(field), field.spec.kind.clone(), span));
+        self.fields = implied.chain(declared).collect();
+        for (field, completed) in self.fields.iter_mut().zip(completed.fields.iter()) {
+            field.spec = completed.spec.clone();
+        }
     }
 
     /// The effect that the row declares, else the effect that the method implies.
     pub(crate) fn effect(&self) -> Option<Effect> {
         self.effect.or(match &self.action {
-            Action::Request { method, .. } if method == "GET" || method == "HEAD" => Some(Effect::Read),
-            Action::Request { method, .. } if method == "DELETE" => Some(Effect::Destructive),
+            Action::Request { method: Method::Get | Method::Head, .. } => Some(Effect::Read),
+            Action::Request { method: Method::Delete, .. } => Some(Effect::Destructive),
             Action::Request { .. } => Some(Effect::Write),
             Action::Function(_) | Action::Unknown => None,
         })
-    }
-
-    /// The names of fields in the path, in their order.
-    pub(crate) fn placeholders(&self) -> Vec<String> {
-        let Action::Request { path, .. } = &self.action else { return Vec::new() };
-        rows::fields_of(&path.value()).into_iter().map(str::to_owned).collect()
-    }
-
-    /// The part of the request that takes a field: the declared part, else the part that follows
-    /// from the path, the type and the method.
-    pub(crate) fn location(&self, field: &Field) -> Location {
-        match (field.location, &field.spec.kind) {
-            (Some((location, _)), _) => location,
-            (None, _) if self.placeholders().contains(&field.spec.name) => Location::Path,
-            (None, Kind::Entries(_) | Kind::TextEntries(_)) if field.spec.name == "headers" => Location::Header,
-            (None, Kind::Entries(_) | Kind::TextEntries(_)) => Location::Query,
-            (None, _) if self.is_bodiless() => Location::Query,
-            (None, _) => Location::Body,
-        }
-    }
-
-    /// Returns `true` if `field` is the whole request body, not a member of it.
-    pub(crate) fn is_whole_body(&self, field: &Field) -> bool {
-        field.spec.name == "body"
-            && matches!(field.spec.kind, Kind::Object | Kind::Members(_))
-            && field.upstream_name.is_none()
-            && self.location(field) == Location::Body
     }
 }
 
@@ -256,9 +254,8 @@ impl Action {
             return Ok(Self::Function(function(input)?));
         }
         let method = word(input, FORMS)?;
-        if !METHODS.iter().any(|known| method == known) {
-            return Err(Error::new(method.span(), FORMS));
-        }
+        let known = Method::ALL.into_iter().find(|known| method == known.name());
+        let method = known.ok_or_else(|| Error::new(method.span(), FORMS))?;
         let upstream = word(input, "expected the name of an upstream")?;
         Ok(Self::Request { method, upstream, path: literal(input, "a path")? })
     }

@@ -1,11 +1,11 @@
 //! The statements of a table that have their own grammar.
 
 use proc_macro2::{TokenStream, TokenTree};
+use rows::{DeclaredHeader, Lists};
 use serde_json::Value;
 use syn::parse::{Parse, ParseStream};
 use syn::{Error, Ident, LitInt, LitStr, Path, Token};
 
-use super::field::Lists;
 use super::json::Json;
 use super::{Name, keyword, list, literal, literals, path, word};
 
@@ -48,6 +48,17 @@ pub(crate) struct Header {
 pub(crate) struct Trigger {
     pub(crate) parameter: Name,
     pub(crate) unless: Option<LitStr>,
+}
+
+impl Header {
+    /// The header without spans.
+    pub(crate) fn without_spans(&self) -> DeclaredHeader {
+        let when = self.when.iter().map(|trigger| rows::Trigger {
+            parameter: trigger.parameter.text.clone().into(),
+            unless: trigger.unless.as_ref().map(|value| value.value().into()),
+        });
+        DeclaredHeader { name: self.name.value(), value: self.value.value(), when: when.collect() }
+    }
 }
 
 impl Parse for Upstream {
@@ -181,7 +192,7 @@ pub(crate) fn lists(input: ParseStream<'_>) -> syn::Result<Lists> {
     const FORMS: &str = "expected `joined \",\"` or `repeated`";
     let word = word(input, FORMS)?;
     match word.to_string().as_str() {
-        "joined" => Ok(Lists::Joined(literal(input, "a separator")?.value())),
+        "joined" => Ok(Lists::Joined(literal(input, "a separator")?.value().into())),
         "repeated" => Ok(Lists::Repeated),
         _ => Err(Error::new(word.span(), FORMS)),
     }

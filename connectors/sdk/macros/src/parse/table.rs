@@ -2,16 +2,18 @@
 
 use contract_rules::schema::{self, Kind};
 use proc_macro2::{Span, TokenStream};
+use rows::table::TableRow;
+use rows::{Declaration, DeclaredHeader, Lists};
 use syn::parse::ParseStream;
 use syn::{Error, Ident, LitStr, Path, Token};
 
 use super::address::AddressPart;
 use super::answers::AnswerExamples;
 use super::block::{self, Item};
-use super::field::{self, Field, Lists, Location};
-use super::row::{Action, Row};
+use super::field::{self, Field};
+use super::row::Row;
 use super::statement::{self, Header, RateLimit, Upstream};
-use super::{Name, function, literal, literals, skip_statement, word};
+use super::{function, literal, literals, skip_statement, word};
 use crate::errors::Errors;
 
 /// A table. If a part has a mistake, that part is left out or has its default.
@@ -67,7 +69,7 @@ impl Default for Table {
             headers: Vec::new(),
             values: Vec::new(),
             shared: Vec::new(),
-            lists: Lists::Joined(",".to_owned()),
+            lists: Lists::Joined(",".into()),
             via: None,
             icon: None,
             answer_examples: None,
@@ -161,6 +163,12 @@ impl Table {
         self.head.as_ref().map_or_else(Span::call_site, |head| head.identifier.span())
     }
 
+    /// What a row sends to an upstream.
+    pub(crate) fn declaration(&self, row: &TableRow, upstream: &Ident) -> Declaration {
+        let headers: Vec<DeclaredHeader> = self.headers.iter().map(Header::without_spans).collect();
+        row.declaration(&upstream.to_string(), &headers, &self.lists)
+    }
+
     /// Resolves the names between parts of the table: shared fields, named values, fields that a
     /// path implies.
     fn complete(&mut self, errors: &mut Errors) {
@@ -184,33 +192,14 @@ impl Table {
                     Item::Shared(name) => fields.extend(shared_fields(shared, name, errors)),
                 }
             }
-            if let Action::Request { path, .. } = &row.action {
-                fields.splice(0..0, implied_fields(row, &fields, path.span()));
-            }
             for field in &mut fields {
                 complete_field(field, values, errors);
-                let location = row.location(field);
-                field.spec.in_path = row.is_request() && location == Location::Path;
-                if let (Kind::Entries(entries), Location::Header) = (&field.spec.kind, location) {
-                    field.spec.kind = Kind::TextEntries(entries.clone());
-                }
             }
             row.fields = fields;
+            row.complete();
             row.broken |= errors.count() > before;
         }
     }
-}
-
-/// A name in the path that no field declares is a required string.
-fn implied_fields(row: &Row, declared: &[Field], span: Span) -> Vec<Field> {
-    let mut implied: Vec<Field> = Vec::new();
-    for name in row.placeholders() {
-        let known = declared.iter().chain(&implied).any(|field| field.spec.name == name);
-        if !known {
-            implied.push(Field::new(Name { text: name, span }, Kind::String, span));
-        }
-    }
-    implied
 }
 
 fn shared_fields(shared: &[(Ident, Vec<Item>)], name: &Ident, errors: &mut Errors) -> Vec<Field> {

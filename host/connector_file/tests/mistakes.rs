@@ -1,0 +1,98 @@
+//! Mistakes in the rows of a file have the words that they have in the languages of the SDKs. The list is
+//! `shared/mistakes.json` of the SDK for Rust.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde_json::Value;
+
+const HEAD: &str = r#"
+identifier = "a"
+version = "1.0.0"
+title = "A"
+auth = "none"
+upstreams.api = "https://a.example"
+
+[settings]
+version = { type = "string", doc = "A" }
+list = { type = "[string]", doc = "A" }
+"#;
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("a text")
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().expect("a list")
+}
+
+/// A value in one line of TOML.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| format!("{name:?} = {}", inline(value)));
+            format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
+        }
+        // The other values are the same in JSON.
+        value => value.to_string(),
+    }
+}
+
+/// A file with a row. Each part of the row is in a line by itself.
+fn file(row: &Value) -> String {
+    let (method, upstream, path) = (text(&row["method"]).to_uppercase(), text(&row["upstream"]), text(&row["path"]));
+    let mut file = format!("{HEAD}\n[operations.one]\nrequest = \"{method} {upstream} {path}\"\ndoc = \"One\"\n");
+    for (name, value) in row["clauses"].as_object().expect("clauses") {
+        writeln!(file, "{name} = {}", inline(value)).expect("a string");
+    }
+    for field in list(&row["fields"]) {
+        let mut modifiers = field[2].clone();
+        match &field[1] {
+            Value::String(kind) if kind == "objects" => modifiers["type"] = "[object]".into(),
+            Value::String(kind) => modifiers["type"] = kind.as_str().into(),
+            names => modifiers["entries"] = names.clone(),
+        }
+        writeln!(file, "fields.{} = {}", field[0], inline(&modifiers)).expect("a string");
+    }
+    file
+}
+
+/// The line of the part that a mistake names.
+fn line_of(file: &str, mistake: &str) -> usize {
+    let begins: Vec<String> = match mistake.split(':').next().expect("a part") {
+        "upstream" | "path" => vec!["request = ".to_owned()],
+        // The field that is the whole body, or the word that makes the body a form.
+        "body" => ["fields.\"body\"", "form", "multipart"].map(str::to_owned).into(),
+        part => {
+            let name = part.split('`').nth(1).unwrap_or_else(|| panic!("a name in {part}"));
+            vec![format!("fields.\"{name}\""), format!("fields.\"{name}?\""), format!("{name:?}")]
+        }
+    };
+    let found = file.lines().position(|line| begins.iter().any(|begin| line.starts_with(begin)));
+    found.unwrap_or_else(|| panic!("no line of {mistake} in {file}")) + 1
+}
+
+#[track_caller]
+fn only(file: &str, mistake: &str) {
+    let Err(refused) = connector_file::read(file, Path::new("/nowhere")) else { panic!("{file}") };
+    let found: Vec<(usize, &str)> = refused.0.iter().map(|found| (found.line, found.message.as_str())).collect();
+    assert_eq!(found, [(line_of(file, mistake), mistake)], "{file}");
+}
+
+#[test]
+fn mistakes_in_rows_have_the_words_that_they_have_in_rust_and_the_line_of_their_part() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../connectors/sdk/tests/shared/mistakes.json");
+    let shared: Value = serde_json::from_str(&std::fs::read_to_string(path).expect("the list is there")).expect("JSON");
+    let (rows, headers) = (list(&shared["rows"]), list(&shared["headers"]));
+    assert!(rows.len() > 30 && headers.len() > 4);
+    for wrong in rows {
+        only(&file(&wrong["row"]), text(&wrong["mistake"]));
+    }
+    for wrong in headers {
+        let [name, value] = [&wrong["header"][0], &wrong["header"][1]];
+        let rows = "[operations.one]\nrequest = \"GET api /x\"\ndoc = \"One\"\n[operations.two]\nrequest = \"GET api /y\"\ndoc = \"Two\"\n";
+        only(&format!("{HEAD}\n[headers]\n{name} = {value}\n\n{rows}"), text(&wrong["mistake"]));
+    }
+}
