@@ -11,12 +11,11 @@ use secrecy::SecretBox;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::serve::{ServeError, start_registry};
+use crate::serve::{ServeError, open_egress, start_registry};
 use calls::Recording;
 use config::Config;
 use egress::{Credential, Egress, Transport};
 use integrations::Integrations;
-use memory::MemoryBudget;
 use metrics::Metrics;
 use pipeline::budgets::Budgets;
 use pipeline::{self, Background, RunAs, Services};
@@ -109,8 +108,7 @@ impl LocalCalls {
     /// # Errors
     /// If the HTTP client or the master key cannot be made.
     pub async fn new(config: &Arc<Config>, registry: Arc<Registry>, store: Store) -> Result<Self, ServeError> {
-        let memory = MemoryBudget::new(config.memory_bytes);
-        let egress = Egress::new(&egress::Settings { memory, ..egress::Settings::default() })?;
+        let egress = open_egress(config)?;
         let vault = Vault::open(&config.master_key_path(), &store).await?;
         let metrics = Arc::new(Metrics::default());
         let integrations = Arc::new(Integrations::new(

@@ -5,7 +5,15 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use url::Url;
 
+use super::declare::{Entry, OptionalSection, Settings, section, settings, values_by_name};
+use super::effective::List;
 use super::error::Location;
+use super::kind::{
+    Shown, base_url, boolean, choice, integer, link_hosts, optional, optional_endpoint, or_empty, share, string,
+    strings,
+};
+use super::section::Section;
+use super::value;
 use contract::{ClientAuthentication, Oauth2};
 
 /// Parameters that the protocol sets. Neither a manifest nor the operator can add them: the
@@ -26,29 +34,35 @@ pub const PROTOCOL_PARAMETERS: [&str; 13] = [
     "token_type_hint",
 ];
 
-/// The settings of one connector.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Connector {
-    /// Base URLs that replace the manifest's, by upstream. Setting a URL here also grants its host.
-    pub upstreams: BTreeMap<String, Url>,
-    /// Values that replace the values of the manifest's OAuth scheme.
-    pub oauth: Oauth,
-    /// `true` if upstreams and OAuth endpoints may be at loopback and private addresses.
-    pub allow_private_network: bool,
-    /// `true` if the addresses in `upstreams`, and only those, may be at loopback and private
-    /// addresses. The configuration does not set it: it is for authors who name a stand-in of the
-    /// service on their own machine.
-    pub trusts_replacements: bool,
-    /// Hosts that redirects and links from an upstream may lead to, in addition to the hosts in the
-    /// manifest. Setting a host here also grants it.
-    pub link_hosts: BTreeMap<String, Vec<String>>,
-    /// Values of the settings that the connector declares. The registry validates them when it
-    /// loads the connector.
-    pub settings: BTreeMap<String, Setting>,
-    /// Limits of one call.
-    pub limits: Limits,
-    /// Minimum delay between requests to each upstream. It cannot be shorter than the manifest's.
-    pub pacing: Option<Pacing>,
+settings! {
+    /// The settings of one connector.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Connector {
+        /// `true` if upstreams and OAuth endpoints may be at loopback and private addresses.
+        pub allow_private_network: bool = false => "allow_private_network": boolean();
+        /// `true` if the addresses in `upstreams`, and only those, may be at loopback and private
+        /// addresses. The configuration does not set it: it is for authors who name a stand-in of
+        /// the service on their own machine.
+        pub trusts_replacements: bool = false;
+        /// Base URLs that replace the manifest's, by upstream. Setting a URL here also grants its
+        /// host.
+        pub upstreams: BTreeMap<String, Url> = BTreeMap::new()
+            => "upstreams": values_by_name(not_an_upstream, or_empty(base_url()));
+        /// Hosts that redirects and links from an upstream may lead to, in addition to the hosts in
+        /// the manifest. Setting a host here also grants it.
+        pub link_hosts: BTreeMap<String, Vec<String>> = BTreeMap::new()
+            => "link_hosts": values_by_name(not_an_upstream, optional(link_hosts()));
+        /// Values that replace the values of the manifest's OAuth scheme.
+        pub oauth: Oauth = Oauth::default() => "oauth": section();
+        /// Values of the settings that the connector declares. The registry validates them when it
+        /// loads the connector.
+        pub settings: BTreeMap<String, Setting> = BTreeMap::new() => "settings": OwnSettings;
+        /// Limits of one call.
+        pub limits: Limits = Limits::default() => "limits": section();
+        /// Minimum delay between requests to each upstream. It cannot be shorter than the
+        /// manifest's.
+        pub pacing: Option<Pacing> = None => "pacing": OptionalSection;
+    }
 }
 
 /// The value of one setting of a connector.
@@ -63,30 +77,38 @@ pub struct Setting {
     pub location: Location,
 }
 
-/// Values that replace the values of a manifest's OAuth scheme. `None` leaves the manifest's value.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Oauth {
-    /// The page that users authorize on.
-    pub authorization_url: Option<Url>,
-    /// The endpoint for codes and refresh tokens.
-    pub token_url: Option<Url>,
-    /// The endpoint for device codes.
-    pub device_authorization_url: Option<Url>,
-    /// The endpoint that revokes tokens.
-    pub revocation_url: Option<Url>,
-    /// The endpoint that returns the user's account.
-    pub userinfo_url: Option<Url>,
-    /// The scopes that users are asked to permit.
-    pub scopes: Option<Vec<String>>,
-    /// The way in which the gateway proves itself at the token endpoint.
-    pub client_authentication: Option<ClientAuthentication>,
-    /// `true` if a grant that a newer one of the same account has replaced is revoked.
-    pub revokes_replaced_grants: Option<bool>,
-    /// Parameters of the authorization request, in addition to the manifest's parameters. A
-    /// parameter with the name of a manifest's parameter replaces it, and an empty value removes
-    /// it.
-    pub authorization_parameters: BTreeMap<String, String>,
+settings! {
+    /// Values that replace the values of a manifest's OAuth scheme. `None` leaves the manifest's
+    /// value.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Oauth {
+        /// The page that users authorize on.
+        pub authorization_url: Option<Url> = None => "authorization_url": optional_endpoint();
+        /// The endpoint for codes and refresh tokens.
+        pub token_url: Option<Url> = None => "token_url": optional_endpoint();
+        /// The endpoint for device codes.
+        pub device_authorization_url: Option<Url> = None => "device_authorization_url": optional_endpoint();
+        /// The endpoint that revokes tokens.
+        pub revocation_url: Option<Url> = None => "revocation_url": optional_endpoint();
+        /// The endpoint that returns the user's account.
+        pub userinfo_url: Option<Url> = None => "userinfo_url": optional_endpoint();
+        /// The scopes that users are asked to permit.
+        pub scopes: Option<Vec<String>> = None => "scopes": optional(strings());
+        /// The way in which the gateway proves itself at the token endpoint.
+        pub client_authentication: Option<ClientAuthentication> = None
+            => "client_authentication": choice("\"body\", \"basic\", or empty", CLIENT_AUTHENTICATIONS);
+        /// `true` if a grant that a newer one of the same account has replaced is revoked.
+        pub revokes_replaced_grants: Option<bool> = None => "revokes_replaced_grants": optional(boolean());
+        /// Parameters of the authorization request, in addition to the manifest's parameters. A
+        /// parameter with the name of a manifest's parameter replaces it, and an empty value
+        /// removes it.
+        pub authorization_parameters: BTreeMap<String, String> = BTreeMap::new()
+            => "authorization_parameters": values_by_name(set_by_the_protocol, optional(string()));
+    }
 }
+
+const CLIENT_AUTHENTICATIONS: &[(&str, Option<ClientAuthentication>)] =
+    &[("body", Some(ClientAuthentication::Body)), ("basic", Some(ClientAuthentication::Basic)), ("", None)];
 
 impl Oauth {
     /// Returns `true` if the operator named another provider than the manifest.
@@ -110,39 +132,43 @@ impl Oauth {
     }
 }
 
-/// Limits of one call of a connector.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
-    /// All linear memories and tables of an instance together, in MiB. 0 stands for the default.
-    /// See [`Limits::instance_mb`].
-    pub memory_mb: usize,
-    /// Computing time of an invocation, in milliseconds.
-    pub cpu_ms: u64,
-    /// Duration of the whole call, with all waiting for upstreams, in seconds.
-    pub timeout_s: u64,
-    /// Size of an upstream's response that is read into memory, in MiB.
-    pub response_mb: usize,
-    /// Size of an answer that the connector composes, and of other data that it passes to the
-    /// gateway at a time, in MiB. 0 stands for the value of `response_mb`.
-    pub output_mb: usize,
-    /// Concurrent calls of this connector.
-    pub concurrency: usize,
-    /// The part of the concurrent calls that one tenant may have while others need them. Above 0,
-    /// at most 1.
-    pub tenant_share: f64,
-    /// Size of a file that is forwarded to the caller, in MiB.
-    pub download_mb: usize,
+settings! {
+    /// Limits of one call of a connector.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Limits {
+        /// All linear memories and tables of an instance together, in MiB. 0 stands for the
+        /// default. See [`Limits::instance_mb`].
+        pub memory_mb: usize = 0 => "memory_mb": integer(0..=4096);
+        /// Computing time of an invocation, in milliseconds.
+        pub cpu_ms: u64 = 1000 => "cpu_ms": integer(1..=600_000);
+        /// Duration of the whole call, with all waiting for upstreams, in seconds.
+        pub timeout_s: u64 = 30 => "timeout_s": integer(1..=3600);
+        /// Size of an upstream's response that is read into memory, in MiB.
+        pub response_mb: usize = 32 => "response_mb": integer(1..=4096);
+        /// Size of an answer that the connector composes, and of other data that it passes to the
+        /// gateway at a time, in MiB. 0 stands for the value of `response_mb`.
+        pub output_mb: usize = 0 => "output_mb": integer(0..=4096);
+        /// Concurrent calls of this connector.
+        pub concurrency: usize = 256 => "concurrency": integer(1..=100_000);
+        /// The part of the concurrent calls that one tenant may have while others need them. Above
+        /// 0, at most 1.
+        pub tenant_share: f64 = 0.5 => "tenant_share": share();
+        /// Size of a file that is forwarded to the caller, in MiB.
+        pub download_mb: usize = 50 => "download_mb": integer(1..=10_240);
+    }
 }
 
-/// A queue in front of an upstream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pacing {
-    /// Time between the starts of two requests, in milliseconds.
-    pub interval_ms: u64,
-    /// Longest time in the queue, in milliseconds. A request that would wait longer is refused.
-    pub max_wait_ms: u64,
-    /// Concurrent requests.
-    pub concurrency: u32,
+settings! {
+    /// A queue in front of an upstream.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Pacing {
+        /// Time between the starts of two requests, in milliseconds.
+        pub interval_ms: u64 = 0 => "interval_ms": integer(0..=3_600_000);
+        /// Longest time in the queue, in milliseconds. A request that would wait longer is refused.
+        pub max_wait_ms: u64 = 10_000 => "max_wait_ms": integer(0..=3_600_000);
+        /// Concurrent requests.
+        pub concurrency: u32 = 1 => "concurrency": integer(1..=100_000);
+    }
 }
 
 impl Limits {
@@ -168,23 +194,63 @@ impl Limits {
     }
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            memory_mb: 0,
-            cpu_ms: 1000,
-            timeout_s: 30,
-            response_mb: 32,
-            output_mb: 0,
-            concurrency: 256,
-            tenant_share: 0.5,
-            download_mb: 50,
-        }
+/// The sections of connectors by their identifiers.
+pub(super) struct Connectors;
+
+impl Entry<BTreeMap<String, Connector>> for Connectors {
+    fn read(&self, section: &mut Section<'_>, key: &'static str, target: &mut BTreeMap<String, Connector>) {
+        section.each(key, |identifier, connectors| {
+            if let Err(broken) = contract_rules::name::identifier(identifier) {
+                connectors.refuse(identifier, &format!("is not the identifier of a connector: {broken}"));
+                return;
+            }
+            let mut connector = Connector::default();
+            connectors.section(identifier, |section| connector.read(section));
+            target.insert(identifier.to_owned(), connector);
+        });
+    }
+
+    fn show(&self, list: &mut List, key: &'static str, connectors: &BTreeMap<String, Connector>) {
+        list.section(key, |list| {
+            for (identifier, connector) in connectors {
+                list.section(identifier, |list| connector.show(list));
+            }
+        });
     }
 }
 
-impl Default for Pacing {
-    fn default() -> Self {
-        Self { interval_ms: 0, max_wait_ms: 10_000, concurrency: 1 }
+/// The settings that a connector declares.
+struct OwnSettings;
+
+impl Entry<BTreeMap<String, Setting>> for OwnSettings {
+    fn read(&self, section: &mut Section<'_>, key: &'static str, target: &mut BTreeMap<String, Setting>) {
+        section.each(key, |name, settings| {
+            let location = settings.location(name);
+            let mut setting = None;
+            settings.value(name, &mut setting, |given| {
+                let text = given.text.map(str::to_owned);
+                Ok(Some(Setting { value: value::json(given.value)?, text, location }))
+            });
+            target.extend(setting.map(|setting| (name.to_owned(), setting)));
+        });
     }
+
+    fn show(&self, list: &mut List, key: &'static str, settings: &BTreeMap<String, Setting>) {
+        list.section(key, |list| {
+            for name in settings.keys() {
+                // A manifest does not say which of its settings are secret.
+                list.add(name, Shown::Secret(true));
+            }
+        });
+    }
+}
+
+fn not_an_upstream(name: &str) -> Option<&'static str> {
+    let is_refused = contract_rules::name::plain(name).is_err();
+    is_refused.then_some("is not the name of an upstream; use 1 to 64 of `a-z`, `A-Z`, `0-9`, `_` and `-`")
+}
+
+fn set_by_the_protocol(name: &str) -> Option<&'static str> {
+    let is_refused = PROTOCOL_PARAMETERS.contains(&name);
+    is_refused.then_some("is a parameter that the gateway sets itself; leave it out")
 }

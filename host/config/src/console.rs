@@ -3,6 +3,9 @@
 use url::Url;
 
 use super::client_secret;
+use super::declare::Entry;
+use super::effective::List;
+use super::kind::{Shown, shown_url};
 use super::section::{Expected, Given, Section};
 use super::value;
 use auth::OidcSettings;
@@ -10,8 +13,34 @@ use auth::OidcSettings;
 /// The scope without which a provider sends no ID token.
 const OPENID: &str = "openid";
 
-/// Reads the section. Returns `None` if its required keys are all empty, as in the example.
-pub(super) fn read_oidc(section: &mut Section<'_>) -> Option<OidcSettings> {
+/// The section, which is `None` if its required keys are all empty, as in the example.
+pub(super) struct Oidc;
+
+impl Entry<Option<OidcSettings>> for Oidc {
+    fn read(&self, section: &mut Section<'_>, key: &'static str, target: &mut Option<OidcSettings>) {
+        section.section(key, |section| *target = read_oidc(section));
+    }
+
+    fn show(&self, list: &mut List, key: &'static str, oidc: &Option<OidcSettings>) {
+        let Some(oidc) = oidc else { return };
+        list.section(key, |list| show(oidc, list));
+    }
+}
+
+fn show(oidc: &OidcSettings, list: &mut List) {
+    let OidcSettings { issuer, client_id, client_secret, claim, value, scopes, redirect_url, allow_private_network } =
+        oidc;
+    list.add("issuer", issuer.as_str());
+    list.add("client_id", client_id.as_str());
+    list.add("client_secret", Shown::Secret(client_secret.is_some()));
+    list.add("claim", claim.as_str());
+    list.add("value", value.as_str());
+    list.add("scopes", scopes.as_slice());
+    list.add("redirect_url", redirect_url.as_ref().map(shown_url));
+    list.add("allow_private_network", *allow_private_network);
+}
+
+fn read_oidc(section: &mut Section<'_>) -> Option<OidcSettings> {
     let (mut issuer, mut client_id) = (None, String::new());
     section.value("issuer", &mut issuer, issuer_url);
     section.value("client_id", &mut client_id, value::string);

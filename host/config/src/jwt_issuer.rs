@@ -1,11 +1,56 @@
 //! The keys of a section `jwt_issuers.NAME`.
 
+use std::collections::BTreeMap;
+
+use super::declare::Entry;
+use super::effective::List;
+use super::kind::shown_url;
 use super::section::{Expected, Given, Section};
 use super::value;
 use auth::{JwtIssuer, Scope, Scopes, TenantOf};
 
+/// The sections by their names.
+pub(super) struct JwtIssuers;
+
+impl Entry<BTreeMap<String, JwtIssuer>> for JwtIssuers {
+    fn read(&self, section: &mut Section<'_>, key: &'static str, target: &mut BTreeMap<String, JwtIssuer>) {
+        section.each(key, |name, issuers| {
+            let mut issuer = None;
+            issuers.section(name, |section| issuer = read_jwt_issuer(section));
+            let Some(issuer) = issuer else { return };
+            if let Some(problem) = target.iter().find_map(|(previous, other)| conflict(&issuer, previous, other)) {
+                issuers.problem(name, problem);
+            }
+            target.insert(name.to_owned(), issuer);
+        });
+    }
+
+    fn show(&self, list: &mut List, key: &'static str, issuers: &BTreeMap<String, JwtIssuer>) {
+        list.section(key, |list| {
+            for (name, issuer) in issuers {
+                list.section(name, |list| show(issuer, list));
+            }
+        });
+    }
+}
+
+fn show(issuer: &JwtIssuer, list: &mut List) {
+    let JwtIssuer { issuer, audience, jwks_url, tenant, scopes, allow_private_network } = issuer;
+    list.add("issuer", issuer.as_str());
+    list.add("audience", audience.as_str());
+    list.add("jwks_url", shown_url(jwks_url));
+    let (tenant, claim) = match tenant {
+        TenantOf::Issuer(tenant) => (Some(tenant.as_str()), None),
+        TenantOf::Claim(claim) => (None, Some(claim.as_str())),
+    };
+    list.add("tenant", tenant);
+    list.add("tenant_claim", claim);
+    list.add("scopes", scopes.iter().map(Scope::name).collect::<Vec<_>>());
+    list.add("allow_private_network", *allow_private_network);
+}
+
 /// Reads a section. Returns `None` if its required keys are all empty, as in the example.
-pub(super) fn read_jwt_issuer(section: &mut Section<'_>) -> Option<JwtIssuer> {
+fn read_jwt_issuer(section: &mut Section<'_>) -> Option<JwtIssuer> {
     let (mut issuer, mut audience, mut jwks_url) = (String::new(), String::new(), None);
     section.value("issuer", &mut issuer, value::string);
     section.value("audience", &mut audience, value::string);
@@ -58,7 +103,7 @@ fn permitted_scopes(given: &Given<'_>) -> Result<Scopes, Expected> {
 
 /// The problem that two sections have together, if there is one. `other` is the section
 /// `other_name`, which was read before.
-pub(super) fn conflict(issuer: &JwtIssuer, other_name: &str, other: &JwtIssuer) -> Option<String> {
+fn conflict(issuer: &JwtIssuer, other_name: &str, other: &JwtIssuer) -> Option<String> {
     if issuer.issuer == other.issuer {
         let is_same = issuer.audience == other.audience;
         return is_same.then(|| format!("has the same `issuer` and `audience` as `{other_name}`"));

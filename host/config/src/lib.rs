@@ -4,14 +4,19 @@
 //! `gateway.example.toml` next to this crate documents each key and its default. A test compares it
 //! with this module.
 //!
-//! - [`settings`]: everything that an operator can set, with the defaults
+//! - [`settings`]: everything that an operator can set, with the defaults and the keys
+//! - [`sections`]: the same for single sections
 //! - [`connector`]: the settings of one connector
+//! - [`mod@telemetry`]: the settings of `telemetry`
+//! - [`declare`]: declares a setting with its default, its key and the kind of the key's values
+//! - [`kind`]: kinds of values: how they are read, and how operators see them
 //! - [`load`]: reads the file and the environment
 //! - [`source`]: the file and the variables as one table, with the location of each value
 //! - [`section`]: reads the keys of one table, and reports unknown ones
 //! - [`value`]: converts TOML values to typed ones
-//! - [`mod@read`]: reads every key
+//! - [`mod@read`]: reads every key, and checks what depends on several keys
 //! - [`jwt_issuer`]: the keys of `jwt_issuers`
+//! - [`oauth_client`]: the keys of `oauth_clients`
 //! - [`client_secret`]: the secret of an OAuth client, and the private key of an application
 //! - [`private_key`]: reads private keys
 //! - [`mod@console`]: the keys of `console.oidc`
@@ -23,15 +28,20 @@
 mod client_secret;
 mod connector;
 mod console;
+mod declare;
 mod effective;
 mod error;
 mod jwt_issuer;
+mod kind;
 mod load;
+mod oauth_client;
 mod private_key;
 mod read;
 mod section;
+mod sections;
 mod settings;
 mod source;
+mod telemetry;
 mod tls;
 mod trust;
 mod value;
@@ -40,8 +50,11 @@ pub use self::connector::{Connector, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing,
 pub use self::effective::{EffectiveSetting, effective};
 pub use self::error::{ConfigError, Location, Problem};
 pub use self::load::environment;
+pub use self::oauth_client::{OauthApp, OauthClient, Registration};
 pub use self::private_key::{BadKey, rsa_key};
-pub use self::settings::{Callbacks, Calls, Config, Jobs, KeptCalls, LogFormat, OauthApp, OauthClient, Telemetry};
+pub use self::sections::{Callbacks, Calls, Jobs, KeptCalls};
+pub use self::settings::{Config, LogFormat};
+pub use self::telemetry::Telemetry;
 pub use self::tls::Tls;
 pub use self::trust::{Publisher, Trust, key_id};
 

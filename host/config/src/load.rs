@@ -3,7 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use secrecy::SecretString;
+
+use super::declare::Entry;
+use super::effective::List;
 use super::error::ConfigError;
+use super::kind::Shown;
+use super::section::Section;
 use super::settings::Config;
 use super::{read, source};
 
@@ -15,6 +21,17 @@ const FILE_VARIABLE: &str = "GATEWAY_CONFIG";
 
 /// Contains the first API key. The file has no such key, so that no one writes the secret into it.
 const BOOTSTRAP_KEY_VARIABLE: &str = "GATEWAY_BOOTSTRAP_KEY";
+
+/// The first key, which operators see among the keys of the file. The file cannot set it.
+pub(super) struct BootstrapKey;
+
+impl Entry<Option<SecretString>> for BootstrapKey {
+    fn read(&self, _: &mut Section<'_>, _: &'static str, _: &mut Option<SecretString>) {}
+
+    fn show(&self, list: &mut List, variable: &'static str, key: &Option<SecretString>) {
+        list.add(variable, Shown::Secret(key.is_some()));
+    }
+}
 
 impl Config {
     /// Reads the file, and the environment variables that replace its values.

@@ -258,7 +258,10 @@ fn a_secret_in_a_variable_loses_what_shells_and_editors_add() {
     let text = "[oauth_clients.acme]\nclient_id = \"id\"";
     for value in ["s3cret\n", "\u{feff}s3cret\r\n", " s3cret\t"] {
         let config = load(text, &[("GATEWAY__OAUTH_CLIENTS__ACME__CLIENT_SECRET", value)]).unwrap();
-        assert_eq!(config.oauth_clients["acme"].client_secret.as_ref().unwrap().expose_secret(), "s3cret");
+        assert_eq!(
+            config.oauth_client("acme", "acme").unwrap().client_secret.as_ref().unwrap().expose_secret(),
+            "s3cret"
+        );
     }
     let config = load("", &[("GATEWAY_BOOTSTRAP_KEY", "key\n"), ("GATEWAY__DATABASE_URL", "postgres://a@b/c\n")]);
     let config = config.unwrap();
@@ -279,7 +282,7 @@ fn a_secret_is_read_from_a_file_without_the_line_break_at_its_end() {
     fs::write(&path, "s3cret\n").unwrap();
     let text = format!("[oauth_clients.acme]\nclient_id = \"id\"\nclient_secret_file = {:?}", path);
     let config = load(&text, &[]).unwrap();
-    assert_eq!(config.oauth_clients["acme"].client_secret.as_ref().unwrap().expose_secret(), "s3cret");
+    assert_eq!(config.oauth_client("acme", "acme").unwrap().client_secret.as_ref().unwrap().expose_secret(), "s3cret");
     fs::remove_file(&path).unwrap();
     let error = load(&text, &[]).unwrap_err();
     assert!(error.contains("gateway.toml:3: `oauth_clients.acme.client_secret_file` names"), "{error}");

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::declare::Entry;
+use super::effective::List;
 use super::section::Section;
 use super::value;
 
@@ -18,23 +20,44 @@ pub struct Tls {
     pub client_ca: Option<PathBuf>,
 }
 
-/// Reads the section `tls` or `admin_tls`. Returns `None` if its keys are empty, as in the example.
-pub(super) fn read_tls(root: &mut Section<'_>, name: &'static str, takes_client_ca: bool) -> Option<Tls> {
-    let (mut certificate, mut key, mut client_ca) = (None, None, None);
-    root.section(name, |section| {
-        section.value("certificate", &mut certificate, value::optional_path);
-        section.value("key", &mut key, value::optional_path);
-        if takes_client_ca {
-            section.value("client_ca", &mut client_ca, value::optional_path);
-        }
-        let is_used = certificate.is_some() || key.is_some() || client_ca.is_some();
-        for (file, is_set) in [("certificate", certificate.is_some()), ("key", key.is_some())] {
-            if is_used && !is_set {
-                section.problem(file, "is missing; TLS needs the files `certificate` and `key`".to_owned());
+/// The section `tls` or `admin_tls`, which is `None` if its keys are empty, as in the example.
+pub(super) struct TlsFiles {
+    /// `true` if clients may need a certificate.
+    pub(super) has_client_ca: bool,
+}
+
+impl Entry<Option<Tls>> for TlsFiles {
+    fn read(&self, section: &mut Section<'_>, key: &'static str, target: &mut Option<Tls>) {
+        let name = key;
+        let (mut certificate, mut key, mut client_ca) = (None, None, None);
+        section.section(name, |section| {
+            section.value("certificate", &mut certificate, value::optional_path);
+            section.value("key", &mut key, value::optional_path);
+            if self.has_client_ca {
+                section.value("client_ca", &mut client_ca, value::optional_path);
             }
+            let is_used = certificate.is_some() || key.is_some() || client_ca.is_some();
+            for (file, is_set) in [("certificate", certificate.is_some()), ("key", key.is_some())] {
+                if is_used && !is_set {
+                    section.problem(file, "is missing; TLS needs the files `certificate` and `key`".to_owned());
+                }
+            }
+        });
+        if let (Some(certificate), Some(key)) = (certificate, key) {
+            *target = Some(Tls { section: name, certificate, key, client_ca });
         }
-    });
-    Some(Tls { section: name, certificate: certificate?, key: key?, client_ca })
+    }
+
+    fn show(&self, list: &mut List, key: &'static str, tls: &Option<Tls>) {
+        let path = |path: &PathBuf| path.display().to_string();
+        list.section(key, |list| {
+            list.add("certificate", tls.as_ref().map(|tls| path(&tls.certificate)));
+            list.add("key", tls.as_ref().map(|tls| path(&tls.key)));
+            if self.has_client_ca {
+                list.add("client_ca", tls.as_ref().and_then(|tls| tls.client_ca.as_ref()).map(path));
+            }
+        });
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use minisign_verify::PublicKey;
 
+use super::declare::Entry;
+use super::effective::List;
 use super::section::{Expected, Given, Section};
 use super::value;
 
@@ -51,12 +53,28 @@ pub fn key_id(base64: &str) -> Option<String> {
     Some(format!("{:X}", u64::from_le_bytes(id)))
 }
 
-pub(super) fn read_trust(section: &mut Section<'_>, trust: &mut Trust) {
-    section.each("publishers", |name, publishers| {
-        let mut publisher = None;
-        publishers.section(name, |section| publisher = read_publisher(section));
-        trust.publishers.extend(publisher.map(|publisher| (name.to_owned(), publisher)));
-    });
+/// The sections `trust.publishers.NAME`.
+pub(super) struct Publishers;
+
+impl Entry<Trust> for Publishers {
+    fn read(&self, section: &mut Section<'_>, key: &'static str, trust: &mut Trust) {
+        section.each(key, |name, publishers| {
+            let mut publisher = None;
+            publishers.section(name, |section| publisher = read_publisher(section));
+            trust.publishers.extend(publisher.map(|publisher| (name.to_owned(), publisher)));
+        });
+    }
+
+    fn show(&self, list: &mut List, key: &'static str, trust: &Trust) {
+        list.section(key, |list| {
+            for (name, Publisher { key: _, key_id, connectors }) in &trust.publishers {
+                list.section(name, |list| {
+                    list.add("key", key_id.as_str());
+                    list.add("connectors", connectors.as_slice());
+                });
+            }
+        });
+    }
 }
 
 /// Reads a section. Returns `None` if its key is empty, as in the example.

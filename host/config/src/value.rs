@@ -14,15 +14,13 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::{Origin, Url};
 
 use super::section::{Expected, Given};
-use super::settings::{KeptCalls, LogFormat};
-use contract::ClientAuthentication;
 use contract_rules::text::is_hidden;
 
 /// Longest quote of a wrong value.
 const QUOTED_CHARACTERS: usize = 60;
 
 /// An error that quotes the wrong value.
-fn found(expected: &str, given: &Given<'_>) -> Expected {
+pub(super) fn found(expected: &str, given: &Given<'_>) -> Expected {
     let text = match given.value {
         Value::Table(_) => "a table".to_owned(),
         Value::Array(_) => "a list".to_owned(),
@@ -55,7 +53,7 @@ pub(super) fn boolean(given: &Given<'_>) -> Result<bool, Expected> {
 }
 
 /// A whole number within bounds. The bounds must fit into `T`.
-pub(super) fn integer<T: TryFrom<i64>>(range: RangeInclusive<i64>) -> impl FnOnce(&Given<'_>) -> Result<T, Expected> {
+pub(super) fn integer<T: TryFrom<i64>>(range: RangeInclusive<i64>) -> impl Fn(&Given<'_>) -> Result<T, Expected> {
     move |given| {
         given
             .value
@@ -97,11 +95,6 @@ pub(super) fn address(given: &Given<'_>) -> Result<SocketAddr, Expected> {
         .ok_or_else(|| found("an IP address and a port, such as \"127.0.0.1:8080\"", given))
 }
 
-/// An address that may be left out with the empty text.
-pub(super) fn optional_address(given: &Given<'_>) -> Result<Option<SocketAddr>, Expected> {
-    if given.string() == Some("") { Ok(None) } else { address(given).map(Some) }
-}
-
 pub(super) fn path(given: &Given<'_>) -> Result<PathBuf, Expected> {
     given
         .string()
@@ -114,34 +107,6 @@ pub(super) fn path(given: &Given<'_>) -> Result<PathBuf, Expected> {
 pub(super) fn optional_path(given: &Given<'_>) -> Result<Option<PathBuf>, Expected> {
     let text = given.string().ok_or_else(|| found("the path of a file", given))?;
     Ok((!text.is_empty()).then(|| text.into()))
-}
-
-pub(super) fn log_format(given: &Given<'_>) -> Result<LogFormat, Expected> {
-    match given.string() {
-        Some("auto") => Ok(LogFormat::Auto),
-        Some("text") => Ok(LogFormat::Text),
-        Some("json") => Ok(LogFormat::Json),
-        _ => Err(found("\"auto\", \"text\" or \"json\"", given)),
-    }
-}
-
-pub(super) fn kept_calls(given: &Given<'_>) -> Result<KeptCalls, Expected> {
-    match given.string() {
-        Some("failed") => Ok(KeptCalls::Failed),
-        Some("all") => Ok(KeptCalls::All),
-        Some("none") => Ok(KeptCalls::None),
-        _ => Err(found("\"failed\", \"all\" or \"none\"", given)),
-    }
-}
-
-/// A way of client authentication, or `None` for an empty string.
-pub(super) fn client_authentication(given: &Given<'_>) -> Result<Option<ClientAuthentication>, Expected> {
-    match given.string() {
-        Some("") => Ok(None),
-        Some("body") => Ok(Some(ClientAuthentication::Body)),
-        Some("basic") => Ok(Some(ClientAuthentication::Basic)),
-        _ => Err(found("\"body\", \"basic\", or empty", given)),
-    }
 }
 
 /// A default level, and levels of modules: `info,egress=debug`. This is stricter than the parser of

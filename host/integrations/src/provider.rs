@@ -211,7 +211,7 @@ mod tests {
     /// The keys that are missing for the connector `calendar` of the provider `acme`.
     fn missing(registered: &str, is_shipped: bool) -> Vec<String> {
         let client = OauthClient { client_id: "id".to_owned(), client_secret: None };
-        let config = Config { oauth_clients: [(registered.to_owned(), client)].into(), ..Config::default() };
+        let config = Config { oauth_clients: [(registered.to_owned(), client.into())].into(), ..Config::default() };
         let scheme = Oauth2 { provider: "acme".to_owned(), ..contract::sample::scheme() };
         let scheme = permitted_scheme(&scheme, is_shipped);
         let egress = Egress::new(&Settings::default()).unwrap();

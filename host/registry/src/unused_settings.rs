@@ -62,8 +62,8 @@ fn unused(config: &Config, names: &Names) -> Vec<Unused> {
     let of_connectors = config.connectors.keys().filter(|name| !connectors.contains(*name));
     let of_connectors = of_connectors.map(|name| unknown("connectors", name, connectors));
     let known = connectors | providers;
-    let clients: BTreeSet<&String> = config.oauth_clients.keys().chain(config.oauth_apps.keys()).collect();
-    let of_clients = clients.into_iter().filter(|name| !known.contains(*name)).map(|name| match named_by.get(name) {
+    let clients = config.oauth_clients.keys().filter(|name| !known.contains(*name));
+    let of_clients = clients.map(|name| match named_by.get(name) {
         Some(connector) => Unused {
             section: format!("[oauth_clients.{name}]"),
             nearest: Some(format!("[oauth_clients.{connector}]")),
@@ -84,7 +84,7 @@ mod tests {
         let client = || OauthClient { client_id: "id".to_owned(), client_secret: None };
         let config = Config {
             connectors: ["account", "acount"].map(|name| (name.to_owned(), Connector::default())).into(),
-            oauth_clients: ["acme", "account", "lexica", "other"].map(|name| (name.to_owned(), client())).into(),
+            oauth_clients: ["acme", "account", "lexica", "other"].map(|name| (name.to_owned(), client().into())).into(),
             ..Config::default()
         };
         let names = Names {

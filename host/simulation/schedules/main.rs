@@ -111,7 +111,7 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
 /// The configuration of a gateway with this folder.
 fn config(folder: &Path) -> Arc<Config> {
     let client = OauthClient { client_id: "simulated".to_owned(), client_secret: Some("a-secret".into()) };
-    let oauth_clients = [(CONNECTOR.to_owned(), client)].into();
+    let oauth_clients = [(CONNECTOR.to_owned(), client.into())].into();
     Arc::new(Config { data_dir: folder.to_owned(), oauth_clients, ..Config::default() })
 }
 

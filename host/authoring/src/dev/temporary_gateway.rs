@@ -51,7 +51,7 @@ pub(super) fn for_connector(
     if let Some(provider) = provider {
         connector_config.oauth = provider.settings();
         connector_config.allow_private_network = true;
-        config.oauth_clients.insert(name, provider.client());
+        config.oauth_clients.entry(name).or_default().client = Some(provider.client());
     } else if let AuthScheme::Oauth2(scheme) = &connector.manifest().auth {
         // The author permits that tokens go to the manifest's provider, whatever its site is.
         connector_config.oauth = Oauth {

@@ -1,6 +1,9 @@
 //! Every key is listed, and no secret is shown.
 
 use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::json;
 
 use super::*;
 use crate::{read, source};

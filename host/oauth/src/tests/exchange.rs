@@ -55,7 +55,7 @@ async fn a_public_client_sends_only_its_id_with_both_kinds_of_client_authenticat
         let stub = Stub::start(|_, _| json(200, r#"{"access_token":"at","token_type":"bearer"}"#)).await;
         let scheme = Oauth2 { client_authentication, token_url: format!("{}/token", stub.url()), ..scheme() };
         let mut config = config();
-        config.oauth_clients.get_mut("acme").unwrap().client_secret = None;
+        config.oauth_clients.get_mut("acme").unwrap().client.as_mut().unwrap().client_secret = None;
         exchange(
             &Provider::new(
                 "demo",

@@ -33,7 +33,7 @@ fn config() -> Config {
     let client = OauthClient { client_id: "client:1".to_owned(), client_secret: Some(SECRET.into()) };
     let connector = Connector { allow_private_network: true, ..Connector::default() };
     Config {
-        oauth_clients: [("acme".to_owned(), client)].into(),
+        oauth_clients: [("acme".to_owned(), client.into())].into(),
         connectors: [("demo".to_owned(), connector)].into(),
         ..Config::default()
     }

@@ -39,7 +39,8 @@ fn a_manifest_without_a_provider_needs_a_registration_under_the_connectors_ident
 #[test]
 fn the_operators_urls_scopes_and_client_replace_the_manifests() {
     let mut config = config();
-    config.oauth_clients.insert("demo".to_owned(), OauthClient { client_id: "own".to_owned(), client_secret: None });
+    let own = OauthClient { client_id: "own".to_owned(), client_secret: None };
+    config.oauth_clients.insert("demo".to_owned(), own.into());
     config.connectors.get_mut("demo").unwrap().oauth = Oauth {
         authorization_url: Some("http://127.0.0.1:9/authorize".parse().unwrap()),
         scopes: Some(vec!["one".to_owned()]),

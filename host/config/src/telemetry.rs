@@ -1,0 +1,60 @@
+//! The settings of `[telemetry]`: spans and metrics for an OpenTelemetry collector.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hyper::header::{HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+
+use super::declare::{Entry, settings};
+use super::effective::List;
+use super::kind::{Shown, base_url, name, or_empty, ratio, seconds};
+use super::section::Section;
+use super::value;
+
+settings! {
+    /// Spans and metrics for an OpenTelemetry collector.
+    #[derive(Clone, Debug)]
+    pub struct Telemetry {
+        /// The collector's base URL. `None`: nothing is recorded and nothing is sent.
+        pub endpoint: Option<Url> = None => "endpoint": or_empty(base_url());
+        /// The part of the traces that begin here which is recorded. A caller's `traceparent`
+        /// decides about its own trace.
+        pub sampling_ratio: f64 = 1.0 => "sampling_ratio": ratio();
+        /// The name of this gateway at the collector.
+        pub service_name: String = "connector-gateway".to_owned() => "service_name": name();
+        /// Time between two exports of the metrics.
+        pub metrics_interval: Duration = Duration::from_secs(60) => "metrics_interval_s": seconds(1..=3600);
+        /// Headers of requests to the collector. Secret, because collectors take keys in them.
+        pub headers: BTreeMap<String, SecretString> = BTreeMap::new() => "headers": Headers;
+    }
+}
+
+/// Headers by their names.
+struct Headers;
+
+impl Entry<BTreeMap<String, SecretString>> for Headers {
+    fn read(&self, section: &mut Section<'_>, key: &'static str, target: &mut BTreeMap<String, SecretString>) {
+        section.each(key, |name, headers| {
+            if HeaderName::try_from(name).is_err() {
+                headers.refuse(name, "is not the name of a header");
+                return;
+            }
+            let mut secret = None;
+            headers.value(name, &mut secret, value::secret);
+            if secret.as_ref().is_some_and(|secret| HeaderValue::try_from(secret.expose_secret()).is_err()) {
+                headers.problem(name, "has a character that headers cannot have".to_owned());
+            }
+            target.extend(secret.map(|secret| (name.to_owned(), secret)));
+        });
+    }
+
+    fn show(&self, list: &mut List, key: &'static str, headers: &BTreeMap<String, SecretString>) {
+        list.section(key, |list| {
+            for name in headers.keys() {
+                list.add(name, Shown::Secret(true));
+            }
+        });
+    }
+}
