@@ -157,7 +157,8 @@ fn setting(field: &Field) -> Setting {
     }
 }
 
-/// `X-Name = "value"`, or `X-Name = { value = "value", when = ["$search"] }`. All rows have it, so its mistakes are told here. `settings` are those that it may refer to.
+/// `X-Name = "value"`, or `X-Name = { value = "value", when = ["$search"] }`. All rows have it, so
+/// its mistakes are told here. `settings` are those that it may refer to.
 pub(crate) fn header(entry: Entry<'_>, settings: &[(&str, Value)], mistakes: &mut Mistakes) -> Option<DeclaredHeader> {
     let header = read_header(entry, mistakes)?;
     for mistake in rows::check_headers(std::slice::from_ref(&header), settings) {

@@ -1,5 +1,5 @@
-//! Mistakes in the rows of a file have the words that they have in the languages of the SDKs. The list is
-//! `shared/mistakes.json` of the SDK for Rust.
+//! Mistakes in the rows of a file have the words that they have in the languages of the SDKs. The
+//! list is `shared/mistakes.json` of the SDK for Rust.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::row::{BodyEncoding, Method};
 
-    /// What is wrong with a field of a row without other fields.
+    /// The rules that a field of a row without other fields breaks.
     fn broken(change: impl FnOnce(&mut TableField)) -> Vec<(FieldPart, String)> {
         let mut field = TableField::new(Field::new("a", Kind::String));
         change(&mut field);
