@@ -22,7 +22,7 @@ pub(super) struct Kind<T> {
     show: Box<dyn Fn(&T) -> Shown>,
 }
 
-/// What operators see of a value.
+/// The form of a value that operators see.
 #[derive(Clone, Debug)]
 pub(super) enum Shown {
     /// The value as in the file, or null if it is not set.

@@ -23,7 +23,7 @@ const LAST_EXCHANGE: Duration = Duration::from_secs(5);
 /// Longest time for storing the last records of calls when the gateway stops.
 const LAST_RECORDS: Duration = Duration::from_secs(2);
 
-/// What runs while a gateway serves, in the order in which it ends.
+/// The tasks that run while a gateway serves, in the order in which they end.
 pub(super) struct Lifecycle {
     gateway: Gateway,
     vault: Vault,
