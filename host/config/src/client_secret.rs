@@ -5,6 +5,7 @@ use std::fs;
 
 use secrecy::SecretString;
 
+use super::declare::Entry;
 use super::section::Section;
 use super::value;
 
@@ -18,11 +19,11 @@ pub(super) fn read_private_key(section: &mut Section<'_>) -> Option<SecretString
     read_either(section, "private_key", "private_key_file")
 }
 
-fn read_either(section: &mut Section<'_>, key: &str, file_key: &str) -> Option<SecretString> {
+fn read_either(section: &mut Section<'_>, key: &'static str, file_key: &'static str) -> Option<SecretString> {
     let mut secret = None;
     let mut file = String::new();
-    section.value(key, &mut secret, value::secret);
-    section.value(file_key, &mut file, value::string);
+    value::secret().read(section, key, &mut secret);
+    value::string().read(section, file_key, &mut file);
     if !file.is_empty() {
         if secret.is_some() {
             section.problem(file_key, format!("is set together with `{key}`; keep one of them"));

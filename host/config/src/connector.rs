@@ -8,12 +8,9 @@ use url::Url;
 use super::declare::{Entry, OptionalSection, Settings, section, settings, values_by_name};
 use super::effective::List;
 use super::error::Location;
-use super::kind::{
-    Shown, base_url, boolean, choice, integer, link_hosts, optional, optional_endpoint, or_empty, share, string,
-    strings,
-};
+use super::kind::{Shown, choice, optional, or_empty};
 use super::section::Section;
-use super::value;
+use super::value::{self, base_url, boolean, integer, link_hosts, optional_endpoint, share, string, strings};
 use contract::{ClientAuthentication, Oauth2};
 
 /// Parameters that the protocol sets. Neither a manifest nor the operator can add them: the

@@ -5,7 +5,7 @@ use url::Url;
 use super::client_secret;
 use super::declare::Entry;
 use super::effective::List;
-use super::kind::{Shown, shown_url};
+use super::kind::{Shown, or_empty};
 use super::section::{Expected, Given, Section};
 use super::value;
 use auth::OidcSettings;
@@ -36,24 +36,24 @@ fn show(oidc: &OidcSettings, list: &mut List) {
     list.add("claim", claim.as_str());
     list.add("value", value.as_str());
     list.add("scopes", scopes.as_slice());
-    list.add("redirect_url", redirect_url.as_ref().map(shown_url));
+    list.add("redirect_url", redirect_url.as_ref().map(value::shown_url));
     list.add("allow_private_network", *allow_private_network);
 }
 
 fn read_oidc(section: &mut Section<'_>) -> Option<OidcSettings> {
     let (mut issuer, mut client_id) = (None, String::new());
     section.value("issuer", &mut issuer, issuer_url);
-    section.value("client_id", &mut client_id, value::string);
+    value::string().read(section, "client_id", &mut client_id);
     let client_secret = client_secret::read(section);
     let (mut claim, mut claim_value) = (String::new(), String::new());
-    section.value("claim", &mut claim, value::string);
-    section.value("value", &mut claim_value, value::string);
+    value::string().read(section, "claim", &mut claim);
+    value::string().read(section, "value", &mut claim_value);
     let mut scopes = vec![OPENID.to_owned()];
-    section.value("scopes", &mut scopes, value::strings);
+    value::strings().read(section, "scopes", &mut scopes);
     let mut redirect_url = None;
-    section.value("redirect_url", &mut redirect_url, value::optional_endpoint);
+    value::optional_endpoint().read(section, "redirect_url", &mut redirect_url);
     let mut allow_private_network = false;
-    section.value("allow_private_network", &mut allow_private_network, value::boolean);
+    value::boolean().read(section, "allow_private_network", &mut allow_private_network);
 
     let required = [
         ("issuer", issuer.is_some()),
@@ -94,5 +94,5 @@ fn read_oidc(section: &mut Section<'_>) -> Option<OidcSettings> {
 /// The issuer as a URL, and as its text: a provider's name for itself is compared letter by letter.
 fn issuer_url(given: &Given<'_>) -> Result<Option<(Url, String)>, Expected> {
     let text = given.string().unwrap_or_default().to_owned();
-    Ok(value::optional_base_url(given)?.map(|url| (url, text)))
+    Ok(or_empty(value::base_url()).convert(given)?.map(|url| (url, text)))
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::declare::Entry;
 use super::effective::List;
-use super::kind::shown_url;
 use super::section::{Expected, Given, Section};
 use super::value;
 use auth::{JwtIssuer, Scope, Scopes, TenantOf};
@@ -38,7 +37,7 @@ fn show(issuer: &JwtIssuer, list: &mut List) {
     let JwtIssuer { issuer, audience, jwks_url, tenant, scopes, allow_private_network } = issuer;
     list.add("issuer", issuer.as_str());
     list.add("audience", audience.as_str());
-    list.add("jwks_url", shown_url(jwks_url));
+    list.add("jwks_url", value::shown_url(jwks_url));
     let (tenant, claim) = match tenant {
         TenantOf::Issuer(tenant) => (Some(tenant.as_str()), None),
         TenantOf::Claim(claim) => (None, Some(claim.as_str())),
@@ -52,17 +51,17 @@ fn show(issuer: &JwtIssuer, list: &mut List) {
 /// Reads a section. Returns `None` if its required keys are all empty, as in the example.
 fn read_jwt_issuer(section: &mut Section<'_>) -> Option<JwtIssuer> {
     let (mut issuer, mut audience, mut jwks_url) = (String::new(), String::new(), None);
-    section.value("issuer", &mut issuer, value::string);
-    section.value("audience", &mut audience, value::string);
-    section.value("jwks_url", &mut jwks_url, value::optional_endpoint);
+    value::string().read(section, "issuer", &mut issuer);
+    value::string().read(section, "audience", &mut audience);
+    value::optional_endpoint().read(section, "jwks_url", &mut jwks_url);
     let (mut tenant, mut tenant_claim) = ("default".to_owned(), String::new());
     let has_tenant = section.has("tenant");
-    section.value("tenant", &mut tenant, value::string);
-    section.value("tenant_claim", &mut tenant_claim, value::string);
+    value::string().read(section, "tenant", &mut tenant);
+    value::string().read(section, "tenant_claim", &mut tenant_claim);
     let mut scopes = [Scope::Operate, Scope::Integrate].into_iter().collect();
     section.value("scopes", &mut scopes, permitted_scopes);
     let mut allow_private_network = false;
-    section.value("allow_private_network", &mut allow_private_network, value::boolean);
+    value::boolean().read(section, "allow_private_network", &mut allow_private_network);
 
     if issuer.is_empty() && audience.is_empty() && jwks_url.is_none() {
         return None;
@@ -95,10 +94,7 @@ fn read_jwt_issuer(section: &mut Section<'_>) -> Option<JwtIssuer> {
 fn permitted_scopes(given: &Given<'_>) -> Result<Scopes, Expected> {
     const EXPECTED: &str = "a list of \"operate\" and \"integrate\"";
     let scope = |name: String| [Scope::Operate, Scope::Integrate].into_iter().find(|scope| scope.name() == name);
-    value::strings(given)
-        .ok()
-        .and_then(|names| names.into_iter().map(scope).collect())
-        .ok_or_else(|| EXPECTED.to_owned())
+    value::texts(given).ok().and_then(|names| names.into_iter().map(scope).collect()).ok_or_else(|| EXPECTED.to_owned())
 }
 
 /// The problem that two sections have together, if there is one. `other` is the section

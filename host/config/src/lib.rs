@@ -9,11 +9,11 @@
 //! - [`connector`]: the settings of one connector
 //! - [`mod@telemetry`]: the settings of `telemetry`
 //! - [`declare`]: declares a setting with its default, its key and the kind of the key's values
-//! - [`kind`]: kinds of values: how they are read, and how operators see them
+//! - [`kind`]: a kind of values: how they are read, and how operators see them
 //! - [`load`]: reads the file and the environment
 //! - [`source`]: the file and the variables as one table, with the location of each value
 //! - [`section`]: reads the keys of one table, and reports unknown ones
-//! - [`value`]: converts TOML values to typed ones
+//! - [`value`]: the kinds of the values of all keys
 //! - [`mod@read`]: reads every key, and checks what depends on several keys
 //! - [`jwt_issuer`]: the keys of `jwt_issuers`
 //! - [`oauth_client`]: the keys of `oauth_clients`

@@ -79,7 +79,7 @@ impl Entry<BTreeMap<String, Registration>> for Registrations {
 /// Reads a registration. Returns `None` if the client's id is empty, as in the example.
 fn read_client(section: &mut Section<'_>) -> Option<OauthClient> {
     let mut client_id = String::new();
-    section.value("client_id", &mut client_id, value::string);
+    value::string().read(section, "client_id", &mut client_id);
     let client_secret = client_secret::read(section);
     if client_id.is_empty() && client_secret.is_some() {
         section.problem("client_id", "is missing, but there is a client secret".to_owned());
@@ -91,7 +91,7 @@ fn read_client(section: &mut Section<'_>) -> Option<OauthClient> {
 /// the example.
 fn read_app(section: &mut Section<'_>) -> Option<OauthApp> {
     let mut id = String::new();
-    section.value("app_id", &mut id, value::string);
+    value::string().read(section, "app_id", &mut id);
     let private_key = client_secret::read_private_key(section);
     match (id.is_empty(), private_key) {
         (true, None) => None,

@@ -5,8 +5,9 @@ use std::time::Duration;
 use url::Url;
 
 use super::declare::settings;
-use super::kind::{boolean, choice, hours, integer, kibibytes, milliseconds, optional_endpoint, seconds, whole_hours};
+use super::kind::choice;
 use super::section::Section;
+use super::value::{boolean, hours, integer, kibibytes, milliseconds, optional_endpoint, seconds, whole_hours};
 
 settings! {
     /// Operations that run in the background.

@@ -15,16 +15,17 @@ use super::connector::{Connector, Connectors, Limits};
 use super::console::Oidc;
 use super::declare::{checked_section, keys, only, section, settings};
 use super::jwt_issuer::JwtIssuers;
-use super::kind::{
-    address, base_url, choice, database_url, days, host_names, integer, log_filter, maximum, mebibytes, memory_mb,
-    networks, optional_path, or_empty, origins, path, seconds, string,
-};
+use super::kind::{choice, or_empty};
 use super::load::BootstrapKey;
 use super::oauth_client::{OauthApp, OauthClient, Registration, Registrations};
 use super::sections::{Callbacks, Calls, Jobs, Mcp};
 use super::telemetry::Telemetry;
 use super::tls::{Tls, TlsFiles};
 use super::trust::{Publishers, Trust};
+use super::value::{
+    address, base_url, database_url, days, host_names, integer, log_filter, maximum, mebibytes, memory_mb, networks,
+    optional_path, origins, path, seconds, string,
+};
 use auth::{JwtIssuer, OidcSettings};
 use memory::MemoryBudget;
 use sandbox::{CompileLimits, Pool};

@@ -9,9 +9,9 @@ use url::Url;
 
 use super::declare::{Entry, settings};
 use super::effective::List;
-use super::kind::{Shown, base_url, name, or_empty, ratio, seconds};
+use super::kind::{Shown, or_empty};
 use super::section::Section;
-use super::value;
+use super::value::{self, base_url, name, ratio, seconds};
 
 settings! {
     /// Spans and metrics for an OpenTelemetry collector.
@@ -42,7 +42,7 @@ impl Entry<BTreeMap<String, SecretString>> for Headers {
                 return;
             }
             let mut secret = None;
-            headers.value(name, &mut secret, value::secret);
+            headers.value(name, &mut secret, |given| value::secret().convert(given));
             if secret.as_ref().is_some_and(|secret| HeaderValue::try_from(secret.expose_secret()).is_err()) {
                 headers.problem(name, "has a character that headers cannot have".to_owned());
             }

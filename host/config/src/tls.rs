@@ -31,10 +31,10 @@ impl Entry<Option<Tls>> for TlsFiles {
         let name = key;
         let (mut certificate, mut key, mut client_ca) = (None, None, None);
         section.section(name, |section| {
-            section.value("certificate", &mut certificate, value::optional_path);
-            section.value("key", &mut key, value::optional_path);
+            value::optional_path().read(section, "certificate", &mut certificate);
+            value::optional_path().read(section, "key", &mut key);
             if self.has_client_ca {
-                section.value("client_ca", &mut client_ca, value::optional_path);
+                value::optional_path().read(section, "client_ca", &mut client_ca);
             }
             let is_used = certificate.is_some() || key.is_some() || client_ca.is_some();
             for (file, is_set) in [("certificate", certificate.is_some()), ("key", key.is_some())] {

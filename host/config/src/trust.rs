@@ -106,7 +106,7 @@ fn public_key(given: &Given<'_>) -> Result<Option<(PublicKey, String)>, Expected
 }
 
 fn identifiers(given: &Given<'_>) -> Result<Vec<String>, Expected> {
-    let patterns = value::strings(given)?;
+    let patterns = value::texts(given)?;
     let is_one = |pattern: &String| {
         let name = pattern.strip_suffix('*').unwrap_or(pattern);
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
