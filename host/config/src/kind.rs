@@ -19,9 +19,12 @@ pub(super) fn found(expected: &str, given: &Given<'_>) -> Expected {
     format!("{expected}; it is {text}")
 }
 
+/// Makes a value of the text or the number in the file.
+type Convert<T> = Box<dyn Fn(&Given<'_>) -> Result<T, Expected>>;
+
 /// A kind of values.
 pub(super) struct Kind<T> {
-    convert: Box<dyn Fn(&Given<'_>) -> Result<T, Expected>>,
+    convert: Convert<T>,
     show: Box<dyn Fn(&T) -> Shown>,
 }
 

@@ -198,7 +198,7 @@ pub struct RequestIds {
 
 impl RequestIds {
     /// Ids of this process.
-    pub fn new() -> Self {
+    pub fn of_process() -> Self {
         let started = clock::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let series = started.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(40);
         Self { series, made: AtomicU64::new(0) }
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn no_two_cores_give_a_request_the_same_id() {
-        let ids = RequestIds::new();
+        let ids = RequestIds::of_process();
         let of_cores = [ids.for_core(0), ids.for_core(1)];
         let made: Vec<Arc<str>> =
             (0..100).flat_map(|_| of_cores.iter().chain([&ids]).map(|ids| ids.id(None))).collect();

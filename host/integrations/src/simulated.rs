@@ -1,5 +1,7 @@
 //! The parts of refreshes that `simulation` replaces and reads.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how the simulation fails")]
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
 //! The parts of jobs that `simulation` replaces and uses.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how the simulation fails")]
+
 use std::time::Duration;
 
 use bytes::Bytes;

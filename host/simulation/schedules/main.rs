@@ -35,7 +35,7 @@
 //! | half of the time for which an ended lease is watched (`store::health`) | 3 | 1424 |
 //! | jobs that only read are never given up (`jobs/maintenance.rs`) | 12 | 80 |
 
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
 
 mod background;
 mod budgets;

@@ -117,7 +117,7 @@ impl Parts {
             descriptions: Arc::default(),
             egress,
             store,
-            requests: Arc::new(RequestIds::new()),
+            requests: Arc::new(RequestIds::of_process()),
             draining: Arc::new(Draining::default()),
             background: Handle::current(),
             config,

@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn only_answers_without_a_body_that_the_gateway_did_not_make_are_explained() {
-        let requests = RequestIds::new();
+        let requests = RequestIds::of_process();
         let explained = |head: &str| explained(head, &requests).map(|bytes| String::from_utf8(bytes.into()).unwrap());
         let of_library = "HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\ndate: now\r\n\r\n";
         let answer = explained(of_library).unwrap();
