@@ -1,6 +1,6 @@
-//! Mistakes in rows have one message in all languages: that of the crate `rows`. The tables of
-//! `shared/mistakes.json` are one table of Rust in `ui/shared_mistakes.rs`, whose messages `messages.rs`
-//! checks. The tests of the SDKs for other languages have the same list.
+//! A mistake in a row has the message of the crate `rows` in all languages. `ui/shared_mistakes.rs`
+//! is a table in Rust with all mistakes of `shared/mistakes.json`, and `messages.rs` checks its
+//! messages. The tests of the SDKs for other languages read the same list.
 //!
 //! `UPDATE=1` writes the table anew.
 

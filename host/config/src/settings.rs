@@ -197,7 +197,7 @@ impl Config {
         client(connector).or_else(|| client(provider))
     }
 
-    /// The application of the connector itself, else that of its provider.
+    /// The application of the connector, or of its provider if the connector has none.
     pub fn oauth_app(&self, connector: &str, provider: &str) -> Option<&OauthApp> {
         let app = |name| self.oauth_clients.get(name)?.app.as_ref();
         app(connector).or_else(|| app(provider))

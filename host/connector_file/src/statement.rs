@@ -115,7 +115,7 @@ pub(crate) fn connector(mut table: Table<'_>, folder: &Path, mistakes: &mut Mist
     Some(Connector { manifest, additions })
 }
 
-/// A text of the head, whose place is that of the part of this name.
+/// A text of the head. Its line is kept, for mistakes in this part of the manifest.
 fn text(table: &mut Table<'_>, name: &'static str, places: &mut Places, mistakes: &mut Mistakes) -> Option<String> {
     let entry = table.take(name)?;
     let part = if name == "doc" { "description" } else { name };

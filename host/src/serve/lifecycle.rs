@@ -34,7 +34,7 @@ pub(super) struct Lifecycle {
     /// The exchange of rate limits, which ends once the last call has ended.
     sharing: JoinHandle<()>,
     stop_sharing: CancellationToken,
-    /// The writer of the records of calls, which stores those of the last calls.
+    /// The writer of records of calls. At its end it stores the records of the last calls.
     call_writer: Option<JoinHandle<()>>,
     /// Tasks that tell others of this gateway, until everything else has ended.
     presence: [JoinHandle<()>; 2],

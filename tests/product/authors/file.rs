@@ -1,5 +1,5 @@
 //! A connector without a language: the file `connector.toml`, from `connectors new` to a live call.
-//! It needs no toolchain, so these tests run with those of the product.
+//! It needs no toolchain, so these tests are a part of `make test`.
 
 use std::fs;
 use std::path::PathBuf;

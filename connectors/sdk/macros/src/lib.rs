@@ -3,8 +3,8 @@
 //!
 //! # Layout
 //! - `parse`: from tokens to the table, with one module for each level of the table.
-//! - `check`: the rules between the parts of a table. The contract's own rules are in the crate
-//!   `contract_rules`, and those of rows in the crate `rows`.
+//! - `check`: the rules between the parts of a table. The crate `contract_rules` has the rules of
+//!   the contract, and the crate `rows` has the rules of rows.
 //! - `emit`: the Rust code of the table, mostly constant data.
 //! - `errors`: the mistakes of a table. The parser and the checks report all of them, each at the
 //!   wrong word. The macro still emits the rest of the table, so that one mistake causes only one

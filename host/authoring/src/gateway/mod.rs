@@ -61,7 +61,7 @@ impl InService {
     }
 }
 
-/// The outcome of a change at each gateway. `None` if nobody waited for them.
+/// The outcome of a change at each gateway. `None` if the command did not wait for them.
 pub type Gateways = Option<Vec<ConnectorAtGatewayRecord>>;
 
 /// How the module of a connector is changed.

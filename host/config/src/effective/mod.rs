@@ -1,5 +1,5 @@
-//! The values that hold, for operators: those of the file and of variables, and the defaults of all
-//! other keys. Secrets are left out, and an operator sees only if they are set.
+//! The settings in force, for operators: the values of the file and of variables, and the defaults
+//! of all other keys. Secrets are left out, and an operator sees only if they are set.
 
 use std::collections::BTreeMap;
 use std::mem;

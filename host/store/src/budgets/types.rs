@@ -24,7 +24,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// `true` for a queue. A queue is a single unit, and whoever holds it may start calls.
+    /// `true` for a queue. A queue is a single unit. The gateway that holds the unit may start calls.
     pub(super) fn is_queue(&self) -> bool {
         self.requests == 0
     }

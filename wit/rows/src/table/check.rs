@@ -19,7 +19,8 @@ pub enum FieldPart {
 }
 
 impl TableRow {
-    /// Every rule that a field breaks, except those of its schema and of what is sent.
+    /// Every rule about the author's form that a field breaks. The rules of its schema and of its
+    /// part of the request are checked elsewhere.
     #[must_use]
     pub fn check_field(&self, field: &TableField) -> Vec<(FieldPart, Broken)> {
         let TableField { spec, encoding, .. } = field;

@@ -175,8 +175,8 @@ impl Row {
         matches!(self.action, Action::Request { .. })
     }
 
-    /// The row without spans. A function has no request. Its fields have the parts that those of a
-    /// POST would have.
+    /// The row without spans. A function has no request, so its fields are treated as those of a
+    /// POST.
     pub(crate) fn without_spans(&self) -> TableRow {
         let (method, path) = match &self.action {
             Action::Request { method, path, .. } => (*method, path.value()),

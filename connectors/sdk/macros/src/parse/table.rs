@@ -163,7 +163,7 @@ impl Table {
         self.head.as_ref().map_or_else(Span::call_site, |head| head.identifier.span())
     }
 
-    /// What a row sends to an upstream.
+    /// The request of a row.
     pub(crate) fn declaration(&self, row: &TableRow, upstream: &Ident) -> Declaration {
         let headers: Vec<DeclaredHeader> = self.headers.iter().map(Header::without_spans).collect();
         row.declaration(&upstream.to_string(), &headers, &self.lists)
