@@ -8,9 +8,9 @@
 use std::borrow::Cow;
 
 use contract::{
-    Additions, Answer, ApiKey, AuthScheme, AwsSignature, ClientAuthentication, CredentialUse, DeclaredRow, Effect,
-    HmacSignature, Identity, Imprint, KeyHeader, KeyPlacement, LastItem, Manifest, NextLink, NextPage, Oauth2,
-    Operation, Pagination, Purpose, Revocation, Setting, Signature, Upstream, check,
+    Additions, Answer, ApiKey, AuthScheme, AwsSignature, CredentialUse, DeclaredRow, Effect, HmacSignature, Identity,
+    Imprint, KeyHeader, KeyPlacement, LastItem, Manifest, NextLink, NextPage, Oauth2, Operation, Pagination, Purpose,
+    Revocation, Setting, Signature, Upstream, check,
 };
 use contract_rules::limit::ENDED_CODES;
 use contract_rules::path;
@@ -258,20 +258,8 @@ fn honest() -> Manifest {
             provider: "example_provider".to_owned(),
             authorization_url: "https://accounts.example.com/authorize".to_owned(),
             token_url: "https://accounts.example.com/token".to_owned(),
-            refresh_url: None,
-            revocation: None,
             scopes: vec!["read".to_owned()],
-            scope_separator: " ".to_owned(),
-            scope_parameter: "scope".to_owned(),
-            authorization_parameters: Vec::new(),
-            token_parameters: Vec::new(),
-            pkce: true,
-            client_authentication: ClientAuthentication::Body,
-            token_pointer: String::new(),
-            default_lifetime_seconds: None,
-            form_field: None,
-            revokes_replaced_grants: false,
-            identity: None,
+            ..contract::sample::scheme()
         }),
         upstreams: vec![Upstream {
             name: "api".to_owned(),

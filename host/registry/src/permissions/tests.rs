@@ -4,23 +4,11 @@ use super::*;
 
 fn oauth2() -> Oauth2 {
     Oauth2 {
-        provider: "acme".to_owned(),
         authorization_url: "https://accounts.example/authorize".to_owned(),
         token_url: "https://accounts.example/token".to_owned(),
-        refresh_url: None,
-        revocation: None,
         scopes: vec!["read".to_owned()],
-        scope_separator: " ".to_owned(),
-        scope_parameter: "scope".to_owned(),
         authorization_parameters: vec![("prompt".to_owned(), "consent".to_owned())],
-        token_parameters: Vec::new(),
-        pkce: true,
-        client_authentication: ClientAuthentication::Body,
-        token_pointer: String::new(),
-        default_lifetime_seconds: None,
-        form_field: None,
-        revokes_replaced_grants: false,
-        identity: None,
+        ..contract::sample::scheme()
     }
 }
 
