@@ -3,7 +3,7 @@
 use contract_rules::manifest as rules;
 use rows::Declaration;
 
-use crate::{AuthAdditions, UpstreamAdditions};
+use crate::{AuthAdditions, Inbox, Trigger, UpstreamAdditions};
 
 /// The declarations that `describe` makes. The manifest is a record, which cannot grow in a
 /// minor version of the contract.
@@ -17,6 +17,10 @@ pub struct Additions {
     pub rows: Vec<DeclaredRow>,
     /// The operations whose next page is found from the last item of a page.
     pub pages: Vec<LastItem>,
+    /// The addresses at which the service notifies the gateway.
+    pub inboxes: Vec<Inbox>,
+    /// The types of events.
+    pub triggers: Vec<Trigger>,
 }
 
 /// The request of an operation.
@@ -56,8 +60,22 @@ impl Additions {
         self.pages.iter().find(|declared| declared.operation == operation)
     }
 
+    /// The names of the operations that its triggers name. They have no route, no documentation and no
+    /// tool.
+    pub fn internal_operations(&self) -> impl Iterator<Item = &str> {
+        self.triggers.iter().flat_map(Trigger::operations)
+    }
+
     pub(crate) fn last_items(&self) -> Vec<rules::LastItem<'_>> {
         let pages = self.pages.iter();
         pages.map(|LastItem { operation, more }| rules::LastItem { operation, more: more.as_deref() }).collect()
+    }
+}
+
+impl Trigger {
+    /// The names of the operations that it names.
+    pub fn operations(&self) -> impl Iterator<Item = &str> {
+        let Self { subscribe, renew, unsubscribe, read, recover, .. } = self;
+        [subscribe, renew, unsubscribe, read, recover].into_iter().flatten().map(String::as_str)
     }
 }

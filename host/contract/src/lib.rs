@@ -35,12 +35,13 @@ mod bindings {
             package gateway:host;
             world types {
                 import gateway:connector/manifest@1.2.0;
+                import gateway:connector/trigger-types@1.2.0;
             }
         ",
         path: "../../wit",
         world: "gateway:host/types",
         // A manifest that no component has described yet is written into one.
-        additional_derives: [serde::Serialize],
+        additional_derives: [serde::Serialize, PartialEq, Eq],
     });
 }
 
@@ -49,6 +50,7 @@ pub use auth_additions::{
     AppInstallation, AuthAdditions, AwsSignature, DeviceCode, HmacSignature, ServiceAccount, Signature,
 };
 pub use bindings::gateway::connector::manifest::*;
+pub use bindings::gateway::connector::trigger_types::{self, Inbox, Trigger};
 pub use check::check;
 pub use owner::Owner;
 pub use upstream_additions::{Address, AddressPart, PartForm, PartSource, UpstreamAdditions, fill_url, has_parts};

@@ -28,6 +28,7 @@ wasmtime::component::bindgen!({
     exports: { default: async },
     with: {
         "gateway:connector/manifest": contract,
+        "gateway:connector/trigger-types": contract::trigger_types,
         "gateway:connector/http.link": super::http::Link,
         "gateway:connector/http.response": super::http::Response,
         "gateway:connector/json.document": super::json::Document,

@@ -10,7 +10,7 @@
 //! - [`limits`]: the limits of an invocation
 //! - [`host_memory`]: the memory of the gateway that is used for a guest
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`random`], [`multipart`],
-//!   [`progress`], [`auth_additions`], [`upstream_additions`], [`page_additions`],
+//!   [`progress`], [`auth_additions`], [`upstream_additions`], [`page_additions`], [`trigger_additions`],
 //!   [`signed_links`]: the interfaces of the contract
 //! - [`row`]: operations that are one request, which no guest makes
 //! - [`outline`]: imports and size of a component, checked before it is compiled
@@ -59,6 +59,7 @@ mod signed_links;
 pub mod storage;
 mod ticker;
 mod trap;
+mod trigger_additions;
 mod turns;
 mod upstream_additions;
 

@@ -181,6 +181,7 @@ fn add_sync(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     connector::auth_additions::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::upstream_additions::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::page_additions::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    connector::trigger_additions::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::signed_links::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     Ok(())
 }

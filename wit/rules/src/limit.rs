@@ -28,6 +28,10 @@ pub const ENDED_CODE_BYTES: usize = 64;
 pub const RATE_LIMITS: usize = 64;
 /// Settings of a connector.
 pub const SETTINGS: usize = 64;
+/// Inboxes of a connector.
+pub const INBOXES: usize = 4;
+/// Types of events of a connector.
+pub const TRIGGERS: usize = 64;
 /// Operations of a connector; it has at least one.
 pub const OPERATIONS: usize = 512;
 /// The schema of an operation's input or answer.
