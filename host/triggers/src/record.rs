@@ -54,7 +54,6 @@ pub struct TriggerRecord {
     pub user_identifier: Option<String>,
     #[schemars(with = "serde_json::Map<String, Value>")]
     pub parameters: Value,
-    #[schemars(inner(extend("format" = "uri")))]
     pub urls: Vec<String>,
     #[schemars(with = "Vec<Value>")]
     pub filters: Value,
