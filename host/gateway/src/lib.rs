@@ -33,6 +33,7 @@ use pipeline::connect::ask_about_device;
 use registry::{Connector, Derived, Registry};
 use store::{Authorization, Store};
 use telemetry::Telemetry;
+use triggers::Triggers;
 use webhooks::Webhooks;
 
 /// The longest request id that is accepted from a caller.
@@ -61,6 +62,7 @@ pub struct Gateway {
     pub budgets: Budgets,
     pub integrations: Arc<Integrations>,
     pub jobs: Arc<Jobs>,
+    pub triggers: Arc<Triggers>,
     pub idempotency: Arc<Idempotency>,
     pub webhooks: Webhooks,
     pub metrics: Arc<Metrics>,

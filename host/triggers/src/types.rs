@@ -25,11 +25,7 @@ pub(super) static GATEWAY_TYPES: [GatewayType; 4] = [
         title: "Account connected",
         description: "A user has connected an account, or connected it again.",
     },
-    GatewayType {
-        name: "integration_deleted",
-        title: "Account deleted",
-        description: "An account was deleted.",
-    },
+    GatewayType { name: "integration_deleted", title: "Account deleted", description: "An account was deleted." },
     GatewayType {
         name: "integration_expired",
         title: "Account expired",
@@ -47,7 +43,8 @@ const NO_PARAMETERS: &str = r#"{"type":"object","properties":{},"additionalPrope
 
 /// The data of events of the gateway: the record of an integration.
 const INTEGRATION: &str = r#"{"type":"object","properties":{"connector":{"type":"string"},"user_identifier":{"type":"string"},"tenant":{"type":"string"}}}"#;
-const INTEGRATION_EXAMPLE: &str = r#"{"connector":"workspace_mail","user_identifier":"ann@example.com","tenant":"default"}"#;
+const INTEGRATION_EXAMPLE: &str =
+    r#"{"connector":"workspace_mail","user_identifier":"ann@example.com","tenant":"default"}"#;
 
 /// A type that a connector declares.
 pub(super) struct TypeOf {
@@ -158,9 +155,10 @@ impl Triggers {
     /// Returns `true` unless the operator must set a value before the service can be asked.
     pub(super) fn has_required_setting(&self, kind: &TypeOf) -> bool {
         let settings = kind.connector.settings();
-        kind.declared().requires_setting.as_ref().is_none_or(|name| {
-            settings.get(name).is_some_and(|value| !matches!(value.as_str(), "null" | "\"\""))
-        })
+        kind.declared()
+            .requires_setting
+            .as_ref()
+            .is_none_or(|name| settings.get(name).is_some_and(|value| !matches!(value.as_str(), "null" | "\"\"")))
     }
 }
 
