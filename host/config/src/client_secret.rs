@@ -1,5 +1,5 @@
 //! Secrets that the configuration has as text or as the name of a file: the keys `client_secret`
-//! and `client_secret_file`, and those of a private key.
+//! and `client_secret_file`, and those of a private key and of the token of an application.
 
 use std::fs;
 
@@ -17,6 +17,11 @@ pub(super) fn read(section: &mut Section<'_>) -> Option<SecretString> {
 /// Reads the keys `private_key` and `private_key_file`. Returns `None` if there is no key.
 pub(super) fn read_private_key(section: &mut Section<'_>) -> Option<SecretString> {
     read_either(section, "private_key", "private_key_file")
+}
+
+/// Reads the keys `app_token` and `app_token_file`. Returns `None` if there is no token.
+pub(super) fn read_app_token(section: &mut Section<'_>) -> Option<SecretString> {
+    read_either(section, "app_token", "app_token_file")
 }
 
 fn read_either(section: &mut Section<'_>, key: &'static str, file_key: &'static str) -> Option<SecretString> {

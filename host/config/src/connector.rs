@@ -51,6 +51,8 @@ settings! {
             => "link_hosts": values_by_name(not_an_upstream, optional(link_hosts()));
         /// Values that replace the values of the manifest's OAuth scheme.
         pub oauth: Oauth = Oauth::default() => "oauth": section();
+        /// Values that replace the values of the manifest's inboxes.
+        pub hooks: ConnectorHooks = ConnectorHooks::default() => "hooks": section();
         /// Values of the settings that the connector declares. The registry validates them when it
         /// loads the connector.
         pub settings: BTreeMap<String, Setting> = BTreeMap::new() => "settings": OwnSettings;
@@ -101,6 +103,15 @@ settings! {
         /// removes it.
         pub authorization_parameters: BTreeMap<String, String> = BTreeMap::new()
             => "authorization_parameters": values_by_name(set_by_the_protocol, optional(string()));
+    }
+}
+
+settings! {
+    /// Values that replace the values of a manifest's inboxes. `None` leaves the manifest's value.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ConnectorHooks {
+        /// The keys with which the service signs the tokens of its notifications.
+        pub jwks_url: Option<Url> = None => "jwks_url": optional_endpoint();
     }
 }
 

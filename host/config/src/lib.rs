@@ -46,13 +46,13 @@ mod tls;
 mod trust;
 mod value;
 
-pub use self::connector::{Connector, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
+pub use self::connector::{Connector, ConnectorHooks, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
 pub use self::effective::{EffectiveSetting, effective};
 pub use self::error::{ConfigError, Location, Problem};
 pub use self::load::environment;
 pub use self::oauth_client::{OauthApp, OauthClient, Registration};
 pub use self::private_key::{BadKey, rsa_key};
-pub use self::sections::{Callbacks, Calls, Jobs, KeptCalls};
+pub use self::sections::{Callbacks, Calls, Hooks, Jobs, KeptCalls, Triggers};
 pub use self::settings::{Config, LogFormat};
 pub use self::telemetry::Telemetry;
 pub use self::tls::Tls;

@@ -20,6 +20,9 @@ pub struct Registration {
     pub client: Option<OauthClient>,
     /// The gateway's application at a service whose accounts are installations of it.
     pub app: Option<OauthApp>,
+    /// The token with which the gateway asks the service about its own application, such as who may see
+    /// an event.
+    pub app_token: Option<SecretString>,
 }
 
 /// The gateway's registration with an OAuth provider.
@@ -42,7 +45,7 @@ pub struct OauthApp {
 
 impl From<OauthClient> for Registration {
     fn from(client: OauthClient) -> Self {
-        Self { client: Some(client), app: None }
+        Self { client: Some(client), app: None, app_token: None }
     }
 }
 
@@ -54,8 +57,9 @@ impl Entry<BTreeMap<String, Registration>> for Registrations {
         section.each(key, |name, sections| {
             sections.section(name, |section| {
                 let (client, app) = (read_client(section), read_app(section));
-                if client.is_some() || app.is_some() {
-                    target.insert(name.to_owned(), Registration { client, app });
+                let app_token = client_secret::read_app_token(section);
+                if client.is_some() || app.is_some() || app_token.is_some() {
+                    target.insert(name.to_owned(), Registration { client, app, app_token });
                 }
             });
         });
@@ -63,13 +67,14 @@ impl Entry<BTreeMap<String, Registration>> for Registrations {
 
     fn show(&self, list: &mut List, key: &'static str, registrations: &BTreeMap<String, Registration>) {
         list.section(key, |list| {
-            for (name, Registration { client, app }) in registrations {
+            for (name, Registration { client, app, app_token }) in registrations {
                 let client_secret = client.as_ref().and_then(|client| client.client_secret.as_ref());
                 list.section(name, |list| {
                     list.add("client_id", client.as_ref().map(|client| client.client_id.as_str()));
                     list.add("client_secret", Shown::Secret(client_secret.is_some()));
                     list.add("app_id", app.as_ref().map(|app| app.id.as_str()));
                     list.add("private_key", Shown::Secret(app.is_some()));
+                    list.add("app_token", Shown::Secret(app_token.is_some()));
                 });
             }
         });

@@ -32,6 +32,14 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         let message = format!("must be another address than `listen`, which is {listen}; choose another port");
         root.problem("admin_listen", message);
     }
+    if let Some(hooks_listen) = config.hooks.listen {
+        let others = [("listen", Some(listen)), ("admin_listen", config.admin_listen)];
+        let taken = others.iter().filter_map(|(key, other)| Some((key, (*other)?)));
+        for (key, other) in taken.filter(|(_, other)| overlap(hooks_listen, *other)) {
+            let message = format!("must be another address than `{key}`, which is {other}; choose another port");
+            root.problem_in("hooks", "listen", message);
+        }
+    }
     if config.admin_tls.is_some() && config.admin_listen.is_none() {
         root.problem("admin_tls", "needs `admin_listen`, the address at which it is used".to_owned());
     }

@@ -150,7 +150,17 @@ impl Section<'_> {
 
     /// Reports a problem of a key.
     pub(super) fn problem(&mut self, name: &str, message: String) {
-        let key = self.named(name);
+        self.report_problem(self.named(name), message);
+    }
+
+    /// Reports a problem of a key of a section within this one.
+    pub(super) fn problem_in(&mut self, section: &str, name: &str, message: String) {
+        let mut key = self.named(section);
+        key.push(name.to_owned());
+        self.report_problem(key, message);
+    }
+
+    fn report_problem(&mut self, key: Vec<String>, message: String) {
         let location = self.report.source.location(&key);
         self.report.problems.push(Problem { location, key: key.join("."), message });
     }

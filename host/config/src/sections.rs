@@ -1,13 +1,16 @@
 //! The settings of single sections, with the defaults and the keys.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use url::Url;
 
 use super::declare::settings;
-use super::kind::choice;
+use super::kind::{choice, or_empty};
 use super::section::Section;
-use super::value::{boolean, hours, integer, kibibytes, milliseconds, optional_endpoint, seconds, whole_hours};
+use super::value::{
+    address, base_url, boolean, hours, integer, kibibytes, milliseconds, optional_endpoint, seconds, whole_hours,
+};
 
 settings! {
     /// Operations that run in the background.
@@ -88,5 +91,36 @@ impl Callbacks {
             let problem = "begins with http://; use https, or set `callbacks.allow_private_network`";
             section.problem("events_url", problem.to_owned());
         }
+    }
+}
+
+settings! {
+    /// The addresses at which services notify the gateway.
+    #[derive(Clone, Debug)]
+    pub struct Hooks {
+        /// The URL under which services reach the gateway. `None`: `public_url`. See
+        /// [`Config::hooks_url`](super::Config::hooks_url).
+        pub public_url: Option<Url> = None => "public_url": or_empty(base_url());
+        /// An address at which only the routes for services are served, in addition to the address
+        /// of callers. `None`: only there.
+        pub listen: Option<SocketAddr> = None => "listen": or_empty(address());
+    }
+}
+
+settings! {
+    /// Events of services.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Triggers {
+        /// Time for which an event is kept.
+        pub keep: Duration = Duration::from_secs(72 * 3600) => "keep_h": hours();
+        /// Time in which an occurrence that the service tells of again makes no second event.
+        pub dedupe: Duration = Duration::from_secs(168 * 3600) => "dedupe_h": hours();
+        /// Maximum number of subscriptions that this gateway reads or renews at the same time.
+        pub readers: usize = 16 => "readers": integer(0..=1000);
+        /// Maximum number of webhooks of one tenant that are not delivered yet. With more, the
+        /// gateway reads no further events for the tenant.
+        pub max_pending_per_tenant: u64 = 10_000 => "max_pending_per_tenant": integer(1..=10_000_000);
+        /// Maximum number of triggers of one tenant.
+        pub max_per_tenant: u64 = 10_000 => "max_per_tenant": integer(1..=10_000_000);
     }
 }

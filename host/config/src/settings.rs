@@ -18,7 +18,7 @@ use super::jwt_issuer::JwtIssuers;
 use super::kind::{choice, or_empty};
 use super::load::BootstrapKey;
 use super::oauth_client::{OauthApp, OauthClient, Registration, Registrations};
-use super::sections::{Callbacks, Calls, Jobs, Mcp};
+use super::sections::{Callbacks, Calls, Hooks, Jobs, Mcp, Triggers};
 use super::telemetry::Telemetry;
 use super::tls::{Tls, TlsFiles};
 use super::trust::{Publishers, Trust};
@@ -128,6 +128,10 @@ settings! {
         pub calls: Calls = Calls::default() => "calls": section();
         /// Webhooks.
         pub callbacks: Callbacks = Callbacks::default() => "callbacks": checked_section(Callbacks::check);
+        /// The addresses at which services notify the gateway.
+        pub hooks: Hooks = Hooks::default() => "hooks": section();
+        /// Events of services.
+        pub triggers: Triggers = Triggers::default() => "triggers": section();
         /// Spans and metrics for a collector.
         pub telemetry: Telemetry = Telemetry::default() => "telemetry": section();
         /// Settings of connectors, by identifier. See [`Config::connector`].
@@ -201,6 +205,22 @@ impl Config {
     pub fn oauth_app(&self, connector: &str, provider: &str) -> Option<&OauthApp> {
         let app = |name| self.oauth_clients.get(name)?.app.as_ref();
         app(connector).or_else(|| app(provider))
+    }
+
+    /// The token of the application of the connector, or of its provider if the connector has none.
+    pub fn app_token(&self, connector: &str, provider: &str) -> Option<&SecretString> {
+        let token = |name| self.oauth_clients.get(name)?.app_token.as_ref();
+        token(connector).or_else(|| token(provider))
+    }
+
+    /// The URL under which services reach the gateway.
+    pub fn hooks_url(&self) -> &Url {
+        self.hooks.public_url.as_ref().unwrap_or(&self.public_url)
+    }
+
+    /// Returns `true` if services can notify the gateway. They send nothing to a URL without TLS.
+    pub fn can_be_notified(&self) -> bool {
+        self.hooks_url().scheme() == "https"
     }
 
     /// The largest memory limit of all connectors, in MiB. Each slot of the sandbox must have room

@@ -155,6 +155,47 @@ fn a_secret_in_a_variable_stays_text_even_if_it_looks_like_a_number() {
 }
 
 #[test]
+fn the_token_of_an_application_needs_no_registration_of_an_oauth_client() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("token");
+    fs::write(&path, "xapp-1\n").unwrap();
+    for text in ["app_token = \"xapp-1\"".to_owned(), format!("app_token_file = {path:?}")] {
+        let config = load(&format!("[oauth_clients.acme]\n{text}"), &[]).unwrap();
+        assert_eq!(config.app_token("chat", "acme").unwrap().expose_secret(), "xapp-1");
+        assert!(config.oauth_client("chat", "acme").is_none() && config.oauth_app("chat", "acme").is_none());
+        assert!(config.app_token("chat", "other").is_none());
+        assert!(!format!("{config:?}").contains("xapp-1"));
+    }
+    let own = "[oauth_clients]\nacme.app_token = \"provider\"\nchat.app_token = \"own\"";
+    assert_eq!(load(own, &[]).unwrap().app_token("chat", "acme").unwrap().expose_secret(), "own");
+}
+
+#[test]
+fn services_reach_the_gateway_at_its_public_url_unless_they_have_another_one() {
+    let config = load("public_url = \"http://gateway.example\"", &[]).unwrap();
+    assert_eq!(config.hooks_url().as_str(), "http://gateway.example/");
+    assert!(!config.can_be_notified());
+    let text = "public_url = \"http://gateway.example\"\nhooks.public_url = \"https://hooks.example/in\"";
+    let config = load(text, &[]).unwrap();
+    assert_eq!(config.hooks_url().as_str(), "https://hooks.example/in");
+    assert!(config.can_be_notified());
+    assert_eq!(config.public_url.as_str(), "http://gateway.example/");
+}
+
+#[test]
+fn events_are_kept_for_parts_of_an_hour_too() {
+    let text = "[triggers]\nkeep_h = 0.5\ndedupe_h = 1\nreaders = 2\nmax_pending_per_tenant = 3\nmax_per_tenant = 4\n\
+                [connectors.mail]\nhooks.jwks_url = \"https://id.example/keys\"";
+    let config = load(text, &[]).unwrap();
+    let (keep, dedupe) = (Duration::from_secs(1800), Duration::from_secs(3600));
+    let expected = Triggers { keep, dedupe, readers: 2, max_pending_per_tenant: 3, max_per_tenant: 4 };
+    assert_eq!(config.triggers, expected);
+    assert_eq!(config.connector("mail").hooks.jwks_url.as_ref().unwrap().as_str(), "https://id.example/keys");
+    let error = load("triggers.keep_h = 0", &[]).unwrap_err();
+    assert!(error.contains("`triggers.keep_h` must be a number of hours above 0"), "{error}");
+}
+
+#[test]
 fn a_connectors_registration_is_preferred_to_its_providers() {
     let text = "[oauth_clients]\nacme.client_id = \"provider\"\nmail.client_id = \"own\"";
     let config = load(text, &[]).unwrap();
@@ -458,4 +499,23 @@ fn callers_and_operators_have_addresses_of_their_own() {
     {
         assert_eq!(refused(listen, admin_listen), "");
     }
+}
+
+#[test]
+fn services_have_an_address_of_their_own() {
+    let refused = |admin_listen: &str, hooks_listen: &str| {
+        let text = format!(
+            "listen = \"127.0.0.1:9000\"\nadmin_listen = \"{admin_listen}\"\n[hooks]\nlisten = \"{hooks_listen}\""
+        );
+        load(&text, &[]).err().unwrap_or_default()
+    };
+    for (admin_listen, hooks_listen, taken) in
+        [("", "127.0.0.1:9000", "listen"), ("127.0.0.1:9001", "0.0.0.0:9001", "admin_listen")]
+    {
+        let error = refused(admin_listen, hooks_listen);
+        let expected = format!("gateway.toml:4: `hooks.listen` must be another address than `{taken}`, which is ");
+        assert!(error.contains(&expected), "{error}");
+    }
+    assert_eq!(refused("127.0.0.1:9001", "127.0.0.1:9002"), "");
+    assert_eq!(refused("127.0.0.1:0", "127.0.0.1:0"), "");
 }

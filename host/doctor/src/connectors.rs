@@ -9,6 +9,7 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt};
 use url::Url;
 
+use super::notifications;
 use super::report::Report;
 use config::Config;
 use egress::{Egress, EgressError};
@@ -38,6 +39,7 @@ pub async fn examine(
     connectors.sort_by_key(|connector| Arc::clone(connector.name()));
     connectors.iter().for_each(|connector| grants(connector, report));
     oauth_clients(config, &connectors, store, report).await;
+    notifications::examine(config, registry, store, report).await;
     hosts(config, &connectors, egress, report).await;
 }
 

@@ -8,12 +8,14 @@
 //! - [`certificates`]: the certificates that the gateway presents
 //! - [`database`]: the database, its clock, the master key, the API keys, and the other gateways
 //! - [`connectors`]: the connectors, their OAuth clients, and the hosts that they call
+//! - [`notifications`]: the URL under which services notify the gateway of events
 
 mod certificates;
 mod connectors;
 mod database;
 pub mod exposure;
 mod machine;
+mod notifications;
 mod report;
 
 use std::time::Duration;

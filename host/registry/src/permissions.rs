@@ -171,7 +171,8 @@ fn of_upstream(upstream: &Upstream, auth: &AuthScheme, lines: &mut BTreeSet<Stri
 
 fn of_additions(additions: &Additions, lines: &mut BTreeSet<String>) {
     // Rows are compared operation by operation. Pages are a part of the documentation.
-    let Additions { auth, upstreams: UpstreamAdditions { parts, sites }, rows: _, pages: _ } = additions;
+    let Additions { auth, upstreams: UpstreamAdditions { parts, sites }, rows: _, pages: _, inboxes: _, triggers: _ } =
+        additions;
     lines.extend(auth_additions::lines(auth));
     for AddressPart { name, title: _, form, max_length: _, source } in parts {
         let source = match source {

@@ -65,6 +65,11 @@ impl Store {
             connection.execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
             connection
                 .execute("UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+            // The services may have forgotten a subscription, or know one that this database does not.
+            connection.execute(
+                "UPDATE subscriptions SET leased_until = NULL, renew_at = now_ms(), due_at = now_ms(), blocked = NULL",
+                &[],
+            )?;
             connection.execute(
                 "UPDATE idempotency_keys SET leased_until = $1 WHERE leased_until IS NOT NULL",
                 values![DEAD],

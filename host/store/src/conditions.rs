@@ -34,6 +34,13 @@ impl Conditions {
         self.compare(&format!("{column} ="), value);
     }
 
+    /// Keeps the rows whose column has a part of this text.
+    pub(crate) fn contains(&mut self, column: &str, part: &str) {
+        let escaped = part.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+        let parameter = self.parameter(format!("%{escaped}%").into());
+        self.conditions.push(format!("{column} LIKE {parameter} ESCAPE '\\'"));
+    }
+
     /// Keeps the rows after a place in the descending order of two columns, if there is a place.
     pub(crate) fn after(&mut self, columns: &str, place: Option<(impl Into<Value>, impl Into<Value>)>) {
         if let Some((first, second)) = place {

@@ -94,6 +94,12 @@ pub enum StoreError {
         /// The maximum number.
         limit: u64,
     },
+    /// The tenant has the maximum number of triggers.
+    #[error("the tenant has {limit} triggers and may not have more")]
+    TooManyTriggers {
+        /// The maximum number.
+        limit: u64,
+    },
     /// The tenant has the maximum number of tool sets.
     #[error("the tenant has {limit} tool sets and may not have more")]
     TooManyToolSets {
@@ -165,6 +171,7 @@ impl StoreError {
                 | Self::TooManyIntegrations { .. }
                 | Self::TooManyLinks { .. }
                 | Self::TooManyToolSets { .. }
+                | Self::TooManyTriggers { .. }
                 | Self::TooManyConfirmations { .. }
                 | Self::TooManyJobs { .. }
                 | Self::TenantFull { .. }

@@ -43,6 +43,9 @@
 //! - [`grants`]: hosts that the operator allows connectors to reach
 //! - [`storage`]: the key-value storage that connectors use
 //! - [`webhooks`]: the secrets that webhooks are signed with, and their deliveries
+//! - [`triggers`]: what callers want to know of, and events
+//! - [`subscriptions`]: subscriptions at services, and the readers of what happened there
+//! - [`inboxes`]: addresses for the notifications of an application, and the requests of services
 //! - [`audit`]: every change by a person, a key or a file
 //! - [`calls`]: records of calls
 //! - [`backlog`]: what waits, in numbers
@@ -93,6 +96,7 @@ mod grants;
 mod health;
 mod id;
 mod idempotency;
+mod inboxes;
 mod inspect;
 mod integrations;
 mod jobs;
@@ -110,10 +114,12 @@ pub mod simulated;
 mod sqlite;
 mod storage;
 mod stored_bytes;
+mod subscriptions;
 mod sweep;
 mod tenants;
 mod time;
 mod tool_sets;
+mod triggers;
 mod value;
 pub mod vault;
 mod webhooks;
@@ -147,6 +153,9 @@ pub use self::gateways::{ConnectorAtGateway, GatewayBeat, GatewayRow};
 pub use self::grants::{GrantChange, GrantSwap};
 pub use self::health::GRACE as LEASE_GRACE;
 pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};
+pub use self::inboxes::{
+    HookRequest, HookRequestFilter, Inbox, InboxSecret, NewInbox, RecordedHookRequest, SecretAdded, SharedNotification,
+};
 pub use self::inspect::DatabaseState;
 pub use self::integrations::{
     Account, AccountAddress, AnyIntegrationFilter, AuthType, Choice, Connected, Details, GrantType, Holder, Imported,
@@ -161,9 +170,16 @@ pub use self::postgres::PostgresError;
 pub use self::serving::Serving;
 pub use self::storage::{StorageError, StorageScope};
 pub use self::stored_bytes::StoredBytes;
+pub use self::subscriptions::{
+    Blocked, NewSubscription, PushedEvents, ReadEvents, Route, Standing, Subscription, SubscriptionStep,
+};
 pub use self::tenants::{MAX_COUNT, Tenant};
 pub use self::time::DatabaseTime;
 pub use self::tool_sets::{NewToolSet, StoredToolSet};
+pub use self::triggers::{
+    EventDelivery, EventWebhooks, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange, TriggerFilter,
+    TriggerState, event_id, new_trigger_id,
+};
 pub use self::webhooks::{
     AnyDelivery, AnyDeliveryFilter, AttemptResult, ClaimLimits, ClaimedDelivery, Delivery, DeliveryAttempt,
     DeliveryStatus, NewDelivery, Payload, Resent, UrlFilter, WebhookSecret, WebhookSource,

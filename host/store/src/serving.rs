@@ -46,6 +46,8 @@ impl Store {
                     .execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
                 connection
                     .execute("UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+                connection
+                    .execute("UPDATE subscriptions SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
                 // It is unknown what these calls and jobs have done.
                 for table in ["idempotency_keys", "jobs"] {
                     let free = format!("UPDATE {table} SET leased_until = $1 WHERE leased_until IS NOT NULL");

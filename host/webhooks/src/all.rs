@@ -14,13 +14,18 @@ use store::{AnyDelivery, NewDelivery, UrlFilter, WebhookSource};
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "AnyWebhook")]
 pub struct AnyWebhookRecord {
-    /// The header `webhook-id`, which is the same on every attempt.
+    /// The header `webhook-id`, which is the same on every attempt, unless there is an `event_id`.
     id: String,
     tenant: String,
-    #[schemars(extend("enum" = ["job", "event"]))]
+    /// `event` is an event of the gateway, for operators.
+    #[schemars(extend("enum" = ["job", "event", "trigger"]))]
     kind: &'static str,
     /// The job that the webhook is about; null if it is about an event.
     job_id: Option<String>,
+    /// The trigger whose event it is about; null if there is none.
+    trigger_id: Option<String>,
+    /// The event of the trigger, which is the header `webhook-id`; null if there is none.
+    event_id: Option<String>,
     /// The scheme, host and port of the URL.
     receiver: String,
     /// Null if it is no longer kept.
@@ -52,15 +57,19 @@ impl Webhooks {
             }
             None => None,
         };
-        let (kind, job_id) = match source {
-            WebhookSource::Job(id) => ("job", Some(id)),
-            WebhookSource::Event => ("event", None),
+        let kind = source.kind();
+        let (job_id, trigger_id, event_id) = match source {
+            WebhookSource::Job(id) => (Some(id), None, None),
+            WebhookSource::Event => (None, None, None),
+            WebhookSource::Trigger { trigger, event } => (None, Some(trigger), Some(event)),
         };
         Ok(AnyWebhookRecord {
             id: delivery.webhook_id,
             tenant,
             kind,
             job_id,
+            trigger_id,
+            event_id,
             receiver,
             url,
             status: delivery.status.name(),

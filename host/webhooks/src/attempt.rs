@@ -53,9 +53,14 @@ impl Webhooks {
     pub(super) async fn attempt(&self, claimed: ClaimedDelivery) {
         let ClaimedDelivery { delivery, tenant, source, url, payload, fence, resent } = claimed;
         let at = clock::now();
-        let webhook_id = delivery.webhook_id;
+        let id = delivery.webhook_id;
+        // All receivers of an event get its id.
+        let webhook_id = match &source {
+            WebhookSource::Trigger { event, .. } => event.clone(),
+            WebhookSource::Job(_) | WebhookSource::Event => id.clone(),
+        };
         let mut has_secret = true;
-        let result: Result<u16, String> = match self.sign(&webhook_id, &tenant, url, payload, at).await {
+        let result: Result<u16, String> = match self.sign((&id, &webhook_id), &tenant, url, payload, at).await {
             Ok(Some(signed)) => self.post(&webhook_id, signed).await,
             Ok(None) => {
                 has_secret = false;
@@ -83,7 +88,7 @@ impl Webhooks {
             next => next,
         };
         let keep = self.config.callbacks.keep;
-        match self.store.finish_attempt(&webhook_id, fence, &attempts, next, keep).await {
+        match self.store.finish_attempt(&id, fence, &attempts, next, keep).await {
             Ok(true) => self.report(&webhook_id, &tenant, &source, has_secret, &result, next),
             Ok(false) => tracing::warn!(webhook_id, "another gateway has taken over this webhook"),
             Err(error) => {
@@ -95,7 +100,7 @@ impl Webhooks {
     /// Unseals a delivery and signs it. Returns `None` if the tenant has no valid secret.
     async fn sign(
         &self,
-        webhook_id: &str,
+        (id, webhook_id): (&str, &str),
         tenant: &str,
         url: Sealed,
         payload: Arc<Payload>,
@@ -107,7 +112,7 @@ impl Webhooks {
             if secrets.is_empty() {
                 return Ok(None);
             }
-            let url = self.vault.unseal(&NewDelivery::url_context(tenant, webhook_id), &url).await?;
+            let url = self.vault.unseal(&NewDelivery::url_context(tenant, id), &url).await?;
             let url = str::from_utf8(url.expose_secret()).map_err(|_| WebhookError::DamagedDelivery)?.to_owned();
             let payload = self.vault.unseal(&Payload::context(tenant, &payload.id), &payload.sealed).await?;
             let payload = Bytes::copy_from_slice(payload.expose_secret());
@@ -153,15 +158,12 @@ impl Webhooks {
         result: &Result<u16, String>,
         next: AttemptResult,
     ) {
-        let (kind, job_id) = match source {
-            WebhookSource::Job(id) => ("job", Some(id)),
-            WebhookSource::Event => ("event", None),
-        };
+        let (kind, job_id) = (source.kind(), source.job());
         let (status, error) = (result.as_ref().ok(), result.as_ref().err());
         let outcome = match next {
             AttemptResult::Delivered => "delivered",
             AttemptResult::RetryAfter(_) => "retried",
-            AttemptResult::Failed => "failed",
+            AttemptResult::Failed | AttemptResult::Gone => "failed",
         };
         match next {
             AttemptResult::Delivered => tracing::debug!(webhook_id, tenant, kind, job_id, status, "webhook delivered"),
@@ -173,7 +175,7 @@ impl Webhooks {
                     tracing::warn!(webhook_id, tenant, kind, job_id, error, again_in_s, "webhook not sent");
                 }
             }
-            AttemptResult::Failed => {
+            AttemptResult::Failed | AttemptResult::Gone => {
                 tracing::warn!(
                     webhook_id,
                     tenant,
@@ -193,7 +195,7 @@ impl Webhooks {
 fn next_result(result: &Result<u16, String>, made: usize) -> AttemptResult {
     match result {
         Ok(200..=299) => AttemptResult::Delivered,
-        Ok(GONE) => AttemptResult::Failed,
+        Ok(GONE) => AttemptResult::Gone,
         _ => made
             .checked_sub(1)
             .and_then(|index| BACKOFF.get(index))
@@ -219,7 +221,7 @@ mod tests {
         for status in [200, 201, 202, 204, 299] {
             assert_eq!(next_result(&Ok(status), 1), AttemptResult::Delivered, "{status}");
         }
-        assert_eq!(next_result(&Ok(410), 1), AttemptResult::Failed);
+        assert_eq!(next_result(&Ok(410), 1), AttemptResult::Gone);
         for result in [Ok(301), Ok(304), Ok(400), Ok(404), Ok(429), Ok(500), Ok(503), Err("no answer".to_owned())] {
             assert_eq!(next_result(&result, 1), AttemptResult::RetryAfter(BACKOFF[0]), "{result:?}");
         }

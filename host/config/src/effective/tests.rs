@@ -16,6 +16,7 @@ const TEXT: &str = r#"
         [oauth_clients.acme]
         client_id = "id"
         client_secret = "hidden"
+        app_token = "hidden"
         [jwt_issuers.acme]
         issuer = "https://id.example"
         audience = "gateway"
@@ -36,6 +37,7 @@ const TEXT: &str = r#"
         upstreams.api = "https://api.example/v1"
         link_hosts.api = ["files.example"]
         oauth.token_url = "https://id.example/token?key=hidden"
+        hooks.jwks_url = "https://id.example/keys?key=hidden"
         oauth.authorization_parameters.audience = "mail"
         settings.organization = "hidden"
         [connectors.mail.pacing]
@@ -61,6 +63,7 @@ fn every_key_is_listed_and_no_secret_is_shown() {
         !known.iter().any(|other| other.starts_with(&format!("{key}.")))
             && !key.ends_with(".client_secret_file")
             && !key.ends_with(".private_key_file")
+            && !key.ends_with(".app_token_file")
     };
     let read: BTreeSet<String> = known.iter().filter(is_key).cloned().collect();
     let unread: Vec<_> = listed.difference(&read).collect();

@@ -77,6 +77,26 @@ actions! {
     ToolSetCreated = "tool_set.created";
     /// A tool set was deleted.
     ToolSetDeleted = "tool_set.deleted";
+    /// A trigger was made.
+    TriggerCreated = "trigger.created";
+    /// A trigger was changed.
+    TriggerChanged = "trigger.changed";
+    /// A trigger was paused.
+    TriggerPaused = "trigger.paused";
+    /// A trigger was deleted.
+    TriggerDeleted = "trigger.deleted";
+    /// Events of a trigger were sent once more.
+    TriggerReplayed = "trigger.replayed";
+    /// A subscription was made anew on request.
+    TriggerResubscribed = "trigger.resubscribed";
+    /// An inbox was made.
+    InboxCreated = "inbox.created";
+    /// A secret was added to an inbox.
+    InboxSecretAdded = "inbox.secret_added";
+    /// A secret of an inbox was deleted.
+    InboxSecretRemoved = "inbox.secret_removed";
+    /// An inbox was deleted.
+    InboxDeleted = "inbox.deleted";
     /// The master key was replaced.
     MasterKeyRotated = "master_key.rotated";
     /// The database was restored from a backup.

@@ -24,7 +24,7 @@ pub(crate) use self::address::{read_address, text_of_address};
 pub(crate) use self::all::OVERDUE_AT;
 pub use self::grant_type::GrantType;
 pub use self::import::{Imported, NewImport};
-pub(crate) use self::labels::{read_optional_labels, text_of_labels};
+pub(crate) use self::labels::{read_labels, read_optional_labels, text_of_labels};
 pub(crate) use self::queries::{note, read_sealed, upsert_integration};
 pub use self::types::{
     Account, AccountAddress, AnyIntegrationFilter, AuthType, Choice, Connected, Details, Holder, Integration,

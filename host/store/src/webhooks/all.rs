@@ -11,7 +11,8 @@ use crate::{Store, StoreError};
 
 /// The columns of an [`AnyDelivery`] after those of its [`Delivery`], in the order in which they
 /// are read.
-const MORE_COLUMNS: &str = "tenant, job_id, receiver, data_key, url, created_at, next_attempt_at, body_until";
+pub(super) const MORE_COLUMNS: &str =
+    "tenant, job_id, trigger_id, message_id, receiver, data_key, url, created_at, next_attempt_at, body_until";
 
 impl Store {
     /// Returns a page of the deliveries of all tenants, the newest first.
@@ -76,7 +77,7 @@ impl FromRow for AnyDelivery {
     fn from_row(row: &mut Row) -> Result<Self, StoreError> {
         let delivery = Delivery::from_row(row)?;
         let tenant = row.read()?;
-        let source = row.read::<Option<String>>()?.map_or(WebhookSource::Event, WebhookSource::Job);
+        let source = WebhookSource::read(row)?;
         let (receiver, url, created_at) = (row.read()?, read_sealed(row)?, row.read()?);
         let next_attempt_at = Some(row.read()?).filter(|_| delivery.status == DeliveryStatus::Pending);
         let kept_until = row.read()?;

@@ -1,7 +1,8 @@
 //! Storing and reading deliveries of webhooks.
 
+use super::all::MORE_COLUMNS;
 use super::types::Attempts;
-use super::{Delivery, NewDelivery, Payload, WebhookSource};
+use super::{AnyDelivery, Delivery, NewDelivery, Payload, WebhookSource};
 use crate::connection::{Connection, Durability};
 use crate::time::millis;
 use crate::value::{FromRow, Row, values};
@@ -38,6 +39,23 @@ impl Store {
                 insert_deliveries(connection, std::slice::from_ref(&delivery))?;
             }
             Ok(!is_known)
+        })
+        .await
+    }
+
+    /// Returns the deliveries of an event, in the order of their ids.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn deliveries_of_event(&self, event: &str) -> Result<Vec<AnyDelivery>, StoreError> {
+        let event = event.to_owned();
+        self.read(move |connection| {
+            connection.all(
+                &format!(
+                    "SELECT {COLUMNS}, {MORE_COLUMNS} FROM webhook_deliveries WHERE message_id = $1 ORDER BY webhook_id"
+                ),
+                values![&event],
+            )
         })
         .await
     }
@@ -90,7 +108,7 @@ fn delete_old_bodies(connection: &mut dyn Connection) -> Result<usize, StoreErro
 
 /// Deletes the URL of a delivery that has ended, and its body if no other delivery has it. The
 /// database keeps no secret that is no longer needed.
-pub(super) fn delete_body(
+pub(crate) fn delete_body(
     connection: &mut dyn Connection,
     webhook_id: &str,
     payload_id: &str,
@@ -122,20 +140,20 @@ pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[N
             stored = Some(&payload.id);
         }
 
-        let (kind, job_id) = match source {
-            WebhookSource::Job(id) => ("job", Some(id.as_str())),
-            WebhookSource::Event => ("event", None),
+        let (trigger, event) = match source {
+            WebhookSource::Trigger { trigger, event } => (Some(trigger), Some(event)),
+            WebhookSource::Job(_) | WebhookSource::Event => (None, None),
         };
         connection.execute(
             "INSERT INTO webhook_deliveries (webhook_id, tenant, kind, job_id, receiver, data_key, url, payload_id, size,
-                 status, attempts, next_attempt_at, created_at, expires_at, url_hash)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', '[]', now_ms(), now_ms(), now_ms() + $10, $11)
+                 status, attempts, next_attempt_at, created_at, expires_at, url_hash, trigger_id, message_id)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', '[]', now_ms(), now_ms(), now_ms() + $10, $11, $12, $13)
              ON CONFLICT (webhook_id) DO NOTHING",
             values![
                 webhook_id,
                 tenant,
-                kind,
-                job_id,
+                source.kind(),
+                source.job(),
                 receiver,
                 &url.key_id,
                 &url.bytes,
@@ -143,6 +161,8 @@ pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[N
                 i64::try_from(payload.sealed.bytes.len()).unwrap_or(i64::MAX),
                 millis(*kept_for),
                 url_hash,
+                trigger.map(String::as_str),
+                event.map(String::as_str),
             ],
         )?;
     }

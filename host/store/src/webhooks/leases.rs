@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::deliveries::{COLUMNS, delete_body};
-use super::types::Attempts;
+use super::types::{Attempts, SOURCE_COLUMNS};
 use super::{ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, Payload, WebhookSource};
 use crate::connection::{Connection, Durability};
 use crate::time::millis;
+use crate::triggers::{AttemptOfEvent, note_attempt};
 use crate::value::{FromRow, Row, values};
 use crate::{Sealed, Store, StoreError};
 
@@ -38,6 +39,8 @@ pub enum AttemptResult {
     RetryAfter(Duration),
     /// No further attempt is made.
     Failed,
+    /// The receiver wants no more webhooks. No further attempt is made.
+    Gone,
 }
 
 impl Store {
@@ -77,6 +80,9 @@ impl Store {
         let (webhook_id, attempts) = (webhook_id.to_owned(), Attempts::to_text(attempts));
         self.write(Durability::PowerLoss, move |connection| {
             let written = match result {
+                AttemptResult::Gone => {
+                    end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Failed, keep)
+                }
                 AttemptResult::RetryAfter(delay) => connection.execute(
                     "UPDATE webhook_deliveries SET attempts = $1, next_attempt_at = now_ms() + $2, leased_until = NULL
                      WHERE webhook_id = $3 AND fence = $4 AND status = 'pending'",
@@ -88,8 +94,21 @@ impl Store {
                 AttemptResult::Failed => {
                     end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Failed, keep)
                 }
-            };
-            Ok(written? > 0)
+            }?;
+            if written == 0 {
+                return Ok(false);
+            }
+            let trigger: Option<Option<String>> = connection
+                .optional("SELECT trigger_id FROM webhook_deliveries WHERE webhook_id = $1", values![&webhook_id])?;
+            if let Some(trigger) = trigger.flatten() {
+                let result = match result {
+                    AttemptResult::Delivered => AttemptOfEvent::Received,
+                    AttemptResult::Gone => AttemptOfEvent::Gone,
+                    AttemptResult::RetryAfter(_) | AttemptResult::Failed => AttemptOfEvent::Failed,
+                };
+                note_attempt(connection, &trigger, result)?;
+            }
+            Ok(true)
         })
         .await
     }
@@ -135,7 +154,7 @@ fn claim_due(
                  ) AS by_size WHERE size_up_to_here - size < $4
                  ORDER BY of_tenant, next_attempt_at, webhook_id LIMIT $5
              ) AND status = 'pending' AND next_attempt_at <= now_ms() AND (leased_until IS NULL OR leased_until <= now_ms())
-             RETURNING {COLUMNS}, tenant, job_id, data_key, url, payload_id, fence, resent"
+             RETURNING {COLUMNS}, tenant, {SOURCE_COLUMNS}, data_key, url, payload_id, fence, resent"
         ),
         values![millis(life), limits.of_receiver, limits.of_tenant, limits.bytes, limits.of_claim],
     )?;
@@ -204,7 +223,7 @@ impl FromRow for Claimed {
         Ok(Self {
             delivery: Delivery::from_row(row)?,
             tenant: row.read()?,
-            source: row.read::<Option<String>>()?.map_or(WebhookSource::Event, WebhookSource::Job),
+            source: WebhookSource::read(row)?,
             url: Sealed { key_id: row.read()?, bytes: row.read()? },
             payload_id: row.read()?,
             fence: row.read()?,

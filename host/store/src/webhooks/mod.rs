@@ -12,7 +12,7 @@ mod leases;
 mod secrets;
 mod types;
 
-pub(crate) use self::deliveries::insert_deliveries;
+pub(crate) use self::deliveries::{delete_body, insert_deliveries};
 pub use self::leases::{AttemptResult, ClaimLimits};
 pub use self::types::{
     AnyDelivery, AnyDeliveryFilter, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, Payload,

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::digest::sha256_hex;
 use crate::id::random_id;
 use crate::time::{from_millis, to_millis};
-use crate::value::{FromValue, Value};
+use crate::value::{FromValue, Row, Value};
 use crate::{Sealed, StoreError};
 
 /// A secret that webhooks of a tenant are signed with.
@@ -46,7 +46,47 @@ pub enum WebhookSource {
     Job(String),
     /// An event of the gateway.
     Event,
+    /// An event of a trigger.
+    Trigger {
+        /// The id of the trigger.
+        trigger: String,
+        /// The id of the event, which is the `webhook-id` at every URL.
+        event: String,
+    },
 }
+
+impl WebhookSource {
+    /// The name of its kind, in the database, logs and metrics.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Job(_) => "job",
+            Self::Event => "event",
+            Self::Trigger { .. } => "trigger",
+        }
+    }
+
+    /// The job that it is about.
+    pub fn job(&self) -> Option<&str> {
+        match self {
+            Self::Job(id) => Some(id),
+            Self::Event | Self::Trigger { .. } => None,
+        }
+    }
+
+    /// Reads the columns [`SOURCE_COLUMNS`].
+    pub(super) fn read(row: &mut Row) -> Result<Self, StoreError> {
+        let (job, trigger, event): (Option<String>, Option<String>, Option<String>) =
+            (row.read()?, row.read()?, row.read()?);
+        Ok(match (job, trigger.zip(event)) {
+            (Some(id), _) => Self::Job(id),
+            (None, Some((trigger, event))) => Self::Trigger { trigger, event },
+            (None, None) => Self::Event,
+        })
+    }
+}
+
+/// The columns of a [`WebhookSource`], in the order in which they are read.
+pub(super) const SOURCE_COLUMNS: &str = "job_id, trigger_id, message_id";
 
 /// A webhook to one URL, to be stored.
 #[derive(Clone, Debug)]

@@ -1,0 +1,171 @@
+//! Adding, finding and deleting inboxes and their secrets.
+
+use super::types::{Inbox, InboxSecret, NewInbox, SecretAdded};
+use crate::audit::{self, Acting, AuditAction};
+use crate::connection::{Connection, Durability};
+use crate::id::random_id;
+use crate::value::{FromRow, Row, values};
+use crate::{Sealed, Store, StoreError};
+
+/// The secrets of an inbox that are valid at the same time.
+const MAX_SECRETS: u64 = 2;
+
+/// The columns of an [`Inbox`] without its secrets, in the order in which they are read.
+const COLUMNS: &str =
+    "id, connector, inbox, tenant, address, created_at, last_accepted_at, last_rejected_at, last_rejection,
+    (SELECT count(*) FROM hook_requests
+     WHERE address = inboxes.id AND outcome = 'rejected' AND at > now_ms() - 86400000)";
+
+impl Store {
+    /// Adds an inbox, and returns it.
+    ///
+    /// # Errors
+    /// Fails with [`StoreError::Duplicate`] if the tenant has this inbox, or if the database does not
+    /// answer.
+    pub async fn add_inbox(&self, new: NewInbox) -> Result<Inbox, StoreError> {
+        let by = Acting::current();
+        self.write(Durability::PowerLoss, move |connection| {
+            let NewInbox { connector, inbox, tenant, address } = &new;
+            let id = random_id("inb_")?;
+            let added = connection.execute(
+                "INSERT INTO inboxes (id, connector, inbox, tenant, address, created_at) VALUES ($1, $2, $3, $4, $5, now_ms())
+                 ON CONFLICT (connector, inbox, tenant) DO NOTHING",
+                values![&id, connector, inbox, tenant, address],
+            )?;
+            if added == 0 {
+                return Err(StoreError::Duplicate);
+            }
+            audit::note(connection, &by, AuditAction::InboxCreated, &id, tenant, &format!("{connector} {inbox}"))?;
+            find(connection, "id", &id)?.ok_or(StoreError::Unexpected("an inbox was not stored"))
+        })
+        .await
+    }
+
+    /// Returns all inboxes, in the order of their ids.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn inboxes(&self) -> Result<Vec<Inbox>, StoreError> {
+        self.read(|connection| {
+            let mut inboxes: Vec<Inbox> = connection.all(&format!("SELECT {COLUMNS} FROM inboxes ORDER BY id"), &[])?;
+            inboxes.iter_mut().try_for_each(|inbox| read_secrets(connection, inbox))?;
+            Ok(inboxes)
+        })
+        .await
+    }
+
+    /// Returns an inbox.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn inbox(&self, id: &str) -> Result<Option<Inbox>, StoreError> {
+        let id = id.to_owned();
+        self.read(move |connection| find(connection, "id", &id)).await
+    }
+
+    /// Returns the inbox with an address.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn inbox_at(&self, address: &str) -> Result<Option<Inbox>, StoreError> {
+        let address = address.to_owned();
+        self.read(move |connection| find(connection, "address", &address)).await
+    }
+
+    /// Deletes an inbox. Returns `false` if there is none.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn delete_inbox(&self, id: &str) -> Result<bool, StoreError> {
+        let (id, by) = (id.to_owned(), Acting::current());
+        self.write(Durability::PowerLoss, move |connection| {
+            let tenant: Option<String> =
+                connection.optional("DELETE FROM inboxes WHERE id = $1 RETURNING tenant", values![&id])?;
+            let Some(tenant) = tenant else { return Ok(false) };
+            audit::note(connection, &by, AuditAction::InboxDeleted, &id, &tenant, "")?;
+            Ok(true)
+        })
+        .await
+    }
+
+    /// Adds a secret to an inbox.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn add_inbox_secret(&self, inbox: &str, id: &str, secret: Sealed) -> Result<SecretAdded, StoreError> {
+        let (inbox, id, by) = (inbox.to_owned(), id.to_owned(), Acting::current());
+        self.write(Durability::PowerLoss, move |connection| {
+            // Locks the row, so that two secrets are not added at the same time.
+            let tenant: Option<String> = connection
+                .optional("UPDATE inboxes SET address = address WHERE id = $1 RETURNING tenant", values![&inbox])?;
+            let Some(tenant) = tenant else { return Ok(SecretAdded::Unknown) };
+            let known: u64 = connection.one("SELECT count(*) FROM inbox_secrets WHERE inbox = $1", values![&inbox])?;
+            if known >= MAX_SECRETS {
+                return Ok(SecretAdded::Full);
+            }
+            connection.execute(
+                "INSERT INTO inbox_secrets (id, inbox, created_at, data_key, secret) VALUES ($1, $2, now_ms(), $3, $4)",
+                values![&id, &inbox, &secret.key_id, &secret.bytes],
+            )?;
+            audit::note(connection, &by, AuditAction::InboxSecretAdded, &inbox, &tenant, &id)?;
+            Ok(SecretAdded::Added)
+        })
+        .await
+    }
+
+    /// Deletes a secret of an inbox. Returns `false` if it has none with this id.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn delete_inbox_secret(&self, inbox: &str, id: &str) -> Result<bool, StoreError> {
+        let (inbox, id, by) = (inbox.to_owned(), id.to_owned(), Acting::current());
+        self.write(Durability::PowerLoss, move |connection| {
+            let deleted =
+                connection.execute("DELETE FROM inbox_secrets WHERE inbox = $1 AND id = $2", values![&inbox, &id])?;
+            if deleted > 0 {
+                let tenant: String = connection.one("SELECT tenant FROM inboxes WHERE id = $1", values![&inbox])?;
+                audit::note(connection, &by, AuditAction::InboxSecretRemoved, &inbox, &tenant, &id)?;
+            }
+            Ok(deleted > 0)
+        })
+        .await
+    }
+}
+
+/// The inbox that has this value in a column with distinct values.
+fn find(connection: &mut dyn Connection, column: &str, value: &str) -> Result<Option<Inbox>, StoreError> {
+    let found: Option<Inbox> =
+        connection.optional(&format!("SELECT {COLUMNS} FROM inboxes WHERE {column} = $1"), values![value])?;
+    let Some(mut inbox) = found else { return Ok(None) };
+    read_secrets(connection, &mut inbox)?;
+    Ok(Some(inbox))
+}
+
+fn read_secrets(connection: &mut dyn Connection, inbox: &mut Inbox) -> Result<(), StoreError> {
+    let secrets: Vec<InboxSecret> = connection.all(
+        "SELECT id, created_at, data_key, secret FROM inbox_secrets WHERE inbox = $1 ORDER BY created_at, id",
+        values![&inbox.id],
+    )?;
+    inbox.secrets = secrets;
+    Ok(())
+}
+
+impl FromRow for Inbox {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.read()?,
+            connector: row.read()?,
+            inbox: row.read()?,
+            tenant: row.read()?,
+            address: row.read()?,
+            created_at: row.read()?,
+            last_accepted_at: row.read()?,
+            last_rejection: {
+                let (at, reason): (Option<_>, Option<_>) = (row.read()?, row.read()?);
+                at.zip(reason)
+            },
+            rejected_24h: row.read()?,
+            secrets: Vec::new(),
+        })
+    }
+}

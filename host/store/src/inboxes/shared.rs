@@ -1,0 +1,65 @@
+//! Notifications that other accounts may see too. The service is asked for them after it has got its
+//! answer, by one gateway at a time.
+
+use std::time::Duration;
+
+use super::types::SharedNotification;
+use crate::connection::Durability;
+use crate::time::millis;
+use crate::triggers::{NewEvent, insert_events};
+use crate::value::values;
+use crate::vault::Vault;
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Takes notifications that are due, for the time `life`. Each is due again after it, unless it was
+    /// ended.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn take_shared_notifications(
+        &self,
+        life: Duration,
+        limit: u32,
+    ) -> Result<Vec<SharedNotification>, StoreError> {
+        let is_any_due: bool = self
+            .read(|connection| {
+                connection.one("SELECT EXISTS (SELECT 1 FROM shared_notifications WHERE due_at <= now_ms())", &[])
+            })
+            .await?;
+        if !is_any_due {
+            return Ok(Vec::new());
+        }
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.all(
+                &format!(
+                    "UPDATE shared_notifications SET due_at = now_ms() + $1, attempts = attempts + 1 WHERE id IN
+                         (SELECT id FROM shared_notifications WHERE due_at <= now_ms() ORDER BY due_at LIMIT $2 {})
+                     RETURNING id, inbox, data_key, body, attempts",
+                    connection.skip_locked()
+                ),
+                values![millis(life), limit],
+            )
+        })
+        .await
+    }
+
+    /// Stores the events of a notification for the accounts that see it, and forgets it. An event that is
+    /// known is not stored again, so it does no harm if two gateways do this.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn end_shared_notification(
+        &self,
+        vault: &Vault,
+        id: &str,
+        events: Vec<NewEvent>,
+    ) -> Result<u64, StoreError> {
+        let (id, vault) = (id.to_owned(), vault.clone());
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.execute("DELETE FROM shared_notifications WHERE id = $1", values![&id])?;
+            insert_events(connection, &vault, &events)
+        })
+        .await
+    }
+}

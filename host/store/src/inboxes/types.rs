@@ -1,0 +1,205 @@
+//! Inboxes and requests to them, as they are stored.
+
+use std::time::SystemTime;
+
+use crate::id::random_id;
+use crate::value::{FromRow, Row};
+use crate::{Sealed, StoreError};
+
+/// An inbox to be stored.
+#[derive(Clone, Debug)]
+pub struct NewInbox {
+    /// The connector that declares it.
+    pub connector: String,
+    /// The name that the connector declares.
+    pub inbox: String,
+    /// Empty if it serves all tenants.
+    pub tenant: String,
+    /// The last segment of its public address.
+    pub address: String,
+}
+
+/// An inbox of an application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inbox {
+    /// Its id.
+    pub id: String,
+    /// The connector that declares it.
+    pub connector: String,
+    /// The name that the connector declares.
+    pub inbox: String,
+    /// Empty if it serves all tenants.
+    pub tenant: String,
+    /// The last segment of its public address.
+    pub address: String,
+    /// Time of its creation.
+    pub created_at: SystemTime,
+    /// Time of the last request that passed the checks.
+    pub last_accepted_at: Option<SystemTime>,
+    /// Time and reason of the last request that did not.
+    pub last_rejection: Option<(SystemTime, String)>,
+    /// Requests of the last 24 hours that did not pass.
+    pub rejected_24h: u64,
+    /// The secrets, the oldest first.
+    pub secrets: Vec<InboxSecret>,
+}
+
+/// A secret of an inbox, which the operator has given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InboxSecret {
+    /// Names the secret in the API.
+    pub id: String,
+    /// Time of its creation.
+    pub created_at: SystemTime,
+    /// The secret, sealed with [`InboxSecret::context`].
+    pub secret: Sealed,
+}
+
+impl InboxSecret {
+    /// Makes the id of a new secret.
+    ///
+    /// # Errors
+    /// Fails if the operating system provides no random numbers.
+    pub fn new_id() -> Result<String, StoreError> {
+        random_id("ibs_")
+    }
+
+    /// The context in which a secret is sealed.
+    pub fn context(id: &str) -> [&str; 2] {
+        ["inbox_secret", id]
+    }
+}
+
+/// The outcome of adding a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretAdded {
+    /// It is valid from now on.
+    Added,
+    /// The inbox has two secrets, and one of them must be deleted first.
+    Full,
+    /// There is no such inbox.
+    Unknown,
+}
+
+/// A request of a service to an address, without its body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookRequest {
+    /// The name of the gateway that has answered it.
+    pub gateway: String,
+    /// The id of the inbox or of the subscription. Empty if no one has the address.
+    pub address: String,
+    /// The connector. Empty if no one has the address.
+    pub connector: String,
+    /// What became of it, as `service` names it.
+    pub outcome: &'static str,
+    /// Why it was rejected or ignored.
+    pub reason: Option<String>,
+    /// The kind of its first notification.
+    pub kind: Option<String>,
+    /// Events that were new.
+    pub events: u64,
+    /// Time until the answer, in milliseconds.
+    pub ms: u64,
+    /// Size of the body.
+    pub bytes: u64,
+    /// The address of the sender.
+    pub remote: String,
+}
+
+/// A request of a service that is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "see `HookRequest`")]
+pub struct RecordedHookRequest {
+    /// Grows with each request.
+    pub number: i64,
+    pub at: SystemTime,
+    pub gateway: String,
+    pub address: String,
+    pub connector: String,
+    pub outcome: String,
+    pub reason: Option<String>,
+    pub kind: Option<String>,
+    pub events: u64,
+    pub ms: u64,
+    pub bytes: u64,
+    pub remote: String,
+}
+
+/// Selects a page of the requests of services, the newest first.
+#[derive(Clone, Debug, Default)]
+pub struct HookRequestFilter {
+    /// Only requests to this inbox or subscription, by its id.
+    pub address: Option<String>,
+    /// Only requests for this connector.
+    pub connector: Option<String>,
+    /// Only requests with this outcome.
+    pub outcome: Option<String>,
+    /// Only requests from this time on.
+    pub since: Option<SystemTime>,
+    /// Only requests before this time.
+    pub until: Option<SystemTime>,
+    /// Only requests before the last one of the previous page, by time and number.
+    pub before: Option<(SystemTime, i64)>,
+    /// Maximum number of requests.
+    pub limit: u32,
+}
+
+/// A notification that other accounts may see too, for whom the service must be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedNotification {
+    /// Its id.
+    pub id: String,
+    /// The inbox that it came to.
+    pub inbox: String,
+    /// Its body, sealed with [`SharedNotification::context`].
+    pub body: Sealed,
+    /// The number of times that the service was asked.
+    pub attempts: u32,
+}
+
+impl SharedNotification {
+    /// The context in which a body is sealed.
+    pub fn context(id: &str) -> [&str; 2] {
+        ["shared_notification", id]
+    }
+}
+
+impl FromRow for RecordedHookRequest {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            number: row.read()?,
+            at: row.read()?,
+            gateway: row.read()?,
+            address: row.read()?,
+            connector: row.read()?,
+            outcome: row.read()?,
+            reason: row.read()?,
+            kind: row.read()?,
+            events: row.read()?,
+            ms: row.read()?,
+            bytes: row.read()?,
+            remote: row.read()?,
+        })
+    }
+}
+
+impl FromRow for InboxSecret {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.read()?,
+            created_at: row.read()?,
+            secret: Sealed { key_id: row.read()?, bytes: row.read()? },
+        })
+    }
+}
+
+impl FromRow for SharedNotification {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.read()?,
+            inbox: row.read()?,
+            body: Sealed { key_id: row.read()?, bytes: row.read()? },
+            attempts: u32::try_from(row.read::<i64>()?).unwrap_or(u32::MAX),
+        })
+    }
+}

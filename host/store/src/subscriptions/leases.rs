@@ -1,0 +1,245 @@
+//! Leases of subscriptions. Of all gateways on one database, one at a time works on a subscription.
+//!
+//! Each lease has a higher fence than the one before. What a step has found is stored only with the
+//! fence of its lease, so a gateway that was slow stores nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::types::{Blocked, ReadEvents, Standing, Subscription, SubscriptionStep};
+use crate::connection::{Connection, Durability};
+use crate::time::millis;
+use crate::triggers::insert_events;
+use crate::value::{Value, values};
+use crate::vault::Vault;
+use crate::{Store, StoreError};
+
+/// The columns of a [`Subscription`], in the order in which they are read.
+pub(super) const COLUMNS: &str = "id, tenant, subject, connector, user_identifier, inbox, address, data_key, secret,
+    cursor_key, cursor, standing, kinds, expires_at, renewed_at, renew_at, last_push_at, last_read_at, read_at,
+    failed_renewals, failed_reads, reason, blocked, rung, shakes_hands AND COALESCE(leased_until, 0) > now_ms(), fence, now_ms()";
+
+impl Store {
+    /// Takes the leases of subscriptions that are due, for the time `life`. Tenants take turns.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn take_subscriptions(&self, life: Duration, limit: u32) -> Result<Vec<Subscription>, StoreError> {
+        let health = Arc::clone(&self.health);
+        // An idle gateway looks often, and must not hold the write lock.
+        let due: Vec<String> = self
+            .read(move |connection| {
+                let due: Vec<(String, i64, Option<i64>)> = connection.all(
+                    "SELECT id, fence, leased_until FROM (
+                         SELECT id, fence, leased_until, due_at, row_number() OVER (PARTITION BY tenant ORDER BY due_at, id) AS turn
+                         FROM subscriptions WHERE due_at <= now_ms() AND (leased_until IS NULL OR leased_until <= now_ms())
+                     ) AS due ORDER BY turn, due_at, id LIMIT $1",
+                    values![limit],
+                )?;
+                let is_free = |(id, fence, until): &(String, i64, Option<i64>)| {
+                    until.is_none_or(|until| health.is_abandoned(id, *fence, until))
+                };
+                Ok(due.into_iter().filter(is_free).map(|(id, ..)| id).collect())
+            })
+            .await?;
+        if due.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.write(Durability::PowerLoss, move |connection| {
+            let mut taken = Vec::with_capacity(due.len());
+            for id in &due {
+                taken.extend(take(connection, id, life, "AND due_at <= now_ms()")?);
+            }
+            Ok(taken)
+        })
+        .await
+    }
+
+    /// Takes the lease of a subscription, also if it is not due. `None` if another gateway has it.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn take_subscription(&self, id: &str, life: Duration) -> Result<Option<Subscription>, StoreError> {
+        let id = id.to_owned();
+        self.write(Durability::PowerLoss, move |connection| take(connection, &id, life, "")).await
+    }
+
+    /// Returns a subscription.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn subscription(&self, id: &str) -> Result<Option<Subscription>, StoreError> {
+        let id = id.to_owned();
+        self.read(move |connection| {
+            connection.optional(&format!("SELECT {COLUMNS} FROM subscriptions WHERE id = $1"), values![&id])
+        })
+        .await
+    }
+
+    /// Lets the service prove, while the lease lasts, that the address is the gateway's.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn begin_handshake(&self, id: &str, fence: i64) -> Result<bool, StoreError> {
+        let id = id.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            let begun = connection.execute(
+                "UPDATE subscriptions SET shakes_hands = $1 WHERE id = $2 AND fence = $3",
+                values![true, &id, fence],
+            )?;
+            Ok(begun > 0)
+        })
+        .await
+    }
+
+    /// Stores events that were read together with the cursor behind them. The lease stays. Returns the
+    /// number of events that were new, or `None` if another gateway has taken the lease since; nothing is
+    /// stored then.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn store_read(
+        &self,
+        vault: &Vault,
+        id: &str,
+        fence: i64,
+        read: ReadEvents,
+        life: Duration,
+    ) -> Result<Option<u64>, StoreError> {
+        let (id, vault) = (id.to_owned(), vault.clone());
+        self.write(Durability::PowerLoss, move |connection| {
+            let ReadEvents { cursor, events } = read;
+            let held = connection.execute(
+                "UPDATE subscriptions SET cursor_key = $1, cursor = $2, last_read_at = now_ms(), leased_until = now_ms() + $3
+                 WHERE id = $4 AND fence = $5",
+                values![&cursor.key_id, &cursor.bytes, millis(life), &id, fence],
+            )?;
+            if held == 0 {
+                return Ok(None);
+            }
+            insert_events(connection, &vault, &events).map(Some)
+        })
+        .await
+    }
+
+    /// Stores the result of a step, and releases the lease. `rung` is the value that the step began
+    /// with: if the service has notified the gateway since, the next step is due now. Returns `false` and
+    /// stores nothing if another gateway has taken the lease since.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn end_step(&self, of: &Subscription, step: SubscriptionStep) -> Result<bool, StoreError> {
+        let (id, fence, rung) = (of.id.clone(), of.fence, of.rung);
+        self.write(Durability::PowerLoss, move |connection| {
+            let SubscriptionStep { secret, standing, renewed, read, reason, blocked, renew_in, read_in, look_in } =
+                step;
+            let next = [renew_in, read_in].into_iter().flatten().fold(look_in, Duration::min);
+            let held = connection.execute(
+                "UPDATE subscriptions SET reason = $1, blocked = $2, renew_at = now_ms() + $3, read_at = now_ms() + $4,
+                     due_at = CASE WHEN rung <> $5 THEN now_ms() ELSE now_ms() + $6 END,
+                     shakes_hands = $7, leased_until = NULL
+                 WHERE id = $8 AND fence = $9",
+                values![
+                    reason,
+                    Blocked::column(blocked),
+                    renew_in.map(millis),
+                    read_in.map(millis),
+                    rung,
+                    millis(next),
+                    false,
+                    &id,
+                    fence
+                ],
+            )?;
+            if held == 0 {
+                return Ok(false);
+            }
+            if let Some(secret) = secret {
+                connection.execute(
+                    "UPDATE subscriptions SET data_key = $1, secret = $2 WHERE id = $3",
+                    values![&secret.key_id, &secret.bytes, &id],
+                )?;
+            }
+            if let Some((standing, kinds, life)) = standing {
+                set_standing(connection, &id, standing, &kinds, life)?;
+            }
+            for (column, at, result) in
+                [("failed_renewals", "renewed_at", renewed), ("failed_reads", "last_read_at", read)]
+            {
+                let change = match result {
+                    Some(true) => format!("{column} = 0, {at} = now_ms()"),
+                    Some(false) => format!("{column} = {column} + 1"),
+                    None => continue,
+                };
+                connection.execute(&format!("UPDATE subscriptions SET {change} WHERE id = $1"), values![&id])?;
+            }
+            Ok(true)
+        })
+        .await
+    }
+
+    /// Deletes a subscription without triggers, with the fence of its lease.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn delete_subscription(&self, id: &str, fence: i64) -> Result<bool, StoreError> {
+        let id = id.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            let deleted = connection.execute(
+                "DELETE FROM subscriptions WHERE id = $1 AND fence = $2
+                     AND NOT EXISTS (SELECT 1 FROM triggers WHERE subscription = subscriptions.id)",
+                values![&id, fence],
+            )?;
+            Ok(deleted > 0)
+        })
+        .await
+    }
+
+    /// Makes work on a subscription due now. `remake` lets the service be asked for another one.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn wake_subscription(&self, id: &str, remake: bool) -> Result<bool, StoreError> {
+        let id = id.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            let change = if remake { "renew_at = now_ms(), standing = 'new', blocked = NULL," } else { "" };
+            let found = connection.execute(
+                &format!(
+                    "UPDATE subscriptions SET {change} read_at = now_ms(), due_at = now_ms(), rung = rung + 1 WHERE id = $1"
+                ),
+                values![&id],
+            )?;
+            Ok(found > 0)
+        })
+        .await
+    }
+}
+
+fn take(
+    connection: &mut dyn Connection,
+    id: &str,
+    life: Duration,
+    condition: &str,
+) -> Result<Option<Subscription>, StoreError> {
+    connection.optional(
+        &format!(
+            "UPDATE subscriptions SET fence = fence + 1, leased_until = now_ms() + $1
+             WHERE id = $2 AND (leased_until IS NULL OR leased_until <= now_ms()) {condition} RETURNING {COLUMNS}"
+        ),
+        &[Value::from(millis(life)), Value::from(id)],
+    )
+}
+
+fn set_standing(
+    connection: &mut dyn Connection,
+    id: &str,
+    standing: Standing,
+    kinds: &str,
+    life: Option<Duration>,
+) -> Result<(), StoreError> {
+    connection.execute(
+        "UPDATE subscriptions SET standing = $1, kinds = $2, expires_at = now_ms() + $3 WHERE id = $4",
+        values![standing.name(), kinds, life.map(millis), id],
+    )?;
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Notifications of services: the subscriptions that they are for, and what they change.
+
+use super::leases::COLUMNS;
+use super::types::{PushedEvents, Route, Subscription};
+use crate::connection::Durability;
+use crate::triggers::insert_events;
+use crate::value::values;
+use crate::vault::Vault;
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Returns the subscription with an address.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn subscription_at(&self, address: &str) -> Result<Option<Subscription>, StoreError> {
+        let address = address.to_owned();
+        self.read(move |connection| {
+            connection.optional(&format!("SELECT {COLUMNS} FROM subscriptions WHERE address = $1"), values![&address])
+        })
+        .await
+    }
+
+    /// Returns the subscriptions of an account at an inbox of an application. `tenant` is empty for
+    /// those of all tenants.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn subscriptions_on_route(
+        &self,
+        connector: &str,
+        inbox: &str,
+        tenant: &str,
+        route: &Route,
+    ) -> Result<Vec<Subscription>, StoreError> {
+        let [connector, inbox, tenant] = [connector, inbox, tenant].map(str::to_owned);
+        let Route(route) = route.clone();
+        self.read(move |connection| {
+            connection.all(
+                &format!(
+                    "SELECT {COLUMNS} FROM subscriptions
+                     WHERE connector = $1 AND inbox = $2 AND route = $3 AND ($4 = '' OR tenant = $4) ORDER BY id"
+                ),
+                values![&connector, &inbox, &route, &tenant],
+            )
+        })
+        .await
+    }
+
+    /// Stores everything that a request of a service changes, in one transaction. Returns the number of
+    /// events that were new.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer. Nothing is stored then.
+    pub async fn store_pushed(&self, vault: &Vault, pushed: PushedEvents) -> Result<u64, StoreError> {
+        let vault = vault.clone();
+        self.write(Durability::PowerLoss, move |connection| {
+            let PushedEvents { events, mut about, mut renewed_now, shared, inbox } = pushed;
+            let stored = insert_events(connection, &vault, &events)?;
+            // Each transaction locks rows in the same order.
+            about.sort_unstable();
+            for (id, is_read) in &about {
+                let change = if *is_read { ", rung = rung + 1, due_at = now_ms(), read_at = now_ms()" } else { "" };
+                connection.execute(
+                    &format!("UPDATE subscriptions SET last_push_at = now_ms(){change} WHERE id = $1"),
+                    values![id],
+                )?;
+            }
+            renewed_now.sort_unstable();
+            for id in &renewed_now {
+                connection.execute(
+                    "UPDATE subscriptions SET renew_at = now_ms(), rung = rung + 1, due_at = now_ms() WHERE id = $1",
+                    values![id],
+                )?;
+            }
+            if let Some((id, inbox, body)) = shared {
+                connection.execute(
+                    "INSERT INTO shared_notifications (id, inbox, data_key, body, due_at, created_at)
+                     VALUES ($1, $2, $3, $4, now_ms(), now_ms()) ON CONFLICT (id) DO NOTHING",
+                    values![&id, &inbox, &body.key_id, &body.bytes],
+                )?;
+            }
+            if let Some(inbox) = inbox {
+                connection.execute("UPDATE inboxes SET last_accepted_at = now_ms() WHERE id = $1", values![&inbox])?;
+            }
+            Ok(stored)
+        })
+        .await
+    }
+}

@@ -1,0 +1,270 @@
+//! Storing, reading and deleting events.
+
+use super::types::{EventDelivery, NewEvent, StoredEvent, Trigger};
+use crate::audit::{self, Acting, AuditAction};
+use crate::connection::{Connection, Durability};
+use crate::time::millis;
+use crate::value::values;
+use crate::vault::Vault;
+use crate::webhooks::{delete_body, insert_deliveries};
+use crate::{NewDelivery, Payload, Store, StoreError, WebhookSource};
+
+/// Events that one transaction deletes, so that it does not delay other writes.
+const SWEEP_BATCH: u32 = 200;
+
+/// Webhooks of one event, with its id and the body that they have.
+pub type EventWebhooks = (String, Vec<EventDelivery>, Vec<u8>);
+
+const COLUMNS: &str = "id, trigger_id, sequence, received_at, data_key, body";
+
+impl Store {
+    /// Stores events that no request of a service has brought, such as events of the gateway itself.
+    /// Returns the number of those that were new.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn add_events(&self, vault: &Vault, events: Vec<NewEvent>) -> Result<u64, StoreError> {
+        let vault = vault.clone();
+        self.write(Durability::PowerLoss, move |connection| insert_events(connection, &vault, &events)).await
+    }
+
+    /// Returns the events of a trigger after a number, the oldest first, and `true` if older ones after
+    /// this number are no longer kept.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn events_of(
+        &self,
+        trigger: &str,
+        after: i64,
+        limit: u32,
+    ) -> Result<(Vec<StoredEvent>, bool), StoreError> {
+        let trigger = trigger.to_owned();
+        self.read(move |connection| {
+            let events: Vec<StoredEvent> = connection.all(
+                &format!(
+                    "SELECT {COLUMNS} FROM trigger_events WHERE trigger_id = $1 AND sequence > $2 AND data_key IS NOT NULL
+                     ORDER BY sequence LIMIT $3"
+                ),
+                values![&trigger, after, limit],
+            )?;
+            let last: Option<i64> =
+                connection.optional("SELECT sequence FROM triggers WHERE id = $1", values![&trigger])?;
+            // Numbers have no holes, so one that is missing was deleted.
+            let first = events.first().map_or(last.unwrap_or_default() + 1, |event| event.sequence);
+            Ok((events, first > after + 1))
+        })
+        .await
+    }
+
+    /// Returns an event of a trigger that is still kept.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn event(&self, trigger: &str, id: &str) -> Result<Option<StoredEvent>, StoreError> {
+        let (trigger, id) = (trigger.to_owned(), id.to_owned());
+        self.read(move |connection| {
+            connection.optional(
+                &format!(
+                    "SELECT {COLUMNS} FROM trigger_events WHERE trigger_id = $1 AND id = $2 AND data_key IS NOT NULL"
+                ),
+                values![&trigger, &id],
+            )
+        })
+        .await
+    }
+
+    /// Returns the events of a trigger that were stored while it was paused, the oldest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn waiting_events(&self, trigger: &str, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
+        let trigger = trigger.to_owned();
+        self.read(move |connection| {
+            connection.all(
+                &format!(
+                    "SELECT {COLUMNS} FROM trigger_events WHERE trigger_id = $1 AND queued = $2 AND data_key IS NOT NULL
+                     ORDER BY sequence LIMIT $3"
+                ),
+                values![&trigger, false, limit],
+            )
+        })
+        .await
+    }
+
+    /// Sends events once more, with the same ids and these bodies. Returns their number.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn replay_events(
+        &self,
+        vault: &Vault,
+        trigger: &Trigger,
+        events: Vec<EventWebhooks>,
+    ) -> Result<u64, StoreError> {
+        let (vault, trigger, by) = (vault.clone(), trigger.clone(), Acting::current());
+        self.write(Durability::PowerLoss, move |connection| {
+            for (id, deliveries, body) in &events {
+                for delivery in deliveries {
+                    delete_delivery(connection, &delivery.id)?;
+                }
+                insert_webhooks(connection, &vault, (&trigger.id, &trigger.tenant), id, deliveries, body)?;
+            }
+            audit::note(connection, &by, AuditAction::TriggerReplayed, &trigger.id, &trigger.tenant, "")?;
+            Ok(events.len() as u64)
+        })
+        .await
+    }
+
+    /// Deletes bodies that are no longer kept, and events that no one needs to know any more.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn sweep_events(&self) -> Result<(), StoreError> {
+        let statements = [
+            "UPDATE trigger_events SET data_key = NULL, body = NULL WHERE id IN
+                 (SELECT id FROM trigger_events WHERE kept_until <= now_ms() AND data_key IS NOT NULL LIMIT $1)",
+            "DELETE FROM trigger_events WHERE id IN (SELECT id FROM trigger_events WHERE expires_at <= now_ms() LIMIT $1)",
+        ];
+        for statement in statements {
+            let sweep = || {
+                self.write(Durability::ProcessKill, |connection| connection.execute(statement, values![SWEEP_BATCH]))
+            };
+            while sweep().await? == u64::from(SWEEP_BATCH) {}
+        }
+        Ok(())
+    }
+}
+
+/// Stores events that are not known yet, with their webhooks. Returns their number. A trigger that was
+/// deleted since gets none, and one that is paused keeps them without webhooks.
+pub(crate) fn insert_events(
+    connection: &mut dyn Connection,
+    vault: &Vault,
+    events: &[NewEvent],
+) -> Result<u64, StoreError> {
+    let mut ordered: Vec<&NewEvent> = events.iter().collect();
+    // Each transaction locks triggers in the same order. The events of one keep theirs.
+    ordered.sort_by(|one, other| one.trigger.cmp(&other.trigger));
+    let mut stored = 0;
+    for event in ordered {
+        // Locks the row, so that two transactions do not store the same event, or two of one number.
+        let next: Option<(i64, String)> = connection.optional(
+            "UPDATE triggers SET sequence = sequence WHERE id = $1 RETURNING sequence + 1, state",
+            values![&event.trigger],
+        )?;
+        let Some((sequence, state)) = next else { continue };
+        let is_known: bool =
+            connection.one("SELECT EXISTS (SELECT 1 FROM trigger_events WHERE id = $1)", values![&event.id])?;
+        if is_known {
+            continue;
+        }
+        let is_paused = state == "paused" || state == "failed";
+        let (head, tail) = &event.body;
+        let body = format!("{head}{sequence}{tail}").into_bytes();
+        let sealed = vault
+            .seal_with_known_key(&StoredEvent::context(&event.id), &body)
+            .map_err(|_| StoreError::Unexpected("an event cannot be sealed"))?;
+        connection.execute(
+            "INSERT INTO trigger_events (id, trigger_id, tenant, sequence, received_at, queued, data_key, body, kept_until, expires_at)
+             VALUES ($1, $2, $3, $4, now_ms(), $5, $6, $7, now_ms() + $8, now_ms() + $9)",
+            values![
+                &event.id,
+                &event.trigger,
+                &event.tenant,
+                sequence,
+                !is_paused,
+                &sealed.key_id,
+                &sealed.bytes,
+                millis(event.kept_for),
+                millis(event.known_for)
+            ],
+        )?;
+        connection.execute(
+            "UPDATE triggers SET sequence = $1, last_event_at = now_ms() WHERE id = $2",
+            values![sequence, &event.trigger],
+        )?;
+        if !is_paused {
+            let of = (event.trigger.as_str(), event.tenant.as_str());
+            insert_webhooks(connection, vault, of, &event.id, &event.deliveries, &body)?;
+        }
+        stored += 1;
+    }
+    Ok(stored)
+}
+
+/// Stores the webhooks of an event. `of` is its trigger and its tenant.
+fn insert_webhooks(
+    connection: &mut dyn Connection,
+    vault: &Vault,
+    of: (&str, &str),
+    event: &str,
+    deliveries: &[EventDelivery],
+    body: &[u8],
+) -> Result<(), StoreError> {
+    if deliveries.is_empty() {
+        return Ok(());
+    }
+    let (trigger, tenant) = of;
+    // A replayed event has another body, so the id of the body is not the event's.
+    let id = crate::id::random_id("evb_")?;
+    let sealed = vault
+        .seal_with_known_key(&Payload::context(tenant, &id), body)
+        .map_err(|_| StoreError::Unexpected("a webhook cannot be sealed"))?;
+    let payload = std::sync::Arc::new(Payload { id, sealed });
+    let webhooks: Vec<NewDelivery> = deliveries
+        .iter()
+        .map(|delivery| NewDelivery {
+            webhook_id: delivery.id.clone(),
+            tenant: tenant.to_owned(),
+            source: WebhookSource::Trigger { trigger: trigger.to_owned(), event: event.to_owned() },
+            receiver: delivery.receiver.clone(),
+            url: delivery.url.clone(),
+            url_hash: delivery.url_hash.clone(),
+            payload: std::sync::Arc::clone(&payload),
+            kept_for: std::time::Duration::ZERO,
+        })
+        .collect();
+    insert_deliveries(connection, &webhooks)
+}
+
+/// Takes back the webhooks of a trigger that were not delivered yet. Its events wait.
+pub(super) fn unqueue_pending_events(connection: &mut dyn Connection, trigger: &str) -> Result<(), StoreError> {
+    let pending: Vec<(String, Option<String>)> = connection.all(
+        "SELECT webhook_id, message_id FROM webhook_deliveries WHERE trigger_id = $1 AND status = 'pending'",
+        values![trigger],
+    )?;
+    for (webhook, event) in &pending {
+        delete_delivery(connection, webhook)?;
+        connection.execute("UPDATE trigger_events SET queued = $1 WHERE id = $2", values![false, event.as_deref()])?;
+    }
+    Ok(())
+}
+
+/// Stores the webhooks of events that have waited.
+pub(super) fn queue_waiting_events(
+    connection: &mut dyn Connection,
+    vault: &Vault,
+    trigger: &Trigger,
+    waiting: &[EventWebhooks],
+) -> Result<(), StoreError> {
+    for (event, deliveries, body) in waiting {
+        let queued = connection.execute(
+            "UPDATE trigger_events SET queued = $1 WHERE id = $2 AND queued = $3",
+            values![true, event, false],
+        )?;
+        if queued > 0 {
+            insert_webhooks(connection, vault, (&trigger.id, &trigger.tenant), event, deliveries, body)?;
+        }
+    }
+    Ok(())
+}
+
+fn delete_delivery(connection: &mut dyn Connection, webhook_id: &str) -> Result<(), StoreError> {
+    let payload: Option<Option<String>> = connection
+        .optional("DELETE FROM webhook_deliveries WHERE webhook_id = $1 RETURNING payload_id", values![webhook_id])?;
+    match payload.flatten() {
+        Some(payload) => delete_body(connection, webhook_id, &payload),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,19 @@
+//! Triggers: what callers want to know of, and the events that were stored for them.
+//!
+//! - [`types`]: a trigger and its events
+//! - [`queries`]: adding, finding, changing and deleting triggers
+//! - [`events`]: storing, reading and deleting events
+//! - [`receivers`]: triggers whose receivers refuse or fail
+
+mod events;
+mod queries;
+mod receivers;
+mod types;
+
+pub use self::events::EventWebhooks;
+pub(crate) use self::events::insert_events;
+pub(crate) use self::receivers::{AttemptOfEvent, note_attempt};
+pub use self::types::{
+    EventDelivery, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange, TriggerFilter, TriggerState,
+    event_id, new_trigger_id,
+};

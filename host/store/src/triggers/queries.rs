@@ -1,0 +1,317 @@
+//! Adding, finding, changing and deleting triggers.
+
+use super::events::{EventWebhooks, queue_waiting_events, unqueue_pending_events};
+use super::types::{NewTrigger, Removed, Trigger, TriggerChange, TriggerFilter, TriggerState};
+use crate::audit::{self, Acting, AuditAction};
+use crate::conditions::Conditions;
+use crate::connection::{Connection, Durability};
+use crate::digest::sha256_hex;
+use crate::integrations::text_of_labels;
+use crate::subscriptions::NewSubscription;
+use crate::value::values;
+use crate::{Labels, Store, StoreError};
+
+/// The columns of a [`Trigger`], in the order in which they are read.
+const COLUMNS: &str =
+    "id, tenant, subject, connector, type, user_identifier, subscription, data_key, definition, labels,
+    poll_s, state, reason, last_event_at, told_degraded, created_at,
+    (SELECT count(*) FROM webhook_deliveries WHERE trigger_id = triggers.id AND status = 'pending')";
+
+impl Store {
+    /// Adds a trigger, and its subscription unless another trigger has the same one. Returns the id of the
+    /// subscription.
+    ///
+    /// # Errors
+    /// Fails with [`StoreError::TooManyTriggers`] if the tenant has `limit` triggers, with
+    /// [`StoreError::TenantFull`] if it stores too much, or if the database does not answer.
+    pub async fn add_trigger(
+        &self,
+        new: NewTrigger,
+        subscription: Option<NewSubscription>,
+        limit: u64,
+    ) -> Result<Option<String>, StoreError> {
+        let (by, quota) = (Acting::current(), self.quota);
+        self.write(Durability::PowerLoss, move |connection| {
+            quota.check(connection, &new.tenant)?;
+            connection.lock(&format!("triggers\0{}", new.tenant))?;
+            let known: u64 = connection.one("SELECT count(*) FROM triggers WHERE tenant = $1", values![&new.tenant])?;
+            if known >= limit {
+                return Err(StoreError::TooManyTriggers { limit });
+            }
+            let subscription = match subscription {
+                Some(subscription) => Some(find_or_insert(connection, &new, subscription)?),
+                None => None,
+            };
+            let state = if subscription.is_some() { TriggerState::Pending } else { TriggerState::Live };
+            let NewTrigger { id, tenant, subject, connector, kind, user_identifier, definition, labels, poll_s } = &new;
+            connection.execute(
+                "INSERT INTO triggers (id, tenant, subject, connector, type, user_identifier, subscription, data_key, definition,
+                     labels, poll_s, state, created_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now_ms())",
+                values![
+                    id,
+                    tenant,
+                    subject,
+                    connector,
+                    kind,
+                    user_identifier,
+                    &subscription,
+                    &definition.key_id,
+                    &definition.bytes,
+                    text_of_labels(labels),
+                    *poll_s,
+                    state.name()
+                ],
+            )?;
+            audit::note(connection, &by, AuditAction::TriggerCreated, id, tenant, &format!("{connector}.{kind}"))?;
+            Ok(subscription)
+        })
+        .await
+    }
+
+    /// Returns a trigger.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn trigger(&self, id: &str) -> Result<Option<Trigger>, StoreError> {
+        let id = id.to_owned();
+        self.read(move |connection| find(connection, &id)).await
+    }
+
+    /// Returns a page of triggers, the newest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn triggers(&self, filter: TriggerFilter) -> Result<Vec<Trigger>, StoreError> {
+        self.read(move |connection| {
+            let TriggerFilter { tenant, subject, connector, kind, user_identifier, labels, before, limit } = filter;
+            let mut conditions = Conditions::with_limit(limit);
+            let columns = [
+                ("tenant", tenant),
+                ("subject", subject),
+                ("connector", connector),
+                ("type", kind),
+                ("user_identifier", user_identifier),
+            ];
+            for (column, value) in columns {
+                conditions.equal(column, value);
+            }
+            for (name, value) in &labels {
+                let member = text_of_labels(&Labels::from_iter([(name.clone(), value.clone())]));
+                conditions.contains("labels", member.trim_matches(['{', '}']));
+            }
+            conditions.after("created_at, id", before);
+            let (clause, values) = conditions.finish();
+            connection.all(
+                &format!("SELECT {COLUMNS} FROM triggers {clause} ORDER BY created_at DESC, id DESC LIMIT $1"),
+                &values,
+            )
+        })
+        .await
+    }
+
+    /// Returns the triggers of a subscription, the oldest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn triggers_of(&self, subscription: &str) -> Result<Vec<Trigger>, StoreError> {
+        let subscription = subscription.to_owned();
+        self.read(move |connection| {
+            connection.all(
+                &format!("SELECT {COLUMNS} FROM triggers WHERE subscription = $1 ORDER BY created_at, id"),
+                values![&subscription],
+            )
+        })
+        .await
+    }
+
+    /// Changes a trigger. Its cursor and its subscription stay. `waiting` has the webhooks of events that
+    /// were kept while it was paused, by their ids; they are sent if it goes on. Returns `None` if there
+    /// is no such trigger.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn change_trigger(
+        &self,
+        id: &str,
+        change: TriggerChange,
+        waiting: Vec<EventWebhooks>,
+        vault: &crate::vault::Vault,
+    ) -> Result<Option<Trigger>, StoreError> {
+        let (id, by, vault) = (id.to_owned(), Acting::current(), vault.clone());
+        self.write(Durability::PowerLoss, move |connection| {
+            let Some(before) = find(connection, &id)? else { return Ok(None) };
+            let TriggerChange { definition, labels, poll_s, paused } = change;
+            if let Some(definition) = definition {
+                connection.execute(
+                    "UPDATE triggers SET data_key = $1, definition = $2 WHERE id = $3",
+                    values![&definition.key_id, &definition.bytes, &id],
+                )?;
+            }
+            if let Some(labels) = labels {
+                connection
+                    .execute("UPDATE triggers SET labels = $1 WHERE id = $2", values![text_of_labels(&labels), &id])?;
+            }
+            if let Some(poll_s) = poll_s {
+                connection.execute("UPDATE triggers SET poll_s = $1 WHERE id = $2", values![poll_s, &id])?;
+            }
+            let is_paused = before.state == TriggerState::Paused;
+            match paused {
+                Some(true) if !is_paused => {
+                    set_state(connection, &id, TriggerState::Paused, None)?;
+                    unqueue_pending_events(connection, &id)?;
+                    audit::note(connection, &by, AuditAction::TriggerPaused, &id, &before.tenant, "")?;
+                }
+                Some(false) if before.state != TriggerState::Pending => {
+                    set_state(connection, &id, TriggerState::Live, None)?;
+                    queue_waiting_events(connection, &vault, &before, &waiting)?;
+                }
+                _ => {}
+            }
+            wake(connection, before.subscription.as_deref())?;
+            audit::note(connection, &by, AuditAction::TriggerChanged, &id, &before.tenant, "")?;
+            find(connection, &id)
+        })
+        .await
+    }
+
+    /// Stores the state of triggers whose subscription was made, or refused for good.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn settle_triggers(
+        &self,
+        subscription: &str,
+        state: TriggerState,
+        reason: Option<String>,
+    ) -> Result<(), StoreError> {
+        let subscription = subscription.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.execute(
+                "UPDATE triggers SET state = $1, reason = $2 WHERE subscription = $3 AND state IN ('pending', 'live')
+                     AND (state <> $1 OR COALESCE(reason, '') <> COALESCE($2, ''))",
+                values![state.name(), reason, &subscription],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Notes that the receivers of a trigger were told that it is degraded, or that it is no longer.
+    /// Returns `false` if that was noted before.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn tell_degraded(&self, trigger: &str, is_degraded: bool) -> Result<bool, StoreError> {
+        let trigger = trigger.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            let changed = connection.execute(
+                "UPDATE triggers SET told_degraded = $1 WHERE id = $2 AND told_degraded <> $1",
+                values![is_degraded, &trigger],
+            )?;
+            Ok(changed > 0)
+        })
+        .await
+    }
+
+    /// Deletes a trigger with its events. Its webhooks that are not delivered yet are not sent. Returns
+    /// `None` if there is no such trigger.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn remove_trigger(&self, id: &str) -> Result<Option<Removed>, StoreError> {
+        let (id, by) = (id.to_owned(), Acting::current());
+        self.write(Durability::PowerLoss, move |connection| {
+            let Some(trigger) = find(connection, &id)? else { return Ok(None) };
+            unqueue_pending_events(connection, &id)?;
+            connection.execute("DELETE FROM triggers WHERE id = $1", values![&id])?;
+            audit::note(connection, &by, AuditAction::TriggerDeleted, &id, &trigger.tenant, "")?;
+            let is_last = match &trigger.subscription {
+                None => false,
+                Some(subscription) => {
+                    wake(connection, Some(subscription))?;
+                    let others: u64 = connection
+                        .one("SELECT count(*) FROM triggers WHERE subscription = $1", values![subscription])?;
+                    others == 0
+                }
+            };
+            Ok(Some(Removed { subscription: trigger.subscription, is_last }))
+        })
+        .await
+    }
+
+    /// Notes in the audit what was done with a trigger.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn audit_trigger(&self, action: AuditAction, id: &str, tenant: &str) -> Result<(), StoreError> {
+        let (id, tenant, by) = (id.to_owned(), tenant.to_owned(), Acting::current());
+        self.write(Durability::PowerLoss, move |connection| audit::note(connection, &by, action, &id, &tenant, ""))
+            .await
+    }
+}
+
+pub(super) fn find(connection: &mut dyn Connection, id: &str) -> Result<Option<Trigger>, StoreError> {
+    connection.optional(&format!("SELECT {COLUMNS} FROM triggers WHERE id = $1"), values![id])
+}
+
+pub(super) fn set_state(
+    connection: &mut dyn Connection,
+    id: &str,
+    state: TriggerState,
+    reason: Option<&str>,
+) -> Result<(), StoreError> {
+    connection.execute(
+        "UPDATE triggers SET state = $1, reason = $2, failing_since = NULL WHERE id = $3",
+        values![state.name(), reason, id],
+    )?;
+    Ok(())
+}
+
+fn wake(connection: &mut dyn Connection, subscription: Option<&str>) -> Result<(), StoreError> {
+    if let Some(subscription) = subscription {
+        connection.execute(
+            "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1 WHERE id = $1",
+            values![subscription],
+        )?;
+    }
+    Ok(())
+}
+
+/// The id of the subscription of a new trigger.
+fn find_or_insert(
+    connection: &mut dyn Connection,
+    new: &NewTrigger,
+    subscription: NewSubscription,
+) -> Result<String, StoreError> {
+    let NewSubscription { id, covers, inbox, address, route, secret } = subscription;
+    let covers = sha256_hex(covers.as_bytes());
+    // The update locks the row against the deletion of a subscription whose last trigger has gone.
+    let known: Option<String> = connection.optional(
+        "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1
+         WHERE tenant = $1 AND subject = $2 AND connector = $3 AND user_identifier = $4 AND covers = $5 RETURNING id",
+        values![&new.tenant, &new.subject, &new.connector, &new.user_identifier, &covers],
+    )?;
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    connection.execute(
+        "INSERT INTO subscriptions (id, tenant, subject, connector, user_identifier, covers, inbox, address, route, data_key,
+             secret, standing, kinds, due_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'new', '[]', now_ms())",
+        values![
+            &id,
+            &new.tenant,
+            &new.subject,
+            &new.connector,
+            &new.user_identifier,
+            &covers,
+            inbox,
+            address,
+            route.map(|route| route.text()),
+            &secret.key_id,
+            &secret.bytes
+        ],
+    )?;
+    Ok(id)
+}

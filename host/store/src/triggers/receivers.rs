@@ -1,0 +1,62 @@
+//! Triggers whose receivers refuse webhooks or fail.
+
+use std::time::Duration;
+
+use super::events::unqueue_pending_events;
+use super::queries::set_state;
+use super::types::TriggerState;
+use crate::StoreError;
+use crate::connection::Connection;
+use crate::time::millis;
+use crate::value::values;
+
+/// A trigger is disabled once its receivers have failed for this time, without one that succeeded.
+const MAX_FAILING: Duration = Duration::from_secs(5 * 24 * 3600);
+
+/// The result of an attempt to send a webhook about an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AttemptOfEvent {
+    /// The receiver has accepted it.
+    Received,
+    /// The receiver wants no more of them.
+    Gone,
+    /// It was not accepted.
+    Failed,
+}
+
+/// Notes an attempt at a trigger. A receiver that wants no more pauses it, and receivers that fail for
+/// days end it. Its events stay in both cases.
+pub(crate) fn note_attempt(
+    connection: &mut dyn Connection,
+    trigger: &str,
+    result: AttemptOfEvent,
+) -> Result<(), StoreError> {
+    match result {
+        AttemptOfEvent::Received => {
+            connection.execute(
+                "UPDATE triggers SET failing_since = NULL WHERE id = $1 AND failing_since IS NOT NULL",
+                values![trigger],
+            )?;
+            Ok(())
+        }
+        AttemptOfEvent::Gone => {
+            set_state(connection, trigger, TriggerState::Paused, Some("receiver-gone"))?;
+            unqueue_pending_events(connection, trigger)
+        }
+        AttemptOfEvent::Failed => {
+            connection.execute(
+                "UPDATE triggers SET failing_since = now_ms() WHERE id = $1 AND failing_since IS NULL",
+                values![trigger],
+            )?;
+            let has_failed: bool = connection.one(
+                "SELECT EXISTS (SELECT 1 FROM triggers WHERE id = $1 AND failing_since <= now_ms() - $2 AND state = 'live')",
+                values![trigger, millis(MAX_FAILING)],
+            )?;
+            if has_failed {
+                set_state(connection, trigger, TriggerState::Failed, Some("receiver-fails"))?;
+                unqueue_pending_events(connection, trigger)?;
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Triggers and events, as they are stored.
+
+use std::time::{Duration, SystemTime};
+
+use crate::digest::sha256_hex;
+use crate::id::random_id;
+use crate::integrations::{Labels, read_labels, read_sealed};
+use crate::value::{FromRow, FromValue, Row, Value};
+use crate::{NewDelivery, Sealed, StoreError};
+
+/// Makes the id of a new trigger.
+///
+/// # Errors
+/// Fails if the operating system provides no random numbers.
+pub fn new_trigger_id() -> Result<String, StoreError> {
+    random_id("trg_")
+}
+
+/// The id of an event: the same for a trigger and an occurrence, whoever tells of it. `source` is the
+/// inbox or the reader, and `occurrence` is the id at the service.
+pub fn event_id(trigger: &str, source: &str, occurrence: &str) -> String {
+    let hash = sha256_hex(format!("{trigger}\0{source}\0{occurrence}").as_bytes());
+    format!("evt_{}", hash.get(..32).unwrap_or_default())
+}
+
+/// The state of a trigger that is stored. What else is known of it follows from its subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TriggerState {
+    /// Its subscription was not made yet.
+    Pending,
+    /// It works, or would if its subscription did.
+    Live,
+    /// Its events are kept, and not delivered.
+    Paused,
+    /// It has ended for good.
+    Failed,
+}
+
+impl TriggerState {
+    const ALL: [Self; 4] = [Self::Pending, Self::Live, Self::Paused, Self::Failed];
+
+    /// The name in the database.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Live => "live",
+            Self::Paused => "paused",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl FromValue for TriggerState {
+    fn from_value(value: Value) -> Option<Self> {
+        let name = String::from_value(value)?;
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
+/// A trigger to be stored.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the columns of the table have the same names and are explained there")]
+pub struct NewTrigger {
+    pub id: String,
+    pub tenant: String,
+    pub subject: String,
+    pub connector: String,
+    pub kind: String,
+    pub user_identifier: String,
+    /// Sealed with [`Trigger::context`].
+    pub definition: Sealed,
+    pub labels: Labels,
+    pub poll_s: Option<u32>,
+}
+
+/// A trigger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the columns of the table have the same names and are explained there")]
+pub struct Trigger {
+    pub id: String,
+    pub tenant: String,
+    pub subject: String,
+    pub connector: String,
+    pub kind: String,
+    pub user_identifier: String,
+    pub subscription: Option<String>,
+    /// Sealed with [`Trigger::context`].
+    pub definition: Sealed,
+    pub labels: Labels,
+    pub poll_s: Option<u32>,
+    pub state: TriggerState,
+    pub reason: Option<String>,
+    pub last_event_at: Option<SystemTime>,
+    pub told_degraded: bool,
+    pub created_at: SystemTime,
+    /// Its webhooks that are not delivered yet.
+    pub pending_deliveries: u64,
+}
+
+impl Trigger {
+    /// The context in which parameters, URLs, filters and fields are sealed.
+    pub fn context(id: &str) -> [&str; 2] {
+        ["trigger", id]
+    }
+}
+
+/// Selects a page of triggers, the newest first.
+#[derive(Clone, Debug, Default)]
+#[expect(missing_docs, reason = "each member is a column that rows must agree in")]
+pub struct TriggerFilter {
+    pub tenant: Option<String>,
+    pub subject: Option<String>,
+    pub connector: Option<String>,
+    pub kind: Option<String>,
+    pub user_identifier: Option<String>,
+    /// Only triggers that have these labels.
+    pub labels: Labels,
+    /// Only triggers before the last one of the previous page, by time of creation and id.
+    pub before: Option<(SystemTime, String)>,
+    /// Maximum number of triggers.
+    pub limit: u32,
+}
+
+/// A change of a trigger. What is `None` does not change.
+#[derive(Clone, Debug, Default)]
+pub struct TriggerChange {
+    /// The sealed definition.
+    pub definition: Option<Sealed>,
+    /// The labels.
+    pub labels: Option<Labels>,
+    /// The interval of reads. `Some(None)` for the one of the type.
+    pub poll_s: Option<Option<u32>>,
+    /// `true` to pause it, `false` to let it go on.
+    pub paused: Option<bool>,
+}
+
+/// The subscription of a trigger that was deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// The id of the subscription. `None` if it had none.
+    pub subscription: Option<String>,
+    /// `true` if it has no other trigger.
+    pub is_last: bool,
+}
+
+/// An event to be stored for one trigger. Its body has a number, which is known only when it is
+/// stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEvent {
+    /// See [`event_id`].
+    pub id: String,
+    /// The trigger.
+    pub trigger: String,
+    /// The tenant of the trigger.
+    pub tenant: String,
+    /// The body up to its number, and the rest.
+    pub body: (String, String),
+    /// Its webhooks. Empty if the trigger has no URLs.
+    pub deliveries: Vec<EventDelivery>,
+    /// Time for which the body is kept, and time in which the same occurrence makes no second event.
+    pub kept_for: Duration,
+    /// See `kept_for`.
+    pub known_for: Duration,
+}
+
+/// A webhook about an event, before its body is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventDelivery {
+    /// The id of the delivery.
+    pub id: String,
+    /// The origin of the URL.
+    pub receiver: String,
+    /// The URL, sealed with [`NewDelivery::url_context`] for the id of the delivery.
+    pub url: Sealed,
+    /// The [`NewDelivery::hash_of_url`] of the URL.
+    pub url_hash: String,
+}
+
+impl EventDelivery {
+    /// The id of the delivery of an event to a URL.
+    pub fn id_of(event: &str, url: &str) -> String {
+        NewDelivery::id_of_job(event, url)
+    }
+}
+
+/// An event that is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredEvent {
+    /// See [`event_id`].
+    pub id: String,
+    /// The trigger.
+    pub trigger: String,
+    /// Its number among the events of the trigger.
+    pub sequence: i64,
+    /// Time at which it was stored.
+    pub received_at: SystemTime,
+    /// The body, sealed with [`StoredEvent::context`].
+    pub body: Sealed,
+}
+
+impl StoredEvent {
+    /// The context in which a body is sealed.
+    pub fn context(id: &str) -> [&str; 2] {
+        ["trigger_event", id]
+    }
+}
+
+impl FromRow for Trigger {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.read()?,
+            tenant: row.read()?,
+            subject: row.read()?,
+            connector: row.read()?,
+            kind: row.read()?,
+            user_identifier: row.read()?,
+            subscription: row.read()?,
+            definition: Sealed { key_id: row.read()?, bytes: row.read()? },
+            labels: read_labels(row)?,
+            poll_s: row.read::<Option<i64>>()?.and_then(|seconds| u32::try_from(seconds).ok()),
+            state: row.read()?,
+            reason: row.read()?,
+            last_event_at: row.read()?,
+            told_degraded: row.read()?,
+            created_at: row.read()?,
+            pending_deliveries: u64::try_from(row.read::<i64>()?).unwrap_or_default(),
+        })
+    }
+}
+
+impl FromRow for StoredEvent {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.read()?,
+            trigger: row.read()?,
+            sequence: row.read()?,
+            received_at: row.read()?,
+            body: read_sealed(row)?.ok_or(StoreError::Unexpected("an event has no body"))?,
+        })
+    }
+}
