@@ -33,6 +33,7 @@ use pipeline::connect::ask_about_device;
 use registry::{Connector, Derived, Registry};
 use store::{Authorization, Store};
 use telemetry::Telemetry;
+use triggers::Triggers;
 use webhooks::Webhooks;
 
 /// The longest request id that is accepted from a caller.
@@ -62,6 +63,7 @@ pub struct Gateway {
     pub integrations: Arc<Integrations>,
     pub jobs: Arc<Jobs>,
     pub idempotency: Arc<Idempotency>,
+    pub triggers: Arc<Triggers>,
     pub webhooks: Webhooks,
     pub metrics: Arc<Metrics>,
     pub samples: Arc<Samples>,

@@ -35,10 +35,13 @@ use tokio::time::Instant;
 
 pub use self::error::TriggerError;
 pub use self::record::{
-    EventRecord, EventsRecord, HookRequestRecord, InboxRecord, InboxSecretRecord, OUTCOMES, RejectionRecord,
-    SubscriptionRecord, TriggerRecord, TypeRecord,
+    EventMessage, EventRecord, EventsRecord, HookRequestRecord, InboxRecord, InboxSecretRecord, OUTCOMES,
+    RejectionRecord, STATUSES, SubscriptionRecord, TriggerRecord, TypeRecord,
 };
 use auth::Limits;
+
+/// The connector of events of the gateway itself.
+pub const GATEWAY: &str = "gateway";
 
 /// The triggers that a caller may see and change.
 #[derive(Clone, Copy)]
