@@ -141,6 +141,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         // Jobs and calls with an idempotency key have the same time to end as requests.
         drained_at = tokio::time::Instant::now() + config.drain;
         gateway.jobs.stop(drained_at);
+        gateway.triggers.stop();
     };
     server::serve(&gateway, &cores, listeners, stop).await;
     lifecycle.stop(drained_at).await;

@@ -9,8 +9,11 @@ use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, Ti
 use rows::{BodyEncoding, Declaration, Field, Lists, Location, Method};
 
 use crate::auth::{AuthAddition, AwsSignature, HmacSignature, Subject};
-use crate::bindings::gateway::connector::{auth_additions as wit, http, page_additions, row_additions};
+use crate::bindings::gateway::connector::{
+    auth_additions as wit, http, page_additions, row_additions, trigger_additions,
+};
 use crate::table::{Connector, NextPage, Pages};
+use crate::triggers::{inbox_of, trigger_of};
 
 /// Declares further ways in which accounts get access tokens, and signatures of requests. Codes of
 /// ended grants are left out, because gateways for contract 1.1 have no function for them.
@@ -64,6 +67,20 @@ pub fn last_items(connector: &Connector) {
         if let Some(Pages { next: NextPage::LastItem { more, .. }, .. }) = operation.about.pages {
             page_additions::declare_last_item(operation.path, more);
         }
+    }
+}
+
+/// Declares the inboxes.
+pub fn inboxes(connector: &Connector) {
+    for inbox in connector.inboxes {
+        trigger_additions::declare_inbox(&inbox_of(inbox));
+    }
+}
+
+/// Declares the types of events.
+pub fn triggers(connector: &Connector) {
+    for trigger in connector.triggers {
+        trigger_additions::declare_trigger(&trigger_of(trigger));
     }
 }
 

@@ -26,6 +26,8 @@
 //! # Layout
 //! - [`connector!`]: the table.
 //! - [`auth`]: the constants for the statements `auth` and `auth_additions`.
+//! - [`triggers`]: the constants for the statements `inboxes` and `triggers`, and the values of the
+//!   functions that they name.
 //! - [`Outcome`] and [`Fault`]: the results of an operation.
 //! - [`input`]: the input of a function.
 //! - [`userinfo`]: the connected account, in the shape that most connectors return.
@@ -84,6 +86,7 @@ pub mod table;
 pub mod testing;
 #[doc(hidden)]
 pub mod texts;
+pub mod triggers;
 pub mod userinfo;
 
 #[cfg(target_family = "wasm")]

@@ -7,6 +7,7 @@ use crate::input::{Fields, Input};
 use crate::outcome;
 pub use crate::outcome::Answer;
 use crate::table::{Connector, Row};
+use crate::triggers::Answered;
 use crate::{Fault, Outcome, Request, describe};
 
 /// The manifest of a connector.
@@ -88,6 +89,16 @@ pub fn call<T: Input, R: Returned>(input: &str, function: fn(T) -> R) -> Answer 
 pub fn call_without_input<R: Returned>(function: fn() -> R) -> Answer {
     report_panics();
     outcome::answer(function().result())
+}
+
+/// A row that is a function of the author for a trigger.
+///
+/// # Errors
+/// The function's fault.
+pub fn internal<I: Input, O: Answered>(input: &str, function: fn(I) -> Result<O, Fault>) -> Answer {
+    report_panics();
+    let answer = Fields::parse(input).and_then(|fields| I::read(&fields)).and_then(function);
+    outcome::answer(answer.map(|answer| Outcome::Reply(answer.json())))
 }
 
 /// The result of a function of the author. Only one type has the trait, which is there for the

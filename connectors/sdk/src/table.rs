@@ -38,6 +38,10 @@ pub struct Connector {
     pub settings: &'static [Setting],
     /// Headers of every row's request.
     pub headers: &'static [Header],
+    /// How the service notifies the gateway.
+    pub inboxes: &'static [crate::triggers::Inbox],
+    /// The types of events.
+    pub triggers: &'static [crate::triggers::Trigger],
     /// Its operations.
     pub operations: &'static [Operation],
     /// The texts of the operations, compressed. [`texts::of`](crate::texts::of) reads them.

@@ -190,6 +190,7 @@ impl OperationCall {
             range: call_headers.range.as_deref(),
             deadline: self.deadline,
             background: None,
+            hook: None,
             trace: self.trace.clone(),
             recording,
         };

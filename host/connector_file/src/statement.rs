@@ -93,6 +93,8 @@ pub(crate) fn connector(mut table: Table<'_>, folder: &Path, mistakes: &mut Mist
         upstreams: UpstreamAdditions { parts, sites: sites.collect() },
         rows,
         pages,
+        inboxes: Vec::new(),
+        triggers: Vec::new(),
     };
     let manifest = Manifest {
         identifier: identifier?,

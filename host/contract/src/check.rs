@@ -9,7 +9,7 @@ use rows::{Connector, Mistake, Row};
 use serde_json::Value;
 
 use crate as wit;
-use crate::{Additions, DeclaredRow, Manifest, site};
+use crate::{Additions, DeclaredRow, Manifest, site, trigger_additions};
 
 /// Checks a manifest against the rules that `wit/connector.wit` states. Returns every rule that it
 /// breaks. Does not compile schemas.
@@ -19,6 +19,7 @@ pub fn check(manifest: &Manifest, additions: &Additions) -> Vec<Violation> {
     violations.extend(rules::check_schemas(&view));
     violations.extend(rules::check_auth_additions(&view, &additions.auth.view()));
     violations.extend(rules::check_page_additions(&view, &additions.last_items()));
+    violations.extend(trigger_additions::check(&view, additions));
     for upstream in &manifest.upstreams {
         for host in upstream.link_hosts.iter().filter(|host| contract_rules::address::link_host(host).is_ok()) {
             if let Err(broken) = site::link_host(host) {
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
     use crate::{
         Answer, ApiKey, AuthScheme, CredentialUse, Effect, Imprint, KeyHeader, KeyPlacement, LastItem, NextLink,
-        NextPage, Operation, Pagination, Setting, Upstream,
+        NextPage, Operation, Pagination, Setting, Upstream, sample,
     };
 
     fn manifest() -> Manifest {
@@ -172,6 +173,19 @@ mod tests {
         assert!(found.iter().any(|violation| violation.contains("public suffix")), "{found:?}");
         assert!(found.iter().any(|violation| violation.contains("has no part")), "{found:?}");
         assert!(found.iter().any(|violation| violation.contains("last item of `list`")), "{found:?}");
+    }
+
+    #[test]
+    fn inboxes_and_types_of_events_are_checked() {
+        let mut additions = Additions::default();
+        additions.inboxes.push(sample::inbox("hook"));
+        additions.triggers.push(sample::trigger("message"));
+        let found: Vec<String> = check(&manifest(), &additions).iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["trigger `message`, read `changes`: the manifest has no operation of this name"]);
+        let mut described = manifest();
+        let internal = Operation { envelope: false, pagination: None, ..described.operations[0].clone() };
+        described.operations.push(Operation { path: "changes".to_owned(), ..internal });
+        assert_eq!(check(&described, &additions), []);
     }
 
     #[test]

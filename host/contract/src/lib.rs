@@ -7,6 +7,7 @@
 //! - `additions`: what `describe` declares in addition to the manifest, by functions that later
 //!   minor versions of the contract have added
 //! - `upstream_additions`: the part of it that is about upstreams
+//! - `trigger_additions`: the rules of the part of it that is about events
 //! - [`identity`]: the identity of an account in an answer, and pointers that find nothing there
 //! - [`site`]: registrable domains, by the Public Suffix List
 //! - `names`: the names of parts of a manifest in answers
@@ -23,6 +24,7 @@ mod owner;
 #[doc(hidden)]
 pub mod sample;
 pub mod site;
+mod trigger_additions;
 mod upstream_additions;
 pub mod words;
 

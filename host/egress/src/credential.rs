@@ -114,10 +114,11 @@ impl Credential {
         self.0.masker.get_or_init(|| Arc::new(Masker::new(&self.0.secrets)))
     }
 
-    /// As [`Credential::masker`], for the response to a request with this signature too. A service
-    /// that echoes it would sign whatever a connector likes.
-    pub(super) fn masker_with(&self, signature: &Signature) -> Arc<Masker> {
-        Arc::new(Masker::new(&[&self.0.secrets[..], &signature.0].concat()))
+    /// As [`Credential::masker`], for the response to a request with this signature and these secrets
+    /// too. A service that echoes a signature would sign whatever a connector likes.
+    pub(super) fn masker_with(&self, signature: Option<&Signature>, further: &[SecretString]) -> Arc<Masker> {
+        let signature = signature.map(|signature| &signature.0[..]).unwrap_or_default();
+        Arc::new(Masker::new(&[&self.0.secrets[..], signature, further].concat()))
     }
 
     /// Returns `true` if a URL contains the credential. A secret that is too short to be

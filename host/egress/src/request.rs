@@ -35,6 +35,8 @@ pub struct Request {
     pub body: Body,
     /// The credential of the user. It is masked in the response in any case.
     pub credential: Option<Credential>,
+    /// Further secrets in the request, which are masked in the response if it has a credential.
+    pub further_secrets: Arc<[SecretString]>,
     /// Leaves the credential out. Otherwise a request to the upstream's own origin carries it as
     /// the upstream says.
     pub omit_credential: bool,
@@ -74,6 +76,7 @@ impl Request {
             headers: Headers::default(),
             body: Body::Empty,
             credential: None,
+            further_secrets: Arc::default(),
             omit_credential: false,
             deadline,
             limit,

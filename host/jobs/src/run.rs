@@ -235,6 +235,7 @@ impl Jobs {
             range: None,
             deadline,
             background: Some(Background { cpu: config.cpu, requests: MAX_REQUESTS, progress }),
+            hook: None,
             trace: trace.clone(),
             recording,
         };

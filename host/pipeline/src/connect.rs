@@ -256,6 +256,7 @@ async fn ask(
         range: None,
         deadline: arrived + connector.timeout(),
         background: None,
+        hook: None,
         trace: Trace::default(),
         recording: &Recording::default(),
     };

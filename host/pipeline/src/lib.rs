@@ -51,6 +51,7 @@ use integrations::Integrations;
 use metrics::Metrics;
 use registry::{Connector, Operation, Registry};
 use sandbox::Limits;
+use sandbox::http::Hook;
 use sandbox::progress::ProgressSender;
 use schema::{self, Input};
 use store::{AccountAddress, Store};
@@ -154,6 +155,8 @@ pub struct Call<'a> {
     pub deadline: Instant,
     /// Set if the call runs in the background.
     pub background: Option<Background>,
+    /// The inbox of a subscription, for an operation that subscribes.
+    pub hook: Option<Hook>,
     /// The span that the stages of the call are in.
     pub trace: Trace,
     /// The notes for the record of the call.

@@ -67,6 +67,9 @@ impl<'r, 'a> Run<'r, 'a> {
         if call.operation.manifest.background {
             outbound = outbound.waiting_for_rate_limits();
         }
+        if let Some(hook) = &call.hook {
+            outbound = outbound.with_hook(hook.clone());
+        }
         Self { services, call, account, outbound, stages }
     }
 

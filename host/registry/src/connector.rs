@@ -272,6 +272,11 @@ impl Connector {
         found.ok().map(|index| &self.operations[index])
     }
 
+    /// The operation that a trigger names.
+    pub fn internal_operation(&self, path: &str) -> Option<&Operation> {
+        self.operation(path)
+    }
+
     /// The module.
     pub fn module(&self) -> &Module {
         &self.module

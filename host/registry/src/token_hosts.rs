@@ -144,6 +144,8 @@ mod tests {
         upstreams: UpstreamAdditions { parts: Vec::new(), sites: Vec::new() },
         rows: Vec::new(),
         pages: Vec::new(),
+        inboxes: Vec::new(),
+        triggers: Vec::new(),
     };
 
     /// A connector that declares the device authorization grant.

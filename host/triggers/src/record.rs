@@ -1,4 +1,6 @@
-//! The public forms of triggers, events and inboxes.
+//! The public forms of triggers, events and inboxes. Comments of members are their descriptions in
+//! `/openapi.json`.
+#![expect(missing_docs, reason = "members without a comment are what their names say")]
 
 use std::collections::BTreeMap;
 

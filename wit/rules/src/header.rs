@@ -48,6 +48,14 @@ pub fn is_reserved(name: &str) -> bool {
         || RESERVED_PREFIXES.iter().any(|prefix| begins(prefix))
 }
 
+/// The name of a header of a notification, which the gateway reads.
+///
+/// # Errors
+/// The form of a header name.
+pub fn read(name: &str) -> Result<(), Broken> {
+    form(name)
+}
+
 /// The name of a header in a connector's request.
 ///
 /// # Errors
@@ -92,7 +100,7 @@ fn form(name: &str) -> Result<(), Broken> {
 
 #[cfg(test)]
 mod tests {
-    use super::{key, name, value};
+    use super::{key, name, read, value};
 
     #[test]
     fn headers_of_the_gateway_are_refused_in_any_case() {
@@ -109,7 +117,7 @@ mod tests {
     #[test]
     fn names_are_tokens() {
         for wrong in ["", "two words", "x:y", "x\r\ny", "ä", "x\0"] {
-            assert!(name(wrong).is_err() && key(wrong).is_err(), "{wrong:?}");
+            assert!(name(wrong).is_err() && key(wrong).is_err() && read(wrong).is_err(), "{wrong:?}");
         }
     }
 
@@ -121,7 +129,7 @@ mod tests {
             assert!(key(reserved).is_err(), "{reserved}");
         }
         for free in ["X-Api-Key", "Authorization", "authorization", "apikey"] {
-            assert!(key(free).is_ok(), "{free}");
+            assert!(key(free).is_ok() && read(free).is_ok(), "{free}");
         }
     }
 

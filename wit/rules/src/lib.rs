@@ -16,6 +16,7 @@
 //! - [`schema`]: JSON Schemas made from fields, the values that a field accepts, and the rules for
 //!   schemas of a manifest.
 //! - [`text`]: characters that texts must not have.
+//! - [`trigger`]: inboxes and types of events.
 //! - [`manifest`]: all rules of a manifest together.
 //!
 //! Most functions check the form of one text. They return `Ok(())`, or [`Broken`] with the rule in
@@ -38,6 +39,7 @@ pub mod pointer;
 pub mod schema;
 pub mod signature;
 pub mod text;
+pub mod trigger;
 
 /// A rule that a value breaks. The text is a sentence without a full stop, addressed to the author
 /// of the connector.

@@ -32,6 +32,36 @@ pub const SETTINGS: usize = 64;
 pub const INBOXES: usize = 4;
 /// Types of events of a connector.
 pub const TRIGGERS: usize = 64;
+/// Checks of an inbox; it has at least one.
+pub const CHECKS: usize = 4;
+/// Handshakes of an inbox.
+pub const HANDSHAKES: usize = 4;
+/// Parts of the id of a notification; it has at least one.
+pub const ID_PARTS: usize = 8;
+/// Parts of the kind of a notification; it has at least one.
+pub const KIND_PARTS: usize = 4;
+/// Values by which a notification names an account.
+pub const ACCOUNT_KEYS: usize = 4;
+/// Parts of the text of an HMAC; it has at least one.
+pub const CHECK_PARTS: usize = 16;
+/// Issuers of a JSON Web Token; it has at least one.
+pub const ISSUERS: usize = 4;
+/// Seconds between the time of a notification and now; at least one.
+pub const TOLERANCE_SECONDS: u32 = 3600;
+/// The smallest limit for the body of a notification.
+pub const LEAST_MAX_BODY: u32 = 1 << 10;
+/// The largest limit for the body of a notification.
+pub const MAX_BODY: u32 = 25 << 20;
+/// Conditions of a type of events.
+pub const CONDITIONS: usize = 16;
+/// The example of an event.
+pub const EVENT_EXAMPLE_BYTES: usize = 16 << 10;
+/// Seconds between two reads without notifications; at least 60.
+pub const POLL_SECONDS: u32 = 24 * 60 * 60;
+/// A text of an inbox or of a type of events that has no other limit.
+pub const TRIGGER_TEXT_BYTES: usize = 256;
+/// Items of a list of an inbox or of a type of events that has no other limit.
+pub const TRIGGER_ITEMS: usize = 64;
 /// Operations of a connector; it has at least one.
 pub const OPERATIONS: usize = 512;
 /// The schema of an operation's input or answer.

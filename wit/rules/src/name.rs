@@ -67,6 +67,25 @@ pub fn setting(name: &str) -> Result<(), Broken> {
     ensure(is(name, lower), "the name of a setting is 1 to 64 of `a-z`, `0-9` and `_`")
 }
 
+/// The name of an inbox.
+///
+/// # Errors
+/// The form of such a name.
+pub fn inbox(name: &str) -> Result<(), Broken> {
+    ensure(
+        name.starts_with(|first: char| first.is_ascii_lowercase()) && is(name, lower),
+        "the name of an inbox is 1 to 64 of `a-z`, `0-9` and `_`, and begins with a letter",
+    )
+}
+
+/// The name of a type of events.
+///
+/// # Errors
+/// The form of such a name.
+pub fn trigger(name: &str) -> Result<(), Broken> {
+    ensure(is(name, lower), "the name of a trigger is 1 to 64 of `a-z`, `0-9` and `_`")
+}
+
 /// The name of a field of an operation's input. `envelope` says whether the operation has the
 /// envelope.
 ///
@@ -115,7 +134,7 @@ fn dashed(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{field, identifier, operation, plain, setting};
+    use super::{field, identifier, inbox, operation, plain, setting, trigger};
 
     #[test]
     fn an_identifier_begins_with_a_lower_case_letter() {
@@ -139,6 +158,8 @@ mod tests {
         assert!(plain("Api-2_x").is_ok() && plain("a.b").is_err() && plain("").is_err());
         assert!(setting("max_mb2").is_ok() && setting("maxMb").is_err() && setting("a-b").is_err());
         assert!(field("maxMb_2", true).is_ok() && field("a-b", true).is_err());
+        assert!(inbox("pubsub_2").is_ok() && inbox("2_pubsub").is_err() && inbox("Pubsub").is_err());
+        assert!(trigger("2nd_mail").is_ok() && trigger("a-b").is_err() && trigger("").is_err());
     }
 
     #[test]

@@ -249,7 +249,7 @@ const fn segment_is_placeholder(path: &[u8], begin: usize) -> bool {
     end == path.len() || path[end] == b'/'
 }
 
-const fn are_equal(left: &[u8], right: &[u8]) -> bool {
+pub(crate) const fn are_equal(left: &[u8], right: &[u8]) -> bool {
     let mut index = 0;
     while index < left.len() && index < right.len() && left[index] == right[index] {
         index += 1;

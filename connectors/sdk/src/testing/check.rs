@@ -4,7 +4,9 @@ use contract_rules::manifest as rules;
 
 use crate::auth::{AppInstallation, AuthAddition, DeviceCode, ServiceAccount};
 use crate::bindings::gateway::connector::manifest as wit;
+use crate::bindings::gateway::connector::trigger_types;
 use crate::table::{Connector, NextPage, Operation};
+use crate::triggers::{inbox_of, trigger_of};
 use crate::{additions, run};
 
 /// Checks a connector's manifest by all rules of the contract that do not need the gateway.
@@ -18,7 +20,9 @@ pub fn check(connector: &Connector) {
     let view = rules::Manifest { upstream_additions: additions::view(connector), ..view(&manifest) };
     let of_auth = rules::check_auth_additions(&view, &auth_additions(connector.auth_additions));
     let of_pages = rules::check_page_additions(&view, &last_items(connector));
+    let of_triggers = triggers(&view, connector);
     let violations = rules::check(&view).into_iter().chain(rules::check_schemas(&view)).chain(of_auth).chain(of_pages);
+    let violations = violations.chain(of_triggers);
     let violations: Vec<String> = violations.map(|violation| violation.to_string()).collect();
     if !violations.is_empty() {
         panic!("the manifest of {} breaks rules of the contract:\n{}", connector.identifier, violations.join("\n"));
@@ -31,6 +35,14 @@ fn last_items(connector: &Connector) -> Vec<rules::LastItem<'_>> {
         _ => None,
     };
     connector.operations.iter().filter_map(last_item).collect()
+}
+
+fn triggers(manifest: &rules::Manifest<'_>, connector: &Connector) -> Vec<rules::Violation> {
+    let rows = connector.operations.iter().filter(|operation| operation.row.is_some());
+    let rows: Vec<&str> = rows.map(|operation| operation.path).collect();
+    let inboxes: Vec<_> = connector.inboxes.iter().map(|declared| inbox(&inbox_of(declared))).collect();
+    let triggers: Vec<_> = connector.triggers.iter().map(|declared| trigger(&trigger_of(declared))).collect();
+    rules::check_trigger_additions(manifest, &rows, &inboxes, &triggers)
 }
 
 fn auth_additions(declared: &'static [AuthAddition]) -> rules::AuthAdditions<'static> {
@@ -56,3 +68,4 @@ fn auth_additions(declared: &'static [AuthAddition]) -> rules::AuthAdditions<'st
 }
 
 contract_rules::manifest_view!(wit);
+contract_rules::trigger_view!(trigger_types);

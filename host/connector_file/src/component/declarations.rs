@@ -16,7 +16,7 @@ pub(super) struct Declaration {
 pub(super) fn of(additions: &Additions) -> Vec<Declaration> {
     let mut found = Vec::new();
     let mut add = |interface, function, arguments| found.push(Declaration { interface, function, arguments });
-    let Additions { auth, upstreams, rows, pages } = additions;
+    let Additions { auth, upstreams, rows, pages, inboxes, triggers } = additions;
     if auth.client_credentials {
         add("auth-additions", "client-credentials", Vec::new());
     }
@@ -73,6 +73,12 @@ pub(super) fn of(additions: &Additions) -> Vec<Declaration> {
     }
     for LastItem { operation, more } in pages {
         add("page-additions", "declare-last-item", vec![json!(operation), json!(more)]);
+    }
+    for inbox in inboxes {
+        add("trigger-additions", "declare-inbox", vec![json!(inbox)]);
+    }
+    for trigger in triggers {
+        add("trigger-additions", "declare-trigger", vec![json!(trigger)]);
     }
     found
 }

@@ -71,9 +71,9 @@ impl Response {
             return Err(EgressError::TooLarge { limit: request.limit });
         }
         let signature = head.extensions.remove::<Signature>();
-        let masker = request.credential.as_ref().map(|credential| match &signature {
-            Some(signature) => credential.masker_with(signature),
-            None => Arc::clone(credential.masker()),
+        let masker = request.credential.as_ref().map(|credential| match (&signature, &*request.further_secrets) {
+            (None, []) => Arc::clone(credential.masker()),
+            (signature, further) => credential.masker_with(signature.as_ref(), further),
         });
         let masker = masker.filter(|masker| !masker.is_empty());
         if let Some(masker) = &masker {

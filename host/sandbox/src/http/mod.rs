@@ -1,9 +1,11 @@
 //! The `http` interface: requests go out through egress, and responses stay in the gateway until
 //! the guest reads them.
 //!
+//! - `hook`: the address at which a service notifies the gateway, in requests that subscribe
 //! - `outbound`: the requests of one invocation, and the user's credential
 //! - `response`: a response and its body
 
+mod hook;
 mod outbound;
 mod response;
 
@@ -26,6 +28,7 @@ use contract_rules::link;
 use egress::EgressError;
 
 use self::outbound::to_guest;
+pub use self::hook::Hook;
 pub use self::outbound::{CallerRequest, CredentialSource, Outbound, Request};
 pub(crate) use self::outbound::{method_for_guest, method_of_row};
 use self::response::{Open, ResponseSource};

@@ -9,7 +9,7 @@ use memory::MemoryBudget;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::Link;
+use super::{Hook, Link};
 use crate::bindings::gateway::connector::http as wit;
 use crate::bindings::gateway::connector::signed_links::LinkRequest;
 use crate::guest::Guest;
@@ -25,6 +25,7 @@ pub struct Outbound {
     record: Arc<CallRecord>,
     waits_for_rate_limits: bool,
     trace: Option<Arc<dyn Tracing>>,
+    hook: Option<Hook>,
 }
 
 struct Route {
@@ -160,7 +161,14 @@ impl Outbound {
         record: CallRecord,
     ) -> Self {
         let route = Arc::new(Route { egress, upstreams, deadline, credentials });
-        Self { route: Some(route), record: Arc::new(record), waits_for_rate_limits: false, trace: None }
+        Self { route: Some(route), record: Arc::new(record), waits_for_rate_limits: false, trace: None, hook: None }
+    }
+
+    /// Puts the address and the secret of an inbox in place of their placeholders.
+    #[must_use]
+    pub fn with_hook(mut self, hook: Hook) -> Self {
+        self.hook = Some(hook);
+        self
     }
 
     /// Requests wait for rate limits of upstreams. For operations whose callers do not wait for the
@@ -178,7 +186,7 @@ impl Outbound {
 
     /// Refuses every request.
     pub fn deny_all() -> Self {
-        Self { route: None, record: Arc::default(), waits_for_rate_limits: false, trace: None }
+        Self { route: None, record: Arc::default(), waits_for_rate_limits: false, trace: None, hook: None }
     }
 
     /// The memory that all calls may take together.
@@ -216,7 +224,14 @@ impl Outbound {
     pub async fn send(&self, request: Request, limit: u64) -> Result<egress::Response, EgressError> {
         let sent = async {
             let (route, upstream) = self.upstream(&request.upstream)?;
-            let request = self.request(route, request, limit)?;
+            let mut request = self.request(route, request, limit)?;
+            // As the last step, and only in requests that the user has allowed.
+            if let Some(hook) = &self.hook
+                && request.carried(upstream).is_some()
+            {
+                request.body = hook.fill(request.body);
+                request.further_secrets = Arc::clone(hook.masked());
+            }
             self.send_refreshing(route, upstream, request).await
         };
         sent.await.inspect_err(|error| self.record.request_failed(error))

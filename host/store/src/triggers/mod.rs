@@ -17,3 +17,8 @@ pub use self::types::{
     EventDelivery, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange, TriggerFilter, TriggerState,
     event_id, new_trigger_id,
 };
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;

@@ -196,7 +196,7 @@ fn text(text: &str) -> Result<(), Broken> {
 }
 
 /// Checks number, form and uniqueness of names, and returns them as a set.
-fn distinct<'a>(
+pub(super) fn distinct<'a>(
     what: &str,
     names: impl Iterator<Item = &'a str>,
     most: usize,
@@ -212,7 +212,8 @@ fn distinct<'a>(
         found.add(part(), ensure(seen.insert(name), "the name is there twice"));
     }
     if count > most {
-        found.add(format!("{what}s"), Err(format!("at most {most}; there are {count}").into()));
+        let plural = if what.ends_with('x') { "es" } else { "s" };
+        found.add(format!("{what}{plural}"), Err(format!("at most {most}; there are {count}").into()));
     }
     seen
 }

@@ -5,7 +5,8 @@
 //! into these types. They have only the parts that a rule needs.
 //!
 //! [`check()`] checks names, limits, addresses and references, [`check_auth_additions`] the
-//! declarations of `auth-additions`, and [`check_page_additions`] those of `page-additions`.
+//! declarations of `auth-additions`, [`check_page_additions`] those of `page-additions`, and
+//! [`check_trigger_additions`] those of `trigger-additions`.
 //! [`check_schemas`] parses the schemas and examples; a gateway that checks untrusted connectors
 //! calls it in the process that compiles their code.
 
@@ -16,6 +17,7 @@ mod page_additions;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod trigger_additions;
 mod upstream_additions;
 mod view;
 
@@ -26,6 +28,7 @@ pub use auth_additions::{
 };
 pub use check::{check, check_schemas};
 pub use page_additions::{LastItem, check_page_additions};
+pub use trigger_additions::check_trigger_additions;
 pub use upstream_additions::{Part, PartSource, UpstreamAdditions};
 
 use crate::Broken;
@@ -124,6 +127,8 @@ pub struct Operation<'a> {
     pub example: Option<&'a str>,
     /// `true` if callers may shape the answer.
     pub envelope: bool,
+    /// `true` if the answer is JSON, and neither a file nor anything else.
+    pub answers_json: bool,
     /// JSON Schema of the answer.
     pub answer_schema: Option<&'a str>,
     /// An answer.

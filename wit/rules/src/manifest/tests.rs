@@ -22,7 +22,7 @@ pub(super) fn upstream<'a>(name: &'a str, base_url: &'a str) -> Upstream<'a> {
     Upstream { name, base_url, credential_in_form: false, link_hosts: vec!["*.example.com"], concurrency: Some(1) }
 }
 
-fn operation(path: &str) -> Operation<'_> {
+pub(super) fn operation(path: &str) -> Operation<'_> {
     Operation {
         path,
         summary: "List",
@@ -30,6 +30,7 @@ fn operation(path: &str) -> Operation<'_> {
         input_schema: r#"{"type": "object", "properties": {"page": {}}, "additionalProperties": false}"#,
         example: Some(r#"{"page": 1}"#),
         envelope: true,
+        answers_json: true,
         answer_schema: Some("{}"),
         answer_example: Some("[]"),
         pagination: Some(Pagination { items: "/items", next: Some("/next"), parameter: None, input: "/page" }),

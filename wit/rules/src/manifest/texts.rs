@@ -109,6 +109,7 @@ fn check_operation(operation: &Operation<'_>, found: &mut Violations) {
         input_schema,
         example,
         envelope: _,
+        answers_json: _,
         answer_schema,
         answer_example,
         pagination,

@@ -97,6 +97,7 @@ macro_rules! manifest_view {
                 input_schema: &operation.input_schema,
                 example: operation.example.as_deref(),
                 envelope: operation.envelope,
+                answers_json: operation.answer == $wit::Answer::Json,
                 answer_schema: operation.answer_schema.as_deref(),
                 answer_example: operation.answer_example.as_deref(),
                 pagination: operation.pagination.as_ref().map(|pages| $crate::manifest::Pagination {

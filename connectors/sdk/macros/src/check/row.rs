@@ -10,7 +10,7 @@ use syn::Ident;
 
 use super::field;
 use crate::errors::Errors;
-use crate::parse::clause::{NextPage, Pages};
+use crate::parse::clause::{Answers, NextPage, Pages};
 use crate::parse::json::Json;
 use crate::parse::row::{Action, Row};
 use crate::parse::table::{Table, known};
@@ -19,7 +19,7 @@ pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
     let before = errors.count();
     let span = row.name.span;
     errors.rule(span, name::operation(&row.name.text));
-    if row.documentation.is_empty() {
+    if row.documentation.is_empty() && !matches!(row.action, Action::Internal { .. }) {
         errors.at(span, "say in a `///` comment what the operation does; the first paragraph is the summary");
     }
     if let Some(limit) = &row.rate_limit
@@ -81,7 +81,30 @@ fn check_action(table: &Table, row: &Row, plain: &TableRow, errors: &mut Errors)
                 );
             }
         }
+        Action::Internal { span, .. } => check_internal(row, *span, errors),
         Action::Unknown => {}
+    }
+}
+
+/// The contract has the input and the answer of such a row, which callers cannot invoke.
+fn check_internal(row: &Row, span: Span, errors: &mut Errors) {
+    let of_callers = [
+        row.effect.is_some(),
+        row.has_block,
+        !row.envelope,
+        row.background.is_some(),
+        row.check.is_some(),
+        row.via.is_some(),
+        row.body_format.is_some(),
+        !row.fixed_body.is_empty(),
+        !row.default_query.is_empty(),
+        row.example.is_some(),
+        !matches!(row.answers, Answers::Json),
+        row.answer_schema.is_some(),
+        row.pages.is_some(),
+    ];
+    if of_callers.contains(&true) {
+        errors.at(span, "a row with `internal` has no effect and no fields, and of the clauses only `rate_limit`");
     }
 }
 

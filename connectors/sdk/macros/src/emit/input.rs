@@ -20,6 +20,7 @@ pub(super) fn types(table: &Table) -> TokenStream {
     let has_type = |row: &&Row| match row.action {
         Action::Request { .. } => row.check.is_some(),
         Action::Function(_) | Action::Unknown => row.has_block,
+        Action::Internal { .. } => false,
     };
     table.rows.iter().filter(has_type).filter(|row| names.insert(type_name(row))).map(input_type).collect()
 }

@@ -9,6 +9,7 @@
 //! - `request`: the request of a row.
 //! - `settings`: a function for each setting.
 //! - `input`: the input types of functions.
+//! - `triggers`: the inboxes and the types of events.
 
 mod address;
 mod auth_additions;
@@ -16,6 +17,7 @@ mod input;
 mod operation;
 mod request;
 mod settings;
+mod triggers;
 
 use miniz_oxide::deflate::compress_to_vec;
 use proc_macro2::{Literal, TokenStream};
@@ -44,9 +46,11 @@ pub(crate) fn table(table: &Table) -> TokenStream {
         );
     };
     let additions = auth_additions::checks(table);
+    let events = triggers::checks(table);
     quote! {
         #check
         #additions
+        #events
         #[doc = #documentation]
         pub static CONNECTOR: ::connector_sdk::table::Connector = #connector;
         #inputs
@@ -88,6 +92,7 @@ fn connector(table: &Table) -> TokenStream {
     let operations = rows().map(|row| operation::operation(table, row));
     let texts: Vec<String> = rows().flat_map(operation::texts).collect();
     let texts = Literal::byte_string(&compress_to_vec(texts.join("\0").as_bytes(), SMALLEST));
+    let events = triggers::fields(table);
     let connector = quote! {
         ::connector_sdk::table::Connector {
             identifier: #identifier,
@@ -110,6 +115,7 @@ fn connector(table: &Table) -> TokenStream {
             rate_limits: &[#(#rate_limits),*],
             settings: &[#(#settings),*],
             headers: &[#(#headers),*],
+            #events
             operations: &[#(#operations),*],
             texts: #texts,
         }
@@ -126,6 +132,7 @@ fn component(table: &Table) -> TokenStream {
     let declares_rows = has_rows.then(|| quote!(::connector_sdk::declare::rows(&super::CONNECTOR);));
     let declares_last_items =
         table.rows.iter().any(has_last_item).then(|| quote!(::connector_sdk::declare::last_items(&super::CONNECTOR);));
+    let declares_events = triggers::declarations(table);
     quote! {
         #[cfg(target_family = "wasm")]
         mod component {
@@ -136,6 +143,7 @@ fn component(table: &Table) -> TokenStream {
                     #declares
                     #declares_rows
                     #declares_last_items
+                    #declares_events
                     ::connector_sdk::run::manifest(&super::CONNECTOR)
                 }
                 fn invoke(operation: ::std::string::String, input: ::std::string::String) -> ::connector_sdk::run::Answer {

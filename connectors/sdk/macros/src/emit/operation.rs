@@ -6,7 +6,7 @@ use quote::{quote, quote_spanned};
 use serde_json::Value;
 use syn::{Ident, Path};
 
-use super::{input, is_forward, is_immediate, optional, optional_text, request};
+use super::{input, is_forward, is_immediate, optional, optional_text, request, triggers};
 use crate::parse::clause::{Answers, NextPage, Pages};
 use crate::parse::row::{Action, Effect, Row};
 use crate::parse::table::Table;
@@ -42,6 +42,7 @@ pub(super) fn operation(table: &Table, row: &Row) -> TokenStream {
             quote!(static REQUEST: ::connector_sdk::table::Row = #request; #code)
         }
         Action::Function(function) => without_row(&call(row, function)),
+        Action::Internal { role, function, .. } => without_row(&triggers::call(*role, function)),
         Action::Unknown => return TokenStream::new(),
     };
     quote!({
@@ -55,10 +56,17 @@ pub(super) fn texts(row: &Row) -> [String; 6] {
     let (summary, description) = text::summary(&row.documentation);
     let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
     let json = |json: Option<&Value>| json.map(Value::to_string).unwrap_or_default();
+    let (summary, input) = match &row.action {
+        Action::Internal { role, .. } if summary.is_empty() => {
+            (role.summary().to_owned(), role.input_schema().to_owned())
+        }
+        Action::Internal { role, .. } => (summary, role.input_schema().to_owned()),
+        _ => (summary, schema::object(&fields).to_string()),
+    };
     [
         summary,
         description,
-        schema::object(&fields).to_string(),
+        input,
         json(row.example.as_ref().map(|json| &json.value)),
         json(row.answer_schema.as_ref().map(|json| &json.value)),
         json(row.answer_example.as_ref()),
@@ -68,7 +76,8 @@ pub(super) fn texts(row: &Row) -> [String; 6] {
 fn about(table: &Table, row: &Row) -> TokenStream {
     let rate_limit = optional_text(row.rate_limit.as_ref().map(Ident::to_string));
     let pages = optional(row.pages.as_ref().map(pages));
-    let (envelope, background, immediate) = (row.envelope, row.background.is_some(), is_immediate(table, row));
+    let envelope = row.envelope && !matches!(row.action, Action::Internal { .. });
+    let (background, immediate) = (row.background.is_some(), is_immediate(table, row));
     let effect = match row.effect() {
         Some(Effect::Read) => quote!(Read),
         Some(Effect::Write) | None => quote!(Write),
@@ -130,6 +139,6 @@ fn without_row(run: &TokenStream) -> TokenStream {
     }
 }
 
-fn span_of(path: &Path) -> Span {
+pub(super) fn span_of(path: &Path) -> Span {
     path.segments.last().map_or_else(Span::call_site, |segment| segment.ident.span())
 }

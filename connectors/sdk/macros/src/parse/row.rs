@@ -1,5 +1,6 @@
 //! One operation: the fields that a caller gives, and the request or the function that takes them.
 
+use contract_rules::trigger::Role;
 use proc_macro2::{Span, TokenTree};
 use rows::table::{TableField, TableRow};
 use rows::{BodyEncoding, Method};
@@ -63,6 +64,13 @@ pub(crate) enum Action {
         path: LitStr,
     },
     Function(Path),
+    /// A function that a type of events names.
+    Internal {
+        role: Role,
+        /// The span of the word `internal`.
+        span: Span,
+        function: Path,
+    },
     /// A mistake was reported here.
     Unknown,
 }
@@ -180,7 +188,7 @@ impl Row {
     pub(crate) fn without_spans(&self) -> TableRow {
         let (method, path) = match &self.action {
             Action::Request { method, path, .. } => (*method, path.value()),
-            Action::Function(_) | Action::Unknown => (Method::Post, String::new()),
+            Action::Function(_) | Action::Internal { .. } | Action::Unknown => (Method::Post, String::new()),
         };
         let members = |members: &[(Name, Json)]| {
             members.iter().map(|(name, json)| (name.text.clone(), json.value.clone())).collect()
@@ -219,6 +227,8 @@ impl Row {
             Action::Request { method: Method::Get | Method::Head, .. } => Some(Effect::Read),
             Action::Request { method: Method::Delete, .. } => Some(Effect::Destructive),
             Action::Request { .. } => Some(Effect::Write),
+            Action::Internal { role: Role::Read, .. } => Some(Effect::Read),
+            Action::Internal { .. } => Some(Effect::Write),
             Action::Function(_) | Action::Unknown => None,
         })
     }
@@ -250,6 +260,9 @@ impl Action {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         const FORMS: &str = "expected `GET`, `HEAD`, `POST`, `PUT`, `PATCH` or `DELETE`, an upstream and a path, or `fn` and a \
                              function; `read`, `write` or `destructive` may be before it";
+        if input.fork().parse::<Ident>().is_ok_and(|word| word == "internal") {
+            return Self::internal(input);
+        }
         if input.parse::<Option<Token![fn]>>()?.is_some() {
             return Ok(Self::Function(function(input)?));
         }
@@ -258,5 +271,18 @@ impl Action {
         let method = known.ok_or_else(|| Error::new(method.span(), FORMS))?;
         let upstream = word(input, "expected the name of an upstream")?;
         Ok(Self::Request { method, upstream, path: literal(input, "a path")? })
+    }
+
+    /// `internal read fn function`
+    fn internal(input: ParseStream<'_>) -> syn::Result<Self> {
+        const FORM: &str = "expected `subscribe`, `renew`, `unsubscribe`, `read` or `recover`, and `fn` and a function";
+        let span = input.parse::<Ident>()?.span();
+        let named = word(input, FORM)?;
+        let role = Role::ALL.into_iter().find(|role| named == role.name());
+        let role = role.ok_or_else(|| Error::new(named.span(), FORM))?;
+        if input.parse::<Option<Token![fn]>>()?.is_none() {
+            return Err(Error::new(input.span(), FORM));
+        }
+        Ok(Self::Internal { role, span, function: function(input)? })
     }
 }

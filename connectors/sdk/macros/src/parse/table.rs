@@ -25,6 +25,10 @@ pub(crate) struct Table {
     pub(crate) auth: Option<TokenStream>,
     /// A Rust expression of the type `&[AuthAddition]`, with the span of the statement.
     pub(crate) auth_additions: Option<(Span, TokenStream)>,
+    /// A Rust expression of the type `&[Inbox]`.
+    pub(crate) inboxes: Option<TokenStream>,
+    /// A Rust expression of the type `&[Trigger]`.
+    pub(crate) triggers: Option<TokenStream>,
     pub(crate) upstreams: Vec<Upstream>,
     /// The parts of accounts' addresses.
     pub(crate) address: Vec<AddressPart>,
@@ -53,7 +57,7 @@ pub(crate) struct Head {
 }
 
 const STATEMENTS: &str = "expected a statement (`auth`, `auth_additions`, `upstream`, `address`, `rate_limit`, `setting`, `header`, `values`, \
-                          `fields`, `lists`, `via`, `icon` or `answer_examples`) or a row such as `name: GET api \"/path\";`";
+                          `fields`, `lists`, `via`, `inboxes`, `triggers`, `icon` or `answer_examples`) or a row such as `name: GET api \"/path\";`";
 
 impl Default for Table {
     fn default() -> Self {
@@ -62,6 +66,8 @@ impl Default for Table {
             head: None,
             auth: None,
             auth_additions: None,
+            inboxes: None,
+            triggers: None,
             upstreams: Vec::new(),
             address: Vec::new(),
             rate_limits: Vec::new(),
@@ -132,6 +138,8 @@ impl Table {
         match statement.to_string().as_str() {
             "auth" => self.auth = Some(statement::expression(input)?),
             "auth_additions" => self.auth_additions = Some((statement.span(), statement::expression(input)?)),
+            "inboxes" => self.inboxes = Some(statement::expression(input)?),
+            "triggers" => self.triggers = Some(statement::expression(input)?),
             "upstream" => self.upstreams.push(input.parse()?),
             "address" => self.address.push(AddressPart { title: documentation, ..input.parse()? }),
             "rate_limit" => self.rate_limits.push(input.parse()?),

@@ -1,0 +1,78 @@
+//! The address at which a service notifies the gateway, in requests that subscribe.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use secrecy::{ExposeSecret, SecretString};
+
+/// The address and the secret of an inbox. A connector writes placeholders, and never sees the values.
+#[derive(Clone)]
+pub struct Hook {
+    address: String,
+    secret: SecretString,
+    masked: Arc<[SecretString]>,
+}
+
+impl Hook {
+    /// `address` is a URL, and `secret` has no character that JSON escapes.
+    pub fn new(address: String, secret: SecretString) -> Self {
+        let masked = [SecretString::from(address.clone()), secret.clone()].into();
+        Self { address, secret, masked }
+    }
+
+    /// The values, which are masked in responses.
+    pub(super) fn masked(&self) -> &Arc<[SecretString]> {
+        &self.masked
+    }
+
+    /// The body with the values in place of the placeholders.
+    pub(super) fn fill(&self, body: egress::Body) -> egress::Body {
+        match body {
+            egress::Body::Json(bytes) => match std::str::from_utf8(&bytes) {
+                Ok(text) if text.contains(PLACEHOLDER) => egress::Body::Json(Bytes::from(self.fill_text(text))),
+                _ => egress::Body::Json(bytes),
+            },
+            egress::Body::Form(fields) => {
+                egress::Body::Form(fields.into_iter().map(|(name, value)| (name, self.fill_text(&value))).collect())
+            }
+            other => other,
+        }
+    }
+
+    fn fill_text(&self, text: &str) -> String {
+        text.replace("{{hook.url}}", &self.address)
+            .replace("{{hook.lifecycle-url}}", &self.address)
+            .replace("{{hook.secret}}", self.secret.expose_secret())
+    }
+}
+
+/// The beginning of every placeholder.
+const PLACEHOLDER: &str = "{{hook.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hook() -> Hook {
+        Hook::new("https://hooks.example/hooks/abc".to_owned(), "s3cret".into())
+    }
+
+    #[test]
+    fn placeholders_in_json_and_forms_are_replaced() {
+        let json = egress::Body::Json(r#"{"url":"{{hook.url}}","x":["{{hook.secret}}"],"l":"{{hook.lifecycle-url}}"}"#.into());
+        let egress::Body::Json(filled) = hook().fill(json) else { panic!("JSON") };
+        assert_eq!(filled, r#"{"url":"https://hooks.example/hooks/abc","x":["s3cret"],"l":"https://hooks.example/hooks/abc"}"#);
+        let egress::Body::Form(fields) = hook().fill(egress::Body::Form(vec![("token".into(), "{{hook.secret}}".into())]))
+        else {
+            panic!("a form")
+        };
+        assert_eq!(fields, [("token".to_owned(), "s3cret".to_owned())]);
+    }
+
+    #[test]
+    fn other_bodies_stay_as_they_are() {
+        let bytes = egress::Body::Typed { content_type: "text/plain".into(), bytes: "{{hook.secret}}".into() };
+        let egress::Body::Typed { bytes, .. } = hook().fill(bytes) else { panic!("bytes") };
+        assert_eq!(bytes, "{{hook.secret}}");
+    }
+}

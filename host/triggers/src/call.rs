@@ -1,0 +1,218 @@
+//! Calls of the operations that a trigger names. Each is a call of the connector like any other: it
+//! counts in the same limits, and has a record.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::Triggers;
+use calls::{EndedCall, EndedProblem};
+use integrations::AccessError;
+use pipeline::background::run_to_result;
+use pipeline::{Accept, Call, RunAs};
+use problem::{Problem, pipeline_problem};
+use registry::Connector;
+use sandbox::http::Hook;
+use telemetry::Trace;
+
+/// The connector, the account and the end of the calls of one step.
+#[derive(Clone, Copy)]
+pub(super) struct RunOf<'a> {
+    pub(super) connector: &'a Arc<Connector>,
+    pub(super) tenant: &'a str,
+    pub(super) subject: &'a str,
+    /// Empty if the connector needs no account.
+    pub(super) user_identifier: &'a str,
+    /// The id in the records of the calls: that of the subscription.
+    pub(super) request_id: &'a str,
+    pub(super) deadline: Instant,
+}
+
+/// What stands at the service, as `subscribe` and `renew` answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Standing {
+    pub(super) upstream_id: String,
+    #[serde(default)]
+    pub(super) state: Value,
+    /// RFC 3339.
+    #[serde(default)]
+    pub(super) expires_at: Option<String>,
+    #[serde(default, skip_serializing)]
+    pub(super) cursor: Option<Value>,
+}
+
+/// The input of `subscribe`, and of `renew` and `unsubscribe` with `of`.
+#[derive(Serialize)]
+pub(super) struct AboutSubscription<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) upstream_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) state: Option<&'a Value>,
+    pub(super) parameters: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) kinds: Option<&'a [String]>,
+}
+
+/// The input of `read`.
+#[derive(Serialize)]
+pub(super) struct AboutRead<'a> {
+    pub(super) parameters: &'a Value,
+    pub(super) cursor: &'a Value,
+    pub(super) hint: Option<()>,
+    pub(super) limit: u32,
+}
+
+/// The answer of `read`.
+#[derive(Deserialize)]
+pub(super) struct Read {
+    #[serde(default)]
+    pub(super) events: Vec<ReadEvent>,
+    pub(super) cursor: Value,
+    #[serde(default)]
+    pub(super) more: bool,
+    #[serde(default)]
+    pub(super) gap: bool,
+}
+
+/// An event that was read.
+#[derive(Deserialize)]
+pub(super) struct ReadEvent {
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) kind: String,
+    /// RFC 3339.
+    #[serde(default)]
+    pub(super) time: Option<String>,
+    pub(super) data: Box<RawValue>,
+}
+
+/// Why an operation has no answer.
+pub(super) struct Failed {
+    pub(super) class: Class,
+    /// A sentence for the people who can fix it.
+    pub(super) detail: String,
+}
+
+/// What can be done about a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// The user must connect the account again, or choose one.
+    User,
+    /// Calls are accepted again after this time.
+    Limited(Duration),
+    /// The service refuses with this status. Another attempt may have the same end.
+    Refused(u16),
+    /// Another attempt may succeed.
+    Transient,
+}
+
+impl Class {
+    fn of(error: &pipeline::Error) -> Self {
+        match error.cause() {
+            pipeline::Error::Access(
+                AccessError::Required { .. } | AccessError::Ambiguous { .. } | AccessError::Reauthorize { .. },
+            ) => Self::User,
+            pipeline::Error::Access(AccessError::NotRefreshed { retry_after, .. })
+            | pipeline::Error::RateLimited { retry_after, .. } => Self::Limited(*retry_after),
+            pipeline::Error::Upstream(upstream) => match upstream.status {
+                408 | 425 => Self::Transient,
+                429 => Self::Limited(upstream.retry_after.unwrap_or(LIMITED)),
+                status @ 400..=499 => Self::Refused(status),
+                _ => Self::Transient,
+            },
+            pipeline::Error::NotFound(_) => Self::Refused(404),
+            pipeline::Error::Conflict(_) => Self::Refused(409),
+            pipeline::Error::Invalid(_) => Self::Refused(422),
+            _ => Self::Transient,
+        }
+    }
+}
+
+/// Time after which calls are tried again if the service names none.
+const LIMITED: Duration = Duration::from_secs(60);
+
+impl Triggers {
+    /// Runs an operation for a subscription, and reads its answer.
+    ///
+    /// # Errors
+    /// See [`Failed`]. An answer that does not have the form that the contract says is a failure too.
+    pub(super) async fn call<T: DeserializeOwned>(
+        &self,
+        run: &RunOf<'_>,
+        operation: &str,
+        input: &impl Serialize,
+        hook: Option<Hook>,
+    ) -> Result<T, Failed> {
+        let failed = |detail: String| Failed { class: Class::Transient, detail };
+        let body = serde_json::to_vec(input).map_err(|error| failed(error.to_string()))?;
+        let answer = self.run(run, operation, &body, hook).await?;
+        serde_json::from_str(answer.get())
+            .map_err(|error| failed(format!("`{operation}` did not answer as the contract says: {error}.")))
+    }
+
+    async fn run(
+        &self,
+        of: &RunOf<'_>,
+        operation: &str,
+        body: &[u8],
+        hook: Option<Hook>,
+    ) -> Result<Box<RawValue>, Failed> {
+        let RunOf { connector, tenant, subject, user_identifier, request_id, deadline } = *of;
+        let began = Instant::now();
+        let recording = self.parts.calls.begin();
+        recording.is_of(tenant, subject, None);
+        recording.runs(&connector.manifest().version);
+        let result = match connector.internal_operation(operation) {
+            // A manifest that names a missing operation was refused when the module was loaded.
+            None => Err(pipeline::Error::ConnectorFault(format!("the connector has no operation `{operation}`"))),
+            Some(operation) => {
+                let call = Call {
+                    connector,
+                    operation,
+                    run_as: RunAs::Caller {
+                        tenant,
+                        subject,
+                        user_identifier: Some(user_identifier).filter(|named| !named.is_empty()),
+                    },
+                    body,
+                    accept: Accept::Named(None),
+                    range: None,
+                    deadline: deadline.min(began + connector.timeout()),
+                    background: None,
+                    hook,
+                    trace: Trace::default(),
+                    recording: &recording,
+                };
+                run_to_result(self.services(), &call).await
+            }
+        };
+        let failed = result.map_err(|error| {
+            let class = Class::of(&error);
+            (class, pipeline_problem(error, connector.name()))
+        });
+        let problem = failed.as_ref().err().map(|(_, problem)| problem);
+        self.parts.calls.end(
+            &recording,
+            &EndedCall {
+                request_id,
+                connector: connector.name(),
+                operation,
+                began,
+                status: Some(problem.map_or(200, Problem::code)),
+                problem: problem.map(|problem| EndedProblem {
+                    name: problem.name().to_owned(),
+                    owner: problem.owned_by(),
+                    detail: problem.detail().to_owned(),
+                    pointers: problem.pointers(),
+                }),
+                is_replayed: false,
+            },
+        );
+        failed.map_err(|(class, problem)| Failed { class, detail: problem.detail().to_owned() })
+    }
+}

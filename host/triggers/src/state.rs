@@ -1,0 +1,86 @@
+//! The state of a trigger, from evidence: when the subscription ends, if its last renewal succeeded, and
+//! when it was last read. An intention is no evidence.
+
+use std::time::{Duration, SystemTime};
+
+use store::{Blocked, Standing, Subscription, Trigger, TriggerState};
+
+/// Renewals that fail in a row before a trigger is degraded.
+const FAILED_RENEWALS: u32 = 2;
+
+/// The state and its reason.
+pub(super) struct State {
+    pub(super) status: &'static str,
+    pub(super) reason: Option<String>,
+}
+
+/// How a type learns of events, as far as the state depends on it.
+#[derive(Clone, Copy)]
+pub(super) struct Ways {
+    /// The gateway reads.
+    pub(super) reads: bool,
+    /// Time between two reads where the service does not tell of events.
+    pub(super) interval: Duration,
+    /// An inbox of an application has no secret, or is not made.
+    pub(super) needs_setup: bool,
+}
+
+/// Returns `true` if the service tells the gateway of events now.
+pub(super) fn is_pushed(subscription: &Subscription) -> bool {
+    subscription.standing == Standing::Active
+        && subscription.expires_at.is_none_or(|end| end > subscription.now)
+        && subscription.failed_renewals < FAILED_RENEWALS
+}
+
+/// Returns `true` if the gateway has read lately.
+fn is_read(subscription: &Subscription, interval: Duration) -> bool {
+    let since = |at: SystemTime| subscription.now.duration_since(at).unwrap_or_default();
+    subscription.last_read_at.is_some_and(|at| since(at) <= interval * 2)
+}
+
+/// The state of a trigger.
+pub(super) fn of(trigger: &Trigger, subscription: Option<&Subscription>, ways: Ways) -> State {
+    let state = |status, reason: Option<String>| State { status, reason };
+    match trigger.state {
+        TriggerState::Paused => return state("paused", trigger.reason.clone()),
+        TriggerState::Failed => return state("failed", trigger.reason.clone()),
+        TriggerState::Pending | TriggerState::Live => {}
+    }
+    // Events of the gateway itself need no subscription.
+    let Some(subscription) = subscription else { return state("active", None) };
+    let reason = subscription.reason.clone();
+    match subscription.blocked {
+        Some(Blocked::User) => return state("needs-user", reason),
+        Some(Blocked::Final) => return state("failed", reason),
+        None => {}
+    }
+    if trigger.state == TriggerState::Pending {
+        return state("pending", reason);
+    }
+    let is_pushed = is_pushed(subscription) && !ways.needs_setup;
+    let is_told = is_pushed || (subscription.standing == Standing::None && ways.reads);
+    let is_active = match (is_pushed, subscription.standing) {
+        (true, _) => true,
+        (false, Standing::None) => ways.reads && is_read(subscription, ways.interval),
+        (false, Standing::New | Standing::Active) => false,
+    };
+    match is_active {
+        true => state("active", None),
+        false if ways.needs_setup => state("degraded", Some("needs-setup".to_owned())),
+        false => {
+            let unknown = if is_told { "the last read is too old" } else { "the service does not notify the gateway" };
+            state("degraded", reason.or_else(|| Some(unknown.to_owned())))
+        }
+    }
+}
+
+/// How the events of a trigger arrive.
+pub(super) fn mode(subscription: Option<&Subscription>, reads: bool) -> &'static str {
+    match subscription.map(|subscription| subscription.standing) {
+        None => "push",
+        Some(Standing::Active) if reads => "push+poll",
+        Some(Standing::Active) => "push",
+        Some(_) if reads => "poll",
+        Some(_) => "push",
+    }
+}
