@@ -17,8 +17,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::record_schema::schema_of_body;
 use body::media_type::{essence, is_json};
 use gateway::Gateway;
-use problem::{self, Problem, input_problem};
-use schema::Schema;
+use problem::{self, Problem, input_problem, violations_problem};
+use schema::{InputError, Schema, Violation};
 
 /// The most bytes that are read and dropped after the answer to a call whose body was not read
 /// completely.
@@ -288,8 +288,25 @@ pub(super) async fn read_record<T: JsonSchema + DeserializeOwned>(
 /// # Errors
 /// 400 if it is not JSON, and 422 with each violation of the schema of the type.
 pub(super) async fn parse_record<T: JsonSchema + DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    parse_checked(body).await?.map_err(violations_problem)
+}
+
+/// Parses a body that a type describes. The inner result has each violation of the schema of the type,
+/// for a route that finds further ones.
+///
+/// # Errors
+/// 400 if it is not JSON.
+pub(super) async fn parse_checked<T: JsonSchema + DeserializeOwned>(
+    body: &[u8],
+) -> Result<Result<T, Vec<Violation>>, Problem> {
     let schema = Schema::compile(&schema_of_body::<T>().to_string(), false)
         .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
-    let input = compute::run(body.len(), || schema.parse(body)).await.map_err(input_problem)?;
-    serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))
+    match compute::run(body.len(), || schema.parse(body)).await {
+        Ok(input) => {
+            let record = serde_json::from_str(&input.text);
+            record.map(Ok).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))
+        }
+        Err(InputError::Invalid(violations)) => Ok(Err(violations)),
+        Err(error) => Err(input_problem(error)),
+    }
 }

@@ -22,6 +22,7 @@
 //! - [`system`]: health, metrics and the API's description
 //! - [`mcp`]: operations as tools of agents
 //! - [`tool_sets`]: the operations that agents get at one address
+//! - [`triggers`]: events of services that callers want to know of
 //! - [`docs`]: the description as a page for browsers
 //! - [`home`]: the page at the root, which leads browsers to the others
 //!
@@ -76,6 +77,7 @@ pub mod server;
 mod spool;
 mod system;
 mod tool_sets;
+mod triggers;
 mod webhooks;
 
 use serde_json::Value;

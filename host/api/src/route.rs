@@ -114,6 +114,7 @@ pub(super) enum Family {
     Connectors,
     Mcp,
     ToolSets,
+    Triggers,
     Admin,
     System,
 }
@@ -131,6 +132,7 @@ impl Family {
             Self::Connectors => "connectors",
             Self::Mcp => "mcp",
             Self::ToolSets => "tool-sets",
+            Self::Triggers => "triggers",
             Self::Admin => "admin",
             Self::System => "system",
         })
@@ -158,6 +160,10 @@ pub(super) struct PathArguments<'a> {
     pub(super) link_id: &'a str,
     /// The secret part of an inbox's address.
     pub(super) address: &'a str,
+    pub(super) trigger_id: &'a str,
+    pub(super) event_id: &'a str,
+    pub(super) inbox_id: &'a str,
+    pub(super) inbox_secret_id: &'a str,
     /// The name of a tool set.
     pub(super) set: &'a str,
     /// The secret part of a link.
@@ -247,6 +253,10 @@ impl<'a> PathArguments<'a> {
             "{webhook_id}" => Some(&mut self.webhook_id),
             "{request_id}" => Some(&mut self.request_id),
             "{upstream}" => Some(&mut self.upstream),
+            "{trigger_id}" => Some(&mut self.trigger_id),
+            "{event_id}" => Some(&mut self.event_id),
+            "{inbox_id}" => Some(&mut self.inbox_id),
+            "{inbox_secret_id}" => Some(&mut self.inbox_secret_id),
             "{set}" => Some(&mut self.set),
             "{link_id}" => Some(&mut self.link_id),
             "{token}" => Some(&mut self.token),
