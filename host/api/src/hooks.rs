@@ -177,7 +177,6 @@ impl Receiving<'_, '_> {
     fn reject(self, rejection: Rejection) -> Response<Body> {
         let Self { at, call, .. } = &self;
         tracing::debug!(inbox = at.id(), connector = at.connector(), "a notification was not accepted: {rejection}");
-        call.gateway.hooks.limits.failed(at.id(), call.caller_address, call.arrived.into_std());
         let ring = &call.gateway.hooks.keys;
         let may_be_known_soon = |(_, url, is_private): (String, Url, bool)| {
             ring.look_for_newer(&url, is_private).inspect_err(|error| log_keys(error)).unwrap_or(false)
@@ -185,7 +184,11 @@ impl Receiving<'_, '_> {
         // The service sends it again, when the keys of its issuer have come.
         let comes_too_early = rejection.needs_keys() && self.key_urls().into_iter().any(may_be_known_soon);
         self.note(Outcome { name: REJECTED, reason: Some(rejection.reason()), kind: None, events: 0 });
-        if comes_too_early { busy() } else { refusal(StatusCode::UNAUTHORIZED) }
+        if comes_too_early {
+            return busy();
+        }
+        call.gateway.hooks.limits.failed(at.id(), call.caller_address, call.arrived.into_std());
+        refusal(StatusCode::UNAUTHORIZED)
     }
 
     /// Stores what the notifications change.

@@ -59,8 +59,8 @@ pub(super) async fn answer_request(
     let path = routes::normalized(head.uri.path()).into_owned();
     let has_admin_listener = gateway.config.admin_listen.is_some();
     let found = routes::find_route(&path).filter(|(route, _)| route.is_served_by(peer.listener, has_admin_listener));
-    let is_hook = found.is_some_and(|(route, _)| route.family == Family::Hooks);
-    // Services need neither, and their answers say as little as possible.
+    let is_hook = peer.listener == Listener::Hooks || found.is_some_and(|(route, _)| route.family == Family::Hooks);
+    // The answers to services say as little as possible, so they have no id either.
     let encoding = encoding.filter(|_| head.method != Method::HEAD && !is_hook);
     let origin = if is_hook { None } else { cors::allowed_origin(&gateway.config, &head.headers) };
     let caller_address = caller_address::of(&gateway.config.trusted_proxies, peer.address, &head.headers);
@@ -102,7 +102,9 @@ pub(super) async fn answer_request(
         if !is_counted {
             count_answer(gateway, found, &response);
         }
-        if let Ok(value) = HeaderValue::from_str(&request_id) {
+        if let Ok(value) = HeaderValue::from_str(&request_id)
+            && !is_hook
+        {
             response.headers_mut().insert(REQUEST_ID, value);
         }
         if let Some(origin) = origin {

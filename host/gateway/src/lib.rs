@@ -67,7 +67,6 @@ pub struct Gateway {
     pub jobs: Arc<Jobs>,
     pub triggers: Arc<Triggers>,
     pub idempotency: Arc<Idempotency>,
-    pub triggers: Arc<Triggers>,
     pub webhooks: Webhooks,
     pub hooks: Arc<Hooks>,
     pub metrics: Arc<Metrics>,
