@@ -89,10 +89,11 @@ async fn requests_are_listed_with_the_newest_first_and_counted_at_their_inbox(si
 
 async fn a_shared_notification_is_taken_again_until_it_is_ended(site: Site) {
     let (store, vault) = (&site.store, site.vault().await);
-    data_key(store, "dk_1").await;
+    vault.know_newest_key().await.unwrap();
+    let key = crate::triggers::testing::key(store).await;
     let inbox = store.add_inbox(new("", "one")).await.unwrap().id;
     let pushed = || crate::PushedEvents {
-        shared: Some(("shn_1".into(), inbox.clone(), sealed("dk_1"))),
+        shared: Some(("shn_1".into(), inbox.clone(), sealed(&key))),
         inbox: Some(inbox.clone()),
         ..crate::PushedEvents::default()
     };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::testing::{Site, on_every_database, sealed};
-use crate::triggers::testing::{LONG, add, event, subscription, trigger};
+use crate::triggers::testing::{LONG, add, event, key, subscription, trigger};
 
 on_every_database!(
     a_subscription_that_is_due_is_taken_once,
@@ -52,11 +52,12 @@ async fn tenants_take_turns(site: Site) {
 
 async fn a_gateway_that_lost_the_lease_stores_nothing(site: Site) {
     let (store, vault) = (&site.store, site.vault().await);
-    let (trigger, id) = add(store, "acme", "a").await;
     vault.know_newest_key().await.unwrap();
+    let (trigger, id) = add(store, "acme", "a").await;
+    let key = key(store).await;
     let slow = store.take_subscription(&id, Duration::ZERO).await.unwrap().unwrap();
     let next = store.take_subscription(&id, LONG).await.unwrap().unwrap();
-    let read = || ReadEvents { cursor: sealed("dk_1"), events: vec![event(&trigger, "acme", "x")] };
+    let read = || ReadEvents { cursor: sealed(&key), events: vec![event(&trigger, "acme", "x")] };
     assert_eq!(store.store_read(&vault, &id, slow.fence, read(), LONG).await.unwrap(), None);
     assert!(!store.end_step(&slow, idle()).await.unwrap());
     assert!(!store.delete_subscription(&id, slow.fence).await.unwrap());
@@ -125,11 +126,11 @@ async fn a_handshake_is_expected_only_while_a_gateway_works_on_the_subscription(
 
 async fn an_account_is_found_by_its_route(site: Site) {
     let store = &site.store;
-    crate::testing::data_key(store, "dk_1").await;
+    let key = key(store).await;
     let route = Route::of(&["T1".into(), "U1".into()]);
     for tenant in ["acme", "globex"] {
-        let subscription = NewSubscription { address: None, route: Some(route.clone()), ..subscription("a") };
-        store.add_trigger(trigger(tenant), Some(subscription), 9).await.unwrap();
+        let subscription = NewSubscription { address: None, route: Some(route.clone()), ..subscription("a", &key) };
+        store.add_trigger(trigger(tenant, &key), Some(subscription), 9).await.unwrap();
     }
     let found = |tenant: &'static str, route: Route| async move {
         let found = store.subscriptions_on_route("code", "hook", tenant, &route).await.unwrap();
@@ -154,14 +155,15 @@ async fn a_subscription_with_a_trigger_is_not_deleted(site: Site) {
 
 async fn events_and_the_cursor_behind_them_are_stored_together(site: Site) {
     let (store, vault) = (&site.store, site.vault().await);
-    let (trigger, id) = add(store, "acme", "a").await;
     vault.know_newest_key().await.unwrap();
+    let (trigger, id) = add(store, "acme", "a").await;
+    let key = key(store).await;
     let taken = store.take_subscription(&id, LONG).await.unwrap().unwrap();
     let events = vec![event(&trigger, "acme", "x"), event(&trigger, "acme", "y")];
-    let read = ReadEvents { cursor: sealed("dk_1"), events };
+    let read = ReadEvents { cursor: sealed(&key), events };
     assert_eq!(store.store_read(&vault, &id, taken.fence, read, LONG).await.unwrap(), Some(2));
     let after = store.subscription(&id).await.unwrap().unwrap();
-    assert_eq!((after.cursor, after.fence), (Some(sealed("dk_1")), taken.fence));
+    assert_eq!((after.cursor, after.fence), (Some(sealed(&key)), taken.fence));
     assert!(after.last_read_at.is_some());
     let damaged = ReadEvents { cursor: sealed("dk_unknown"), events: vec![event(&trigger, "acme", "z")] };
     assert!(store.store_read(&vault, &id, taken.fence, damaged, LONG).await.is_err());
