@@ -172,28 +172,36 @@ pub(super) async fn read_body(
     let limit = limit_mb << 20;
     let too_large =
         || problem::BODY_TOO_LARGE.with_detail(format!("The body is over the limit of {limit_mb} MB; {advice}."));
-    if body.size_hint().lower() > limit as u64 {
-        return Err(too_large());
-    }
-    match timeout_at(body.deadline, collect(body, limit, memory)).await {
-        Ok(Ok(body)) => Ok(body),
-        Ok(Err(Unread::TooLarge)) => Err(too_large()),
-        Ok(Err(Unread::NoMemory(exhausted))) => Err(problem::no_memory(exhausted)),
-        Ok(Err(Unread::BrokenOff)) => {
-            Err(problem::BAD_REQUEST.with_detail("The body did not arrive completely; send it again."))
-        }
-        Err(_) => Err(problem::BAD_REQUEST
+    read_raw(body, limit, memory).await.map_err(|unread| match unread {
+        Unread::TooLarge => too_large(),
+        Unread::NoMemory(exhausted) => problem::no_memory(exhausted),
+        Unread::BrokenOff => problem::BAD_REQUEST.with_detail("The body did not arrive completely; send it again."),
+        Unread::Late => problem::BAD_REQUEST
             .with_detail("The body did not arrive in time; send it faster.")
             .status(StatusCode::REQUEST_TIMEOUT)
-            .retryable(true)),
+            .retryable(true),
+    })
+}
+
+/// Reads a body of at most `limit` bytes as it was sent, until its deadline.
+///
+/// # Errors
+/// See [`Unread`].
+pub(super) async fn read_raw(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) -> Result<Bytes, Unread> {
+    if body.size_hint().lower() > limit as u64 {
+        return Err(Unread::TooLarge);
     }
+    timeout_at(body.deadline, collect(body, limit, memory)).await.unwrap_or(Err(Unread::Late))
 }
 
 /// Why a body was not read.
-enum Unread {
+pub(super) enum Unread {
     TooLarge,
     NoMemory(Exhausted),
+    /// The caller stopped sending.
     BrokenOff,
+    /// It did not arrive until its deadline.
+    Late,
 }
 
 impl From<Exhausted> for Unread {

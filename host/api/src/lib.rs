@@ -16,6 +16,7 @@
 //! - [`connect`]: links to a page on which a user connects accounts, and that page
 //! - [`console`]: the console of operators: its sessions, and its files
 //! - [`webhooks`]: the secrets that webhooks are signed with
+//! - [`hooks`]: notifications of services
 //! - [`connectors`]: the list of connectors
 //! - [`admin`]: changes of connectors
 //! - [`system`]: health, metrics and the API's description
@@ -56,6 +57,7 @@ mod cors;
 mod docs;
 mod headers;
 mod home;
+mod hooks;
 mod idempotency;
 mod integrations;
 mod jobs;

@@ -4,6 +4,7 @@
 //! - [`integrations`]: accounts that users connect
 //! - [`connect`]: links to the page on which an end user connects accounts, and that page
 //! - [`operations`]: operations, jobs and webhook secrets
+//! - [`hooks`]: notifications of services
 //! - [`proxy`]: requests to the services of connectors, around their operations
 //! - [`mcp`]: operations as tools of agents
 //! - [`tool_sets`]: the operations that agents get at one address
@@ -18,6 +19,7 @@ mod admin;
 mod connect;
 mod console;
 mod events;
+mod hooks;
 mod integrations;
 mod mcp;
 mod operations;
@@ -40,6 +42,7 @@ pub(super) static ROUTES: &[&[Route]] = &[
     connect::ROUTES,
     integrations::ROUTES,
     operations::ROUTES,
+    hooks::ROUTES,
     proxy::ROUTES,
     mcp::ROUTES,
     tool_sets::ROUTES,
