@@ -2,6 +2,7 @@
 
 pub mod backlog;
 pub mod heartbeat;
+mod hooks;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ use telemetry::Telemetry;
 use triggers::Triggers;
 use webhooks::Webhooks;
 
+pub use self::hooks::Hooks;
+
 /// The longest request id that is accepted from a caller.
 const MAX_REQUEST_ID_BYTES: usize = 128;
 
@@ -65,6 +68,7 @@ pub struct Gateway {
     pub triggers: Arc<Triggers>,
     pub idempotency: Arc<Idempotency>,
     pub webhooks: Webhooks,
+    pub hooks: Arc<Hooks>,
     pub metrics: Arc<Metrics>,
     pub samples: Arc<Samples>,
     pub telemetry: Telemetry,

@@ -95,8 +95,9 @@ impl Lifecycle {
     /// Ends everything, once no caller is connected. Work that callers began may run until
     /// `drained_at`.
     pub(super) async fn stop(self, drained_at: Instant) {
-        let Gateway { jobs, triggers, idempotency, integrations, webhooks, calls, telemetry, store, authenticator, .. } =
-            &self.gateway;
+        let Gateway {
+            jobs, triggers, idempotency, integrations, webhooks, calls, telemetry, store, authenticator, ..
+        } = &self.gateway;
         jobs.shut_down().await;
         triggers.shut_down().await;
         abort(self.background);

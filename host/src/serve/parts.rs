@@ -14,7 +14,7 @@ use config::Config;
 use doctor::exposure;
 use egress::{Egress, EgressError, Transport};
 use gateway::heartbeat;
-use gateway::{Draining, Gateway, RequestIds};
+use gateway::{Draining, Gateway, Hooks, RequestIds};
 use integrations::Integrations;
 use jobs::Jobs;
 use mcp::streams::Streams;
@@ -121,6 +121,7 @@ impl Parts {
             triggers,
             idempotency: Arc::new(Idempotency::new(store.clone(), vault.clone())),
             webhooks,
+            hooks: Arc::new(Hooks::new(server::connection_limit(&config), &egress, Handle::current())),
             metrics,
             samples: Arc::default(),
             telemetry,

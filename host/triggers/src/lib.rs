@@ -60,8 +60,8 @@ use url::Url;
 pub use self::error::TriggerError;
 pub use self::push::{Accepted, InboxAt, Outcome};
 pub use self::record::{
-    EventRecord, EventsRecord, HookRequestRecord, InboxRecord, InboxSecretRecord, OUTCOMES, RejectionRecord,
-    SubscriptionRecord, TriggerRecord, TypeRecord,
+    EventMessage, EventRecord, EventsRecord, HookRequestRecord, InboxRecord, InboxSecretRecord, OUTCOMES,
+    RejectionRecord, STATUSES, SubscriptionRecord, TriggerRecord, TypeRecord,
 };
 use auth::Limits;
 use calls::CallLog;
@@ -76,6 +76,9 @@ use registry::Registry;
 use store::vault::Vault;
 use store::{HookRequest, Sealed, Store};
 use webhooks::Webhooks;
+
+/// The connector of events of the gateway itself.
+pub const GATEWAY: &str = "gateway";
 
 /// The triggers that a caller may see and change.
 #[derive(Clone, Copy)]

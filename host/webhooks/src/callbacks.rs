@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::receiver::Receiver;
 use super::{CallbackError, WebhookError, Webhooks};
 use clock::timestamp::Timestamp;
-use store::{EventDelivery, Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, Payload, WebhookSource};
+use store::{Delivery, DeliveryAttempt, DeliveryStatus, EventDelivery, NewDelivery, Payload, WebhookSource};
 
 impl Webhooks {
     /// Checks the callback URLs of a call, before its job is stored. Returns them in their normal
