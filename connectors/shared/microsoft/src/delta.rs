@@ -17,7 +17,7 @@ const FIRST_PAGES: usize = 40;
 pub struct Delta<'a> {
     /// The path of the function `delta`, percent-encoded.
     pub path: &'a str,
-    /// The query of the first request. Microsoft keeps its parameters in the token.
+    /// The query of the first request. May be empty. Microsoft keeps its parameters in the token.
     pub first: &'a str,
     /// JSON Pointer to the time at which an item was made, if only new items are events. The list
     /// has changed items as well.
@@ -111,7 +111,8 @@ impl Delta<'_> {
     }
 
     fn send(&self, cursor: &Cursor, size: u32) -> Result<Response, Fault> {
-        let request = Request::get("graph", format!("{}?{}", self.path, cursor.query));
+        let query = if cursor.query.is_empty() { String::new() } else { format!("?{}", cursor.query) };
+        let request = Request::get("graph", format!("{}{query}", self.path));
         Ok(http::send(request.header("Prefer", format!("odata.maxpagesize={size}")))?)
     }
 
