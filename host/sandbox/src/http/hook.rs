@@ -59,10 +59,15 @@ mod tests {
 
     #[test]
     fn placeholders_in_json_and_forms_are_replaced() {
-        let json = egress::Body::Json(r#"{"url":"{{hook.url}}","x":["{{hook.secret}}"],"l":"{{hook.lifecycle-url}}"}"#.into());
+        let json =
+            egress::Body::Json(r#"{"url":"{{hook.url}}","x":["{{hook.secret}}"],"l":"{{hook.lifecycle-url}}"}"#.into());
         let egress::Body::Json(filled) = hook().fill(json) else { panic!("JSON") };
-        assert_eq!(filled, r#"{"url":"https://hooks.example/hooks/abc","x":["s3cret"],"l":"https://hooks.example/hooks/abc"}"#);
-        let egress::Body::Form(fields) = hook().fill(egress::Body::Form(vec![("token".into(), "{{hook.secret}}".into())]))
+        assert_eq!(
+            filled,
+            r#"{"url":"https://hooks.example/hooks/abc","x":["s3cret"],"l":"https://hooks.example/hooks/abc"}"#
+        );
+        let egress::Body::Form(fields) =
+            hook().fill(egress::Body::Form(vec![("token".into(), "{{hook.secret}}".into())]))
         else {
             panic!("a form")
         };

@@ -27,8 +27,8 @@ use contract_rules::limit::{OPEN_RESPONSES, PARALLEL_REQUESTS, PEEK_BYTES};
 use contract_rules::link;
 use egress::EgressError;
 
-use self::outbound::to_guest;
 pub use self::hook::Hook;
+use self::outbound::to_guest;
 pub use self::outbound::{CallerRequest, CredentialSource, Outbound, Request};
 pub(crate) use self::outbound::{method_for_guest, method_of_row};
 use self::response::{Open, ResponseSource};
