@@ -180,7 +180,7 @@ fn read_cursor(cursor: &str) -> Result<i64, TriggerError> {
     let decoded = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let number = decoded.as_deref().and_then(|text| text.strip_prefix('e')).and_then(|number| number.parse().ok());
     let wrong = "Must be the `next_cursor` of an earlier answer.".to_owned();
-    number.filter(|number| *number >= 0).ok_or_else(|| TriggerError::Invalid(vec![("cursor".to_owned(), wrong)]))
+    number.filter(|number| *number >= 0).ok_or_else(|| TriggerError::Invalid(vec![("/cursor".to_owned(), wrong)]))
 }
 
 #[cfg(test)]

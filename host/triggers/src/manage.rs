@@ -14,9 +14,9 @@ use super::definition::{Definition, Violations};
 use super::record::{SubscriptionRecord, TriggerRecord};
 use super::state::{self, Ways};
 use super::step::Sealed;
-use super::types::{GATEWAY, GATEWAY_TYPES, TypeOf, is_ready};
+use super::types::{GATEWAY_TYPES, TypeOf, is_ready};
 use super::work::LEASE;
-use super::{Changes, ListQuery, Listed, NewTrigger, Of, TriggerError, Triggers};
+use super::{Changes, GATEWAY, ListQuery, Listed, NewTrigger, Of, TriggerError, Triggers};
 use contract::trigger_types::{Inbox, InboxScope, TriggerSource};
 use contract::{AuthScheme, Effect};
 use store::{
@@ -38,13 +38,8 @@ const READS_OF_LIST: usize = 10;
 const ANSWER: Duration = Duration::from_secs(1);
 
 impl Of<'_> {
-    /// Returns `true` if the caller's key may use a connector.
-    pub(super) fn may_use(&self, connector: &str) -> bool {
-        self.may_use_type(connector, "")
-    }
-
     /// Returns `true` if the caller's key may use a type. Its name counts as that of an operation.
-    pub(super) fn may_use_type(&self, connector: &str, kind: &str) -> bool {
+    pub fn may_use_type(&self, connector: &str, kind: &str) -> bool {
         match self {
             Self::Operator | Self::Caller { limits: None, .. } => true,
             Self::Caller { limits: Some(limits), .. } => limits.admit(connector, kind, Effect::Read).is_ok(),
@@ -143,10 +138,11 @@ impl Triggers {
 
     /// The type that a caller names. `None` for a type of the gateway itself.
     fn find_type(&self, of: Of<'_>, connector: &str, kind: &str) -> Result<Option<TypeOf>, TriggerError> {
-        if connector == GATEWAY && GATEWAY_TYPES.iter().any(|known| known.name == kind) {
+        let may_use = of.may_use_type(connector, kind);
+        if may_use && connector == GATEWAY && GATEWAY_TYPES.iter().any(|known| known.name == kind) {
             return Ok(None);
         }
-        let found = TypeOf::find(&self.parts.registry, connector, kind).filter(|_| of.may_use_type(connector, kind));
+        let found = TypeOf::find(&self.parts.registry, connector, kind).filter(|_| may_use);
         found.map(Some).ok_or_else(|| {
             TriggerError::UnknownType(format!(
                 "There is no type `{kind}` of `{connector}`, or your key may not use it; GET /trigger-types lists what is there."

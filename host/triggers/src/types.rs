@@ -5,12 +5,9 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::record::TypeRecord;
-use super::{Of, TriggerError, Triggers};
+use super::{GATEWAY, Of, TriggerError, Triggers};
 use contract::trigger_types::{Inbox, InboxScope, Trigger, TriggerSource};
 use registry::{Connector, Registry};
-
-/// The connector of events of the gateway itself.
-pub(super) const GATEWAY: &str = "gateway";
 
 /// A type of events of the gateway itself.
 pub(super) struct GatewayType {
@@ -91,10 +88,13 @@ impl Triggers {
         connectors.sort_unstable_by(|one, other| one.name().cmp(other.name()));
         for found in connectors {
             let is_wanted = connector.is_none_or(|wanted| wanted == &**found.name());
-            if !is_wanted || !of.may_use(found.name()) {
+            if !is_wanted {
                 continue;
             }
             for (index, declared) in found.additions().triggers.iter().enumerate() {
+                if !of.may_use_type(found.name(), &declared.name) {
+                    continue;
+                }
                 let kind = TypeOf { connector: Arc::clone(found), index };
                 let is_made = |inbox: &Inbox| {
                     let is_it = |made: &&store::Inbox| made.connector == **found.name() && made.inbox == inbox.name;
@@ -119,7 +119,7 @@ impl Triggers {
             }
         }
         if connector.is_none_or(|wanted| wanted == GATEWAY) {
-            for kind in &GATEWAY_TYPES {
+            for kind in GATEWAY_TYPES.iter().filter(|kind| of.may_use_type(GATEWAY, kind.name)) {
                 types.push(TypeRecord {
                     connector: GATEWAY.to_owned(),
                     kind: kind.name.to_owned(),

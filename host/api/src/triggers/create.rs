@@ -22,7 +22,7 @@ use contract::words::nearest;
 use gateway::Gateway;
 use problem::{self, Problem, input_problem, violations_problem};
 use schema::{InputError, Schema, Violation};
-use triggers::{GATEWAY, NewTrigger, TypeRecord};
+use triggers::{GATEWAY, NewTrigger, Of, TypeRecord};
 use webhooks::url_check;
 
 /// Makes a trigger. The service is asked before the answer, in the time that the call has.
@@ -130,16 +130,16 @@ async fn violations_of_type(
         return wrong("/connector", unknown("connector", connector, live.keys().map(String::as_str)));
     }
     let Some(kind) = named.kind.as_str() else { return Ok(Vec::new()) };
-    let types = gateway.triggers.types(caller.triggers(), Some(connector)).await.map_err(trigger_problem)?;
+    let types = gateway.triggers.types(Of::Operator, Some(connector)).await.map_err(trigger_problem)?;
     let Some(found) = types.iter().find(|known| known.kind == kind) else {
-        let declared = live.iter().flat_map(|live| &live.additions().triggers);
-        if declared.into_iter().any(|declared| declared.name == kind) {
-            return Err(problem::NOT_ALLOWED.with_detail(format!(
-                "The member `allow` of the key does not name the whole connector `{connector}`. Use a key that may call it."
-            )));
-        }
         return wrong("/type", unknown("type of events", kind, types.iter().map(|known| known.kind.as_str())));
     };
+    if !caller.triggers().may_use_type(connector, kind) {
+        return Err(problem::NOT_ALLOWED.with_detail(format!(
+            "The limits of the key do not have `{connector}/{kind}` with the effect `read`. Use a key whose `allow` names it or \
+             its connector."
+        )));
+    }
     violations_of_parameters(found, named.parameters).await
 }
 

@@ -11,7 +11,7 @@ use super::arguments::{
     CreateInboxArguments, HookRequestsArguments, InboxSecretArguments, InboxesCommand, OneArguments, PagedListArguments,
 };
 use super::error::OperatorError;
-use super::{in_query, page_of, print_if_json, print_page, print_page_of, print_record, show};
+use super::{in_query, page_of, print_if_json, print_page, print_record, show};
 
 /// Runs a command `inboxes …`.
 ///
