@@ -37,6 +37,19 @@ const LIES: &[(&str, &str)] = &[
     ("request and row", "row of `version`: it is declared twice"),
     ("request of another upstream", "row of `version`, upstream: the connector has no upstream `elsewhere`"),
     ("last item without pages", "last item of `version`: its operation has a `pagination` whose `next` is `cursor`"),
+    ("trigger of no operation", "trigger `word_added`, read `other`: the manifest has no operation of this name"),
+    (
+        "trigger of an operation for callers",
+        "trigger `word_added`, read `version`: an operation of a trigger has no envelope",
+    ),
+    (
+        "trigger with open parameters",
+        "trigger `word_added`, parameters: the schema says `\"additionalProperties\": false`",
+    ),
+    ("trigger with a wrong example", "trigger `word_added`: its example is refused by its payload: the whole: "),
+    ("trigger of an unknown inbox", "trigger `word_added`, inbox `other`: there is no inbox of this name"),
+    ("inbox without checks", "inbox `words`, checks: an inbox has 1 to 4 checks"),
+    ("inbox with an unsigned body", "inbox `words`, check `token`: the token is a value of the notification"),
     ("schema is no json", "is not JSON"),
     ("schema is no schema", "is not a JSON Schema"),
     ("schema of a list", "\"type\": \"object\""),
@@ -93,6 +106,7 @@ const GOOD_STORIES: &[&str] = &[
     "request",
     "cursor",
     "last item",
+    "trigger",
 ];
 
 #[test]

@@ -73,54 +73,8 @@ contract_rules::manifest_view!(wit);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Answer, ApiKey, AuthScheme, CredentialUse, Effect, Imprint, KeyHeader, KeyPlacement, LastItem, NextLink,
-        NextPage, Operation, Pagination, Setting, Upstream, sample,
-    };
-
-    fn manifest() -> Manifest {
-        Manifest {
-            identifier: "example".to_owned(),
-            version: "1.0.0".to_owned(),
-            title: "Example".to_owned(),
-            description: String::new(),
-            imprint: Imprint { license: "MIT".to_owned(), homepage: None, author: None, icon: None },
-            auth: AuthScheme::ApiKey(ApiKey {
-                placement: KeyPlacement::Query("key".to_owned()),
-                form_field: Some("token".to_owned()),
-                check: None,
-            }),
-            upstreams: vec![Upstream {
-                name: "api".to_owned(),
-                base_url: "https://api.example.com".to_owned(),
-                credential: CredentialUse::FormField,
-                link_hosts: vec!["*.example.com".to_owned()],
-                pacing: None,
-            }],
-            rate_limits: Vec::new(),
-            settings: Vec::new(),
-            operations: vec![Operation {
-                path: "list".to_owned(),
-                summary: String::new(),
-                description: String::new(),
-                input_schema: r#"{"type":"object","properties":{"page":{}},"additionalProperties":false}"#.to_owned(),
-                example: None,
-                envelope: true,
-                effect: Effect::Read,
-                answer: Answer::Json,
-                answer_schema: None,
-                answer_example: None,
-                pagination: Some(Pagination {
-                    items: "/items".to_owned(),
-                    next: NextPage::Link(NextLink { pointer: "/next".to_owned(), parameter: "page".to_owned() }),
-                    input: "/page".to_owned(),
-                }),
-                background: false,
-                immediate: true,
-                rate_limit: None,
-            }],
-        }
-    }
+    use crate::sample::{self, manifest};
+    use crate::{ApiKey, AuthScheme, KeyHeader, KeyPlacement, LastItem, NextPage, Operation, Setting};
 
     #[track_caller]
     fn only(change: impl FnOnce(&mut Manifest), words: &str) {

@@ -16,7 +16,7 @@ use super::refusal::Refusal;
 use super::trust::Signed;
 use super::{settings, token_hosts};
 use config::{self, Config};
-use contract::{Additions, AuthAdditions, AuthScheme, DeclaredRow, LastItem, Manifest, Purpose};
+use contract::{Additions, AuthAdditions, AuthScheme, DeclaredRow, Inbox, LastItem, Manifest, Purpose, Trigger};
 use egress::{PacedQueue, Quota, Quotas, Upstream};
 use metrics::{Metrics, OperationMetrics};
 use oauth::Recipients;
@@ -55,8 +55,11 @@ pub struct Connector {
     origin: Origin,
     signed: Option<Signed>,
     live_since: SystemTime,
-    /// Sorted by path. A list takes half of the memory of a map.
+    /// Those that callers may run, sorted by path. A list takes half of the memory of a map.
     operations: Box<[Operation]>,
+    /// The operations that its triggers name, sorted by path. They are not among `operations`, so that
+    /// nothing that callers see has them.
+    internal_operations: Box<[Operation]>,
     upstreams: Arc<Upstreams>,
     pub(super) account_upstreams: AccountUpstreams,
     quotas: Quotas,
@@ -175,8 +178,11 @@ impl Connector {
             let last_item = additions.last_item(&operation.path).cloned().map(Box::new);
             Operation::new(operation, metrics, declared, last_item, check_url)
         });
-        let mut operations: Box<[Operation]> = operations.collect();
+        let mut operations: Vec<Operation> = operations.collect();
         operations.sort_unstable_by(|one, other| one.manifest.path.cmp(&other.manifest.path));
+        let internal: BTreeSet<&str> = additions.internal_operations().collect();
+        let (internal_operations, operations): (Vec<Operation>, Vec<Operation>) =
+            operations.into_iter().partition(|operation| internal.contains(operation.manifest.path.as_str()));
         let settings = settings::values(&manifest, config)?;
         let sites = &additions.upstreams.sites;
         let recipients =
@@ -214,7 +220,8 @@ impl Connector {
             quotas.inherit(&previous.quotas);
         }
         Ok(Self {
-            operations,
+            operations: operations.into(),
+            internal_operations: internal_operations.into(),
             upstreams: Arc::new(upstreams),
             account_upstreams,
             quotas,
@@ -261,15 +268,29 @@ impl Connector {
         &self.additions.auth
     }
 
-    /// The operations, sorted by path.
+    /// The operations that callers may run, sorted by path.
     pub fn operations(&self) -> impl Iterator<Item = &Operation> {
         self.operations.iter()
     }
 
-    /// The operation at a path.
+    /// The operation at a path. `None` for an operation that a trigger names.
     pub fn operation(&self, path: &str) -> Option<&Operation> {
-        let found = self.operations.binary_search_by(|operation| operation.manifest.path.as_str().cmp(path));
-        found.ok().map(|index| &self.operations[index])
+        at(&self.operations, path)
+    }
+
+    /// The operation that a trigger names. Callers cannot run it.
+    pub fn internal_operation(&self, path: &str) -> Option<&Operation> {
+        at(&self.internal_operations, path)
+    }
+
+    /// Its inboxes: how the service notifies the gateway.
+    pub fn inboxes(&self) -> &[Inbox] {
+        &self.additions.inboxes
+    }
+
+    /// Its types of events.
+    pub fn triggers(&self) -> &[Trigger] {
+        &self.additions.triggers
     }
 
     /// The operation that a trigger names.
@@ -394,6 +415,12 @@ impl Connector {
     pub fn missing_token_hosts(&self) -> Vec<String> {
         self.missing_token_hosts.iter().cloned().collect()
     }
+}
+
+/// The operation at a path of a sorted list.
+fn at<'a>(operations: &'a [Operation], path: &str) -> Option<&'a Operation> {
+    let found = operations.binary_search_by(|operation| operation.manifest.path.as_str().cmp(path)).ok()?;
+    operations.get(found)
 }
 
 /// Maximum number of requests of one invocation.

@@ -180,7 +180,7 @@ impl Registry {
             )));
         }
         let signed = vouched.map(|vouched| vouched.publishes(&manifest.identifier)).transpose()?.flatten();
-        let trial = Trial::of_manifest(&manifest)
+        let trial = Trial::of_manifest(&manifest, &additions.triggers)
             .to_bytes()
             .map_err(|error| format!("its schemas cannot be tried: {error}"))?;
         self.sandbox.try_schemas(&mut loaded.record, TRY_SCHEMAS, &trial).await?;

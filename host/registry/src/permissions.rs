@@ -171,8 +171,13 @@ fn of_upstream(upstream: &Upstream, auth: &AuthScheme, lines: &mut BTreeSet<Stri
 
 fn of_additions(additions: &Additions, lines: &mut BTreeSet<String>) {
     // Rows are compared operation by operation. Pages are a part of the documentation.
-    let Additions { auth, upstreams: UpstreamAdditions { parts, sites }, rows: _, pages: _, inboxes: _, triggers: _ } =
+    let Additions { auth, upstreams: UpstreamAdditions { parts, sites }, rows: _, pages: _, inboxes, triggers } =
         additions;
+    for visibility in inboxes.iter().filter_map(|inbox| inbox.visibility.as_ref()) {
+        lines.insert(format!("the application's token for upstream {}, at {}", visibility.upstream, visibility.path));
+    }
+    let scopes = triggers.iter().flat_map(|trigger| &trigger.scopes);
+    lines.extend(scopes.map(|scope| format!("scope {scope}")));
     lines.extend(auth_additions::lines(auth));
     for AddressPart { name, title: _, form, max_length: _, source } in parts {
         let source = match source {

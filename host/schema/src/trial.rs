@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{InputError, Schema, ValueSchema, check_module};
-use contract::Manifest;
+use contract::{Manifest, Trigger};
 
 /// Memory that all compiled schemas of a module may take.
 const MAX_COMPILED_MB: u64 = 64;
@@ -25,7 +25,7 @@ pub struct Trial(Vec<Tried>);
 /// One schema.
 #[derive(Serialize, Deserialize)]
 struct Tried {
-    /// The operation or setting that it belongs to.
+    /// The operation, setting or type of events that it belongs to.
     owner: String,
     /// The name of the schema there.
     part: String,
@@ -40,13 +40,14 @@ enum Kind {
     Input { envelope: bool, background: bool },
     Answer,
     Setting,
+    Payload,
 }
 
 impl Kind {
     /// The name of the value that the schema must accept.
     fn example(self) -> &'static str {
         match self {
-            Self::Input { .. } => "example",
+            Self::Input { .. } | Self::Payload => "example",
             Self::Answer => "answer-example",
             Self::Setting => "default",
         }
@@ -54,8 +55,8 @@ impl Kind {
 }
 
 impl Trial {
-    /// The schemas of a manifest.
-    pub fn of_manifest(manifest: &Manifest) -> Self {
+    /// The schemas of a manifest, and of the types of events.
+    pub fn of_manifest(manifest: &Manifest, triggers: &[Trigger]) -> Self {
         let mut tried = Vec::new();
         for operation in &manifest.operations {
             let owner = || format!("operation `{}`", operation.path);
@@ -83,6 +84,23 @@ impl Trial {
                 schema: setting.schema.clone(),
                 kind: Kind::Setting,
                 example: setting.default.clone(),
+            });
+        }
+        for trigger in triggers {
+            let owner = || format!("trigger `{}`", trigger.name);
+            tried.push(Tried {
+                owner: owner(),
+                part: "parameters".to_owned(),
+                schema: trigger.parameters.clone(),
+                kind: Kind::Input { envelope: false, background: false },
+                example: None,
+            });
+            tried.push(Tried {
+                owner: owner(),
+                part: "payload".to_owned(),
+                schema: trigger.payload.clone(),
+                kind: Kind::Payload,
+                example: Some(trigger.example.clone()),
             });
         }
         Self(tried)
@@ -117,7 +135,7 @@ impl Trial {
                     inputs.push(schema);
                     refusal
                 }
-                Kind::Answer | Kind::Setting => {
+                Kind::Answer | Kind::Setting | Kind::Payload => {
                     let schema = ValueSchema::compile(&tried.schema).map_err(wrong)?;
                     let refusal = example.and_then(|example| refusal_of(&schema, example));
                     values.push(schema);
@@ -169,12 +187,30 @@ fn peak_memory_kb() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use contract::sample;
+
     use super::*;
 
     fn trial(schema: &str, kind: Kind, example: Option<&str>) -> Result<(), String> {
         let example = example.map(str::to_owned);
         let (owner, part) = ("setting `a`".to_owned(), "schema".to_owned());
         Trial(vec![Tried { owner, part, schema: schema.to_owned(), kind, example }]).run_trial()
+    }
+
+    #[test]
+    fn the_schemas_of_types_of_events_are_tried() {
+        let manifest = sample::manifest();
+        let trial = |change: fn(&mut Trigger)| {
+            let mut trigger = sample::trigger("message");
+            change(&mut trigger);
+            Trial::of_manifest(&manifest, &[trigger]).run_trial()
+        };
+        assert_eq!(trial(|_| {}), Ok(()));
+        let open = r#"{"type":"object","properties":{"text":{"type":"text"}},"additionalProperties":false}"#;
+        let refusal = trial(|trigger| trigger.parameters = open.to_owned()).unwrap_err();
+        assert!(refusal.starts_with("trigger `message`: its parameters"), "{refusal}");
+        let refusal = trial(|trigger| trigger.example = "7".to_owned()).unwrap_err();
+        assert!(refusal.starts_with("trigger `message`: its example is refused by its payload"), "{refusal}");
     }
 
     #[test]

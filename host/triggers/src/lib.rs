@@ -11,6 +11,8 @@
 //! - `manage`: making, changing, finding and deleting triggers
 //! - `events`: reading and repeating events
 //! - `inboxes`: the inboxes of applications, for operators
+//! - `accounts`: events of the gateway itself
+//! - `shared`: notifications that other accounts may see too
 //! - `push`: notifications of services, from an address to what they change
 //! - `work`: takes subscriptions that are due; `step`: one step of work on a subscription; `call`: the
 //!   calls of operations in it
@@ -25,6 +27,7 @@
 //! - No cursor is a time.
 //! - A connector sees neither secret nor address of an inbox.
 
+mod accounts;
 mod call;
 mod definition;
 mod deliver;
@@ -34,6 +37,7 @@ mod inboxes;
 mod manage;
 mod push;
 mod record;
+mod shared;
 mod state;
 mod step;
 mod types;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::json;
 
 use super::deliver::{Occurrence, Origin};
+use super::shared::Kept;
 use super::step::Sealed;
 use super::types::{TypeOf, inbox_of};
 use super::{TriggerError, Triggers};
@@ -79,7 +79,6 @@ struct Found {
     events: Vec<NewEvent>,
     about: BTreeMap<String, bool>,
     renewed_now: Vec<String>,
-    shared: Option<(String, String, store::Sealed)>,
 }
 
 impl Triggers {
@@ -144,6 +143,9 @@ impl Triggers {
         };
         for item in &items.items {
             let kind = Some(item.kind.as_str()).filter(|kind| !kind.is_empty());
+            if pushed.shared.is_none() && item.meaning == Meaning::Event {
+                pushed.shared = self.shared(at, item).await?;
+            }
             let subscriptions = self.subscriptions_of(at, item).await?;
             if subscriptions.is_empty() {
                 add("unattributed", None, kind);
@@ -165,7 +167,6 @@ impl Triggers {
             }
             pushed.events.extend(found.events);
             pushed.renewed_now.extend(found.renewed_now);
-            pushed.shared = pushed.shared.or(found.shared);
         }
         if items.items.is_empty() {
             add("ignored", items.ignored.first().map(|reason| reason.reason()), None);
@@ -259,15 +260,22 @@ impl Triggers {
         }
         *found.about.entry(id.clone()).or_default() |= reads;
         found.events.extend(events);
-        if let (Owner::Application(inbox), Some(_), true) =
-            (&at.owner, &at.inbox.visibility, self.has_app_token(at.connector()))
-        {
-            let id = format!("shn_{}", item.key.get(..32).unwrap_or_default());
-            let body = json!({ "body": item.body(), "item": item.text(), "key": item.key, "kind": item.kind, "data": item.data() });
-            let sealed = self.seal(&SharedNotification::context(&id), &body).await?;
-            found.shared = Some((id, inbox.id.clone(), sealed));
-        }
         Ok(())
+    }
+
+    /// The notification as it is kept, if the service must be asked who else sees it.
+    async fn shared(
+        &self,
+        at: &InboxAt,
+        item: &Item,
+    ) -> Result<Option<(String, String, store::Sealed)>, TriggerError> {
+        let Owner::Application(inbox) = &at.owner else { return Ok(None) };
+        if at.inbox.visibility.is_none() || !self.has_app_token(at.connector()) {
+            return Ok(None);
+        }
+        let id = format!("shn_{}", item.key.get(..32).unwrap_or_default());
+        let sealed = self.seal(&SharedNotification::context(&id), &Kept::of(item)).await?;
+        Ok(Some((id, inbox.id.clone(), sealed)))
     }
 
     /// Notes a request of a service. It is written later, and dropped if too many wait.

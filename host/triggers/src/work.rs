@@ -42,7 +42,7 @@ impl Triggers {
                 // After a failure, a wake-up must not lead to the next failure immediately.
                 () = tokio::time::sleep(TICK), if is_failing => {}
             }
-            match self.take_due(&readers).await {
+            match self.turn(&readers).await {
                 Ok(()) => is_failing = false,
                 Err(error) if !is_failing => {
                     is_failing = true;
@@ -56,6 +56,13 @@ impl Triggers {
                 self.sweep().await;
             }
         }
+    }
+
+    /// Everything that is due now.
+    async fn turn(self: &Arc<Self>, readers: &Arc<Semaphore>) -> Result<(), TriggerError> {
+        self.take_due(readers).await?;
+        self.tell_changes().await?;
+        self.tell_others().await
     }
 
     /// Starts a step of each subscription that is due, as many as there is room for.

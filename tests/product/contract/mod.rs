@@ -9,6 +9,7 @@ mod manifests;
 mod pagination;
 mod replaced_grants;
 mod settings;
+mod triggers;
 
 use serde_json::{Value, json};
 use support::{Client, Dialect, Gateway, OAuthProvider, Seen, Setup};

@@ -46,6 +46,17 @@ fn the_lists_of_every_shipped_connector_are_small_and_take_the_strictest_client(
     assert!(!readonly.iter().any(|name| name == "call_write" || name == "call_destructive"), "{readonly:?}");
 }
 
+#[test]
+fn an_operation_that_a_trigger_names_is_no_tool_and_is_not_found() {
+    let gateway = Setup::new().module("liar", module::liar("trigger")).start();
+    let client = gateway.client();
+    let names = Agent::new(&client, "/mcp/liar").names();
+    assert!(names.iter().any(|name| name.contains("version_at_once")), "{names:?}");
+    assert!(!names.iter().any(|name| name.contains("words")), "{names:?}");
+    let found = Agent::new(&client, "/mcp").call("search_operations", json!({"query": "words read"})).text();
+    assert!(!found.contains("words_read"), "{found}");
+}
+
 /// The rules of the strictest known client.
 fn check_tool(of: &str, tool: &Value) {
     let is_name = |name: &str, dot: bool| {

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use super::declared_events::{DeclaredInboxRecord, DeclaredTriggerRecord};
 use crate::pagination::pagination_rule;
 use crate::records::ConnectorAtGatewayRecord;
 use clock::timestamp::Timestamp;
@@ -46,6 +47,12 @@ pub struct ConnectorRecord {
     pub upstreams: Vec<UpstreamRecord>,
     pub imprint: ImprintRecord,
     pub operations: Vec<OperationRecord>,
+    /// How the service notifies the gateway of events.
+    #[serde(default)]
+    pub inboxes: Vec<DeclaredInboxRecord>,
+    /// The types of events, of which GET /trigger-types has the schemas.
+    #[serde(default)]
+    pub triggers: Vec<DeclaredTriggerRecord>,
 }
 
 /// A connector that an operator has changed.
@@ -304,6 +311,8 @@ impl From<&Connector> for ConnectorRecord {
                 author: imprint.author.clone(),
             },
             operations: operations.collect(),
+            inboxes: connector.inboxes().iter().map(DeclaredInboxRecord::from).collect(),
+            triggers: connector.triggers().iter().map(DeclaredTriggerRecord::from).collect(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! - [`connect`]: links to the page on which an end user connects accounts
 //! - [`connectors`]: connectors, their versions, grants and history
 //! - [`console`]: sessions of operators at the console
+//! - [`declared_events`]: the inboxes and types of events of connectors
 //! - [`gateways`]: the gateways of the service, and what they serve
 //! - [`integrations`]: bodies and answers about integrations
 //! - [`jobs`]: jobs of operations that run in the background
@@ -25,6 +26,7 @@ mod calls;
 mod connect;
 pub mod connectors;
 mod console;
+mod declared_events;
 pub mod gateways;
 mod integrations;
 mod jobs;

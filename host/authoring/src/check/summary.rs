@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use connector_gateway::records::{InstalledRecord, SettingRecord, SignatureRecord, UpstreamRecord};
+use connector_gateway::records::{
+    DeclaredInboxRecord, DeclaredTriggerRecord, InstalledRecord, SettingRecord, SignatureRecord, UpstreamRecord,
+};
 use serde::{Serialize, Serializer};
 
 use sandbox::provenance::{Package, Provenance};
@@ -36,6 +38,8 @@ pub struct Summary {
     granted_hosts: Vec<String>,
     missing_hosts: Vec<String>,
     settings: Vec<SettingRecord>,
+    inboxes: Vec<DeclaredInboxRecord>,
+    triggers: Vec<DeclaredTriggerRecord>,
     /// The number of operations.
     #[serde(skip)]
     operations: usize,
@@ -72,6 +76,8 @@ impl From<InstalledRecord> for Summary {
             granted_hosts: connector.hosts.granted,
             missing_hosts: connector.hosts.missing,
             settings,
+            inboxes: connector.inboxes,
+            triggers: connector.triggers,
             operations: connector.operations.len(),
         }
     }
@@ -148,8 +154,30 @@ impl fmt::Display for Summary {
         for host in &self.missing_hosts {
             writeln!(out, "  asks for    {host} (not granted)")?;
         }
+        for DeclaredInboxRecord { name, scope } in &self.inboxes {
+            writeln!(
+                out,
+                "  inbox       `{name}` of {}",
+                if scope == "application" { "the application" } else { "each subscription" }
+            )?;
+        }
+        for trigger in &self.triggers {
+            writeln!(out, "  trigger     {}", of_trigger(trigger))?;
+        }
         writeln!(out, "  operations  {}", self.operations)
     }
+}
+
+/// A type of events in one line: `message_received  read, push by inbox pubsub, every 300 s`.
+fn of_trigger(trigger: &DeclaredTriggerRecord) -> String {
+    let DeclaredTriggerRecord { r#type, title: _, source, inboxes, poll_s } = trigger;
+    let push = match inboxes.as_slice() {
+        [] => String::new(),
+        [inbox] => format!(", push by inbox {inbox}"),
+        inboxes => format!(", push by inboxes {}", inboxes.join(" or ")),
+    };
+    let poll = poll_s.map(|seconds| format!(", every {seconds} s")).unwrap_or_default();
+    format!("{}  {source}{push}{poll}", r#type)
 }
 
 /// The members about the source of the module.

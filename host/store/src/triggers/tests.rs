@@ -20,6 +20,7 @@ on_every_database!(
     events_are_sent_once_more_with_their_id,
     a_swept_event_still_makes_no_second_one,
     a_trigger_is_told_degraded_once,
+    changes_of_accounts_are_noted_for_tenants_that_want_to_know,
 );
 
 const LIMITS: ClaimLimits = ClaimLimits { of_receiver: 9, of_tenant: 9, of_claim: 9, bytes: 100_000 };
@@ -247,4 +248,26 @@ async fn a_trigger_is_told_degraded_once(site: Site) {
     assert!(store.tell_degraded(&id, true).await.unwrap());
     assert!(!store.tell_degraded(&id, true).await.unwrap());
     assert!(store.tell_degraded(&id, false).await.unwrap());
+}
+
+async fn changes_of_accounts_are_noted_for_tenants_that_want_to_know(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let integration = crate::testing::connect(store, "ann").await;
+    assert_eq!(store.integration_changes(9).await.unwrap(), [], "no trigger wants to know");
+    let gateway = NewTrigger { connector: "gateway".into(), ..trigger("acme", &key(store).await) };
+    store.add_trigger(gateway.clone(), None, 9).await.unwrap();
+    site.execute("UPDATE integrations SET status = 'expired'").await;
+    site.execute("UPDATE integrations SET status = 'expired'").await;
+    site.execute("UPDATE integrations SET status = 'active'").await;
+    assert!(store.delete_integration(&integration.id, integration.version, vec![]).await.unwrap());
+    crate::testing::connect(store, "bob").await;
+    let changes = store.integration_changes(9).await.unwrap();
+    let kinds: Vec<&str> = changes.iter().map(|change| change.kind.as_str()).collect();
+    let expected = ["integration_expired", "integration_restored", "integration_deleted", "integration_connected"];
+    assert_eq!(kinds, expected);
+    let IntegrationChange { number, tenant, user_identifier, .. } = &changes[0];
+    assert_eq!((tenant.as_str(), user_identifier.as_str()), ("acme", "ann"));
+    let events = vec![event(&gateway.id, "acme", "1")];
+    assert_eq!(store.end_integration_change(&vault, *number, events).await.unwrap(), 1);
+    assert_eq!(store.integration_changes(9).await.unwrap().len(), 3);
 }

@@ -5,13 +5,15 @@ use std::hint::black_box;
 use crate::bindings::Manifest;
 use crate::bindings::gateway::connector::http;
 use crate::bindings::gateway::connector::manifest::{
-    ApiKey, AuthScheme, ClientAuthentication, CredentialUse, KeyHeader, KeyPlacement, NextPage, Oauth2, Pacing,
-    Pagination,
+    ApiKey, AuthScheme, ClientAuthentication, CredentialUse, KeyHeader, KeyPlacement, NextPage, Oauth2, Operation,
+    Pacing, Pagination,
 };
 use crate::bindings::gateway::connector::page_additions::declare_last_item;
 use crate::bindings::gateway::connector::row_additions::{
     BodyEncoding, Field, Header, Lists, Location, PathEncoding, Row, declare_request, declare_row,
 };
+use crate::bindings::gateway::connector::trigger_additions::{declare_inbox, declare_trigger};
+use crate::bindings::gateway::connector::trigger_types::{Check, Inbox, InboxScope, Place, Trigger, TriggerSource};
 use crate::{get, operation};
 
 /// Changes the manifest as the lie says. An unknown name is a mistake in a test, so it panics.
@@ -61,6 +63,20 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "last item" => {
             pages(manifest);
             declare_last_item("version", Some("/has_more"));
+        }
+        "trigger" => events(manifest, |_, _| {}),
+        "trigger of no operation" => events(manifest, |_, trigger| trigger.read = Some("other".to_owned())),
+        "trigger of an operation for callers" => {
+            events(manifest, |_, trigger| trigger.read = Some("version".to_owned()));
+        }
+        "trigger with open parameters" => {
+            events(manifest, |_, trigger| trigger.parameters = r#"{"type": "object"}"#.to_owned());
+        }
+        "trigger with a wrong example" => events(manifest, |_, trigger| trigger.example = "7".to_owned()),
+        "trigger of an unknown inbox" => events(manifest, |_, trigger| trigger.inboxes = vec!["other".to_owned()]),
+        "inbox without checks" => events(manifest, |inbox, _| inbox.checks.clear()),
+        "inbox with an unsigned body" => {
+            events(manifest, |inbox, _| inbox.checks = vec![Check::Token(Place::BodyHash)]);
         }
         "schema is no json" => schema(manifest, "{\"type\": \"object\""),
         "schema is no schema" => {
@@ -170,6 +186,55 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
             }
         }
         other => panic!("there is no lie `{other}`"),
+    }
+}
+
+/// Declares an inbox, and a type of events that an operation reads. `change` makes them a lie.
+fn events(manifest: &mut Manifest, change: impl FnOnce(&mut Inbox, &mut Trigger)) {
+    let mut inbox = Inbox {
+        name: "words".to_owned(),
+        scope: InboxScope::Subscription,
+        checks: vec![Check::Token(Place::Header("X-Token".to_owned()))],
+        handshakes: Vec::new(),
+        decode: None,
+        items: None,
+        id: vec![Place::Pointer("/id".to_owned())],
+        kind: vec![Place::Pointer("/kind".to_owned())],
+        data: String::new(),
+        time: None,
+        accounts: Vec::new(),
+        visibility: None,
+        ignored: Vec::new(),
+        lifecycle: Vec::new(),
+        max_body: 1 << 20,
+    };
+    let mut trigger = Trigger {
+        name: "word_added".to_owned(),
+        title: "Word added".to_owned(),
+        description: String::new(),
+        parameters: r#"{"type": "object", "properties": {}, "additionalProperties": false}"#.to_owned(),
+        payload: r#"{"type": "object"}"#.to_owned(),
+        example: r#"{"word": "sea"}"#.to_owned(),
+        source: TriggerSource::Read,
+        kinds: Vec::new(),
+        scopes: Vec::new(),
+        inboxes: vec!["words".to_owned()],
+        key: Vec::new(),
+        conditions: Vec::new(),
+        subscribe: Some("words_watch".to_owned()),
+        renew: None,
+        unsubscribe: None,
+        read: Some("words_read".to_owned()),
+        recover: None,
+        requires_setting: None,
+        lifetime_seconds: None,
+        poll_seconds: 300,
+    };
+    change(&mut inbox, &mut trigger);
+    declare_inbox(&inbox);
+    declare_trigger(&trigger);
+    for name in ["words_watch", "words_read"] {
+        manifest.operations.push(Operation { envelope: false, ..operation(name, false, None) });
     }
 }
 
