@@ -4,10 +4,12 @@
 //! - [`reading`]: events that are read, pulled, delivered and sent once more
 //! - [`owners`]: whose triggers a caller sees, and what a limited key may do
 //! - [`operators`]: inboxes, triggers of all tenants, and the commands
+//! - [`page`]: the page for callers
 
 mod making;
 mod operators;
 mod owners;
+mod page;
 mod reading;
 
 use std::sync::Arc;
