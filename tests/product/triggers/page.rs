@@ -1,5 +1,5 @@
-//! The page `host/docs/events.md`: its five commands run as printed, and lead from a mail that arrives to a
-//! webhook that is verified.
+//! The page `host/docs/events.md`: its five commands run as printed, and lead from a mail that
+//! arrives to a webhook that is verified.
 
 use std::fs;
 use std::process::Command;

@@ -155,7 +155,8 @@ fn delete(input: Unsubscribe) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The service answers `{"cursor", "changes": [{"id", "name"}]}`. Without a cursor, nothing has changed.
+/// The service answers `{"cursor", "changes": [{"id", "name"}]}`. Without a cursor, nothing has
+/// changed.
 fn changes(input: Read) -> Result<Events, Fault> {
     let folder: String = input.parameters.required("folder")?;
     let since: Option<String> = input.cursor.map(|cursor| cursor.whole()).transpose()?;
