@@ -136,7 +136,7 @@ pub struct EventMessage {
     event: EventAbout,
 }
 
-/// Where an event comes from.
+/// The origin of an event.
 #[derive(JsonSchema)]
 #[schemars(rename = "TriggerMessageEvent")]
 #[expect(dead_code, reason = "only its schema is used")]
