@@ -165,6 +165,7 @@ impl LocalCalls {
             range: None,
             deadline: Instant::now() + timeout,
             background,
+            hook: None,
             trace: Trace::default(),
             recording: &Recording::default(),
         };
