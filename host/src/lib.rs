@@ -31,6 +31,10 @@ pub use welcome::print as print_welcome;
 // A gateway that does not serve.
 pub use local::{AuthorAccount, LocalCalls, LocalFailure, open_registry, open_scratch_registry};
 
+// Its events.
+pub use triggers::{OUTCOMES as HOOK_OUTCOMES, STATUSES as TRIGGER_STATUSES};
+pub use webhooks::{SigningSecret, signatures};
+
 // Its dangers.
 pub use doctor::exposure::{Exposure, open_data_folder};
 

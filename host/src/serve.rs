@@ -98,6 +98,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     let listeners = Listeners::bind(&config)?;
     config.listening_on(listeners.callers_address()?);
     config.admin_listen = listeners.admin_address()?;
+    config.hooks.listen = listeners.hooks_address()?;
     let config = Arc::new(config);
     let metrics = Arc::new(Metrics::default());
     let certificates = Certificates::open(&config, &metrics)?;
@@ -127,6 +128,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                         address = %config.public_url,
                         listen = %config.listen,
                         admin_listen = config.admin_listen.map(display),
+                        hooks_listen = config.hooks.listen.map(display),
                         connectors = registry.live().len(),
                         ms = started.elapsed().as_millis() as u64,
                         "serving"
@@ -141,6 +143,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         // Jobs and calls with an idempotency key have the same time to end as requests.
         drained_at = tokio::time::Instant::now() + config.drain;
         gateway.jobs.stop(drained_at);
+        gateway.triggers.stop();
     };
     server::serve(&gateway, &cores, listeners, stop).await;
     lifecycle.stop(drained_at).await;

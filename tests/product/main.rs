@@ -35,6 +35,7 @@ mod frozen;
 mod grants;
 mod guest_coverage;
 mod history;
+mod hooks;
 mod idempotency;
 mod integrations;
 mod invalid_manifests;

@@ -16,6 +16,7 @@
 //! - `account`: the identity of the connected user.
 //! - `github`: requests to GitHub's API, and the next page of a response.
 //! - `dates`: GitHub's dates.
+//! - `triggers`: what happens in a repository, as events.
 
 mod account;
 mod calls;
@@ -32,6 +33,7 @@ mod ranking;
 mod repositories;
 mod search;
 mod summary;
+mod triggers;
 
 use connector_sdk::connector;
 
@@ -70,6 +72,14 @@ connector! {
     setting default_organization: string(1..);
     /// Maximum age of a copy of an issue's comments, in seconds.
     setting comments_max_age_s: integer(0..) default 300;
+
+    inboxes triggers::INBOXES;
+    triggers triggers::TRIGGERS;
+    create_hook: internal subscribe fn triggers::create;
+    update_hook: internal renew fn triggers::update;
+    delete_hook: internal unsubscribe fn triggers::delete;
+    read_activity: internal read fn triggers::read;
+    redeliver: internal recover fn triggers::redeliver;
 
     header "Accept" "application/vnd.github+json";
     header "X-GitHub-Api-Version" "{settings.api_version}";
@@ -313,3 +323,5 @@ connector! {
 mod operation_tests;
 #[cfg(test)]
 mod search_tests;
+#[cfg(test)]
+mod trigger_tests;

@@ -7,12 +7,14 @@
 //! - `account`: the identity of the connected user.
 //! - `request`: the parameters of X's requests, and look-ups of one thing.
 //! - `times`: times as X writes them.
+//! - `triggers`: posts and mentions of a user, as events.
 
 mod account;
 mod request;
 mod search;
 mod thread;
 mod times;
+mod triggers;
 mod users;
 
 use connector_sdk::connector;
@@ -51,6 +53,10 @@ connector! {
     /// X's name of the parameter that selects fields of posts. X renamed it in 2026. With
     /// `tweet.fields`, `get_thread` also requests the expansions by their older names.
     setting post_fields: string one_of ["post.fields", "tweet.fields"] default "post.fields";
+
+    triggers triggers::TRIGGERS;
+    read_mentions: internal read fn triggers::mentions;
+    read_posts: internal read fn triggers::posts;
 
     via request::forward;
 
@@ -196,3 +202,5 @@ connector! {
 mod operation_tests;
 #[cfg(test)]
 mod thread_tests;
+#[cfg(test)]
+mod trigger_tests;

@@ -1,4 +1,9 @@
 //! Calendars and events of Outlook. Each operation is a method of Microsoft Graph.
+//!
+//! # Layout
+//! - `triggers`: changes of events.
+
+mod triggers;
 
 use connector_sdk::{Fault, connector};
 use time::OffsetDateTime;
@@ -21,6 +26,13 @@ connector! {
     upstream graph "https://graph.microsoft.com/v1.0";
 
     header "ConsistencyLevel" "eventual" when query ["$search", "$count" unless "false"];
+
+    inboxes connector_microsoft::subscription::INBOXES;
+    triggers triggers::TRIGGERS;
+    subscribe: internal subscribe fn triggers::subscribe;
+    renew: internal renew fn triggers::renew;
+    unsubscribe: internal unsubscribe fn triggers::unsubscribe;
+    read_changes: internal read fn triggers::read;
 
     values calendar_colors [
         "auto", "lightBlue", "lightGreen", "lightOrange", "lightGray", "lightYellow", "lightTeal", "lightPink",
@@ -207,3 +219,5 @@ fn parse_time(text: &str) -> Option<OffsetDateTime> {
 
 #[cfg(test)]
 mod operation_tests;
+#[cfg(test)]
+mod trigger_tests;

@@ -5,9 +5,11 @@
 //! - `copy`: the answer to a copy.
 //! - `upload`: the content of a file.
 //! - `target`: the new parent or name of an item.
+//! - `triggers`: changes of items, as events.
 
 mod copy;
 mod target;
+mod triggers;
 mod upload;
 
 use connector_sdk::connector;
@@ -29,6 +31,13 @@ connector! {
 
     upstream graph "https://graph.microsoft.com/v1.0" links connector_microsoft::FILE_HOSTS;
     header "ConsistencyLevel" "eventual" when query ["$search", "$count" unless "false"];
+
+    inboxes connector_microsoft::subscription::INBOXES;
+    triggers triggers::TRIGGERS;
+    subscribe: internal subscribe fn triggers::subscribe;
+    renew: internal renew fn triggers::renew;
+    unsubscribe: internal unsubscribe fn triggers::unsubscribe;
+    read_changes: internal read fn triggers::read;
 
     fields item {
         drive_id: string,
@@ -195,5 +204,7 @@ connector! {
 
 #[cfg(test)]
 mod operation_tests;
+#[cfg(test)]
+mod trigger_tests;
 #[cfg(test)]
 mod upload_tests;

@@ -2,8 +2,10 @@
 //!
 //! # Layout
 //! - `received`: messages that are not drafts.
+//! - `triggers`: messages that arrive, as events.
 
 mod received;
+mod triggers;
 
 use connector_sdk::connector;
 
@@ -24,6 +26,13 @@ connector! {
     upstream graph "https://graph.microsoft.com/v1.0";
 
     header "ConsistencyLevel" "eventual" when query ["$search", "$count" unless "false"];
+
+    inboxes connector_microsoft::subscription::INBOXES;
+    triggers triggers::TRIGGERS;
+    subscribe: internal subscribe fn triggers::subscribe;
+    renew: internal renew fn triggers::renew;
+    unsubscribe: internal unsubscribe fn triggers::unsubscribe;
+    read_messages: internal read fn triggers::read;
 
     fields folder {
         /// folder id or a well-known name such as inbox, drafts, sentitems, archive
@@ -150,3 +159,5 @@ connector! {
 
 #[cfg(test)]
 mod operation_tests;
+#[cfg(test)]
+mod trigger_tests;

@@ -2,8 +2,10 @@
 //!
 //! # Layout
 //! - `message`: the content of a message, and the tags in it.
+//! - `triggers`: messages that are written, as events.
 
 mod message;
+mod triggers;
 
 use connector_sdk::connector;
 
@@ -38,6 +40,15 @@ connector! {
     upstream graph "https://graph.microsoft.com/v1.0";
 
     header "ConsistencyLevel" "eventual" when query ["$search", "$count" unless "false"];
+
+    inboxes connector_microsoft::subscription::INBOXES;
+    triggers triggers::TRIGGERS;
+    subscribe_to_channel: internal subscribe fn triggers::channel::subscribe;
+    read_channel: internal read fn triggers::channel::read;
+    subscribe_to_chat: internal subscribe fn triggers::chat::subscribe;
+    read_chat: internal read fn triggers::chat::read;
+    renew: internal renew fn triggers::renew;
+    unsubscribe: internal unsubscribe fn triggers::unsubscribe;
 
     fields list {
         query?: entries[
@@ -170,3 +181,5 @@ connector! {
 
 #[cfg(test)]
 mod operation_tests;
+#[cfg(test)]
+mod trigger_tests;

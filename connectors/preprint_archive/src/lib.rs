@@ -10,6 +10,7 @@
 //! - `query`: arXiv's query language.
 //! - `dates`: the times in a query.
 //! - `service`: requests to arXiv.
+//! - `triggers`: new papers, as events.
 
 mod categories;
 mod daily;
@@ -20,6 +21,7 @@ mod paper;
 mod query;
 mod search;
 mod service;
+mod triggers;
 
 use connector_sdk::connector;
 
@@ -39,6 +41,9 @@ connector! {
     upstream files "https://export.arxiv.org/pdf"
         links ["arxiv.org", "www.arxiv.org"]
         pacing { interval_ms: 3000, concurrency: 1, max_wait_ms: 15000 };
+
+    triggers triggers::TRIGGERS;
+    read_new_papers: internal read fn triggers::new_papers;
 
     /// Address of the operator, for example `mailto:ops@example.org`. The connector adds it to the
     /// header `User-Agent`, because arXiv asks its users to say who they are.
@@ -108,3 +113,5 @@ connector! {
 
 #[cfg(test)]
 mod operation_tests;
+#[cfg(test)]
+mod trigger_tests;

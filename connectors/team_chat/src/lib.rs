@@ -5,11 +5,13 @@
 //! - `problem`: Slack's error codes.
 //! - `message`: the content of a message.
 //! - `account`: the identity of the connected user.
+//! - `triggers`: what happens in the workspace, as events.
 
 mod account;
 mod message;
 mod problem;
 mod slack;
+mod triggers;
 
 use connector_sdk::connector;
 
@@ -55,6 +57,9 @@ connector! {
 
     upstream api "https://slack.com/api";
     upstream userinfo "{api}/auth.test" credential standard;
+
+    inboxes triggers::INBOXES;
+    triggers triggers::TRIGGERS;
 
     via slack::call;
 
@@ -209,3 +214,5 @@ connector! {
 
 #[cfg(test)]
 mod operation_tests;
+#[cfg(test)]
+mod trigger_tests;

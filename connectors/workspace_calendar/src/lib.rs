@@ -1,5 +1,10 @@
 //! Calendars and events of Google Calendar. Each operation is the method of Google's API with the
 //! same name.
+//!
+//! # Layout
+//! - `triggers`: changes of events.
+
+mod triggers;
 
 use connector_sdk::connector;
 
@@ -29,6 +34,12 @@ connector! {
     upstream userinfo "{oauth2}/userinfo" credential standard;
 
     lists repeated;
+
+    inboxes connector_google::channel::INBOXES;
+    triggers triggers::TRIGGERS;
+    open_channel: internal subscribe fn triggers::subscribe;
+    close_channel: internal unsubscribe fn triggers::unsubscribe;
+    read_changes: internal read fn triggers::read;
 
     fields calendar {
         /// primary is accepted for the main calendar of the user
@@ -197,3 +208,5 @@ connector! {
 
 #[cfg(test)]
 mod operation_tests;
+#[cfg(test)]
+mod trigger_tests;

@@ -1,5 +1,10 @@
 //! Spaces, messages and members of Google Chat. Each operation is the method of Google's API with
 //! the same name.
+//!
+//! # Layout
+//! - `triggers`: messages that are written in a space, as events.
+
+mod triggers;
 
 use connector_sdk::connector;
 
@@ -32,6 +37,9 @@ connector! {
     upstream userinfo "{oauth2}/userinfo" credential standard;
 
     lists repeated;
+
+    triggers triggers::TRIGGERS;
+    read_messages: internal read fn triggers::read;
 
     fields space {
         space_id: string pattern "^[^/]+$",
@@ -166,3 +174,5 @@ connector! {
 
 #[cfg(test)]
 mod operation_tests;
+#[cfg(test)]
+mod trigger_tests;

@@ -12,6 +12,7 @@
 //! - `batch`: reads documents, and sends changes.
 //! - `comments`: the list of comments, and replies.
 //! - `digest`: counts and excerpts of all comments of a document.
+//! - `triggers`: changes of files, as events.
 
 mod batch;
 mod comments;
@@ -24,6 +25,7 @@ mod layout;
 mod markdown;
 mod place;
 mod source;
+mod triggers;
 
 use connector_sdk::connector;
 
@@ -49,6 +51,12 @@ connector! {
     upstream drive "https://www.googleapis.com/drive/v3" credential standard;
     upstream oauth2 "https://www.googleapis.com/oauth2/v2";
     upstream userinfo "{oauth2}/userinfo" credential standard;
+
+    inboxes connector_google::channel::INBOXES;
+    triggers triggers::TRIGGERS;
+    open_channel: internal subscribe fn triggers::subscribe;
+    close_channel: internal unsubscribe fn triggers::unsubscribe;
+    read_changes: internal read fn triggers::read;
 
     fields file {
         /// document id

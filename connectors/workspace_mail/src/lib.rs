@@ -13,6 +13,7 @@
 //! - `charset`: the text of a body.
 //! - `labels`: the counts of labels, and the colours of a new one.
 //! - `gmail`: Gmail's responses.
+//! - `triggers`: what happens in the mailbox, as events.
 
 mod address;
 mod attached;
@@ -26,6 +27,7 @@ mod gmail;
 mod html;
 mod labels;
 mod mime;
+mod triggers;
 
 use connector_sdk::connector;
 
@@ -53,6 +55,24 @@ connector! {
     upstream userinfo "{oauth2}/userinfo" credential standard;
 
     lists repeated;
+
+    /// Topic of Google Cloud Pub/Sub to which Gmail publishes that a mailbox has changed, as
+    /// `projects/{project}/topics/{topic}`. Without it, the gateway reads the mailboxes of triggers at
+    /// intervals.
+    setting pubsub_topic: string pattern "^projects/[^/]+/topics/[^/]+$";
+    /// Audience of the tokens with which Pub/Sub pushes, if the push subscription has another one than
+    /// the URL of the inbox `pubsub`.
+    setting pubsub_audience: string(1..);
+    /// Email address of the service account in these tokens. Without it, no push is accepted.
+    setting pubsub_service_account: string pattern "^[^@ ]+@[^@ ]+$";
+
+    inboxes triggers::INBOXES;
+    triggers triggers::TRIGGERS;
+    begin_watch: internal subscribe fn triggers::begin;
+    renew_watch: internal renew fn triggers::renew;
+    end_watch: internal unsubscribe fn triggers::end;
+    read_messages: internal read fn triggers::messages;
+    read_labels: internal read fn triggers::labels;
 
     values label_colors [
         "#000000", "#434343", "#666666", "#999999", "#cccccc", "#efefef", "#f3f3f3", "#ffffff", "#fb4c2f", "#ffad47",
@@ -250,3 +270,5 @@ mod compose_tests;
 mod decode_tests;
 #[cfg(test)]
 mod operation_tests;
+#[cfg(test)]
+mod trigger_tests;

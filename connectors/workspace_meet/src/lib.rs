@@ -1,5 +1,10 @@
 //! Meeting spaces, conferences and their recordings of Google Meet. Each operation is the method of
 //! Google's API with the same name.
+//!
+//! # Layout
+//! - `triggers`: conferences that end, and transcripts that are ready, as events.
+
+mod triggers;
 
 use connector_sdk::connector;
 
@@ -31,6 +36,10 @@ connector! {
     upstream userinfo "{oauth2}/userinfo" credential standard;
 
     lists repeated;
+
+    triggers triggers::TRIGGERS;
+    read_conferences: internal read fn triggers::conferences;
+    read_transcripts: internal read fn triggers::transcripts;
 
     fields conference {
         conference_record_id: string pattern "^[^/]+$",
@@ -158,3 +167,5 @@ connector! {
 
 #[cfg(test)]
 mod operation_tests;
+#[cfg(test)]
+mod trigger_tests;

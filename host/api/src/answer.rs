@@ -20,6 +20,10 @@ pub(super) struct AnswerDeadline(pub(super) Instant);
 #[derive(Clone, Copy)]
 pub(super) struct EndlessStream;
 
+/// An extension of a response: the connection is closed in its place.
+#[derive(Clone, Copy)]
+pub(super) struct ClosesConnection;
+
 /// A JSON document.
 pub(super) fn json_answer(document: &Value) -> Response<Body> {
     answer_of_type(document.to_string(), "application/json")

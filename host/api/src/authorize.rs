@@ -17,6 +17,7 @@ use mcp::ToolSet;
 use problem::{self, Problem};
 use registry::Operation;
 use store::{Holder, KeyId};
+use triggers::Of;
 
 /// A caller that may call the endpoint. Only [`authorize`] and [`authorize_link`] make one, so that
 /// no handler can run without it.
@@ -125,6 +126,11 @@ impl AuthorizedCaller {
     /// The jobs that the caller may see and cancel.
     pub(super) fn jobs(&self) -> JobsOf<'_> {
         JobsOf { tenant: self.tenant(), subject: self.subject(), limits: self.limits() }
+    }
+
+    /// The triggers that the caller may see and change.
+    pub(super) fn triggers(&self) -> Of<'_> {
+        Of::Caller { tenant: self.tenant(), subject: self.subject(), limits: self.limits() }
     }
 
     /// The part of a request with an `Idempotency-Key` that has a secret in its answer: the answer

@@ -17,8 +17,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::record_schema::schema_of_body;
 use body::media_type::{essence, is_json};
 use gateway::Gateway;
-use problem::{self, Problem, input_problem};
-use schema::Schema;
+use problem::{self, Problem, input_problem, violations_problem};
+use schema::{InputError, Schema, Violation};
 
 /// The most bytes that are read and dropped after the answer to a call whose body was not read
 /// completely.
@@ -172,28 +172,36 @@ pub(super) async fn read_body(
     let limit = limit_mb << 20;
     let too_large =
         || problem::BODY_TOO_LARGE.with_detail(format!("The body is over the limit of {limit_mb} MB; {advice}."));
-    if body.size_hint().lower() > limit as u64 {
-        return Err(too_large());
-    }
-    match timeout_at(body.deadline, collect(body, limit, memory)).await {
-        Ok(Ok(body)) => Ok(body),
-        Ok(Err(Unread::TooLarge)) => Err(too_large()),
-        Ok(Err(Unread::NoMemory(exhausted))) => Err(problem::no_memory(exhausted)),
-        Ok(Err(Unread::BrokenOff)) => {
-            Err(problem::BAD_REQUEST.with_detail("The body did not arrive completely; send it again."))
-        }
-        Err(_) => Err(problem::BAD_REQUEST
+    read_raw(body, limit, memory).await.map_err(|unread| match unread {
+        Unread::TooLarge => too_large(),
+        Unread::NoMemory(exhausted) => problem::no_memory(exhausted),
+        Unread::BrokenOff => problem::BAD_REQUEST.with_detail("The body did not arrive completely; send it again."),
+        Unread::Late => problem::BAD_REQUEST
             .with_detail("The body did not arrive in time; send it faster.")
             .status(StatusCode::REQUEST_TIMEOUT)
-            .retryable(true)),
+            .retryable(true),
+    })
+}
+
+/// Reads a body of at most `limit` bytes as it was sent, until its deadline.
+///
+/// # Errors
+/// See [`Unread`].
+pub(super) async fn read_raw(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) -> Result<Bytes, Unread> {
+    if body.size_hint().lower() > limit as u64 {
+        return Err(Unread::TooLarge);
     }
+    timeout_at(body.deadline, collect(body, limit, memory)).await.unwrap_or(Err(Unread::Late))
 }
 
 /// Why a body was not read.
-enum Unread {
+pub(super) enum Unread {
     TooLarge,
     NoMemory(Exhausted),
+    /// The caller stopped sending.
     BrokenOff,
+    /// It did not arrive until its deadline.
+    Late,
 }
 
 impl From<Exhausted> for Unread {
@@ -280,8 +288,25 @@ pub(super) async fn read_record<T: JsonSchema + DeserializeOwned>(
 /// # Errors
 /// 400 if it is not JSON, and 422 with each violation of the schema of the type.
 pub(super) async fn parse_record<T: JsonSchema + DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    parse_checked(body).await?.map_err(violations_problem)
+}
+
+/// Parses a body that a type describes. The inner result has each violation of the schema of the type,
+/// for a route that finds further ones.
+///
+/// # Errors
+/// 400 if it is not JSON.
+pub(super) async fn parse_checked<T: JsonSchema + DeserializeOwned>(
+    body: &[u8],
+) -> Result<Result<T, Vec<Violation>>, Problem> {
     let schema = Schema::compile(&schema_of_body::<T>().to_string(), false)
         .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
-    let input = compute::run(body.len(), || schema.parse(body)).await.map_err(input_problem)?;
-    serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))
+    match compute::run(body.len(), || schema.parse(body)).await {
+        Ok(input) => {
+            let record = serde_json::from_str(&input.text);
+            record.map(Ok).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))
+        }
+        Err(InputError::Invalid(violations)) => Ok(Err(violations)),
+        Err(error) => Err(input_problem(error)),
+    }
 }

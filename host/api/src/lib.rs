@@ -16,11 +16,13 @@
 //! - [`connect`]: links to a page on which a user connects accounts, and that page
 //! - [`console`]: the console of operators: its sessions, and its files
 //! - [`webhooks`]: the secrets that webhooks are signed with
+//! - [`hooks`]: notifications of services
 //! - [`connectors`]: the list of connectors
 //! - [`admin`]: changes of connectors
 //! - [`system`]: health, metrics and the API's description
 //! - [`mcp`]: operations as tools of agents
 //! - [`tool_sets`]: the operations that agents get at one address
+//! - [`triggers`]: events of services that callers want to know of
 //! - [`docs`]: the description as a page for browsers
 //! - [`home`]: the page at the root, which leads browsers to the others
 //!
@@ -55,6 +57,7 @@ mod cors;
 mod docs;
 mod headers;
 mod home;
+mod hooks;
 mod idempotency;
 mod integrations;
 mod jobs;
@@ -74,6 +77,7 @@ pub mod server;
 mod spool;
 mod system;
 mod tool_sets;
+mod triggers;
 mod webhooks;
 
 use serde_json::Value;

@@ -27,6 +27,7 @@ use jobs::job_problem;
 use pipeline::{self, Accept, Deferred, RunAs, Submitted};
 use problem::{Problem, callback_problem, pipeline_problem, unknown_operation};
 use registry::{Connector, Operation};
+use schema::CALLBACK_URLS;
 use store::JobStatus;
 use telemetry::Trace;
 
@@ -234,8 +235,8 @@ impl OperationCall {
     ) -> Result<Response<Body>, Problem> {
         let Self { gateway, caller, body, trace, recording, .. } = self;
         let Deferred { user_identifier, callback_urls } = deferred;
-        let callback_urls =
-            gateway.webhooks.accept_urls(caller.tenant(), &callback_urls).await.map_err(callback_problem)?;
+        let callback_urls = gateway.webhooks.accept_urls(caller.tenant(), &callback_urls).await;
+        let callback_urls = callback_urls.map_err(|error| callback_problem(error, CALLBACK_URLS))?;
         let new = NewJob {
             tenant: caller.tenant(),
             subject: caller.subject(),

@@ -88,7 +88,12 @@ pub(super) fn next_cursor<T, P: Serialize>(found: &mut Vec<T>, limit: u32, place
     let has_more = found.len() > limit;
     found.truncate(limit);
     let last = found.last().filter(|_| has_more)?;
-    serde_json::to_vec(&place(last)).ok().map(|place| URL_SAFE_NO_PAD.encode(place))
+    cursor_at(&place(last))
+}
+
+/// The cursor of the page after the entry with this place.
+pub(super) fn cursor_at(place: &impl Serialize) -> Option<String> {
+    serde_json::to_vec(place).ok().map(|place| URL_SAFE_NO_PAD.encode(place))
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
+use contract_rules::schema::NULLABLE;
+
 /// The schema of a request body, to validate bodies with.
 pub(super) fn schema_of_body<T: JsonSchema>() -> Value {
     let mut settings = schema_settings(Contract::Deserialize);
@@ -21,7 +23,7 @@ pub(super) fn schema_of_body<T: JsonSchema>() -> Value {
 /// A generator of schemas for the API's description. Its references lead to the component
 /// `schemas`.
 pub(super) fn schema_generator(contract: Contract) -> SchemaGenerator {
-    schema_settings(contract).into_generator()
+    schema_settings(contract).with_transform(RecursiveTransform(without_nullable)).into_generator()
 }
 
 fn schema_settings(contract: Contract) -> SchemaSettings {
@@ -31,6 +33,11 @@ fn schema_settings(contract: Contract) -> SchemaSettings {
         settings.meta_schema = None;
         settings.definitions_path = "/components/schemas".into();
     })
+}
+
+/// Removes the mark of members whose null counts, which is no keyword of OpenAPI 3.1.
+fn without_nullable(schema: &mut Schema) {
+    schema.remove(NULLABLE);
 }
 
 /// Writes a schema in the way that tools for OpenAPI understand best.

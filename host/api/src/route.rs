@@ -86,6 +86,8 @@ pub(super) enum Listener {
     Callers,
     /// `admin_listen`
     Admin,
+    /// `hooks.listen`
+    Hooks,
 }
 
 /// The other side of a connection.
@@ -108,9 +110,11 @@ pub(super) enum Family {
     Jobs,
     Integrations,
     Webhooks,
+    Hooks,
     Connectors,
     Mcp,
     ToolSets,
+    Triggers,
     Admin,
     System,
 }
@@ -124,9 +128,11 @@ impl Family {
             Self::Jobs => "jobs",
             Self::Integrations => "integrations",
             Self::Webhooks => "webhooks",
+            Self::Hooks => "hooks",
             Self::Connectors => "connectors",
             Self::Mcp => "mcp",
             Self::ToolSets => "tool-sets",
+            Self::Triggers => "triggers",
             Self::Admin => "admin",
             Self::System => "system",
         })
@@ -152,6 +158,12 @@ pub(super) struct PathArguments<'a> {
     pub(super) request_id: &'a str,
     pub(super) upstream: &'a str,
     pub(super) link_id: &'a str,
+    /// The secret part of an inbox's address.
+    pub(super) address: &'a str,
+    pub(super) trigger_id: &'a str,
+    pub(super) event_id: &'a str,
+    pub(super) inbox_id: &'a str,
+    pub(super) inbox_secret_id: &'a str,
     /// The name of a tool set.
     pub(super) set: &'a str,
     /// The secret part of a link.
@@ -172,6 +184,8 @@ pub(super) struct HttpCall<'a> {
     pub(super) gateway: &'a Arc<Gateway>,
     /// The listener that accepted the connection.
     pub(super) listener: Listener,
+    /// The address of the caller, behind proxies that the operator trusts.
+    pub(super) caller_address: IpAddr,
     pub(super) head: Parts,
     pub(super) body: &'a mut RequestBody,
     pub(super) arguments: PathArguments<'a>,
@@ -200,6 +214,7 @@ impl Route {
     pub(super) fn is_served_by(&self, listener: Listener, has_admin_listener: bool) -> bool {
         match listener {
             Listener::Callers => !(has_admin_listener && self.is_for_operators()),
+            Listener::Hooks => self.family == Family::Hooks,
             // The list of connectors is for both.
             Listener::Admin => self.is_for_operators() || matches!(self.family, Family::System | Family::Connectors),
         }
@@ -238,9 +253,14 @@ impl<'a> PathArguments<'a> {
             "{webhook_id}" => Some(&mut self.webhook_id),
             "{request_id}" => Some(&mut self.request_id),
             "{upstream}" => Some(&mut self.upstream),
+            "{trigger_id}" => Some(&mut self.trigger_id),
+            "{event_id}" => Some(&mut self.event_id),
+            "{inbox_id}" => Some(&mut self.inbox_id),
+            "{inbox_secret_id}" => Some(&mut self.inbox_secret_id),
             "{set}" => Some(&mut self.set),
             "{link_id}" => Some(&mut self.link_id),
             "{token}" => Some(&mut self.token),
+            "{address}" => Some(&mut self.address),
             // The handler takes it from the path as it was sent.
             "{path}" => None,
             "{authorization_id}" => Some(&mut self.authorization_id),

@@ -18,6 +18,7 @@ use super::caller_address;
 use super::compression::{self, Encoding};
 use super::cors;
 use super::headers;
+use super::hooks;
 use super::mcp;
 use super::recorded::{self, OpenCall};
 use super::route::{Family, Handler, HttpCall, Listener, PathArguments, Peer, Query, Route};
@@ -51,8 +52,6 @@ pub(super) async fn answer_request(
     let (head, incoming) = request.into_parts();
     let RoutingHeaders { request_id, encoding, is_held_back } = RoutingHeaders::parse(&head.headers);
     let request_id = gateway.requests.id(request_id);
-    let encoding = encoding.filter(|_| head.method != Method::HEAD);
-    let origin = cors::allowed_origin(&gateway.config, &head.headers);
     let method = head.method.clone();
     let mut body = RequestBody::new(incoming, arrived + gateway.config.caller_timeout, is_held_back);
     // A copy. A part of the request would keep the connection's memory for as long as the call
@@ -60,6 +59,10 @@ pub(super) async fn answer_request(
     let path = routes::normalized(head.uri.path()).into_owned();
     let has_admin_listener = gateway.config.admin_listen.is_some();
     let found = routes::find_route(&path).filter(|(route, _)| route.is_served_by(peer.listener, has_admin_listener));
+    let is_hook = peer.listener == Listener::Hooks || found.is_some_and(|(route, _)| route.family == Family::Hooks);
+    // The answers to services say as little as possible, so they have no id either.
+    let encoding = encoding.filter(|_| head.method != Method::HEAD && !is_hook);
+    let origin = if is_hook { None } else { cors::allowed_origin(&gateway.config, &head.headers) };
     let caller_address = caller_address::of(&gateway.config.trusted_proxies, peer.address, &head.headers);
     let span = request_span(&request_id, found, caller_address);
     let trace = trace_of_request(gateway, found, &request_id, &head);
@@ -72,7 +75,8 @@ pub(super) async fn answer_request(
         let result = match preflight(&head, found).filter(|_| origin.is_some()) {
             Some(response) => Ok(response),
             None => {
-                let context = RequestContext { request_id: &request_id, arrived, trace: &trace, open: &open };
+                let context =
+                    RequestContext { request_id: &request_id, caller_address, arrived, trace: &trace, open: &open };
                 call_handler(gateway, peer, head, &mut body, found, context).await
             }
         };
@@ -98,7 +102,9 @@ pub(super) async fn answer_request(
         if !is_counted {
             count_answer(gateway, found, &response);
         }
-        if let Ok(value) = HeaderValue::from_str(&request_id) {
+        if let Ok(value) = HeaderValue::from_str(&request_id)
+            && !is_hook
+        {
             response.headers_mut().insert(REQUEST_ID, value);
         }
         if let Some(origin) = origin {
@@ -205,11 +211,11 @@ fn request_span(request_id: &str, found: MatchedRoute<'_>, caller_address: IpAdd
     )
 }
 
-/// The trace of a request. Paths without a route are left out, and routes of the system, which
-/// probes call every few seconds.
+/// The trace of a request. Paths without a route are left out, routes of the system, which probes
+/// call every few seconds, and notifications, whose senders are not known.
 fn trace_of_request(gateway: &Gateway, found: MatchedRoute<'_>, request_id: &str, head: &Parts) -> Trace {
     match found {
-        Some((route, _)) if route.family != Family::System => {
+        Some((route, _)) if !matches!(route.family, Family::System | Family::Hooks) => {
             gateway.telemetry.request(&head.method, route.path, request_id, &head.headers)
         }
         _ => Trace::default(),
@@ -220,6 +226,7 @@ fn trace_of_request(gateway: &Gateway, found: MatchedRoute<'_>, request_id: &str
 #[derive(Clone, Copy)]
 struct RequestContext<'a> {
     request_id: &'a str,
+    caller_address: IpAddr,
     arrived: Instant,
     trace: &'a Trace,
     open: &'a OpenCall<'a>,
@@ -234,20 +241,26 @@ async fn call_handler(
     found: MatchedRoute<'_>,
     context: RequestContext<'_>,
 ) -> Result<Response<Body>, Problem> {
-    let RequestContext { request_id, arrived, trace, open } = context;
+    let RequestContext { request_id, caller_address, arrived, trace, open } = context;
     let (recording, listener) = (&open.recording, peer.listener);
     if head.version == Version::HTTP_11 && !has_one_host(&head.headers) {
         return Err(problem::BAD_REQUEST
             .with_detail("HTTP/1.1 requires exactly one header Host (RFC 9112, section 3.2); send it."));
     }
     let Some((route, arguments)) = found else {
-        return Err(no_route());
+        return if listener == Listener::Hooks { Ok(hooks::not_found()) } else { Err(no_route()) };
     };
     let Some(endpoint) = route.endpoint(&head.method) else {
+        if route.family == Family::Hooks {
+            return Ok(hooks::not_found());
+        }
         let allowed = route.allowed();
         let detail = format!("This path takes {allowed}, not {}.", head.method);
         return Err(problem::METHOD_NOT_ALLOWED.with_detail(detail).allow(&allowed));
     };
+    if peer.is_of_reserve && route.family == Family::Hooks {
+        return Ok(hooks::busy());
+    }
     if peer.is_of_reserve && !serves_without_room(route) {
         return Err(problem::BUSY
             .with_detail("All connections for callers are in use (`max_connections`); try again.")
@@ -266,6 +279,7 @@ async fn call_handler(
             let call = HttpCall {
                 gateway,
                 listener,
+                caller_address,
                 head,
                 body,
                 arguments,
@@ -285,6 +299,7 @@ async fn call_handler(
             return handler(HttpCall {
                 gateway,
                 listener,
+                caller_address,
                 head,
                 body,
                 arguments,
@@ -316,7 +331,19 @@ async fn call_handler(
         _ => Some(actor(&caller, &head, request_id)?),
     };
     let handling = handler(
-        HttpCall { gateway, listener, head, body, arguments, request_id, arrived, trace, recording, routes: ROUTES },
+        HttpCall {
+            gateway,
+            listener,
+            caller_address,
+            head,
+            body,
+            arguments,
+            request_id,
+            arrived,
+            trace,
+            recording,
+            routes: ROUTES,
+        },
         caller,
     );
     match by {

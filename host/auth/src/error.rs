@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::jwt::JwtError;
+use jwt::JwtError;
 
 /// Why a caller is not recognised. The messages say what to do. They do not reveal whether a key
 /// exists, except that a caller with a whole key learns that it was revoked.

@@ -23,11 +23,13 @@ mod limits;
 mod oidc;
 mod scope;
 
+pub use ::jwt::JwtError;
+
 pub use self::authenticator::{Authenticator, is_jwt};
 pub use self::bootstrap::{BootstrapError, bootstrap, check as check_first_key};
 pub use self::caller::Caller;
 pub use self::error::AuthError;
-pub use self::jwt::{JwtError, JwtIssuer, JwtIssuers, TenantOf};
+pub use self::jwt::{JwtIssuer, JwtIssuers, KeyRing, TenantOf};
 pub use self::key::{NoRandomness, make_key};
 pub use self::limits::{KeyRefusal, Limits, check_key};
 pub use self::oidc::{Oidc, OidcError, OidcSettings, Person, SignInSecret, error_code as oidc_error_code};

@@ -102,8 +102,12 @@ impl ConnectorArguments {
     }
 }
 
-/// The URL of a gateway. It may have a path, if a proxy serves the gateway below one.
-pub(crate) fn gateway_url(text: &str) -> Result<Url, String> {
+/// The URL of a gateway or of another server. It may have a path, if a proxy serves the gateway below
+/// one.
+///
+/// # Errors
+/// A phrase that says what the URL must be.
+pub fn gateway_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     url.ok_or_else(|| "it must be an absolute http or https URL, such as https://gateway.example.com".to_owned())
 }

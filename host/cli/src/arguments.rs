@@ -12,8 +12,8 @@ use crate::doctor::DoctorArguments;
 use crate::installed::InstalledCommand;
 use crate::keys::KeysCommand;
 use crate::operator::{
-    AuditArguments, CallsCommand, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, ToolSetsCommand,
-    WebhooksCommand,
+    AuditArguments, CallsCommand, GatewaysCommand, InboxesCommand, IntegrationsCommand, JobsCommand, TenantsCommand,
+    ToolSetsCommand, TriggersCommand, WebhooksCommand,
 };
 use sandbox::child::ChildLimits;
 
@@ -84,6 +84,12 @@ pub enum Command {
     /// List webhooks of all tenants, and send them once more
     #[command(subcommand)]
     Webhooks(WebhooksCommand),
+    /// List triggers of all tenants, test them, and have their events forwarded to this machine
+    #[command(subcommand)]
+    Triggers(TriggersCommand),
+    /// Make and list the addresses at which services notify the gateway about whole applications
+    #[command(subcommand)]
+    Inboxes(InboxesCommand),
     /// List records of calls, and show one
     #[command(subcommand)]
     Calls(CallsCommand),

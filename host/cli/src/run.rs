@@ -113,6 +113,8 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
         Command::ToolSets(command) => operator::tool_sets(command).await?,
         Command::Calls(command) => operator::calls(command).await?,
         Command::Webhooks(command) => operator::webhooks(command).await?,
+        Command::Triggers(command) => operator::triggers(command).await?,
+        Command::Inboxes(command) => operator::inboxes(command).await?,
         Command::Audit(arguments) => operator::audit(arguments, &config).await?,
         Command::Connectors(ConnectorsCommand::Author(command)) => command.run(config, &program(arguments)).await?,
         Command::Connectors(ConnectorsCommand::Installed(command)) => {

@@ -11,7 +11,7 @@ const CHECK: &str = "events";
 
 /// Examines if services can notify the gateway, if a connector of the registry or a trigger needs it.
 /// `store` has the triggers of callers, if there can be any.
-pub async fn examine(config: &Config, registry: &Registry, store: Option<&Store>, report: &mut Report) {
+pub(crate) async fn examine(config: &Config, registry: &Registry, store: Option<&Store>, report: &mut Report) {
     let live = registry.live();
     let mut notified: Vec<String> = live
         .values()

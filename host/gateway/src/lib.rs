@@ -2,6 +2,7 @@
 
 pub mod backlog;
 pub mod heartbeat;
+mod hooks;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,7 +34,10 @@ use pipeline::connect::ask_about_device;
 use registry::{Connector, Derived, Registry};
 use store::{Authorization, Store};
 use telemetry::Telemetry;
+use triggers::Triggers;
 use webhooks::Webhooks;
+
+pub use self::hooks::Hooks;
 
 /// The longest request id that is accepted from a caller.
 const MAX_REQUEST_ID_BYTES: usize = 128;
@@ -61,8 +65,10 @@ pub struct Gateway {
     pub budgets: Budgets,
     pub integrations: Arc<Integrations>,
     pub jobs: Arc<Jobs>,
+    pub triggers: Arc<Triggers>,
     pub idempotency: Arc<Idempotency>,
     pub webhooks: Webhooks,
+    pub hooks: Arc<Hooks>,
     pub metrics: Arc<Metrics>,
     pub samples: Arc<Samples>,
     pub telemetry: Telemetry,

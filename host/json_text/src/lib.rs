@@ -7,9 +7,11 @@
 //! - [`first_elements`] and [`first_members`] return a maximum of parts and count the others, so
 //!   that a huge value takes no memory
 //! - [`each_element`] and [`each_member`] call a function for each part, which can stop the reading
+//! - [`at`] finds the value at a JSON Pointer
 //! - [`object`] joins members to the text of an object
 
 mod name;
+mod pointer;
 mod visitors;
 
 use std::borrow::Cow;
@@ -20,6 +22,7 @@ use serde::de::Deserializer;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+pub use self::pointer::at;
 use self::visitors::{Elements, Members};
 
 /// RFC 8259 does not allow it before a document, but some services and editors write it.

@@ -37,6 +37,35 @@ struct Counted {
 struct Budget {
     limit: u64,
     held: AtomicU64,
+    /// The budget of which this one is a part. Its bytes are counted there too.
+    whole: Option<MemoryBudget>,
+}
+
+impl Budget {
+    /// Counts more bytes, unless the sum were over the ceiling or the budget.
+    fn take(&self, bytes: u64, ceiling: u64) -> Result<(), Exhausted> {
+        let fits = |held: u64| held.checked_add(bytes).filter(|&sum| sum <= ceiling);
+        let held = self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map_err(|_| Exhausted)?;
+        if let Some(whole) = &self.whole {
+            // The rest of the gateway has its reserve, however large the part is.
+            let taken = whole.0.budget.take(bytes, whole.before_admission());
+            return taken.inspect_err(|_| {
+                self.held.fetch_sub(bytes, Ordering::Relaxed);
+            });
+        }
+        if held + bytes > self.limit / freed::MUCH {
+            freed::much_is_held();
+        }
+        Ok(())
+    }
+
+    /// Returns bytes.
+    fn give_back(&self, bytes: u64) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(whole) = &self.whole {
+            whole.0.budget.give_back(bytes);
+        }
+    }
 }
 
 /// There is not enough memory left.
@@ -56,7 +85,18 @@ pub struct Reservation {
 impl MemoryBudget {
     /// A budget of `limit` bytes.
     pub fn new(limit: u64) -> Self {
-        Self(Arc::new(Counted { budget: Arc::new(Budget { limit, held: AtomicU64::new(0) }) }))
+        Self::of(limit, None)
+    }
+
+    /// A budget of one `divisor`th of this one, for requests that must neither take more nor have to
+    /// wait for others. Its bytes are counted in both.
+    #[must_use]
+    pub fn fixed_part(&self, divisor: u64) -> Self {
+        Self::of(self.limit() / divisor.max(1), Some(self.clone()))
+    }
+
+    fn of(limit: u64, whole: Option<Self>) -> Self {
+        Self(Arc::new(Counted { budget: Arc::new(Budget { limit, held: AtomicU64::new(0), whole }) }))
     }
 
     /// The same budget with a separate reference count. Each call clones it several times. If the
@@ -101,7 +141,12 @@ impl MemoryBudget {
     /// As [`MemoryBudget::part`], for a call that is not admitted yet: its body, and the values
     /// that validation makes of the body. It leaves a quarter of the budget to running calls.
     pub fn part_before_admission(&self) -> Reservation {
-        self.part_up_to(self.limit() - self.limit() / RESERVED)
+        self.part_up_to(self.before_admission())
+    }
+
+    /// The bytes that calls may hold before they are admitted.
+    fn before_admission(&self) -> u64 {
+        self.limit() - self.limit() / RESERVED
     }
 
     /// As [`MemoryBudget::part`], for answers to an operator, who looks why there is no memory. They
@@ -136,12 +181,7 @@ impl Reservation {
         if size < SMALL_BYTES || bytes == 0 {
             return Ok(());
         }
-        let budget = &self.budget.0.budget;
-        let fits = |held: u64| held.checked_add(bytes).filter(|&sum| sum <= self.ceiling);
-        let held = budget.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map_err(|_| Exhausted)?;
-        if held + bytes > budget.limit / freed::MUCH {
-            freed::much_is_held();
-        }
+        self.budget.0.budget.take(bytes, self.ceiling)?;
         self.bytes += bytes;
         Ok(())
     }
@@ -150,7 +190,7 @@ impl Reservation {
     pub fn shrink_to(&mut self, size: usize) {
         let freed = self.bytes.saturating_sub(size as u64);
         if freed > 0 {
-            self.budget.0.budget.held.fetch_sub(freed, Ordering::Relaxed);
+            self.budget.0.budget.give_back(freed);
             self.bytes -= freed;
         }
     }
@@ -169,7 +209,7 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         // Most parts are of small sizes, and all cores write this number.
         if self.bytes > 0 {
-            self.budget.0.budget.held.fetch_sub(self.bytes, Ordering::Relaxed);
+            self.budget.0.budget.give_back(self.bytes);
         }
     }
 }
@@ -232,6 +272,26 @@ mod tests {
         arriving.grow_to(10_000).unwrap();
         running.grow_to(10_000).unwrap();
         assert_eq!(budget.held(), 20_000);
+    }
+
+    #[test]
+    fn a_fixed_part_is_counted_in_the_whole_and_never_larger() {
+        let whole = MemoryBudget::new(80_000);
+        let fixed = whole.fixed_part(4);
+        let mut held = fixed.part();
+        assert_eq!(held.grow_to(20_001), Err(Exhausted));
+        held.grow_to(20_000).unwrap();
+        assert_eq!((fixed.held(), whole.held()), (20_000, 20_000));
+        held.shrink_to(5000);
+        assert_eq!((fixed.held(), whole.held()), (5000, 5000));
+
+        let mut running = whole.part();
+        running.grow_to(54_000).unwrap();
+        assert_eq!(held.grow_to(7000), Err(Exhausted), "calls that run keep their quarter");
+        assert_eq!((fixed.held(), whole.held()), (5000, 59_000));
+        held.grow_to(6000).unwrap();
+        drop(held);
+        assert_eq!((fixed.held(), whole.held()), (0, 54_000));
     }
 
     #[test]

@@ -132,6 +132,12 @@ pub struct Metrics {
     pub refreshes: Family<OutcomeLabels, Counter>,
     /// Attempts of webhooks.
     pub webhooks: Family<WebhookLabels, Counter>,
+    /// Events of services: `stored`, `duplicate`, `filtered` or `gap`.
+    pub trigger_events: Family<OutcomeLabels, Counter>,
+    /// Subscriptions at services that were begun or renewed: `succeeded` or `failed`.
+    pub subscription_renewals: Family<OutcomeLabels, Counter>,
+    /// Requests of services to the addresses of inboxes.
+    pub hook_requests: Family<OutcomeLabels, Counter>,
     /// Jobs that ended: `succeeded`, `failed` or `cancelled`.
     pub jobs: Family<OutcomeLabels, Counter>,
     /// Jobs that run in this gateway.
@@ -194,6 +200,9 @@ impl Default for Metrics {
             module_cache: add.metric("module_cache", "Compiled modules found in the cache or compiled"),
             refreshes: add.metric("refreshes", "Refreshes of access tokens by outcome"),
             webhooks: add.metric("webhooks", "Attempts of webhooks by outcome"),
+            trigger_events: add.metric("trigger_events", "Events of services by outcome"),
+            subscription_renewals: add.metric("subscription_renewals", "Subscriptions begun or renewed by outcome"),
+            hook_requests: add.metric("hook_requests", "Requests of services to inboxes by outcome"),
             jobs: add.metric("jobs", "Background jobs that ended, by outcome"),
             jobs_running: add.metric("jobs_running", "Background jobs that run in this gateway"),
             jobs_pending: add.metric("jobs_pending", "Background jobs that wait, in all gateways of the database"),

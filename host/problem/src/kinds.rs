@@ -163,6 +163,26 @@ kinds! {
     TOOL_SET_EXISTS = ("tool-set-exists", CONFLICT, "There is a tool set of this name", Caller, false, Gateway);
     /// The tenant has too many tool sets.
     TOO_MANY_TOOL_SETS = ("too-many-tool-sets", TOO_MANY_REQUESTS, "The tenant has too many tool sets", Caller, false, Gateway);
+    /// The caller has no trigger of this id.
+    UNKNOWN_TRIGGER = ("unknown-trigger", NOT_FOUND, "There is no such trigger", Caller, false, Gateway);
+    /// The trigger has no event of this id.
+    UNKNOWN_EVENT = ("unknown-event", NOT_FOUND, "There is no such event", Caller, false, Gateway);
+    /// An event that is to be sent again is no longer kept.
+    EVENT_NOT_KEPT = ("event-not-kept", GONE, "The event is no longer kept", Caller, false, Gateway);
+    /// The user's grant lacks scopes that the events need.
+    SCOPES_MISSING = ("scopes-missing", CONFLICT, "The user must permit more", User, false, Gateway);
+    /// The service keeps no events that could be read.
+    NOTHING_TO_READ = ("nothing-to-read", CONFLICT, "There is nothing to read", Caller, false, Gateway);
+    /// The tenant has too many triggers.
+    TOO_MANY_TRIGGERS = ("too-many-triggers", TOO_MANY_REQUESTS, "The tenant has too many triggers", Caller, false, Gateway);
+    /// There is no inbox of this id.
+    UNKNOWN_INBOX = ("unknown-inbox", NOT_FOUND, "There is no such inbox", Caller, false, Gateway);
+    /// The inbox has no secret of this id.
+    UNKNOWN_INBOX_SECRET = ("unknown-inbox-secret", NOT_FOUND, "The inbox has no such secret", Caller, false, Gateway);
+    /// The inbox was made before.
+    INBOX_EXISTS = ("inbox-exists", CONFLICT, "There is such an inbox", Caller, false, Gateway);
+    /// The inbox has as many secrets as it can.
+    TOO_MANY_SECRETS = ("too-many-secrets", CONFLICT, "The inbox has two secrets", Caller, false, Gateway);
     /// The tenant has too many calls that wait for a confirmation.
     TOO_MANY_CONFIRMATIONS = ("too-many-confirmations", TOO_MANY_REQUESTS, "Too many calls wait for a confirmation", Caller, true, Gateway);
     /// The holder has too many integrations.

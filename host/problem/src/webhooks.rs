@@ -8,18 +8,18 @@ use schema::Violation;
 use store::vault::VaultError;
 use webhooks::{CallbackError, WebhookError};
 
-/// The problem of a call whose `callback_urls` are not accepted.
-pub fn callback_problem(error: CallbackError) -> Problem {
+/// The problem of a call whose URLs are not accepted. They are in the member `member` of the body.
+pub fn callback_problem(error: CallbackError, member: &str) -> Problem {
     match error {
         CallbackError::Invalid(wrong) => violations_problem(
             wrong
                 .into_iter()
-                .map(|(index, detail)| Violation { pointer: format!("/callback_urls/{index}"), detail })
+                .map(|(index, detail)| Violation { pointer: format!("/{member}/{index}"), detail })
                 .collect(),
         ),
         CallbackError::SecretRequired => WEBHOOK_SECRET_REQUIRED
             .with_detail(
-                "Callbacks are signed, and the tenant has no valid secret. Make one with POST /webhooks/secrets.",
+                "Webhooks are signed, and the tenant has no valid secret. Make one with POST /webhooks/secrets.",
             )
             .with("action", json!({"method": "POST", "path": "/webhooks/secrets"})),
         CallbackError::Failed(error) => webhook_problem(&error),

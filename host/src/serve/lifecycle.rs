@@ -79,12 +79,13 @@ impl Lifecycle {
 
     /// Starts the tasks that need the connectors.
     pub(super) fn start_with_connectors(&mut self) {
-        let Gateway { config, store, integrations, jobs, webhooks, .. } = &self.gateway;
+        let Gateway { config, store, integrations, jobs, triggers, webhooks, .. } = &self.gateway;
         self.background.extend([
             tokio::spawn(Arc::clone(integrations).sweep()),
             tokio::spawn(ask_about_devices(self.gateway.clone())),
             tokio::spawn(Arc::clone(jobs).work()),
             tokio::spawn(Arc::clone(jobs).maintain()),
+            tokio::spawn(Arc::clone(triggers).work()),
             tokio::spawn(webhooks.clone().send()),
             tokio::spawn(sweep_storage(store.clone(), self.vault.clone(), Arc::clone(config))),
             tokio::spawn(checkpoint(store.clone())),
@@ -94,9 +95,11 @@ impl Lifecycle {
     /// Ends everything, once no caller is connected. Work that callers began may run until
     /// `drained_at`.
     pub(super) async fn stop(self, drained_at: Instant) {
-        let Gateway { jobs, idempotency, integrations, webhooks, calls, telemetry, store, authenticator, .. } =
-            &self.gateway;
+        let Gateway {
+            jobs, triggers, idempotency, integrations, webhooks, calls, telemetry, store, authenticator, ..
+        } = &self.gateway;
         jobs.shut_down().await;
+        triggers.shut_down().await;
         abort(self.background);
         idempotency.shut_down(drained_at).await;
         integrations.shut_down().await;

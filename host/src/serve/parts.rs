@@ -14,7 +14,7 @@ use config::Config;
 use doctor::exposure;
 use egress::{Egress, EgressError, Transport};
 use gateway::heartbeat;
-use gateway::{Draining, Gateway, RequestIds};
+use gateway::{Draining, Gateway, Hooks, RequestIds};
 use integrations::Integrations;
 use jobs::Jobs;
 use mcp::streams::Streams;
@@ -26,6 +26,7 @@ use sandbox::{CompiledModules, Sandbox};
 use store::vault::{Vault, VaultError};
 use store::{Store, StoreError};
 use telemetry::Telemetry;
+use triggers::Triggers;
 use webhooks::{Events, Webhooks};
 
 /// A gateway that can begin to serve.
@@ -96,6 +97,19 @@ impl Parts {
             metrics: Arc::clone(&metrics),
             telemetry: telemetry.clone(),
         }));
+        let triggers = Arc::new(Triggers::new(triggers::Parts {
+            gateway: Arc::clone(&name),
+            config: Arc::clone(&config),
+            calls: calls.clone(),
+            store: store.clone(),
+            vault: vault.clone(),
+            egress: egress.clone(),
+            registry: Arc::clone(&registry),
+            budgets: budgets.clone(),
+            integrations: Arc::clone(&integrations),
+            webhooks: webhooks.clone(),
+            metrics: Arc::clone(&metrics),
+        }));
         let gateway = Gateway {
             name,
             authenticator,
@@ -104,8 +118,10 @@ impl Parts {
             budgets,
             integrations,
             jobs,
+            triggers,
             idempotency: Arc::new(Idempotency::new(store.clone(), vault.clone())),
             webhooks,
+            hooks: Arc::new(Hooks::new(server::connection_limit(&config), &egress, Handle::current())),
             metrics,
             samples: Arc::default(),
             telemetry,

@@ -177,7 +177,7 @@ pub use self::tenants::{MAX_COUNT, Tenant};
 pub use self::time::DatabaseTime;
 pub use self::tool_sets::{NewToolSet, StoredToolSet};
 pub use self::triggers::{
-    EventDelivery, EventWebhooks, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange, TriggerFilter,
+    EventDelivery, EventWebhooks, IntegrationChange, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange, TriggerFilter,
     TriggerState, event_id, new_trigger_id,
 };
 pub use self::webhooks::{

@@ -70,7 +70,8 @@ impl Violations {
 
     /// Reads filters.
     pub(super) fn read_filters(&mut self, given: &Value) -> Vec<Filter> {
-        const FORM: &str = "Give a list of objects with `pointer`, a JSON Pointer into `data`, and `in`, a list of values.";
+        const FORM: &str =
+            "Give a list of objects with `pointer`, a JSON Pointer into `data`, and `in`, a list of values.";
         let Value::Array(list) = given else {
             if !given.is_null() {
                 self.add("/filters", FORM);
@@ -146,9 +147,7 @@ impl Definition {
     /// Returns `true` if the data of an event passes all filters.
     pub(super) fn admits(&self, data: &Value) -> bool {
         let null = Value::Null;
-        self.filters
-            .iter()
-            .all(|filter| filter.values.contains(data.pointer(&filter.pointer).unwrap_or(&null)))
+        self.filters.iter().all(|filter| filter.values.contains(data.pointer(&filter.pointer).unwrap_or(&null)))
     }
 
     /// The data of an event with the fields that the caller wants.
@@ -196,7 +195,8 @@ mod tests {
     #[test]
     fn an_event_passes_all_filters_or_is_dropped() {
         let mut read = Violations::default();
-        let filters = read.read_filters(&json!([{"pointer": "/a", "in": ["x", null]}, {"pointer": "/b/c", "in": [1, true]}]));
+        let filters =
+            read.read_filters(&json!([{"pointer": "/a", "in": ["x", null]}, {"pointer": "/b/c", "in": [1, true]}]));
         let definition = Definition { filters, ..Definition::default() };
         assert!(definition.admits(&json!({"a": "x", "b": {"c": 1}})));
         assert!(definition.admits(&json!({"b": {"c": true}})));

@@ -167,14 +167,14 @@ impl Triggers {
     ) -> Result<Vec<EventDelivery>, TriggerError> {
         let mut deliveries = Vec::with_capacity(definition.urls.len());
         for url in &definition.urls {
-            deliveries.push(self.parts.webhooks.event_delivery(&trigger.tenant, event, url).await?);
+            deliveries.push(self.parts.webhooks.trigger_delivery(&trigger.tenant, event, url).await?);
         }
         Ok(deliveries)
     }
 
     pub(super) fn count_events(&self, connector: &str, outcome: &'static str, number: u64) {
         if number > 0 {
-            let labels = metrics::EventLabels { connector: connector.to_owned(), outcome };
+            let labels = metrics::OutcomeLabels { connector: connector.to_owned(), outcome: outcome.to_owned() };
             self.parts.metrics.trigger_events.get_or_create_owned(&labels).inc_by(number);
         }
     }
@@ -182,5 +182,5 @@ impl Triggers {
 
 /// The time in an RFC 3339 text.
 pub(super) fn time_of(text: Option<&str>) -> Option<SystemTime> {
-    text.and_then(|text| clock::timestamp::parse(text))
+    clock::timestamp::parse(text?).ok()
 }

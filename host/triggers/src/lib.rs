@@ -10,8 +10,12 @@
 //! - `definition`: what callers say of a trigger, checked
 //! - `manage`: making, changing, finding and deleting triggers
 //! - `events`: reading and repeating events
-//! - `inboxes`: the addresses of applications and of subscriptions, and what comes to them
-//! - `work`: takes subscriptions that are due; `step`: one step of work on a subscription
+//! - `inboxes`: the inboxes of applications, for operators
+//! - `accounts`: events of the gateway itself
+//! - `shared`: notifications that other accounts may see too
+//! - `push`: notifications of services, from an address to what they change
+//! - `work`: takes subscriptions that are due; `step`: one step of work on a subscription; `call`: the
+//!   calls of operations in it
 //! - `deliver`: from an occurrence to an event of each trigger, with its webhooks
 //! - `record`: the public forms; `state`: the state of a trigger, from evidence
 //! - `error`: what can fail
@@ -23,22 +27,58 @@
 //! - No cursor is a time.
 //! - A connector sees neither secret nor address of an inbox.
 
+mod accounts;
+mod call;
+mod definition;
+mod deliver;
 mod error;
+mod events;
+mod inboxes;
+mod manage;
+mod push;
 mod record;
+mod shared;
+mod state;
+mod step;
+mod types;
+mod work;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use url::Url;
 
 pub use self::error::TriggerError;
+pub use self::push::{Accepted, InboxAt, Outcome};
 pub use self::record::{
-    EventRecord, EventsRecord, HookRequestRecord, InboxRecord, InboxSecretRecord, OUTCOMES, RejectionRecord,
-    SubscriptionRecord, TriggerRecord, TypeRecord,
+    EventMessage, EventRecord, EventsRecord, HookRequestRecord, InboxRecord, InboxSecretRecord, OUTCOMES,
+    RejectionRecord, STATUSES, SubscriptionRecord, TriggerRecord, TypeRecord,
 };
 use auth::Limits;
+use calls::CallLog;
+use config::Config;
+use contract::AuthScheme;
+use egress::Egress;
+use integrations::Integrations;
+use metrics::Metrics;
+use pipeline::Services;
+use pipeline::budgets::Budgets;
+use registry::Registry;
+use store::vault::Vault;
+use store::{HookRequest, Sealed, Store};
+use webhooks::Webhooks;
+
+/// The connector of events of the gateway itself.
+pub const GATEWAY: &str = "gateway";
 
 /// The triggers that a caller may see and change.
 #[derive(Clone, Copy)]
@@ -128,170 +168,97 @@ pub enum Replay {
     Events(Vec<String>),
 }
 
-/// All triggers of the gateway.
-pub struct Triggers {}
+/// The parts of the gateway that triggers use.
+#[expect(missing_docs, reason = "the types of the other fields say what they are")]
+pub struct Parts {
+    /// The name of the gateway.
+    pub gateway: Arc<str>,
+    pub config: Arc<Config>,
+    pub calls: CallLog,
+    pub store: Store,
+    pub vault: Vault,
+    pub egress: Egress,
+    pub registry: Arc<Registry>,
+    pub budgets: Budgets,
+    pub integrations: Arc<Integrations>,
+    pub webhooks: Webhooks,
+    pub metrics: Arc<Metrics>,
+}
+
+/// All triggers of this gateway, and the subscriptions that it shares with others.
+pub struct Triggers {
+    parts: Parts,
+    /// Notified when a subscription may be due.
+    due: Notify,
+    /// Notified when events were stored here.
+    stored: Notify,
+    /// Requests of services that wait to be written.
+    requests: Mutex<Vec<(SystemTime, HookRequest)>>,
+    stopping: CancellationToken,
+    tasks: TaskTracker,
+}
 
 impl Triggers {
-    /// The types of a connector, or of all, in the order of their names, that a caller with these limits
-    /// may use.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn types(&self, of: Of<'_>, connector: Option<&str>) -> Result<Vec<TypeRecord>, TriggerError> {
-        todo!()
+    /// The caller runs [`Triggers::work`] in a task.
+    pub fn new(parts: Parts) -> Self {
+        Self {
+            parts,
+            due: Notify::new(),
+            stored: Notify::new(),
+            requests: Mutex::default(),
+            stopping: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        }
     }
 
-    /// Makes a trigger. `user_identifier` is the account that the caller names.
-    ///
-    /// # Errors
-    /// See [`TriggerError`].
-    pub async fn create(
-        &self,
-        of: Of<'_>,
-        user_identifier: Option<&str>,
-        new: NewTrigger,
-        deadline: Instant,
-    ) -> Result<TriggerRecord, TriggerError> {
-        todo!()
+    /// The services that operations use.
+    fn services(&self) -> Services<'_> {
+        let Parts { store, egress, registry, budgets, integrations, metrics, .. } = &self.parts;
+        Services { registry, budgets, integrations, egress, store, metrics }
     }
 
-    /// A trigger. `None` if the caller has none with this id.
-    ///
-    /// # Errors
-    /// If the store or the vault fails.
-    pub async fn get(&self, of: Of<'_>, id: &str) -> Result<Option<TriggerRecord>, TriggerError> {
-        todo!()
+    /// The URL under which services reach the gateway. `None` if they cannot notify it.
+    fn public_url(&self) -> Option<&Url> {
+        let config = &self.parts.config;
+        config.can_be_notified().then(|| config.hooks_url())
     }
 
-    /// A page of triggers.
-    ///
-    /// # Errors
-    /// If the store or the vault fails.
-    pub async fn list(&self, of: Of<'_>, query: ListQuery) -> Result<Listed, TriggerError> {
-        todo!()
+    /// The URL of an address.
+    fn hook_url(&self, address: &str) -> Option<String> {
+        Some(format!("{}/hooks/{address}", self.public_url()?.as_str().trim_end_matches('/')))
     }
 
-    /// Changes a trigger. Its cursor and its subscription stay.
-    ///
-    /// # Errors
-    /// See [`TriggerError`].
-    pub async fn change(&self, of: Of<'_>, id: &str, changes: Changes) -> Result<Option<TriggerRecord>, TriggerError> {
-        todo!()
+    /// Returns `true` if the operator has set the token of the connector's application.
+    fn has_app_token(&self, connector: &str) -> bool {
+        self.app_token(connector).is_some()
     }
 
-    /// Deletes a trigger. Returns if its subscription ended at the service: `Some(None)` if nothing stood
-    /// there.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn remove(&self, of: Of<'_>, id: &str, deadline: Instant) -> Result<Option<Option<bool>>, TriggerError> {
-        todo!()
+    /// The token of the connector's application.
+    fn app_token(&self, connector: &str) -> Option<SecretString> {
+        let live = self.parts.registry.get(connector)?;
+        let AuthScheme::Oauth2(scheme) = &live.manifest().auth else { return None };
+        self.parts.config.app_token(connector, &scheme.provider).cloned()
     }
 
-    /// Delivers the example of the type. Returns the id of the event.
-    ///
-    /// # Errors
-    /// If the store or the vault fails.
-    pub async fn test(&self, of: Of<'_>, id: &str) -> Result<Option<String>, TriggerError> {
-        todo!()
+    /// Seals a value as JSON.
+    async fn seal<T: Serialize + Sync>(&self, context: &[&str], value: &T) -> Result<Sealed, TriggerError> {
+        Ok(self.parts.vault.seal(context, &serde_json::to_vec(value)?).await?)
     }
 
-    /// Reads now.
-    ///
-    /// # Errors
-    /// `TooSoon` within 10 s of the last read, `NothingToRead`, or if the store fails.
-    pub async fn read_now(&self, of: Of<'_>, id: &str) -> Result<Option<()>, TriggerError> {
-        todo!()
+    /// Reads a sealed value that is JSON.
+    async fn unseal<T: DeserializeOwned>(&self, context: &[&str], sealed: &Sealed) -> Result<T, TriggerError> {
+        let bytes = self.parts.vault.unseal(context, sealed).await?;
+        Ok(serde_json::from_slice(bytes.expose_secret())?)
     }
 
-    /// A page of events, the oldest first.
-    ///
-    /// # Errors
-    /// `Invalid` if the cursor is not one, or if the store or the vault fails.
-    pub async fn events(&self, of: Of<'_>, id: &str, query: EventsQuery) -> Result<Option<EventsRecord>, TriggerError> {
-        todo!()
+    /// The vault, ready to seal events in a transaction.
+    async fn vault(&self) -> Result<&Vault, TriggerError> {
+        self.parts.vault.know_newest_key().await?;
+        Ok(&self.parts.vault)
     }
 
-    /// An event in full. `None` if the caller has no such trigger, or if the event is not kept.
-    ///
-    /// # Errors
-    /// If the store or the vault fails.
-    pub async fn event(&self, of: Of<'_>, id: &str, event: &str) -> Result<Option<EventRecord>, TriggerError> {
-        todo!()
-    }
-
-    /// Sends events once more, with their ids. Returns their number.
-    ///
-    /// # Errors
-    /// `NotKept`, or if the store or the vault fails.
-    pub async fn replay(&self, of: Of<'_>, id: &str, replay: Replay) -> Result<Option<u64>, TriggerError> {
-        todo!()
-    }
-
-    /// Makes the subscription of a trigger anew, and reads.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn resubscribe(&self, id: &str) -> Result<Option<TriggerRecord>, TriggerError> {
-        todo!()
-    }
-
-    /// All inboxes of applications.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn inboxes(&self) -> Result<Vec<InboxRecord>, TriggerError> {
-        todo!()
-    }
-
-    /// An inbox.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn inbox(&self, id: &str) -> Result<Option<InboxRecord>, TriggerError> {
-        todo!()
-    }
-
-    /// Makes an inbox. `tenant` is empty for all tenants.
-    ///
-    /// # Errors
-    /// `UnknownType` if no connector declares it, `Store(Duplicate)`, or if the store fails.
-    pub async fn add_inbox(&self, connector: &str, inbox: &str, tenant: &str) -> Result<InboxRecord, TriggerError> {
-        todo!()
-    }
-
-    /// Deletes an inbox.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn delete_inbox(&self, id: &str) -> Result<bool, TriggerError> {
-        todo!()
-    }
-
-    /// Gives an inbox a secret. Returns its id. `None` if there is no such inbox.
-    ///
-    /// # Errors
-    /// `TooManySecrets`, or if the store or the vault fails.
-    pub async fn add_secret(&self, inbox: &str, secret: &str) -> Result<Option<InboxSecretRecord>, TriggerError> {
-        todo!()
-    }
-
-    /// Deletes a secret of an inbox.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn delete_secret(&self, inbox: &str, id: &str) -> Result<bool, TriggerError> {
-        todo!()
-    }
-
-    /// A page of the requests of services, the newest first, and the place of the last one.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn hook_requests(
-        &self,
-        filter: store::HookRequestFilter,
-    ) -> Result<(Vec<HookRequestRecord>, Option<(SystemTime, i64)>), TriggerError> {
-        todo!()
+    fn count_renewal(&self, connector: &str, outcome: &str) {
+        let labels = metrics::OutcomeLabels { connector: connector.to_owned(), outcome: outcome.to_owned() };
+        self.parts.metrics.subscription_renewals.get_or_create_owned(&labels).inc();
     }
 }

@@ -1,4 +1,6 @@
-//! The public forms of triggers, events and inboxes.
+//! The public forms of triggers, events and inboxes. Comments of members are their descriptions in
+//! `/openapi.json`.
+#![expect(missing_docs, reason = "members without a comment are what their names say")]
 
 use std::collections::BTreeMap;
 
@@ -62,7 +64,7 @@ pub struct TriggerRecord {
     pub labels: BTreeMap<String, String>,
     /// Seconds between two reads, as the caller has set them; null for the interval of the type.
     pub poll_s: Option<u32>,
-    #[schemars(extend("enum" = ["pending", "active", "degraded", "needs-user", "paused", "failed"]))]
+    #[schemars(extend("enum" = STATUSES))]
     pub status: &'static str,
     /// Why it is not active; null if it is.
     pub reason: Option<String>,
@@ -99,7 +101,7 @@ pub struct SubscriptionRecord {
 #[schemars(rename = "TriggerEvents")]
 pub struct EventsRecord {
     /// The oldest first.
-    #[schemars(with = "Vec<Value>")]
+    #[schemars(with = "Vec<EventMessage>")]
     pub events: Vec<Box<RawValue>>,
     /// Where the next call goes on. Never null.
     pub next_cursor: String,
@@ -113,9 +115,46 @@ pub struct EventsRecord {
 pub struct EventRecord {
     /// The body that webhooks have.
     #[serde(flatten)]
-    #[schemars(with = "serde_json::Map<String, Value>")]
+    #[schemars(with = "EventMessage")]
     pub body: Value,
     pub deliveries: Vec<AnyWebhookRecord>,
+}
+
+/// An event, as webhooks and pages have it.
+#[derive(JsonSchema)]
+#[schemars(rename = "TriggerMessage")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub struct EventMessage {
+    /// `CONNECTOR.TYPE`; `trigger.gap`, `trigger.degraded`, `trigger.recovered` and `trigger.disabled`
+    /// are about the trigger itself.
+    #[schemars(rename = "type")]
+    kind: String,
+    /// Time at which it happened, or at which the gateway learned of it.
+    timestamp: Timestamp,
+    /// As `payload` of the type describes it, with the fields that the trigger keeps.
+    data: Value,
+    event: EventAbout,
+}
+
+/// Where an event comes from.
+#[derive(JsonSchema)]
+#[schemars(rename = "TriggerMessageEvent")]
+#[expect(dead_code, reason = "only its schema is used")]
+struct EventAbout {
+    /// The same for one occurrence, also if the service tells of it twice.
+    id: String,
+    trigger_id: String,
+    connector: String,
+    /// The account; null if the connector needs none.
+    user_identifier: Option<String>,
+    labels: BTreeMap<String, String>,
+    received_at: Timestamp,
+    #[schemars(extend("enum" = ["push", "read", "catch-up", "test"]))]
+    source: String,
+    /// `true` if it is sent once more on request.
+    replay: bool,
+    /// Grows with each event of the trigger, in the order in which they were stored.
+    sequence: u64,
 }
 
 /// An inbox of an application.
@@ -174,6 +213,9 @@ pub struct HookRequestRecord {
     pub bytes: u64,
     pub remote: String,
 }
+
+/// The states of a trigger.
+pub const STATUSES: [&str; 6] = ["pending", "active", "degraded", "needs-user", "paused", "failed"];
 
 /// What becomes of a request of a service.
 pub const OUTCOMES: [&str; 6] = ["stored", "duplicate", "handshake", "ignored", "unattributed", "rejected"];

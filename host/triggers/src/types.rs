@@ -5,12 +5,9 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::record::TypeRecord;
-use super::{Of, TriggerError, Triggers};
+use super::{GATEWAY, Of, TriggerError, Triggers};
 use contract::trigger_types::{Inbox, InboxScope, Trigger, TriggerSource};
 use registry::{Connector, Registry};
-
-/// The connector of events of the gateway itself.
-pub(super) const GATEWAY: &str = "gateway";
 
 /// A type of events of the gateway itself.
 pub(super) struct GatewayType {
@@ -25,11 +22,7 @@ pub(super) static GATEWAY_TYPES: [GatewayType; 4] = [
         title: "Account connected",
         description: "A user has connected an account, or connected it again.",
     },
-    GatewayType {
-        name: "integration_deleted",
-        title: "Account deleted",
-        description: "An account was deleted.",
-    },
+    GatewayType { name: "integration_deleted", title: "Account deleted", description: "An account was deleted." },
     GatewayType {
         name: "integration_expired",
         title: "Account expired",
@@ -47,7 +40,8 @@ const NO_PARAMETERS: &str = r#"{"type":"object","properties":{},"additionalPrope
 
 /// The data of events of the gateway: the record of an integration.
 const INTEGRATION: &str = r#"{"type":"object","properties":{"connector":{"type":"string"},"user_identifier":{"type":"string"},"tenant":{"type":"string"}}}"#;
-const INTEGRATION_EXAMPLE: &str = r#"{"connector":"workspace_mail","user_identifier":"ann@example.com","tenant":"default"}"#;
+const INTEGRATION_EXAMPLE: &str =
+    r#"{"connector":"workspace_mail","user_identifier":"ann@example.com","tenant":"default"}"#;
 
 /// A type that a connector declares.
 pub(super) struct TypeOf {
@@ -94,10 +88,13 @@ impl Triggers {
         connectors.sort_unstable_by(|one, other| one.name().cmp(other.name()));
         for found in connectors {
             let is_wanted = connector.is_none_or(|wanted| wanted == &**found.name());
-            if !is_wanted || !of.may_use(found.name()) {
+            if !is_wanted {
                 continue;
             }
             for (index, declared) in found.additions().triggers.iter().enumerate() {
+                if !of.may_use_type(found.name(), &declared.name) {
+                    continue;
+                }
                 let kind = TypeOf { connector: Arc::clone(found), index };
                 let is_made = |inbox: &Inbox| {
                     let is_it = |made: &&store::Inbox| made.connector == **found.name() && made.inbox == inbox.name;
@@ -122,7 +119,7 @@ impl Triggers {
             }
         }
         if connector.is_none_or(|wanted| wanted == GATEWAY) {
-            for kind in &GATEWAY_TYPES {
+            for kind in GATEWAY_TYPES.iter().filter(|kind| of.may_use_type(GATEWAY, kind.name)) {
                 types.push(TypeRecord {
                     connector: GATEWAY.to_owned(),
                     kind: kind.name.to_owned(),
@@ -158,9 +155,10 @@ impl Triggers {
     /// Returns `true` unless the operator must set a value before the service can be asked.
     pub(super) fn has_required_setting(&self, kind: &TypeOf) -> bool {
         let settings = kind.connector.settings();
-        kind.declared().requires_setting.as_ref().is_none_or(|name| {
-            settings.get(name).is_some_and(|value| !matches!(value.as_str(), "null" | "\"\""))
-        })
+        kind.declared()
+            .requires_setting
+            .as_ref()
+            .is_none_or(|name| settings.get(name).is_some_and(|value| !matches!(value.as_str(), "null" | "\"\"")))
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::receiver::Receiver;
 use super::{CallbackError, WebhookError, Webhooks};
 use clock::timestamp::Timestamp;
-use store::{Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, Payload, WebhookSource};
+use store::{Delivery, DeliveryAttempt, DeliveryStatus, EventDelivery, NewDelivery, Payload, WebhookSource};
 
 impl Webhooks {
     /// Checks the callback URLs of a call, before its job is stored. Returns them in their normal
@@ -60,6 +60,17 @@ impl Webhooks {
             deliveries.push(self.delivery(webhook_id, tenant, source, url, Arc::clone(&payload), kept_for).await?);
         }
         Ok(deliveries)
+    }
+
+    /// The webhook of an event of a trigger to a URL, without its body.
+    ///
+    /// # Errors
+    /// If the vault fails.
+    pub async fn trigger_delivery(&self, tenant: &str, event: &str, url: &str) -> Result<EventDelivery, WebhookError> {
+        let id = EventDelivery::id_of(event, url);
+        let receiver = Receiver::parse(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
+        let sealed = self.vault.seal(&NewDelivery::url_context(tenant, &id), url.as_bytes()).await?;
+        Ok(EventDelivery { id, receiver, url: sealed, url_hash: NewDelivery::hash_of_url(url) })
     }
 
     /// A sealed body.

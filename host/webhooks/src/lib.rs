@@ -66,6 +66,7 @@ pub use self::error::{CallbackError, WebhookError};
 pub use self::events::{EventKind, EventRecord, Events};
 pub use self::receiver::{MAX_URL_BYTES, url_check};
 pub use self::secrets::NewSecret;
+pub use self::signature::{SigningSecret, signatures};
 
 use config::Config;
 use egress::Egress;

@@ -12,14 +12,14 @@ use super::WebhookError;
 const SECRET_BYTES: usize = 32;
 
 /// The secret of a tenant that webhooks are signed with.
-pub(super) struct SigningSecret(SecretSlice<u8>);
+pub struct SigningSecret(SecretSlice<u8>);
 
 impl SigningSecret {
     /// Makes a random secret.
     ///
     /// # Errors
     /// If there are no random numbers.
-    pub(super) fn random() -> Result<Self, WebhookError> {
+    pub fn random() -> Result<Self, WebhookError> {
         let mut bytes = vec![0; SECRET_BYTES];
         SystemRandom::new().fill(&mut bytes).map_err(|_| WebhookError::NoRandomness)?;
         Ok(Self(bytes.into()))
@@ -39,13 +39,13 @@ impl SigningSecret {
     }
 
     /// The text that the tenant gets: `whsec_` and base64.
-    pub(super) fn to_text(&self) -> SecretString {
+    pub fn to_text(&self) -> SecretString {
         format!("whsec_{}", STANDARD.encode(self.bytes())).into()
     }
 }
 
 /// The value of the header `webhook-signature`: one signature for each secret.
-pub(super) fn signatures(secrets: &[SigningSecret], webhook_id: &str, timestamp: u64, payload: &[u8]) -> String {
+pub fn signatures(secrets: &[SigningSecret], webhook_id: &str, timestamp: u64, payload: &[u8]) -> String {
     let signed = [format!("{webhook_id}.{timestamp}.").as_bytes(), payload].concat();
     let signature = |secret: &SigningSecret| {
         let tag = sign(&Key::new(HMAC_SHA256, secret.bytes()), &signed);

@@ -1,5 +1,5 @@
-//! The parts that connectors of Google's services share: the OAuth 2.0 provider and the account's
-//! identity.
+//! The parts that connectors of Google's services share: the OAuth 2.0 provider, the account's
+//! identity, and channels for events.
 //!
 //! A table uses them as follows.
 //! - `auth Auth::OAuth2(OAuth2 { scopes: &[…], ..connector_google::OAUTH2 });` The scopes include
@@ -11,6 +11,7 @@
 //! - `userinfo: read fn connector_google::userinfo example {};` and a test with
 //!   `testing::check_userinfo`.
 
+pub mod channel;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 

@@ -1,5 +1,5 @@
 //! The parts that connectors of Microsoft Graph share: the OAuth 2.0 provider, the account's
-//! identity, and the hosts of files.
+//! identity, the hosts of files, and what happens in an account.
 //!
 //! A table uses them as follows.
 //! - `auth Auth::OAuth2(OAuth2 { scopes: &[…], ..connector_microsoft::OAUTH2 });` The scopes
@@ -22,9 +22,11 @@
 //! Connectors of SharePoint sites are declared with [`sites!`], which has the rows that they have
 //! in common.
 
+pub mod delta;
 pub mod sites;
 #[cfg(test)]
 mod sites_tests;
+pub mod subscription;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 

@@ -8,3 +8,4 @@ mod markdown;
 mod operations;
 mod sample;
 mod simulation;
+mod triggers;

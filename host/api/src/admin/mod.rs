@@ -3,12 +3,15 @@
 //! - [`audit`]: every change by a person, a key or a file
 //! - [`calls`]: records of calls
 //! - [`fleet`]: the gateways, and the connectors that each of them serves
+//! - [`hook_requests`]: requests of services
 //! - [`import`]: accounts of other systems
+//! - [`inboxes`]: inboxes of applications, and their secrets
 //! - [`integrations`]: accounts of all tenants
 //! - [`jobs`]: jobs of all tenants
 //! - [`keys`]: API keys
 //! - [`settings`]: the settings, the findings and the samples of the gateway that answers
 //! - [`tenants`]: tenants and their OAuth clients
+//! - [`triggers`]: triggers of all tenants
 //! - [`webhooks`]: webhooks of all tenants
 //!
 //! The routes that install, remove and roll back connectors, and those of grants and of the
@@ -17,12 +20,15 @@
 mod audit;
 mod calls;
 mod fleet;
+mod hook_requests;
 mod import;
+mod inboxes;
 mod integrations;
 mod jobs;
 mod keys;
 mod settings;
 mod tenants;
+mod triggers;
 mod webhooks;
 
 use std::cmp::Reverse;
@@ -40,7 +46,9 @@ pub(super) use self::audit::list_audit;
 pub use self::audit::{audit_cursor, audit_page};
 pub(super) use self::calls::{get_call, list_calls};
 pub(super) use self::fleet::{list_gateways, list_service_connectors};
+pub(super) use self::hook_requests::list_hook_requests;
 pub(super) use self::import::import_integrations;
+pub(super) use self::inboxes::{add_secret, create_inbox, delete_inbox, delete_secret, get_inbox, list_inboxes};
 pub(super) use self::integrations::{get_integration, list_integrations, remove_integration, renew_integration};
 pub(super) use self::jobs::{cancel_job, get_job, list_jobs};
 pub(super) use self::keys::{create_key, get_key, list_keys, revoke_key};
@@ -48,6 +56,7 @@ pub(super) use self::settings::{get_findings, get_samples, get_settings};
 pub(super) use self::tenants::{
     delete_oauth_client, get_oauth_client, list_oauth_clients, list_tenants, set_oauth_client,
 };
+pub(super) use self::triggers::{get_trigger, list_triggers, remove_trigger, resubscribe_trigger};
 pub(super) use self::webhooks::{list_webhooks, resend_webhook};
 
 use super::answer::json_answer;

@@ -7,6 +7,7 @@
 //! - [`webhooks`]: the entries of the routes of webhook secrets, and the webhooks
 //! - [`console`]: the entries of the routes of the console's sessions
 //! - [`tool_sets`]: the entries of the routes of tool sets
+//! - [`triggers`]: the entries of the routes of triggers, of inboxes and of requests of services
 //! - [`proxy`]: the entries of requests around the operations
 //! - [`operation`]: the entries of the connectors' operations
 //! - [`notes`]: the descriptions of operations that have none
@@ -31,6 +32,7 @@ pub(super) mod proxy;
 mod records;
 mod schemas;
 pub(super) mod tool_sets;
+pub(super) mod triggers;
 pub(super) mod webhooks;
 
 use serde_json::{Map, Value, json};
@@ -53,6 +55,7 @@ pub(super) fn document(config: &Config, live: &Live, routes: &[&[Route]]) -> Val
         json!({"name": "jobs", "description": "Operations that run in the background."}),
         json!({"name": "webhooks", "description": "The secrets that webhooks are signed with."}),
         json!({"name": "tool-sets", "description": "The operations that agents get at one address."}),
+        json!({"name": "triggers", "description": "Events of services that reach the caller."}),
         json!({"name": "messages", "description": "Webhooks: requests that the gateway sends."}),
     ];
     for connector in connectors {
@@ -169,6 +172,7 @@ fn gateway_operation(route: &Route, endpoint: &Endpoint, description: &Descripti
         Family::Proxy => "proxy",
         Family::Webhooks => "webhooks",
         Family::ToolSets => "tool-sets",
+        Family::Triggers => "triggers",
         _ => "gateway",
     };
     let mut entry = (description.members)();
@@ -242,6 +246,10 @@ fn path_parameter(segment: &str) -> Option<Value> {
         "job_id" => "The job's id.",
         "key_id" => "The id of an API key; GET /admin/keys lists them.",
         "integration_id" => "The id of an integration; GET /admin/integrations lists them.",
+        "trigger_id" => "The id of a trigger.",
+        "event_id" => "The id of an event, which is the `webhook-id` of its webhooks.",
+        "inbox_id" => "The id of an inbox; GET /admin/inboxes lists them.",
+        "inbox_secret_id" => "The id of a secret of the inbox; the inbox lists its secrets.",
         "set" => "The name of a tool set; GET /mcp-sets lists them.",
         "secret_id" => "The id of a webhook secret; GET /webhooks/secrets lists them.",
         _ => "",

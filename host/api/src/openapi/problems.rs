@@ -75,14 +75,14 @@ const REFUSALS: &[Refusal] = &[
         name: "NotFound",
         schema: "Problem",
         headers: &[&[REPLAYED], &UPSTREAM],
-        description: "There is no such connector, operation, integration, job or secret; or the service has no such thing.",
+        description: "There is no such connector, operation, integration, job, trigger or secret; or the service has no such thing.",
     },
     Refusal {
         status: "409",
         name: "Conflict",
         schema: "ConflictProblem",
         headers: &[&[REPLAYED], &[RETRY_AFTER], &UPSTREAM],
-        description: "A conflict with the state of the gateway or of the service, perhaps with `candidates`; or the first call with \
+        description: "A conflict with the state of the gateway or of the service, perhaps with `candidates`, or with the `action` that helps; or the first call with \
                       this Idempotency-Key still runs, or its outcome is not known (`outcome`).",
     },
     Refusal {

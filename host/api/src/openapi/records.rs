@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::record_schema::schema_generator;
 use crate::records::*;
 use integrations::AuthSchemaRecord;
+use triggers::{EventMessage, EventRecord as TriggerEventRecord, EventsRecord};
 use webhooks::EventRecord;
 
 /// The schemas of all answers and bodies of the gateway's own routes, and of all types in them, by
@@ -55,6 +56,18 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<AuditPageRecord>(&mut answers);
     add::<ToolSetPageRecord>(&mut answers);
     add::<ToolSetDeletedRecord>(&mut answers);
+    add::<TypePageRecord>(&mut answers);
+    add::<TriggerPageRecord>(&mut answers);
+    add::<TriggerDeletedRecord>(&mut answers);
+    add::<TriggerTestedRecord>(&mut answers);
+    add::<TriggerReplayedRecord>(&mut answers);
+    add::<EventsRecord>(&mut answers);
+    add::<TriggerEventRecord>(&mut answers);
+    add::<EventMessage>(&mut answers);
+    add::<InboxPageRecord>(&mut answers);
+    add::<InboxDeletedRecord>(&mut answers);
+    add::<InboxSecretDeletedRecord>(&mut answers);
+    add::<HookRequestPageRecord>(&mut answers);
     add::<ConsoleSessionRecord>(&mut answers);
     add::<SignedOutRecord>(&mut answers);
     add::<SignInRecord>(&mut answers);
@@ -69,6 +82,11 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<NewKey>(&mut bodies);
     add::<NewOauthClientBody>(&mut bodies);
     add::<NewToolSetBody>(&mut bodies);
+    add::<NewTriggerBody>(&mut bodies);
+    add::<TriggerChangeBody>(&mut bodies);
+    add::<ReplayBody>(&mut bodies);
+    add::<NewInboxBody>(&mut bodies);
+    add::<NewInboxSecretBody>(&mut bodies);
     add::<ImportLine>(&mut bodies);
     let mut schemas = bodies.take_definitions(true);
     schemas.extend(answers.take_definitions(true));

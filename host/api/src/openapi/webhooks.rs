@@ -36,6 +36,11 @@ pub(super) fn messages() -> Value {
             "Tells each of a call's `callback_urls` of the end of its job, with the job's record without `callbacks`.",
             &reference("Job"),
         )},
+        "trigger": {"post": message(
+            "webhooks.trigger",
+            "Tells the `urls` of a trigger of an event. `webhook-id` is the id of the event.",
+            &reference("TriggerMessage"),
+        )},
         "event": {"post": message("webhooks.event", "Tells the operator's `callbacks.events_url` of a change.", &reference("Event"))},
     })
 }

@@ -12,14 +12,15 @@
 //! - [`settings`]: the settings, the findings and the samples of the gateway that answers
 //! - [`tenants`]: tenants and their OAuth clients
 //! - [`tool_sets`]: the operations that agents get at one address
+//! - [`triggers`]: triggers, inboxes and requests of services
 //! - [`webhooks`]: secrets of webhooks
 //! - [`system`]: the health of the gateway
 //! - [`problems`]: the members of problem documents
 //!
 //! The API's description has the schema of each record. It is made from the type: a documentation
 //! comment is the description in the schema, and is written for callers. The records of an
-//! integration, of a job and of an event are next to the code that makes them, in
-//! `integrations`, `jobs` and `webhooks`.
+//! integration, of a job, of an event and of a trigger are next to the code that makes them, in
+//! `integrations`, `jobs`, `webhooks` and `triggers`.
 
 mod calls;
 mod connect;
@@ -35,6 +36,7 @@ mod settings;
 mod system;
 mod tenants;
 mod tool_sets;
+mod triggers;
 mod webhooks;
 
 pub(crate) use self::calls::*;
@@ -50,4 +52,5 @@ pub(crate) use self::settings::*;
 pub(crate) use self::system::*;
 pub(crate) use self::tenants::*;
 pub(crate) use self::tool_sets::*;
+pub(crate) use self::triggers::*;
 pub(crate) use self::webhooks::*;

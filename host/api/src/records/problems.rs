@@ -99,6 +99,14 @@ pub struct ConflictProblem {
     /// What to choose from, as the connector describes it.
     #[schemars(with = "Vec<Value>", skip_serializing_if = "Option::is_none")]
     candidates: Option<Vec<Value>>,
+    #[schemars(with = "Action", skip_serializing_if = "Option::is_none")]
+    action: Option<Action>,
+    /// The scopes that the user has to permit.
+    #[schemars(with = "Vec<String>", skip_serializing_if = "Option::is_none")]
+    missing: Option<Vec<String>>,
+    /// The account that has to be connected again.
+    #[schemars(with = "String", skip_serializing_if = "Option::is_none")]
+    user_identifier: Option<String>,
 }
 
 /// The connector changed since the operator looked at it.

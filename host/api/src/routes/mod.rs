@@ -4,17 +4,22 @@
 //! - [`integrations`]: accounts that users connect
 //! - [`connect`]: links to the page on which an end user connects accounts, and that page
 //! - [`operations`]: operations, jobs and webhook secrets
+//! - [`hooks`]: notifications of services
 //! - [`proxy`]: requests to the services of connectors, around their operations
 //! - [`mcp`]: operations as tools of agents
 //! - [`tool_sets`]: the operations that agents get at one address
+//! - [`triggers`]: events of services that callers want to know of
 //! - [`admin`]: changes of connectors
 //! - [`operator`]: keys, integrations and jobs of all tenants, and the audit
+//! - [`events`]: triggers of all tenants, inboxes, and the requests of services
 //! - [`console`]: the console of operators
 //! - [`system`]: the gateway itself
 
 mod admin;
 mod connect;
 mod console;
+mod events;
+mod hooks;
 mod integrations;
 mod mcp;
 mod operations;
@@ -22,6 +27,7 @@ mod operator;
 mod proxy;
 mod system;
 mod tool_sets;
+mod triggers;
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -36,12 +42,15 @@ pub(super) static ROUTES: &[&[Route]] = &[
     connect::ROUTES,
     integrations::ROUTES,
     operations::ROUTES,
+    hooks::ROUTES,
     proxy::ROUTES,
     mcp::ROUTES,
     tool_sets::ROUTES,
+    triggers::ROUTES,
     system::ROUTES,
     admin::ROUTES,
     operator::ROUTES,
+    events::ROUTES,
     console::ROUTES,
 ];
 

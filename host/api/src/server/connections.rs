@@ -19,6 +19,7 @@ use tokio::task::AbortHandle;
 use super::super::answer::{AnswerDeadline, EndlessStream};
 use super::answer_body::{AnswerBody, AnswerProgress};
 use body::HeldBody;
+use gateway::Hooks;
 
 /// The interval of the checks.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -67,6 +68,17 @@ impl Clock {
     }
 }
 
+/// The places that a connection takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ConnectionKind {
+    /// Those of callers, or of operators at their own address.
+    Ordinary,
+    /// Those beyond the limit.
+    Reserve,
+    /// Those of services at their own address.
+    Services,
+}
+
 /// The part of a connection that the task of the connection and [`Connections`] share.
 struct State {
     clock: Clock,
@@ -74,7 +86,7 @@ struct State {
     requests: AtomicUsize,
     /// Those of them that are streams without an end.
     streams: AtomicUsize,
-    is_of_reserve: bool,
+    kind: ConnectionKind,
     /// The second in which the connection was opened, or in which its last answer was sent.
     idle_since: AtomicU64,
     has_begun: AtomicBool,
@@ -117,7 +129,23 @@ impl Connections {
     /// Adds a connection, also beyond the limit.
     pub(super) fn open_beyond_limit(self: &Arc<Self>) -> Connection {
         let mut open = self.open.lock();
-        self.add(&mut open, false)
+        self.add(&mut open, ConnectionKind::Ordinary)
+    }
+
+    /// Adds a connection at the address of services. Without a place, it closes the one of them that
+    /// is idle for longest. `None` if each has a request in progress.
+    pub(super) fn open_for_services(self: &Arc<Self>) -> Option<Connection> {
+        let mut open = self.open.lock();
+        let of_services = || open.iter().filter(|(_, state)| state.kind == ConnectionKind::Services);
+        if open.len() >= self.limit || of_services().count() >= Hooks::places(self.limit) {
+            let idle = of_services().filter(|(_, state)| state.is_idle());
+            let (&id, state) = idle.min_by_key(|(id, state)| (state.idle_since.load(Ordering::Relaxed), **id))?;
+            if !state.close_idle() {
+                return None;
+            }
+            open.remove(&id);
+        }
+        Some(self.add(&mut open, ConnectionKind::Services))
     }
 
     fn try_open_within_limit(self: &Arc<Self>) -> Option<Connection> {
@@ -141,21 +169,23 @@ impl Connections {
             };
             match closed {
                 Some(id) => open.remove(&id),
-                None if open.len() < self.limit + RESERVE => return Some(self.add(&mut open, true)),
+                None if open.len() < self.limit + RESERVE => {
+                    return Some(self.add(&mut open, ConnectionKind::Reserve));
+                }
                 None => return None,
             };
         }
         // A connection of the reserve may have been the one that was closed.
-        let is_of_reserve = open.len() >= self.limit;
-        Some(self.add(&mut open, is_of_reserve))
+        let kind = if open.len() >= self.limit { ConnectionKind::Reserve } else { ConnectionKind::Ordinary };
+        Some(self.add(&mut open, kind))
     }
 
-    fn add(self: &Arc<Self>, open: &mut HashMap<u64, Arc<State>>, is_of_reserve: bool) -> Connection {
+    fn add(self: &Arc<Self>, open: &mut HashMap<u64, Arc<State>>, kind: ConnectionKind) -> Connection {
         let state = Arc::new(State {
             clock: self.clock.clone(),
             requests: AtomicUsize::new(0),
             streams: AtomicUsize::new(0),
-            is_of_reserve,
+            kind,
             idle_since: AtomicU64::new(self.clock.advance()),
             has_begun: AtomicBool::new(false),
             answers: Mutex::default(),
@@ -256,7 +286,7 @@ impl Connection {
 
     /// Returns `true` if the connection is beyond the limit, and for operators.
     pub(super) fn is_of_reserve(&self) -> bool {
-        self.state.is_of_reserve
+        self.state.kind == ConnectionKind::Reserve
     }
 
     /// Knows if the connection has requests.
@@ -319,6 +349,11 @@ impl ActiveRequest {
         drop(self);
         let outcome = waiting.await;
         Self::begin(&state).map(|request| (request, outcome))
+    }
+
+    /// Closes the connection of the request.
+    pub(super) fn close_connection(&self) {
+        self.state.close();
     }
 
     /// Lets [`Connections`] watch the body of the answer, and give it up if the caller does not

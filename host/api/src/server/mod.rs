@@ -37,6 +37,7 @@ use self::connections::{ActiveRequest, Connection, Connections};
 use self::cores::CoreHandle;
 pub use self::cores::Cores;
 use self::http_errors::Explained;
+use super::answer::ClosesConnection;
 use super::body::RequestBody;
 use super::route::{Listener, Peer};
 use body::HeldBody;
@@ -60,6 +61,7 @@ const RESERVED_DESCRIPTORS: u64 = 4;
 pub struct Listeners {
     callers: TcpListener,
     admin: Option<TcpListener>,
+    hooks: Option<TcpListener>,
     callers_certificate: Option<Arc<Presented>>,
     admin_certificate: Option<Arc<Presented>>,
 }
@@ -83,8 +85,9 @@ impl Listeners {
     /// Outside of a tokio runtime.
     pub fn bind(config: &Config) -> io::Result<Self> {
         let admin = config.admin_listen.map(|address| bind_address(address, "admin_listen")).transpose()?;
+        let hooks = config.hooks.listen.map(|address| bind_address(address, "hooks.listen")).transpose()?;
         let callers = bind_address(config.listen, "listen")?;
-        Ok(Self { callers, admin, callers_certificate: None, admin_certificate: None })
+        Ok(Self { callers, admin, hooks, callers_certificate: None, admin_certificate: None })
     }
 
     /// Speaks TLS with these certificates.
@@ -109,17 +112,24 @@ impl Listeners {
         self.admin.as_ref().map(TcpListener::local_addr).transpose()
     }
 
+    /// The address of services. It differs from the configured one if that had port 0.
+    ///
+    /// # Errors
+    /// If the operating system does not give the address.
+    pub fn hooks_address(&self) -> io::Result<Option<SocketAddr>> {
+        self.hooks.as_ref().map(TcpListener::local_addr).transpose()
+    }
+
     /// The next connection.
     async fn accept(&self) -> io::Result<Accepted> {
-        let admin = async {
-            match &self.admin {
-                Some(listener) => listener.accept().await,
-                None => std::future::pending().await,
-            }
+        let at = async |listener: &Option<TcpListener>| match listener {
+            Some(listener) => listener.accept().await,
+            None => std::future::pending().await,
         };
         let (accepted, listener, certificate) = tokio::select! {
             accepted = self.callers.accept() => (accepted, Listener::Callers, &self.callers_certificate),
-            accepted = admin => (accepted, Listener::Admin, &self.admin_certificate),
+            accepted = at(&self.admin) => (accepted, Listener::Admin, &self.admin_certificate),
+            accepted = at(&self.hooks) => (accepted, Listener::Hooks, &self.callers_certificate),
         };
         let (stream, address) = accepted?;
         let peer = Peer { listener, address: address.ip().to_canonical(), is_of_reserve: false };
@@ -261,7 +271,7 @@ impl Serving {
             let Some(active) = connection.begin_request() else { return Either::Left(pending()) };
             let version = request.version();
             Either::Right(Arc::clone(&core).answer_request(peer, request).then(move |answered| match answered {
-                Ok((response, body)) if !body.is_read() => {
+                Ok((response, body)) if !body.is_read() || closes_connection(&response) => {
                     Either::Left(Box::pin(deliver_after_rest(body, active, version, response).map(Ok)))
                 }
                 answered => Either::Right(ready(answered.map(|(response, _)| active.deliver(response)))),
@@ -280,7 +290,8 @@ async fn shake_hands(pair: &Pair, stream: TcpStream) -> io::Result<TlsStream<Tcp
     compute::drive(pair.handshake_bytes(), TlsAcceptor::from(pair.config()).accept(stream)).await
 }
 
-/// Delivers a response once the rest of the request's body was read and dropped. Until then, the
+/// Delivers a response once the rest of the request's body was read and dropped, or closes the
+/// connection if the response says so. Until then, the
 /// connection counts as idle and may be closed to make room: the caller may be unauthenticated and
 /// send slowly.
 async fn deliver_after_rest(
@@ -289,11 +300,20 @@ async fn deliver_after_rest(
     version: Version,
     mut response: Response<HeldBody>,
 ) -> Response<AnswerBody> {
+    if closes_connection(&response) {
+        active.close_connection();
+        return pending().await;
+    }
     let Some((active, is_read)) = active.idle_during(body.drop_rest()).await else { return pending().await };
     if !is_read && version <= Version::HTTP_11 {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     active.deliver(response)
+}
+
+/// Returns `true` if the connection is closed in place of this answer.
+fn closes_connection(response: &Response<HeldBody>) -> bool {
+    response.extensions().get::<ClosesConnection>().is_some()
 }
 
 /// Accepts the next connection. At the limit of connections, it first makes room for it.
@@ -305,6 +325,11 @@ async fn accept_connection(listeners: &Listeners, connections: &Arc<Connections>
                 let connection = match accepted.peer.listener {
                     Listener::Admin => connections.open_beyond_limit(),
                     Listener::Callers => connections.open().await,
+                    // Services connect again. Waiting for a place would keep callers waiting too.
+                    Listener::Hooks => match connections.open_for_services() {
+                        Some(connection) => connection,
+                        None => continue,
+                    },
                 };
                 accepted.peer.is_of_reserve = connection.is_of_reserve();
                 return (accepted, connection);

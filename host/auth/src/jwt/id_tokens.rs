@@ -3,13 +3,12 @@
 use serde_json::Value;
 use url::Url;
 
-use super::error::JwtError;
-use super::issuers::{Claims, Issuer, header_of, name_in};
+use super::issuers::{Issuer, name_in};
 use super::key_source::KeySource;
 use super::settings::{JwtIssuer, TenantOf};
-use super::signature;
 use crate::scope::Scopes;
 use egress::{Egress, EgressError};
+use jwt::{Claims, JwtError, Token};
 
 /// The operator's name of the provider, for the log.
 const NAME: &str = "console.oidc";
@@ -31,7 +30,6 @@ impl IdTokens {
         allow_private_network: bool,
         egress: &Egress,
     ) -> Result<Self, EgressError> {
-        signature::install();
         let keys = KeySource::new(NAME, jwks_url, allow_private_network, egress.clone())?;
         let settings = JwtIssuer {
             issuer: issuer.to_owned(),
@@ -49,8 +47,7 @@ impl IdTokens {
     /// # Errors
     /// If the token is not accepted.
     pub(crate) async fn verify(&self, token: &str, nonce: &str) -> Result<(String, Claims), JwtError> {
-        let header = header_of(token)?;
-        let claims = self.issuer.verify(token, &header).await?;
+        let claims = self.issuer.verify(&Token::read(token)?).await?;
         let text = |name: &str| claims.get(name).and_then(Value::as_str);
         if text("nonce") != Some(nonce) {
             return Err(JwtError::Claim("nonce"));

@@ -16,8 +16,8 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use super::key_set::KeySet;
 use egress::{Egress, EgressError, Headers, Request, Target, Upstream};
+use jwt::KeySet;
 
 /// Longest time for one fetch. It is short, because callers may wait for it.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -31,14 +31,14 @@ const DEFAULT_LIFETIME: Duration = Duration::from_secs(600);
 /// Bounds of the lifetime that an issuer names. A shorter one would cause too many requests. A
 /// longer one would keep withdrawn keys in use.
 const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
-const LONGEST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const LONGEST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Delay after a failed fetch, and between two fetches because of unknown keys.
 const FETCH_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Why a fetch failed.
 #[derive(Debug, Error)]
-enum FetchError {
+pub(super) enum FetchError {
     #[error(transparent)]
     Egress(#[from] EgressError),
     #[error("the answer has status {0}")]
@@ -97,9 +97,14 @@ impl KeySource {
         }
         *last_extra_fetch = Some(Instant::now());
         if let Err(error) = self.fetch().await {
-            tracing::warn!(issuer = self.name, %error, "the keys of a JWT issuer cannot be fetched; known keys stay in use");
+            self.warn(&error);
         }
         self.current()
+    }
+
+    /// Logs a failed fetch.
+    pub(super) fn warn(&self, error: &FetchError) {
+        tracing::warn!(issuer = self.name, %error, "the keys of a JWT issuer cannot be fetched; known keys stay in use");
     }
 
     /// Fetches the keys at the end of each lifetime. Runs until it is dropped.
@@ -124,7 +129,7 @@ impl KeySource {
     }
 
     /// Fetches the keys. Returns their lifetime.
-    async fn fetch(&self) -> Result<Duration, FetchError> {
+    pub(super) async fn fetch(&self) -> Result<Duration, FetchError> {
         let headers =
             HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/jwk-set+json, application/json"))]);
         let (target, deadline) = (Target::Path(self.path.clone()), Instant::now() + FETCH_TIMEOUT);

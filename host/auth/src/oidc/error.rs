@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::jwt::JwtError;
+use jwt::JwtError;
 
 /// Why no one has signed in. The messages repeat no code, no token and no secret.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

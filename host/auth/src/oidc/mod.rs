@@ -30,9 +30,9 @@ pub use self::secret::SignInSecret;
 pub use self::settings::OidcSettings;
 
 use self::provider::Provider;
-use super::jwt::Claims;
 use contract_rules::text::is_hidden;
 use egress::Egress;
+use jwt::Claims;
 
 /// Time for which the description of the provider and its keys are used. With a longer one, a key
 /// that the provider has withdrawn would stay in use.

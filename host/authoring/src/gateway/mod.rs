@@ -25,6 +25,7 @@ use serde_json::Value;
 use thiserror::Error;
 use url::Url;
 
+pub use self::client::client_for;
 pub use self::health::{Health, health};
 pub use self::remote::{Refusal, RemoteError};
 
@@ -96,6 +97,13 @@ pub enum GatewayError {
     /// The file with the key cannot be read.
     #[error(transparent)]
     KeyFile(#[from] FileError),
+}
+
+impl GatewayError {
+    /// Returns `true` if the gateway did not respond, so that the request may be sent again.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Remote(RemoteError::Unreachable { .. }))
+    }
 }
 
 /// Why a module was not added.

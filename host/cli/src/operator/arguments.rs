@@ -1,14 +1,16 @@
-//! The commands `integrations …`, `jobs …`, `webhooks …`, `calls …`, `tenants …`, `tool-sets …`,
-//! `gateways …` and `audit`, and their options.
+//! The commands `integrations …`, `jobs …`, `webhooks …`, `triggers …`, `inboxes …`, `calls …`,
+//! `tenants …`, `tool-sets …`, `gateways …` and `audit`, and their options.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use authoring::options::{GatewayArguments, ListArguments, RunningGatewayArguments};
+use authoring::options::{GatewayArguments, ListArguments, RunningGatewayArguments, gateway_url};
 use clap::{Args, Subcommand};
+use url::Url;
 
 use super::age::Recipient;
 use crate::time::past as time;
+use connector_gateway::{HOOK_OUTCOMES as OUTCOMES, TRIGGER_STATUSES as STATUSES};
 
 /// The commands `integrations …`.
 #[derive(Clone, Debug, Subcommand)]
@@ -231,6 +233,137 @@ pub enum WebhooksCommand {
     List(ListWebhooksArguments),
     /// Send a webhook now, under the same id
     Resend(OneArguments),
+}
+
+/// The commands `triggers …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum TriggersCommand {
+    /// List triggers of all tenants, the newest first
+    List(ListTriggersArguments),
+    /// Show one trigger
+    Show(OneArguments),
+    /// Deliver the example of its type, as an event. For triggers of the key's tenant
+    Test(OneArguments),
+    /// Look for events at the service now. For triggers of the key's tenant
+    Read(OneArguments),
+    /// Pull the events of a trigger, and post each to a URL on this machine, as its webhooks would
+    /// be. For development, and for triggers of the key's tenant. Ends with Ctrl-C
+    Listen(ListenArguments),
+    /// Make the subscription of a trigger at the service anew, and read
+    Resubscribe(OneArguments),
+    /// Delete a trigger with its events
+    Remove(OneArguments),
+}
+
+/// The options of `triggers list`.
+#[derive(Clone, Debug, Args)]
+pub struct ListTriggersArguments {
+    /// Only triggers of this tenant
+    #[arg(long)]
+    pub tenant: Option<String>,
+    /// Only triggers of this user
+    #[arg(long)]
+    pub subject: Option<String>,
+    /// Only triggers of this connector
+    #[arg(long)]
+    pub connector: Option<String>,
+    /// Only triggers of this type of events
+    #[arg(long = "type", value_name = "TYPE")]
+    pub kind: Option<String>,
+    /// Only triggers in this state
+    #[arg(long, value_parser = STATUSES)]
+    pub status: Option<String>,
+    /// Only triggers on the account with this name
+    #[arg(long, value_name = "NAME")]
+    pub user_identifier: Option<String>,
+    #[command(flatten)]
+    pub list: PagedListArguments,
+}
+
+/// The options of `triggers listen`.
+#[derive(Clone, Debug, Args)]
+pub struct ListenArguments {
+    /// The id
+    pub id: String,
+    /// The URL that gets the events, such as http://127.0.0.1:3000/events
+    #[arg(long, value_name = "URL", value_parser = gateway_url)]
+    pub forward: Url,
+    /// Begin with the oldest event that is kept [default: events from now on]
+    #[arg(long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub gateway: RunningGatewayArguments,
+}
+
+/// The commands `inboxes …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum InboxesCommand {
+    /// List the inboxes, each with the address for the service
+    List(PagedListArguments),
+    /// Show one inbox
+    Show(OneArguments),
+    /// Make an inbox, and print the address for the service
+    Create(CreateInboxArguments),
+    /// Give an inbox the secret with which the service signs. The secret is read from standard
+    /// input, or asked for
+    Secret(InboxSecretArguments),
+    /// Delete an inbox with its secrets. What the service sends to its address is refused from then
+    /// on
+    Remove(OneArguments),
+    /// List what services have sent to the gateway, the newest first, without the bodies
+    Requests(HookRequestsArguments),
+}
+
+/// The options of `inboxes create`.
+#[derive(Clone, Debug, Args)]
+pub struct CreateInboxArguments {
+    /// The connector
+    pub connector: String,
+    /// The name of the inbox, as the connector declares it
+    pub inbox: String,
+    /// The tenant whose application it is [default: it serves all tenants]
+    #[arg(long)]
+    pub tenant: Option<String>,
+    #[command(flatten)]
+    pub list: ListArguments,
+    #[command(flatten)]
+    pub gateway: RunningGatewayArguments,
+}
+
+/// The options of `inboxes secret`.
+#[derive(Clone, Debug, Args)]
+pub struct InboxSecretArguments {
+    /// The id of the inbox
+    pub id: String,
+    /// Delete the secret with this id, in place of adding one
+    #[arg(long, value_name = "SECRET_ID")]
+    pub remove: Option<String>,
+    #[command(flatten)]
+    pub list: ListArguments,
+    #[command(flatten)]
+    pub gateway: RunningGatewayArguments,
+}
+
+/// The options of `inboxes requests`.
+#[derive(Clone, Debug, Args)]
+pub struct HookRequestsArguments {
+    /// Only requests to the inbox or the subscription with this id
+    #[arg(long, value_name = "ID")]
+    pub inbox: Option<String>,
+    /// Only requests for this connector
+    #[arg(long)]
+    pub connector: Option<String>,
+    /// Only requests with this outcome
+    #[arg(long, value_parser = OUTCOMES)]
+    pub outcome: Option<String>,
+    /// Only requests from this time on, such as 2026-01-31T12:00:00Z; `1h` is an hour ago
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub since: Option<SystemTime>,
+    /// Only requests before this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub until: Option<SystemTime>,
+    #[command(flatten)]
+    pub list: PagedListArguments,
 }
 
 /// The commands `calls …`.

@@ -22,6 +22,12 @@ pub(crate) enum OperatorError {
         /// The cause.
         error: io::Error,
     },
+    /// The secret that was given is empty.
+    #[error("there is no secret; give it on standard input, such as with `< FILE`")]
+    NoSecret,
+    /// The receiver of forwarded events cannot be called.
+    #[error("cannot forward events: {0}")]
+    Forward(String),
     /// The gateway refused, or did not respond.
     #[error(transparent)]
     Gateway(#[from] GatewayError),

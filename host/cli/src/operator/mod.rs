@@ -1,11 +1,14 @@
-//! The commands `integrations …`, `jobs …`, `webhooks …`, `calls …`, `tenants …`, `tool-sets …`,
-//! `gateways …` and `audit`. They read and change a running gateway by its routes (`--url`).
+//! The commands `integrations …`, `jobs …`, `webhooks …`, `triggers …`, `inboxes …`, `calls …`,
+//! `tenants …`, `tool-sets …`, `gateways …` and `audit`. They read and change a running gateway by its routes (`--url`).
 //! `audit` also reads the database of the configuration.
 //!
 //! - here: the commands
 //! - [`mod@gateways`]: the commands `gateways …`
 //! - [`mod@tenants`]: the commands `tenants …`
 //! - [`mod@tool_sets`]: the commands `tool-sets …`
+//! - [`mod@triggers`]: the commands `triggers …`
+//! - [`listen`]: the command `triggers listen`
+//! - [`mod@inboxes`]: the commands `inboxes …`
 //! - [`transfer`]: the commands `integrations import` and `integrations export`
 //! - [`age`]: the encryption of an export
 //! - [`arguments`]: their options
@@ -15,9 +18,12 @@ mod age;
 mod arguments;
 mod error;
 mod gateways;
+mod inboxes;
+mod listen;
 mod tenants;
 mod tool_sets;
 mod transfer;
+mod triggers;
 
 use std::time::SystemTime;
 
@@ -32,12 +38,14 @@ use serde_json::{Value, json};
 use store::AuditFilter;
 
 pub(crate) use self::arguments::{
-    AuditArguments, CallsCommand, GatewaysCommand, IntegrationsCommand, JobsCommand, TenantsCommand, ToolSetsCommand,
-    WebhooksCommand,
+    AuditArguments, CallsCommand, GatewaysCommand, InboxesCommand, IntegrationsCommand, JobsCommand, TenantsCommand,
+    ToolSetsCommand, TriggersCommand, WebhooksCommand,
 };
 pub(crate) use self::gateways::gateways;
+pub(crate) use self::inboxes::inboxes;
 pub(crate) use self::tenants::tenants;
 pub(crate) use self::tool_sets::tool_sets;
+pub(crate) use self::triggers::triggers;
 
 use self::arguments::{ListIntegrationsArguments, OneArguments, PageArguments, PagedListArguments};
 use self::error::OperatorError;
@@ -340,6 +348,11 @@ fn print_page<const N: usize>(
         remark(format_args!("There are more. Raise --limit, or add --cursor {cursor}"));
     }
     Ok(())
+}
+
+/// Prints a record with `--json`. For commands whose remark says the same.
+fn print_if_json(record: &Value, list: ListArguments) -> Result<(), OperatorError> {
+    if list.json { print_record(record, list) } else { Ok(()) }
 }
 
 fn print_table<const N: usize>(entries: &[Value], columns: [(&str, &str); N]) -> Result<(), OperatorError> {

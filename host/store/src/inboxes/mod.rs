@@ -13,3 +13,6 @@ mod types;
 pub use self::types::{
     HookRequest, HookRequestFilter, Inbox, InboxSecret, NewInbox, RecordedHookRequest, SecretAdded, SharedNotification,
 };
+
+#[cfg(test)]
+mod tests;

@@ -11,3 +11,6 @@ mod types;
 pub use self::types::{
     Blocked, NewSubscription, PushedEvents, ReadEvents, Route, Standing, Subscription, SubscriptionStep,
 };
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! Storing, reading and deleting events.
 
+use std::time::SystemTime;
+
 use super::types::{EventDelivery, NewEvent, StoredEvent, Trigger};
 use crate::audit::{self, Acting, AuditAction};
 use crate::connection::{Connection, Durability};
@@ -53,6 +55,58 @@ impl Store {
             // Numbers have no holes, so one that is missing was deleted.
             let first = events.first().map_or(last.unwrap_or_default() + 1, |event| event.sequence);
             Ok((events, first > after + 1))
+        })
+        .await
+    }
+
+    /// Returns the events of a trigger that were stored since a time, the oldest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn events_since(
+        &self,
+        trigger: &str,
+        since: SystemTime,
+        limit: u32,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        let trigger = trigger.to_owned();
+        self.read(move |connection| {
+            connection.all(
+                &format!(
+                    "SELECT {COLUMNS} FROM trigger_events
+                     WHERE trigger_id = $1 AND received_at >= $2 AND data_key IS NOT NULL ORDER BY sequence LIMIT $3"
+                ),
+                values![&trigger, since, limit],
+            )
+        })
+        .await
+    }
+
+    /// Returns the number of the last event of a trigger.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn last_sequence(&self, trigger: &str) -> Result<i64, StoreError> {
+        let trigger = trigger.to_owned();
+        self.read(move |connection| {
+            let last: Option<i64> =
+                connection.optional("SELECT sequence FROM triggers WHERE id = $1", values![&trigger])?;
+            Ok(last.unwrap_or_default())
+        })
+        .await
+    }
+
+    /// Returns the number of a tenant's webhooks about events that are not delivered yet.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn pending_events(&self, tenant: &str) -> Result<u64, StoreError> {
+        let tenant = tenant.to_owned();
+        self.read(move |connection| {
+            connection.one(
+                "SELECT count(*) FROM webhook_deliveries WHERE tenant = $1 AND status = 'pending' AND trigger_id IS NOT NULL",
+                values![&tenant],
+            )
         })
         .await
     }

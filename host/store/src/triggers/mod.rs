@@ -2,9 +2,11 @@
 //!
 //! - [`types`]: a trigger and its events
 //! - [`queries`]: adding, finding, changing and deleting triggers
+//! - [`accounts`]: changes of accounts, for triggers of the gateway itself
 //! - [`events`]: storing, reading and deleting events
 //! - [`receivers`]: triggers whose receivers refuse or fail
 
+mod accounts;
 mod events;
 mod queries;
 mod receivers;
@@ -14,6 +16,11 @@ pub use self::events::EventWebhooks;
 pub(crate) use self::events::insert_events;
 pub(crate) use self::receivers::{AttemptOfEvent, note_attempt};
 pub use self::types::{
-    EventDelivery, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange, TriggerFilter, TriggerState,
+    EventDelivery, IntegrationChange, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange, TriggerFilter, TriggerState,
     event_id, new_trigger_id,
 };
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;

@@ -183,6 +183,18 @@ impl EventDelivery {
     }
 }
 
+/// A change of an account that triggers of the gateway want to know of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the columns of the table have the same names and are explained there")]
+pub struct IntegrationChange {
+    pub number: i64,
+    pub tenant: String,
+    pub subject: String,
+    pub connector: String,
+    pub user_identifier: String,
+    pub kind: String,
+}
+
 /// An event that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredEvent {

@@ -175,12 +175,21 @@ impl Vault {
 
     /// As [`Vault::seal`], but does not check whether the newest known data key is still the newest
     /// of all. For a value that is sealed again, or deleted, before the key may be deleted: within
-    /// minutes.
+    /// minutes; or after [`Vault::know_newest_key`].
     ///
     /// # Errors
     /// If the operating system provides no random numbers.
     pub fn seal_with_known_key(&self, context: &[&str], secret: &[u8]) -> Result<Sealed, VaultError> {
         self.inner.keys.load().seal(context, secret)
+    }
+
+    /// Makes sure that the known data key is the newest one, for [`Vault::seal_with_known_key`] in a
+    /// transaction that follows at once.
+    ///
+    /// # Errors
+    /// As [`Vault::seal`].
+    pub async fn know_newest_key(&self) -> Result<(), VaultError> {
+        self.keys(|keys| keys.current.is_some() && keys.read_at.elapsed() < MAX_AGE).await.map(drop)
     }
 
     /// Unseals a secret that was sealed with the same context.

@@ -8,6 +8,8 @@ import { Call, Calls } from "./calls.js";
 import { Connector } from "./connector.js";
 import { Connectors } from "./connectors.js";
 import { Gateways } from "./gateways.js";
+import { HookRequests } from "./hook_requests.js";
+import { Inbox, Inboxes } from "./inboxes.js";
 import { Integration, Integrations } from "./integrations.js";
 import { Job, Jobs } from "./jobs.js";
 import { Key, Keys } from "./keys.js";
@@ -17,6 +19,7 @@ import { go, to, usePlace } from "./route.js";
 import { Settings } from "./settings.js";
 import { Tenant, Tenants } from "./tenants.js";
 import { ToolSets } from "./tool_sets.js";
+import { Trigger, Triggers } from "./triggers.js";
 import { Try } from "./try.js";
 import { Webhooks } from "./webhooks.js";
 import { words } from "./words.js";
@@ -29,6 +32,8 @@ const MENU = [
   ["overview", words.overview.title],
   ["try", words.try.title],
   ["jobs", words.jobs.title],
+  ["triggers", words.triggers.title],
+  ["inboxes", words.inboxes.title],
   ["webhooks", words.webhooks.title],
   ["keys", words.keys.title],
   ["gateways", words.gateways.title],
@@ -44,6 +49,9 @@ const SCREENS = {
   overview: [Overview],
   try: [Try, Try],
   jobs: [Jobs, Job],
+  triggers: [Triggers, Trigger],
+  inboxes: [Inboxes, Inbox],
+  "hook-requests": [HookRequests],
   webhooks: [Webhooks],
   keys: [Keys, Key],
   tenants: [Tenants, Tenant],
@@ -54,7 +62,7 @@ const SCREENS = {
 };
 
 /** The screens of things whose ids have a prefix. The id of a request may be any text. */
-const BY_ID = [["key_", "keys"], ["int_", "integrations"], ["job_", "jobs"]];
+const BY_ID = [["key_", "keys"], ["int_", "integrations"], ["job_", "jobs"], ["trg_", "triggers"], ["inb_", "inboxes"]];
 
 function Screen({ place, session }) {
   const [name = "calls", id, operation] = place.parts;
@@ -67,7 +75,7 @@ function Screen({ place, session }) {
 }
 
 function Menu({ place, session, onSignOut }) {
-  const current = { tenants: "keys", "tool-sets": "keys" }[place.parts[0]] ?? place.parts[0] ?? "calls";
+  const current = { tenants: "keys", "tool-sets": "keys", "hook-requests": "inboxes" }[place.parts[0]] ?? place.parts[0] ?? "calls";
   const find = (event) => {
     event.preventDefault();
     const id = new FormData(event.currentTarget).get("id").trim();

@@ -96,6 +96,7 @@ function Details({ one }) {
     ]} />
     <ul>
       <li><a href=${to(["calls"], { tenant, connector })}>${say.itsCalls}</a></li>
+      <li><a href=${to(["triggers"], { tenant, connector, subject: subject ?? "", user_identifier: one.user_identifier })}>${say.itsTriggers}</a></li>
       <li><a href=${to(["audit"], { target: id })}>${say.itsAudit}</a></li>
     </ul>
   `;

@@ -42,9 +42,9 @@ export const ExactTime = ({ at }) => (at ? html`${text(at)} (<${Time} at=${at} /
 export const State = ({ of, tone }) => html`<span class="state ${tone ?? tones[of] ?? "plain"}">${text(of)}</span>`;
 
 const tones = {
-  active: "good", live: "good", ready: "good", succeeded: "good", delivered: "good", granted: "good", configured: "good",
-  expired: "bad", revoked: "bad", refused: "bad", failed: "bad", away: "bad", missing: "bad", destructive: "bad",
-  pending: "wait", running: "wait", compiling: "wait", starting: "wait", draining: "wait", write: "wait", unnamed: "wait",
+  active: "good", verified: "good", stored: "good", handshake: "good", live: "good", ready: "good", succeeded: "good", delivered: "good", granted: "good", configured: "good",
+  expired: "bad", rejected: "bad", "needs-user": "bad", "needs-secret": "bad", "needs-setup": "bad", revoked: "bad", refused: "bad", failed: "bad", away: "bad", missing: "bad", destructive: "bad",
+  degraded: "wait", paused: "wait", unverified: "wait", unattributed: "wait", pending: "wait", running: "wait", compiling: "wait", starting: "wait", draining: "wait", write: "wait", unnamed: "wait",
 };
 
 /** The status of an answer with its color. */

@@ -43,6 +43,7 @@ export function Tenant({ id }) {
       <li><a href=${to(["calls"], { tenant: id })}>${words.calls.title}</a></li>
       <li><a href=${to(["integrations"], { tenant: id })}>${words.integrations.title}</a></li>
       <li><a href=${to(["jobs"], { tenant: id })}>${words.jobs.title}</a></li>
+      <li><a href=${to(["triggers"], { tenant: id })}>${words.triggers.title}</a></li>
       <li><a href=${to(["webhooks"], { tenant: id })}>${words.webhooks.title}</a></li>
       <li><a href=${to(["audit"], { tenant: id })}>${words.audit.title}</a></li>
     </ul>

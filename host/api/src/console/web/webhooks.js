@@ -10,10 +10,16 @@ import { words } from "./words.js";
 const say = words.webhooks;
 
 /** The attempts of a webhook, the last one first. */
-function Attempts({ of }) {
+export function Attempts({ of }) {
   if (!of.length) return words.nothing;
   const line = (one) => html`<li><${Time} at=${one.at} />: <${Text} of=${one.error ?? one.status} /></li>`;
   return html`<details><summary>${say.attemptsCount(of.length)}</summary><ul>${[...of].reverse().map(line)}</ul></details>`;
+}
+
+/** The job or the trigger that a webhook is about. */
+function about(one) {
+  if (one.job_id) return html`<${IdLink} kind="jobs" id=${one.job_id} />`;
+  return one.trigger_id ? html`<${IdLink} kind="triggers" id=${one.trigger_id} />` : say.event;
 }
 
 const filters = [
@@ -34,7 +40,7 @@ export function Webhooks({ query }) {
     [words.status, (one) => html`<${State} of=${one.status} />`],
     [say.receiver, (one) => html`<${Text} of=${one.url ?? one.receiver} />`],
     [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`],
-    [say.about, (one) => (one.job_id ? html`<${IdLink} kind="jobs" id=${one.job_id} />` : say.event)],
+    [say.about, about],
     [say.attempts, (one) => html`<${Attempts} of=${one.attempts} />`],
     [say.next, (one) => html`<${Time} at=${one.next_attempt_at} />`],
     [words.change, (one) => html`<${ChangeButton} label=${say.resend} title=${say.resendTitle}

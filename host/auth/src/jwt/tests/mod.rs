@@ -1,5 +1,6 @@
 //! Tests with issuers on loopback, whose keys the tests make and replace.
 
+mod rings;
 mod rotation;
 mod tokens;
 
@@ -25,6 +26,7 @@ use super::*;
 use crate::Scope;
 use crate::caller::Caller;
 use egress::Egress;
+use jwt::JwtError;
 use stub::{Stub, answer};
 
 const ISSUER: &str = "https://id.acme.example";

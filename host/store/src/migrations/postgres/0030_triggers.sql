@@ -175,3 +175,61 @@ ALTER TABLE webhook_deliveries ADD COLUMN message_id TEXT;
 ALTER TABLE webhook_deliveries ADD COLUMN trigger_id TEXT;
 CREATE INDEX webhook_deliveries_of_trigger ON webhook_deliveries (trigger_id, status) WHERE trigger_id IS NOT NULL;
 CREATE INDEX webhook_deliveries_of_message ON webhook_deliveries (message_id) WHERE message_id IS NOT NULL;
+
+-- Changes of accounts that triggers of the gateway itself want to know of. The database notes them, so that no way to change an account can
+-- forget it.
+CREATE TABLE integration_changes (
+    number          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    tenant          TEXT NOT NULL,
+    subject         TEXT NOT NULL,
+    connector       TEXT NOT NULL,
+    user_identifier TEXT NOT NULL,
+    -- 'integration_connected', 'integration_expired', 'integration_restored' or 'integration_deleted'.
+    kind            TEXT NOT NULL
+);
+CREATE FUNCTION note_integration_change() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+DECLARE
+    changed integrations := coalesce(NEW, OLD);
+    what TEXT;
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        what := 'integration_connected';
+    ELSIF TG_OP = 'DELETE' THEN
+        what := 'integration_deleted';
+    ELSIF NEW.status <> 'active' AND OLD.status = 'active' THEN
+        what := 'integration_expired';
+    ELSIF NEW.status = 'active' AND OLD.status <> 'active' THEN
+        what := 'integration_restored';
+        -- What waits for the user goes on once the user has connected the account again.
+        UPDATE subscriptions SET due_at = 0 WHERE blocked = 'user' AND tenant = NEW.tenant AND subject = NEW.subject
+            AND connector = NEW.connector AND user_identifier = NEW.user_identifier;
+    END IF;
+    IF what IS NOT NULL AND EXISTS (SELECT 1 FROM triggers WHERE tenant = changed.tenant AND connector = 'gateway') THEN
+        INSERT INTO integration_changes (tenant, subject, connector, user_identifier, kind)
+            VALUES (changed.tenant, changed.subject, changed.connector, changed.user_identifier, what);
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER integrations_noted AFTER INSERT OR DELETE OR UPDATE OF status ON integrations
+    FOR EACH ROW EXECUTE FUNCTION note_integration_change();
+
+-- Events count in what a tenant has stored.
+CREATE FUNCTION count_trigger_events() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO stored_bytes (tenant, part, bytes)
+        SELECT tenant, pg_backend_pid(), CASE TG_OP WHEN 'DELETE' THEN -1 ELSE 1 END * sum(300 + coalesce(octet_length(body), 0))
+        FROM changed WHERE tenant <> '' GROUP BY tenant
+        ON CONFLICT (tenant, part) DO UPDATE SET bytes = stored_bytes.bytes + excluded.bytes;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER trigger_events_stored AFTER INSERT ON trigger_events REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION count_trigger_events();
+CREATE TRIGGER trigger_events_freed AFTER DELETE ON trigger_events REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION count_trigger_events();
+CREATE FUNCTION recount_trigger_events() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM add_stored_bytes(OLD.tenant, coalesce(octet_length(NEW.body), 0) - coalesce(octet_length(OLD.body), 0));
+    RETURN NULL;
+END $$;
+CREATE TRIGGER trigger_events_replaced AFTER UPDATE OF body ON trigger_events
+    FOR EACH ROW EXECUTE FUNCTION recount_trigger_events();

@@ -175,3 +175,61 @@ ALTER TABLE webhook_deliveries ADD COLUMN message_id TEXT;
 ALTER TABLE webhook_deliveries ADD COLUMN trigger_id TEXT;
 CREATE INDEX webhook_deliveries_of_trigger ON webhook_deliveries (trigger_id, status) WHERE trigger_id IS NOT NULL;
 CREATE INDEX webhook_deliveries_of_message ON webhook_deliveries (message_id) WHERE message_id IS NOT NULL;
+
+-- Changes of accounts that triggers of the gateway itself want to know of. The database notes them, so that no way to change an account can
+-- forget it.
+CREATE TABLE integration_changes (
+    number          INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant          TEXT NOT NULL,
+    subject         TEXT NOT NULL,
+    connector       TEXT NOT NULL,
+    user_identifier TEXT NOT NULL,
+    -- 'integration_connected', 'integration_expired', 'integration_restored' or 'integration_deleted'.
+    kind            TEXT NOT NULL
+) STRICT;
+CREATE TRIGGER integrations_noted_connected AFTER INSERT ON integrations WHEN EXISTS
+    (SELECT 1 FROM triggers WHERE tenant = NEW.tenant AND connector = 'gateway')
+BEGIN
+    INSERT INTO integration_changes (tenant, subject, connector, user_identifier, kind)
+        VALUES (NEW.tenant, NEW.subject, NEW.connector, NEW.user_identifier, 'integration_connected');
+END;
+CREATE TRIGGER integrations_noted_expired AFTER UPDATE OF status ON integrations WHEN NEW.status <> 'active' AND OLD.status = 'active' AND EXISTS
+    (SELECT 1 FROM triggers WHERE tenant = NEW.tenant AND connector = 'gateway')
+BEGIN
+    INSERT INTO integration_changes (tenant, subject, connector, user_identifier, kind)
+        VALUES (NEW.tenant, NEW.subject, NEW.connector, NEW.user_identifier, 'integration_expired');
+END;
+CREATE TRIGGER integrations_noted_restored AFTER UPDATE OF status ON integrations WHEN NEW.status = 'active' AND OLD.status <> 'active' AND EXISTS
+    (SELECT 1 FROM triggers WHERE tenant = NEW.tenant AND connector = 'gateway')
+BEGIN
+    INSERT INTO integration_changes (tenant, subject, connector, user_identifier, kind)
+        VALUES (NEW.tenant, NEW.subject, NEW.connector, NEW.user_identifier, 'integration_restored');
+END;
+CREATE TRIGGER integrations_noted_deleted AFTER DELETE ON integrations WHEN EXISTS
+    (SELECT 1 FROM triggers WHERE tenant = OLD.tenant AND connector = 'gateway')
+BEGIN
+    INSERT INTO integration_changes (tenant, subject, connector, user_identifier, kind)
+        VALUES (OLD.tenant, OLD.subject, OLD.connector, OLD.user_identifier, 'integration_deleted');
+END;
+
+-- What waits for the user goes on once the user has connected the account again.
+CREATE TRIGGER integrations_wake_subscriptions AFTER UPDATE OF status ON integrations WHEN NEW.status = 'active' AND OLD.status <> 'active'
+BEGIN
+    UPDATE subscriptions SET due_at = 0 WHERE blocked = 'user' AND tenant = NEW.tenant AND subject = NEW.subject
+        AND connector = NEW.connector AND user_identifier = NEW.user_identifier;
+END;
+
+-- Events count in what a tenant has stored.
+CREATE TRIGGER trigger_events_stored AFTER INSERT ON trigger_events WHEN NEW.tenant <> '' BEGIN
+    INSERT INTO stored_bytes (tenant, part, bytes) VALUES (NEW.tenant, 0, 300 + coalesce(length(NEW.body), 0))
+        ON CONFLICT (tenant, part) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER trigger_events_freed AFTER DELETE ON trigger_events WHEN OLD.tenant <> '' BEGIN
+    INSERT INTO stored_bytes (tenant, part, bytes) VALUES (OLD.tenant, 0, -(300 + coalesce(length(OLD.body), 0)))
+        ON CONFLICT (tenant, part) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER trigger_events_replaced AFTER UPDATE OF body ON trigger_events WHEN OLD.tenant <> '' BEGIN
+    INSERT INTO stored_bytes (tenant, part, bytes)
+        VALUES (OLD.tenant, 0, coalesce(length(NEW.body), 0) - coalesce(length(OLD.body), 0))
+        ON CONFLICT (tenant, part) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;

@@ -9,7 +9,7 @@ use serde_json::Value;
 const MAX_KEYS: usize = 64;
 
 /// The keys that an issuer published at one moment.
-pub(super) struct KeySet {
+pub struct KeySet {
     keys: Vec<Key>,
 }
 
@@ -28,7 +28,7 @@ struct Document {
 impl KeySet {
     /// Reads a JSON Web Key Set. Returns `None` if the text is not one. Keys that cannot be used
     /// here are skipped.
-    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+    pub fn parse(text: &[u8]) -> Option<Self> {
         let document: Document = serde_json::from_slice(json_text::without_mark(text)).ok()?;
         Some(Self { keys: document.keys.into_iter().filter_map(Key::new).take(MAX_KEYS).collect() })
     }

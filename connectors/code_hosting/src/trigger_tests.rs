@@ -1,0 +1,257 @@
+//! The webhook and the activity of a repository, with prepared responses of GitHub.
+
+use connector_sdk::http::{Body, Method};
+use connector_sdk::testing::{Answer, Gateway, invoke};
+use connector_sdk::{Fault, Outcome, Request};
+use serde_json::{Value, json};
+
+use crate::CONNECTOR;
+
+fn reply(operation: &str, input: &Value) -> Value {
+    match invoke(&CONNECTOR, operation, &input.to_string()) {
+        Ok(Outcome::Reply(text)) => serde_json::from_str(&text).expect("JSON"),
+        other => panic!("{operation}: {other:?}"),
+    }
+}
+
+fn status(operation: &str, input: &Value) -> u16 {
+    match invoke(&CONNECTOR, operation, &input.to_string()) {
+        Err(Fault::Upstream(refusal)) => refusal.status,
+        other => panic!("{operation}: {other:?}"),
+    }
+}
+
+fn parameters() -> Value {
+    json!({"owner": "o", "repo": "r"})
+}
+
+fn hook(id: &str) -> Value {
+    json!({"upstream_id": id, "state": null, "parameters": parameters()})
+}
+
+fn sent(gateway: &Gateway) -> Vec<(Method, String)> {
+    gateway.requests().iter().map(|request| (request.method, request.path.clone())).collect()
+}
+
+fn body(request: &Request) -> Value {
+    match &request.body {
+        Some(Body::Json(text)) => serde_json::from_str(text).expect("JSON"),
+        other => panic!("{other:?}"),
+    }
+}
+
+const KINDS: [&str; 4] = ["issues", "pull_request_review_comment", "issues/opened", "issue_comment"];
+
+#[test]
+fn the_types_of_a_repository_share_a_webhook_with_the_events_of_all() {
+    let gateway = Gateway::new().answer(Answer::json(201, r#"{"id":12345678901234567890,"ping_url":"x"}"#));
+    let made = reply("create_hook", &json!({"parameters": parameters(), "kinds": KINDS}));
+    assert_eq!(made, json!({"upstream_id": "12345678901234567890"}));
+    assert_eq!(sent(&gateway), [(Method::Post, "/repos/o/r/hooks".to_owned())]);
+    assert_eq!(gateway.requests()[0].headers.len(), 2, "the headers of rows");
+    assert_eq!(
+        body(&gateway.requests()[0]),
+        json!({
+            "name": "web", "active": true, "events": ["issue_comment", "issues", "pull_request_review_comment"],
+            "config": {"url": "{{hook.url}}", "content_type": "json", "secret": "{{hook.secret}}", "insecure_ssl": "0"}
+        })
+    );
+}
+
+#[test]
+fn a_renewal_replaces_the_events_of_the_webhook() {
+    let gateway =
+        Gateway::new().answer(Answer::json(200, r#"{"id":7}"#)).answer(Answer::json(404, r#"{"message":"Not Found"}"#));
+    let mut input = hook("7");
+    input["kinds"] = json!(["push"]);
+    assert_eq!(reply("update_hook", &input), json!({"upstream_id": "7"}));
+    assert_eq!(sent(&gateway), [(Method::Patch, "/repos/o/r/hooks/7".to_owned())]);
+    let body = body(&gateway.requests()[0]);
+    assert_eq!(
+        (&body["events"], &body["name"], &body["config"]["url"]),
+        (&json!(["push"]), &Value::Null, &json!("{{hook.url}}"))
+    );
+    assert_eq!(status("update_hook", &input), 404, "the webhook is made anew");
+}
+
+#[test]
+fn a_webhook_is_deleted_or_was_deleted_before() {
+    let gateway = Gateway::new()
+        .answer(Answer::new(204, ""))
+        .answer(Answer::json(404, r#"{"message":"Not Found"}"#))
+        .answer(Answer::json(403, r#"{"message":"no"}"#));
+    assert_eq!(reply("delete_hook", &hook("7")), json!({}));
+    assert_eq!(reply("delete_hook", &hook("7")), json!({}));
+    assert_eq!(status("delete_hook", &hook("7")), 403);
+    assert_eq!(sent(&gateway)[0], (Method::Delete, "/repos/o/r/hooks/7".to_owned()));
+}
+
+#[test]
+fn a_user_who_may_not_make_webhooks_gets_githubs_refusal() {
+    for refused in [403, 404] {
+        let _gateway = Gateway::new().answer(Answer::json(refused, r#"{"message":"no"}"#));
+        assert_eq!(status("create_hook", &json!({"parameters": parameters(), "kinds": ["push"]})), refused);
+    }
+}
+
+fn delivery(id: u64, guid: &str, status: u16) -> Value {
+    json!({"id": id, "guid": guid, "status_code": status, "status": "?", "event": "issues"})
+}
+
+#[test]
+fn each_failed_delivery_is_sent_again_once() {
+    let failed = || {
+        Answer::json(
+            200,
+            &json!([
+                delivery(5, "c", 503),
+                delivery(4, "b", 500),
+                delivery(3, "a", 200),
+                delivery(2, "a", 502),
+                delivery(1, "b", 502)
+            ])
+            .to_string(),
+        )
+    };
+    let gateway = Gateway::new()
+        .answer(failed())
+        .answer(Answer::json(202, "{}"))
+        .answer(Answer::json(404, r#"{"message":"Not Found"}"#))
+        .answer(failed());
+    assert_eq!(reply("redeliver", &hook("7")), json!({}));
+    assert_eq!(reply("redeliver", &hook("7")), json!({}));
+    let list = || (Method::Get, "/repos/o/r/hooks/7/deliveries?status=failure&per_page=100".to_owned());
+    let again = |id: u64| (Method::Post, format!("/repos/o/r/hooks/7/deliveries/{id}/attempts"));
+    assert_eq!(sent(&gateway), [list(), again(5), again(4), list()]);
+}
+
+#[test]
+fn a_repetition_that_failed_is_another_delivery() {
+    let gateway = Gateway::new()
+        .answer(Answer::json(200, &json!([delivery(1, "a", 502)]).to_string()))
+        .answer(Answer::json(202, "{}"))
+        .answer(Answer::json(200, &json!([delivery(2, "a", 502), delivery(1, "a", 502)]).to_string()))
+        .answer(Answer::json(202, "{}"));
+    reply("redeliver", &hook("7"));
+    reply("redeliver", &hook("7"));
+    assert_eq!(sent(&gateway)[3].1, "/repos/o/r/hooks/7/deliveries/2/attempts");
+}
+
+#[test]
+fn a_repetition_that_github_refuses_is_tried_again() {
+    let failed = || Answer::json(200, &json!([delivery(1, "a", 502)]).to_string());
+    let gateway = Gateway::new()
+        .answer(failed())
+        .answer(Answer::json(403, r#"{"message":"rate limit"}"#))
+        .answer(failed())
+        .answer(Answer::json(202, "{}"));
+    assert_eq!(status("redeliver", &hook("7")), 403);
+    reply("redeliver", &hook("7"));
+    assert_eq!(gateway.requests().len(), 4);
+}
+
+fn event(id: u64, of_github: &str, payload: Value) -> Value {
+    json!({
+        "id": id.to_string(), "type": of_github, "payload": payload, "created_at": "2026-01-02T03:04:05Z",
+        "actor": {"id": 1, "login": "a"}, "repo": {"id": 2, "name": "o/r", "url": "x"}
+    })
+}
+
+fn pushes(ids: &[u64]) -> Answer {
+    let events: Vec<Value> = ids.iter().map(|id| event(*id, "PushEvent", json!({"ref": "refs/heads/main"}))).collect();
+    Answer::json(200, &json!(events).to_string()).header("ETag", "W/\"e\"")
+}
+
+fn read(cursor: &Value, limit: usize) -> Value {
+    reply("read_activity", &json!({"parameters": parameters(), "cursor": cursor, "hint": null, "limit": limit}))
+}
+
+fn ids(reading: &Value) -> Vec<&str> {
+    reading["events"].as_array().expect("events").iter().filter_map(|event| event["id"].as_str()).collect()
+}
+
+#[test]
+fn activity_has_the_form_of_notifications() {
+    let comment = event(12, "IssueCommentEvent", json!({"action": "created", "comment": {"id": 7}}));
+    let star = event(13, "WatchEvent", json!({"action": "started"}));
+    let _gateway = Gateway::new().answer(pushes(&[10])).answer(Answer::json(
+        200,
+        &json!([star, comment, event(11, "PushEvent", json!({"ref": "x"})), event(10, "PushEvent", json!({}))])
+            .to_string(),
+    ));
+    let first = read(&Value::Null, 10);
+    assert_eq!((ids(&first), &first["more"], &first["gap"]), (vec![], &json!(false), &json!(false)));
+    let second = read(&first["cursor"], 10);
+    assert_eq!(ids(&second), ["11", "12"]);
+    assert_eq!(second["events"][0]["kind"], "push");
+    assert_eq!(
+        second["events"][1],
+        json!({
+            "id": "12", "kind": "issue_comment/created", "time": "2026-01-02T03:04:05Z",
+            "data": {
+                "action": "created", "comment": {"id": 7},
+                "repository": {"name": "r", "full_name": "o/r", "owner": {"login": "o"}}, "sender": {"id": 1, "login": "a"}
+            }
+        })
+    );
+}
+
+#[test]
+fn an_unchanged_list_is_not_read_and_github_may_ask_for_a_longer_wait() {
+    let gateway = Gateway::new()
+        .answer(pushes(&[10]))
+        .answer(Answer::new(304, "").header("X-Poll-Interval", "120"))
+        .answer(pushes(&[11, 10]));
+    let first = read(&Value::Null, 10);
+    let second = read(&first["cursor"], 10);
+    assert_eq!(ids(&second), Vec::<&str>::new());
+    assert_eq!(read(&second["cursor"], 10)["cursor"], second["cursor"], "too early");
+    assert_eq!(gateway.requests().len(), 2);
+    let gateway = gateway.now(120_000);
+    assert_eq!(ids(&read(&second["cursor"], 10)), ["11"]);
+    let etags: Vec<_> = gateway.requests().iter().map(|request| request.headers.get(2).cloned()).collect();
+    let etag = || Some(("If-None-Match".to_owned(), "W/\"e\"".to_owned()));
+    assert_eq!(etags, [None, etag(), etag()]);
+    assert_eq!(sent(&gateway)[0].1, "/repos/o/r/events?per_page=100");
+}
+
+#[test]
+fn events_over_the_limit_follow_in_the_next_read() {
+    let _gateway = Gateway::new().answer(pushes(&[1])).answer(pushes(&[4, 3, 2, 1])).answer(pushes(&[4, 3, 2, 1]));
+    let first = read(&Value::Null, 2);
+    let second = read(&first["cursor"], 2);
+    assert_eq!(
+        (ids(&second), &second["more"], &second["cursor"]["etag"]),
+        (vec!["2", "3"], &json!(true), &Value::Null)
+    );
+    let third = read(&second["cursor"], 2);
+    assert_eq!((ids(&third), &third["more"]), (vec!["4"], &json!(false)));
+}
+
+#[test]
+fn an_event_that_comes_late_is_new_and_one_that_was_hidden_is_not() {
+    let _gateway = Gateway::new().answer(pushes(&[9, 7])).answer(pushes(&[9, 8, 7, 6]));
+    let first = read(&Value::Null, 10);
+    assert_eq!(ids(&read(&first["cursor"], 10)), ["8"]);
+}
+
+#[test]
+fn activity_that_github_no_longer_lists_is_a_gap() {
+    let next = r#"<https://api.github.test/repositories/2/events?per_page=100&page=2>; rel="next""#;
+    let gateway = Gateway::new()
+        .answer(pushes(&[1]))
+        .answer(pushes(&[9, 8]).header("Link", next))
+        .answer(pushes(&[7]).header("Link", next))
+        .answer(pushes(&[6]).header("Link", next));
+    let first = read(&Value::Null, 10);
+    let second = read(&first["cursor"], 10);
+    assert_eq!((ids(&second), &second["gap"]), (vec!["6", "7", "8", "9"], &json!(true)));
+    assert_eq!(sent(&gateway)[2].1, "/repos/o/r/events?per_page=100&page=2");
+}
+
+#[test]
+fn activity_that_the_user_may_not_read_is_refused_with_githubs_status() {
+    let _gateway = Gateway::new().answer(Answer::json(404, r#"{"message":"Not Found"}"#));
+    let input = json!({"parameters": parameters(), "cursor": null, "limit": 1});
+    assert_eq!(status("read_activity", &input), 404);
+}

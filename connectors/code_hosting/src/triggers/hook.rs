@@ -1,0 +1,161 @@
+//! The webhook of a repository. All types of events of a repository share it.
+
+use connector_sdk::http::{self, Method};
+use connector_sdk::triggers::{Recover, Renew, Subscribe, Subscription, Unsubscribe, Value};
+use connector_sdk::{Document, Fault, Request, storage};
+use serde::Serialize;
+
+use crate::{CONNECTOR, github};
+
+/// Maximum number of pages of failed deliveries that one call looks at, the newest first.
+const PAGES: usize = 5;
+
+/// Number of deliveries that are sent again at the same time.
+const PARALLEL: usize = 16;
+
+/// Maximum number of deliveries that are remembered.
+const REMEMBERED: usize = 1000;
+
+/// The time for which they are remembered. GitHub keeps deliveries for at most 30 days.
+const REMEMBERED_SECONDS: u32 = 31 * 86_400;
+
+#[derive(Serialize)]
+struct Hook<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    active: bool,
+    events: Vec<&'a str>,
+    config: Config,
+}
+
+#[derive(Serialize)]
+struct Config {
+    url: &'static str,
+    content_type: &'static str,
+    secret: &'static str,
+    insecure_ssl: &'static str,
+}
+
+/// Creates the webhook.
+pub(crate) fn create(input: Subscribe) -> Result<Subscription, Fault> {
+    let request = hooks(Method::Post, &input.parameters)?;
+    let hook = github::send(request.json(body(Some("web"), &input.kinds)?))?.document()?;
+    let Some(id) = hook.pointer("/id").map(|id| id.text()) else {
+        return Err(github::not_understood("the webhook has no `id`"));
+    };
+    Ok(Subscription::new(id))
+}
+
+/// Changes the events of the webhook, and its address and secret.
+pub(crate) fn update(input: Renew) -> Result<Subscription, Fault> {
+    let request = hook(Method::Patch, &input.parameters, &input.upstream_id)?;
+    github::send(request.json(body(None, &input.kinds)?))?;
+    Ok(Subscription::new(input.upstream_id))
+}
+
+/// Deletes the webhook. One that is gone is no error.
+pub(crate) fn delete(input: Unsubscribe) -> Result<(), Fault> {
+    let response = http::send(hook(Method::Delete, &input.parameters, &input.upstream_id)?)?;
+    if response.status() != 404 {
+        response.successful()?;
+    }
+    Ok(())
+}
+
+/// Lets GitHub send the deliveries again that failed. GitHub does not do so by itself. It goes on to
+/// list a delivery as failed after it was sent again, so each is sent once: a repetition that fails is
+/// another delivery.
+pub(crate) fn redeliver(input: Recover) -> Result<(), Fault> {
+    let key = format!("redelivered/{}", input.upstream_id);
+    let mut done = remembered(&key);
+    let failed = failed(&input)?;
+    let due: Vec<String> = failed.into_iter().filter(|id| !done.contains(id)).collect();
+    for part in due.chunks(PARALLEL) {
+        let requests = part.iter().map(|id| {
+            let mut request = deliveries(Method::Post, &input)?.segment("id", id)?;
+            request.path.push_str("/attempts");
+            Ok(request)
+        });
+        let requests = requests.collect::<Result<Vec<Request>, Fault>>()?;
+        for (id, response) in part.iter().zip(http::send_all(requests)) {
+            // GitHub no longer has a delivery that it does not find or cannot repeat.
+            let response = response?;
+            if !matches!(response.status(), 400 | 404 | 422) {
+                response.successful()?;
+            }
+            done.push(id.clone());
+        }
+        remember(&key, &mut done)?;
+    }
+    Ok(())
+}
+
+/// The ids of failed deliveries. Of a delivery that was repeated, only the last one counts.
+fn failed(input: &Recover) -> Result<Vec<String>, Fault> {
+    let first = deliveries(Method::Get, input)?.query("status", "failure").query("per_page", github::MAX_PER_PAGE);
+    let mut path = first.path;
+    let mut seen = Vec::new();
+    let mut failed = Vec::new();
+    for _ in 0..PAGES {
+        let response = github::send(CONNECTOR.request(Method::Get, "api", path.as_str())?)?;
+        let page = response.document()?;
+        for delivery in page.items() {
+            let (Some(guid), Some(id)) = (delivery.string("/guid"), delivery.pointer("/id")) else { continue };
+            if seen.contains(&guid) {
+                continue;
+            }
+            seen.push(guid);
+            if !is_delivered(&delivery) {
+                failed.push(id.text());
+            }
+        }
+        match github::next_path(&path, &response) {
+            Some(next) => path = next,
+            None => break,
+        }
+    }
+    Ok(failed)
+}
+
+fn is_delivered(delivery: &Document) -> bool {
+    let status = delivery.pointer("/status_code").and_then(|status| status.text().parse::<u16>().ok());
+    status.is_some_and(|status| (200..300).contains(&status))
+}
+
+fn remembered(key: &str) -> Vec<String> {
+    let stored = storage::get(key).ok().flatten();
+    stored.and_then(|ids| serde_json::from_slice(&ids).ok()).unwrap_or_default()
+}
+
+fn remember(key: &str, done: &mut Vec<String>) -> Result<(), Fault> {
+    done.drain(..done.len().saturating_sub(REMEMBERED));
+    let ids = serde_json::to_vec(done).map_err(|error| Fault::Failed(error.to_string()))?;
+    Ok(storage::set(key, &ids, Some(REMEMBERED_SECONDS))?)
+}
+
+/// The body of a webhook with the events of these kinds. The gateway puts address and secret in.
+fn body(name: Option<&str>, kinds: &[String]) -> Result<String, Fault> {
+    let mut events: Vec<&str> =
+        kinds.iter().map(|kind| kind.split_once('/').map_or(kind.as_str(), |(event, _)| event)).collect();
+    events.sort_unstable();
+    events.dedup();
+    let config = Config { url: "{{hook.url}}", content_type: "json", secret: "{{hook.secret}}", insecure_ssl: "0" };
+    let hook = Hook { name, active: true, events, config };
+    serde_json::to_string(&hook).map_err(|error| Fault::Failed(error.to_string()))
+}
+
+fn hooks(method: Method, parameters: &Value) -> Result<Request, Fault> {
+    let mut request = super::of_repository(method, parameters)?;
+    request.path.push_str("/hooks");
+    Ok(request)
+}
+
+fn hook(method: Method, parameters: &Value, id: &str) -> Result<Request, Fault> {
+    hooks(method, parameters)?.segment("upstream_id", id)
+}
+
+fn deliveries(method: Method, input: &Recover) -> Result<Request, Fault> {
+    let mut request = hook(method, &input.parameters, &input.upstream_id)?;
+    request.path.push_str("/deliveries");
+    Ok(request)
+}

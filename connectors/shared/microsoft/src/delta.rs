@@ -1,0 +1,200 @@
+//! Delta queries of Microsoft Graph: lists that tell what has changed since a token.
+//!
+//! Microsoft gives the token in a URL. The cursor keeps the query of this URL and not the URL,
+//! because a connector cannot make up addresses.
+
+use connector_sdk::http::{self, Error, Request};
+use connector_sdk::triggers::{Event, Events, Read, Value};
+use connector_sdk::{Document, Fault, Response};
+use serde::Serialize;
+
+/// Maximum number of items in a page of the first list, and of pages of it in one read. Further
+/// pages are read in the next one.
+const FIRST_PAGE: u32 = 500;
+const FIRST_PAGES: usize = 40;
+
+/// A delta query.
+pub struct Delta<'a> {
+    /// The path of the function `delta`, percent-encoded.
+    pub path: &'a str,
+    /// The query of the first request. May be empty. Microsoft keeps its parameters in the token.
+    pub first: &'a str,
+    /// JSON Pointer to the time at which an item was made, if only new items are events. The list
+    /// has changed items as well.
+    pub made: Option<&'a str>,
+}
+
+/// The place in a delta query.
+#[derive(Clone, Default, Serialize)]
+struct Cursor {
+    /// The query of the next request.
+    query: String,
+    /// `true` while the first list is being read, which has no events.
+    is_first: bool,
+    /// The query with which the round of pages began. `None` for the first page of a round.
+    round: Option<String>,
+    /// Hashes of the page's events that were answered, each of 16 characters.
+    answered: String,
+    /// The newest time of an item before the round, and in it. Only for [`Delta::made`].
+    before: Option<String>,
+    newest: Option<String>,
+}
+
+impl Delta<'_> {
+    /// Reads the items that have changed since the cursor. `event` makes the event of an item, or
+    /// `None` if it is none.
+    ///
+    /// # Errors
+    /// Microsoft's own refusal, and [`Error::BadAnswer`] for a page that leads nowhere.
+    pub fn read(&self, input: &Read, event: impl Fn(&Document) -> Option<Event>) -> Result<Events, Fault> {
+        let Some(cursor) = &input.cursor else { return self.first(self.start()) };
+        let cursor = Cursor::parse(cursor)?;
+        if cursor.is_first {
+            return self.first(cursor);
+        }
+        let response = self.send(&cursor, input.limit)?;
+        if is_too_old(&response) {
+            return Ok(Events { gap: true, ..self.first(self.start())? });
+        }
+        if let (400, Some(round)) = (response.status(), &cursor.round) {
+            // The token of the page has ended. The round begins anew.
+            let cursor = Cursor { query: round.clone(), round: None, answered: String::new(), ..cursor };
+            return Ok(Events { more: true, ..Events::none(Value::of(&cursor)?) });
+        }
+        let page = response.successful()?.document()?;
+        let mut newest = cursor.newest.clone();
+        let mut events = Vec::new();
+        for item in page.pointer("/value").iter().flat_map(Document::items) {
+            if self.is_made_since(&cursor, &item, &mut newest)
+                && let Some(event) = event(&item)
+                && !cursor.has_answered(&event)
+            {
+                events.push(event);
+            }
+        }
+        let limit = usize::try_from(input.limit).unwrap_or(usize::MAX);
+        if events.len() > limit {
+            events.truncate(limit);
+            let answered: String = events.iter().map(|event| hash(&event.id)).collect();
+            let cursor = Cursor { answered: cursor.answered.clone() + &answered, ..cursor };
+            return Ok(Events { events, cursor: Value::of(&cursor)?, more: true, gap: false });
+        }
+        let (cursor, more) = cursor.after(&page, newest)?;
+        Ok(Events { events, cursor: Value::of(&cursor)?, more, gap: false })
+    }
+
+    /// Reads pages of the first list, whose last page has the token for changes.
+    fn first(&self, mut cursor: Cursor) -> Result<Events, Fault> {
+        for _ in 0..FIRST_PAGES {
+            let response = self.send(&cursor, FIRST_PAGE)?;
+            let is_ended = response.status() == 400 || is_too_old(&response);
+            if is_ended && cursor.query != self.first {
+                cursor = self.start();
+                continue;
+            }
+            let page = response.successful()?.document()?;
+            let mut newest = cursor.newest.clone();
+            for item in page.pointer("/value").iter().flat_map(Document::items) {
+                self.is_made_since(&cursor, &item, &mut newest);
+            }
+            let (next, more) = cursor.after(&page, newest)?;
+            cursor = next;
+            if !more {
+                return Ok(Events::none(Value::of(&cursor)?));
+            }
+        }
+        Ok(Events { more: true, ..Events::none(Value::of(&cursor)?) })
+    }
+
+    fn start(&self) -> Cursor {
+        Cursor { query: self.first.to_owned(), is_first: true, ..Cursor::default() }
+    }
+
+    fn send(&self, cursor: &Cursor, size: u32) -> Result<Response, Fault> {
+        let query = if cursor.query.is_empty() { String::new() } else { format!("?{}", cursor.query) };
+        let request = Request::get("graph", format!("{}{query}", self.path));
+        Ok(http::send(request.header("Prefer", format!("odata.maxpagesize={size}")))?)
+    }
+
+    /// Returns `true` if the item was made after the last round. Also keeps the newest time.
+    ///
+    /// Times of Graph are in UTC and have the form of RFC 3339. Without the `Z`, the order of their
+    /// texts is the order of the times, with and without fractions.
+    fn is_made_since(&self, cursor: &Cursor, item: &Document, newest: &mut Option<String>) -> bool {
+        let Some(pointer) = self.made else { return true };
+        let Some(made) = item.string(pointer).map(|time| time.trim_end_matches('Z').to_owned()) else { return false };
+        let is_new = cursor.before.as_ref().is_none_or(|before| made > *before);
+        if newest.as_ref().is_none_or(|newest| made > *newest) {
+            *newest = Some(made);
+        }
+        is_new
+    }
+}
+
+impl Cursor {
+    fn parse(value: &Value) -> Result<Self, Fault> {
+        Ok(Self {
+            query: value.required("query")?,
+            is_first: value.required("is_first")?,
+            round: value.optional("round")?,
+            answered: value.required("answered")?,
+            before: value.optional("before")?,
+            newest: value.optional("newest")?,
+        })
+    }
+
+    fn has_answered(&self, event: &Event) -> bool {
+        let hash = hash(&event.id);
+        self.answered.as_bytes().chunks(hash.len()).any(|answered| answered == hash.as_bytes())
+    }
+
+    /// The cursor after a page. Also returns `true` if another page follows in this round.
+    fn after(self, page: &Document, newest: Option<String>) -> Result<(Self, bool), Fault> {
+        let unclear =
+            || -> Fault { Error::BadAnswer("Microsoft's list of changes has no link with a token".to_owned()).into() };
+        if let Some(link) = page.string("/@odata.nextLink") {
+            let query = query(&link).ok_or_else(unclear)?;
+            let round = if self.is_first { None } else { self.round.or(Some(self.query)) };
+            return Ok((Self { query, round, answered: String::new(), newest, ..self }, true));
+        }
+        let query = page.string("/@odata.deltaLink").as_deref().and_then(query).ok_or_else(unclear)?;
+        Ok((Self { query, before: newest.clone(), newest, ..Self::default() }, false))
+    }
+}
+
+/// The query of a link. Some links of drives have the token in the path: `delta(token='…')`.
+fn query(link: &str) -> Option<String> {
+    if let Some((_, rest)) = link.split_once("(token='") {
+        let (token, _) = rest.split_once('\'')?;
+        return Some(format!("token={token}"));
+    }
+    let (_, query) = link.split_once('?')?;
+    query.contains("token=").then(|| query.to_owned())
+}
+
+/// Returns `true` if Microsoft no longer knows the changes since the token.
+fn is_too_old(response: &Response) -> bool {
+    if response.status() == 410 {
+        return true;
+    }
+    let code = || response.document().ok()?.string("/error/code");
+    response.status() >= 400
+        && code().is_some_and(|code| {
+            ["syncStateNotFound", "syncStateInvalid", "resyncRequired"]
+                .iter()
+                .any(|known| code.eq_ignore_ascii_case(known))
+        })
+}
+
+/// FNV-1a of an id. The ids of a whole page would not fit into a cursor.
+fn hash(id: &str) -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in id.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    }
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+#[path = "delta_tests.rs"]
+mod tests;

@@ -1,0 +1,163 @@
+//! Messages that are written in a space, as events.
+//!
+//! Google lists the events of a space by their time, and those of the last 28 days at most. The cursor
+//! is the time of the last one, as Google wrote it.
+
+use connector_sdk::triggers::{Event, Events, Read, Trigger, Value};
+use connector_sdk::{Document, Fault, Request, Response, http};
+use serde::Serialize;
+
+/// The types of events.
+pub(crate) const TRIGGERS: &[Trigger] = &[Trigger {
+    name: "message_created",
+    title: "Message written",
+    description: "A message was written in a space. The data is Google's message as it is now.",
+    parameters: r#"{
+        "type": "object",
+        "properties": {"space_id": {"type": "string", "minLength": 1, "description": "id of the space, without spaces/"}},
+        "required": ["space_id"],
+        "additionalProperties": false
+    }"#,
+    payload: r#"{
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "sender": {"type": "object", "properties": {"name": {"type": "string"}, "type": {"type": "string"}}},
+            "createTime": {"type": "string"},
+            "text": {"type": "string"},
+            "thread": {"type": "object", "properties": {"name": {"type": "string"}}},
+            "space": {"type": "object", "properties": {"name": {"type": "string"}}}
+        },
+        "required": ["name"]
+    }"#,
+    example: r#"{
+        "name": "spaces/AAAAtZLKDkk/messages/BBBB.BBBB",
+        "sender": {"name": "users/117", "type": "HUMAN"},
+        "createTime": "2026-03-02T10:00:00.123456Z",
+        "text": "Hello",
+        "formattedText": "Hello",
+        "argumentText": "Hello",
+        "thread": {"name": "spaces/AAAAtZLKDkk/threads/BBBB"},
+        "space": {"name": "spaces/AAAAtZLKDkk"}
+    }"#,
+    key: &["space_id"],
+    read: Some("read_messages"),
+    ..Trigger::READ
+}];
+
+/// Google's type of the events. It also gives batches of them.
+const CREATED: &str = r#"event_types:"google.workspace.chat.message.v1.created""#;
+
+/// Size of a page of the first list, and number of pages of it in one read.
+const FIRST_PAGE: u32 = 1000;
+const FIRST_PAGES: usize = 20;
+
+/// The place in the events of a space.
+#[derive(Clone, Default, Serialize)]
+struct Cursor {
+    /// The time of the last event. `None` if there was no event in the last 28 days.
+    since: Option<String>,
+    /// Google's token for the next page of the events since then.
+    page: Option<String>,
+    /// The time of the last event of the pages that were read.
+    newest: Option<String>,
+    /// `true` while the events before the first read are being passed over.
+    is_first: bool,
+}
+
+/// Reads the messages that were written since the cursor.
+pub(crate) fn read(input: Read) -> Result<Events, Fault> {
+    let space: String = input.parameters.required("space_id")?;
+    let cursor = match &input.cursor {
+        None => Cursor { is_first: true, ..Cursor::default() },
+        Some(cursor) => Cursor::parse(cursor)?,
+    };
+    if cursor.is_first {
+        return first(&space, cursor);
+    }
+    let (mut cursor, mut gap) = (cursor, false);
+    let mut response = list(&space, &cursor, input.limit, None)?;
+    if response.status() == 400 && cursor.page.is_some() {
+        // The token of the page has ended.
+        cursor = Cursor { since: cursor.since, ..Cursor::default() };
+        response = list(&space, &cursor, input.limit, None)?;
+    }
+    if response.status() == 400 && cursor.since.is_some() {
+        // The time is more than 28 days ago. Events between it and the oldest that Google has are lost.
+        (cursor, gap) = (Cursor::default(), true);
+        response = list(&space, &cursor, input.limit, None)?;
+    }
+    let page = response.successful()?.document()?;
+    let mut events = Vec::new();
+    for event in page.pointer("/spaceEvents").iter().flat_map(Document::items) {
+        let time = event.string("/eventTime");
+        let single = event.pointer("/messageCreatedEventData/message");
+        let batch = event.pointer("/messageBatchCreatedEventData/messages");
+        let batch = batch.iter().flat_map(Document::items).filter_map(|created| created.pointer("/message"));
+        for message in single.into_iter().chain(batch) {
+            let Some(name) = message.string("/name") else { continue };
+            events.push(Event { time: time.clone(), ..Event::new(name, Value::from(&message)) });
+        }
+        cursor.newest = time.or(cursor.newest);
+    }
+    let (cursor, more) = cursor.after(&page);
+    Ok(Events { events, cursor: Value::of(&cursor)?, more, gap })
+}
+
+/// Finds the time of the last event. The answer has no events.
+fn first(space: &str, mut cursor: Cursor) -> Result<Events, Fault> {
+    for _ in 0..FIRST_PAGES {
+        let mut response = list(space, &cursor, FIRST_PAGE, Some("nextPageToken,spaceEvents(eventTime)"))?;
+        if response.status() == 400 && cursor.page.is_some() {
+            // The token of the page has ended.
+            cursor = Cursor { since: cursor.newest, is_first: true, ..Cursor::default() };
+            response = list(space, &cursor, FIRST_PAGE, None)?;
+        }
+        let page = response.successful()?.document()?;
+        for event in page.pointer("/spaceEvents").iter().flat_map(Document::items) {
+            cursor.newest = event.string("/eventTime").or(cursor.newest);
+        }
+        let (next, more) = cursor.after(&page);
+        if !more {
+            return Ok(Events::none(Value::of(&next)?));
+        }
+        cursor = next;
+    }
+    Ok(Events { more: true, ..Events::none(Value::of(&cursor)?) })
+}
+
+/// A page of events, the oldest first.
+fn list(space: &str, cursor: &Cursor, size: u32, fields: Option<&str>) -> Result<Response, Fault> {
+    let mut request = Request::get("api", "/spaces").segment("parameters/space_id", space)?;
+    request.path.push_str("/spaceEvents");
+    let filter = match &cursor.since {
+        Some(time) => format!(r#"start_time="{time}" AND {CREATED}"#),
+        None => CREATED.to_owned(),
+    };
+    request = request.query("filter", filter).query("pageSize", size);
+    for (name, value) in [("pageToken", cursor.page.as_deref()), ("fields", fields)] {
+        if let Some(value) = value {
+            request = request.query(name, value);
+        }
+    }
+    Ok(http::send(request)?)
+}
+
+impl Cursor {
+    fn parse(value: &Value) -> Result<Self, Fault> {
+        Ok(Self {
+            since: value.optional("since")?,
+            page: value.optional("page")?,
+            newest: value.optional("newest")?,
+            is_first: value.required("is_first")?,
+        })
+    }
+
+    /// The cursor after a page. Also returns `true` if another page follows.
+    fn after(self, page: &Document) -> (Self, bool) {
+        match page.string("/nextPageToken").filter(|token| !token.is_empty()) {
+            Some(token) => (Self { page: Some(token), ..self }, true),
+            None => (Self { since: self.newest.or(self.since), ..Self::default() }, false),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Conferences and transcripts, with prepared responses of Google.
+
+use connector_sdk::testing::{Answer, Gateway, invoke};
+use connector_sdk::{Fault, Outcome};
+use serde_json::{Value, json};
+
+use crate::CONNECTOR;
+
+fn read(operation: &str, cursor: &Value, limit: u32) -> Value {
+    let input = json!({"parameters": {}, "cursor": cursor, "hint": null, "limit": limit});
+    match invoke(&CONNECTOR, operation, &input.to_string()) {
+        Ok(Outcome::Reply(text)) => serde_json::from_str(&text).expect("JSON"),
+        other => panic!("{operation}: {other:?}"),
+    }
+}
+
+fn ids(reading: &Value) -> Vec<&str> {
+    reading["events"].as_array().expect("events").iter().filter_map(|event| event["id"].as_str()).collect()
+}
+
+/// Conferences: the last part of their names, and the time of their ends. One without a time goes on.
+fn conferences(records: &[(&str, Option<&str>)]) -> Answer {
+    let record = |(name, ended): &(&str, Option<&str>)| {
+        let ended = ended.map(|time| format!("2026-01-02T{time}Z"));
+        json!({"name": format!("conferenceRecords/{name}"), "endTime": ended})
+    };
+    Answer::json(200, &json!({"conferenceRecords": records.iter().map(record).collect::<Vec<_>>()}).to_string())
+}
+
+fn transcripts(conference: &str, states: &[(&str, &str)]) -> Answer {
+    let transcripts: Vec<Value> = states.iter().map(|(name, state)| transcript(conference, name, state)).collect();
+    Answer::json(200, &json!({"transcripts": transcripts}).to_string())
+}
+
+fn transcript(conference: &str, name: &str, state: &str) -> Value {
+    json!({"name": format!("conferenceRecords/{conference}/transcripts/{name}"), "state": state, "endTime": "2026-01-02T03:00:00Z"})
+}
+
+fn paths(gateway: &Gateway) -> Vec<String> {
+    gateway.requests().iter().map(|request| request.path.clone()).collect()
+}
+
+#[test]
+fn conferences_that_have_ended_since_the_cursor_are_events() {
+    let gateway = Gateway::new()
+        .answer(conferences(&[("b", None), ("a", Some("03:00:00"))]))
+        .answer(conferences(&[
+            ("d", Some("03:00:00")),
+            ("c", Some("03:30:00")),
+            ("b", Some("03:00:00.5")),
+            ("a", Some("03:00:00")),
+        ]))
+        .answer(conferences(&[("c", Some("03:30:00"))]));
+    let first = read("read_conferences", &Value::Null, 10);
+    assert_eq!((ids(&first), &first["more"], &first["gap"]), (vec![], &json!(false), &json!(false)));
+    let second = read("read_conferences", &first["cursor"], 10);
+    assert_eq!(ids(&second), ["conferenceRecords/d", "conferenceRecords/b", "conferenceRecords/c"]);
+    assert_eq!(second["events"][1]["time"], "2026-01-02T03:00:00.5Z");
+    let third = read("read_conferences", &second["cursor"], 10);
+    assert_eq!(ids(&third), Vec::<&str>::new());
+    assert_eq!(
+        paths(&gateway),
+        [
+            "/conferenceRecords?pageSize=100",
+            "/conferenceRecords?pageSize=100&filter=end_time%3E%3D%222026-01-02T03%3A00%3A00Z%22",
+            "/conferenceRecords?pageSize=100&filter=end_time%3E%3D%222026-01-02T03%3A30%3A00Z%22",
+        ]
+    );
+}
+
+#[test]
+fn conferences_over_the_limit_follow_in_the_next_read() {
+    let all = || conferences(&[("c", Some("03:30:00")), ("b", Some("03:20:00")), ("a", Some("03:20:00"))]);
+    let _gateway = Gateway::new().answer(conferences(&[])).answer(all()).answer(all());
+    let first = read("read_conferences", &Value::Null, 1);
+    let second = read("read_conferences", &first["cursor"], 1);
+    assert_eq!((ids(&second), &second["more"]), (vec!["conferenceRecords/b"], &json!(true)));
+    let third = read("read_conferences", &second["cursor"], 10);
+    assert_eq!(ids(&third), ["conferenceRecords/a", "conferenceRecords/c"]);
+}
+
+#[test]
+fn a_transcript_is_an_event_once_it_is_ready() {
+    let gateway = Gateway::new()
+        // The first read waits for the transcripts of conferences that ended a short time ago.
+        .answer(conferences(&[("a", Some("03:00:00"))]))
+        .answer(transcripts("a", &[("t0", "FILE_GENERATED"), ("t1", "ENDED")]))
+        // Nothing is ready, and another conference has ended.
+        .answer(Answer::json(200, &transcript("a", "t1", "ENDED").to_string()))
+        .answer(conferences(&[("b", Some("03:10:00"))]))
+        .answer(transcripts("b", &[("t2", "FILE_GENERATED"), ("t3", "STARTED")]))
+        // The records of one conference were deleted.
+        .answer(Answer::json(200, &transcript("a", "t1", "FILE_GENERATED").to_string()))
+        .answer(Answer::json(404, r#"{"error":{"code":404}}"#))
+        .answer(conferences(&[]));
+    let first = read("read_transcripts", &Value::Null, 10);
+    assert_eq!((ids(&first), &first["more"]), (vec![], &json!(false)));
+    let second = read("read_transcripts", &first["cursor"], 10);
+    assert_eq!(ids(&second), ["conferenceRecords/b/transcripts/t2"]);
+    let third = read("read_transcripts", &second["cursor"], 10);
+    assert_eq!(ids(&third), ["conferenceRecords/a/transcripts/t1"]);
+    assert_eq!(third["events"][0]["time"], "2026-01-02T03:00:00Z");
+    assert_eq!(third["cursor"]["waiting"], json!([]));
+    let paths = paths(&gateway);
+    assert_eq!(paths[1], "/conferenceRecords/a/transcripts?pageSize=100");
+    assert_eq!(paths[2], "/conferenceRecords/a/transcripts/t1");
+}
+
+#[test]
+fn transcripts_over_the_limit_follow_in_the_next_read() {
+    let _gateway = Gateway::new()
+        .answer(conferences(&[]))
+        .answer(conferences(&[("b", Some("03:10:00")), ("a", Some("03:00:00"))]))
+        .answer(transcripts("a", &[("t1", "FILE_GENERATED")]))
+        .answer(conferences(&[("b", Some("03:10:00"))]))
+        .answer(transcripts("b", &[("t2", "FILE_GENERATED")]));
+    let first = read("read_transcripts", &Value::Null, 1);
+    let second = read("read_transcripts", &first["cursor"], 1);
+    assert_eq!((ids(&second), &second["more"]), (vec!["conferenceRecords/a/transcripts/t1"], &json!(true)));
+    let third = read("read_transcripts", &second["cursor"], 1);
+    assert_eq!((ids(&third), &third["more"]), (vec!["conferenceRecords/b/transcripts/t2"], &json!(false)));
+}
+
+#[test]
+fn a_refusal_keeps_its_status() {
+    for operation in ["read_conferences", "read_transcripts"] {
+        let _gateway = Gateway::new().answer(Answer::json(401, r#"{"error":{"code":401}}"#));
+        let fault = invoke(&CONNECTOR, operation, r#"{"parameters":{},"limit":5}"#);
+        assert!(matches!(fault, Err(Fault::Upstream(refusal)) if refusal.status == 401));
+    }
+}

@@ -1,0 +1,142 @@
+// Inboxes of applications: the list, and one inbox with its address, its secrets and what came.
+
+import { useState } from "preact/hooks";
+import { call, useDocument, withQuery } from "./api.js";
+import { ChangeButton, ReasonField } from "./dialog.js";
+import { columns as requestColumns } from "./hook_requests.js";
+import { List } from "./list.js";
+import { announce, Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { go, to } from "./route.js";
+import { words } from "./words.js";
+
+const say = words.inboxes;
+
+const name = (inbox) => `${inbox.connector} ${inbox.inbox}`;
+
+const tenant = (inbox) => (inbox.tenant ? html`<${IdLink} kind="tenants" id=${inbox.tenant} />` : say.allTenants);
+
+const columns = [
+  [say.inbox, (inbox) => html`<a href=${to(["inboxes", inbox.id])}><${Text} of=${name(inbox)} /></a>`],
+  [words.tenant, tenant],
+  [words.status, (inbox) => html`<${State} of=${inbox.state} />`],
+  [say.address, (inbox) => html`<${Text} of=${inbox.url} />`],
+  [say.secrets, (inbox) => inbox.secrets.length],
+  [say.accepted, (inbox) => html`<${Time} at=${inbox.last_accepted_at} />`],
+  [say.rejected, (inbox) => inbox.rejected_24h],
+  [say.lastRejection, (inbox) => html`<${Text} of=${inbox.last_rejection?.reason} />`],
+];
+
+/** The list. */
+export function Inboxes({ query }) {
+  const [turn, setTurn] = useState(0);
+  return html`
+    <${Title}>${say.title}<//>
+    <p>${say.lead}</p>
+    <p><a href=${to(["hook-requests"])}>${say.allRequests}</a></p>
+    <${List} place=${["inboxes"]} query=${query} path="/admin/inboxes" name="inboxes" caption=${say.title} columns=${columns} turn=${turn} />
+    <${Section} title=${say.make}><${NewInbox} onDone=${() => setTurn(turn + 1)} /><//>
+  `;
+}
+
+/** A form whose fields are sent to a path. `body` makes the body of the fields. */
+function Sent({ path, body, done, label, onDone, children }) {
+  const [state, setState] = useState({});
+  const send = async (event) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const given = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim() || undefined]));
+    setState({ isBusy: true });
+    try {
+      await call("POST", path, { body: body(given), reason: given.reason });
+      setState({});
+      announce(done);
+      form.reset();
+      onDone();
+    } catch (error) {
+      setState({ problem: error.problem ?? { title: words.failed, detail: String(error) } });
+    }
+  };
+  return html`<form class="stacked" onSubmit=${send}>
+    ${children}
+    <${ReasonField} />
+    <${Problem} of=${state.problem} />
+    <p class="buttons"><button type="submit" class="first" disabled=${state.isBusy}>${label}</button></p>
+  </form>`;
+}
+
+const NewInbox = ({ onDone }) => html`
+  <${Sent} path="/admin/inboxes" body=${({ connector, inbox, tenant }) => ({ connector, inbox, tenant })} done=${say.made} label=${say.make} onDone=${onDone}>
+    <label>${words.connector} <input name="connector" required autocomplete="off" spellcheck=${false} /></label>
+    <label>${say.inbox} <input name="inbox" required autocomplete="off" spellcheck=${false} /></label>
+    <label>${say.tenantHint} <input name="tenant" autocomplete="off" spellcheck=${false} /></label>
+  <//>
+`;
+
+/** One inbox. */
+export function Inbox({ id }) {
+  const path = `/admin/inboxes/${encodeURIComponent(id)}`;
+  const { data: inbox, problem, reload } = useDocument(path);
+  const remove = async (options) => {
+    await call("DELETE", path, options);
+    return say.removed;
+  };
+  return html`
+    <${Title}>${say.one(inbox ? name(inbox) : id)}<//>
+    <p class="buttons">
+      <a href=${to(["inboxes"])}>${say.title}</a>
+      <button type="button" onClick=${reload}>${words.refresh}</button>
+      ${inbox && html`<${ChangeButton} label=${say.remove} danger=${true} what=${html`<p>${say.removeWhat}</p>`} change=${remove}
+        onDone=${() => go(["inboxes"])} />`}
+    </p>
+    <${Problem} of=${problem} />
+    ${inbox && html`<${Details} inbox=${inbox} path=${path} reload=${reload} />`}
+  `;
+}
+
+function Details({ inbox, path, reload }) {
+  const rejection = inbox.last_rejection;
+  return html`
+    <div class="reason"><p><${State} of=${inbox.state} /> ${say.what[inbox.state] ?? ""}</p></div>
+    ${inbox.url ? html`<${Code} label=${say.address}>${inbox.url}<//>` : html`<p>${say.address}: ${say.noAddress}</p>`}
+    <${Facts} of=${[
+      [words.id, html`<${Text} of=${inbox.id} />`],
+      [words.connector, html`<${IdLink} kind="connectors" id=${inbox.connector} />`],
+      [say.inbox, html`<${Text} of=${inbox.inbox} />`],
+      [words.tenant, tenant(inbox)],
+      [say.accepted, html`<${ExactTime} at=${inbox.last_accepted_at} />`],
+      [say.rejected, inbox.rejected_24h],
+      [say.lastRejection, rejection && html`<${Text} of=${rejection.reason} />, <${ExactTime} at=${rejection.at} />`],
+    ]} />
+    <${Secrets} inbox=${inbox} path=${path} reload=${reload} />
+    <${Requests} id=${inbox.id} />
+    <p><a href=${to(["audit"], { target: inbox.id })}>${words.audit.title}</a></p>
+  `;
+}
+
+function Secrets({ inbox, path, reload }) {
+  const remove = (secret) => async (options) => {
+    await call("DELETE", `${path}/secrets/${encodeURIComponent(secret.id)}`, options);
+    return say.secretRemoved;
+  };
+  return html`<${Section} title=${say.secrets}>
+    ${inbox.secrets.length === 0 ? html`<p>${say.noSecrets}</p>` : html`<${Table} caption=${say.secretsCaption} rows=${inbox.secrets} columns=${[
+      [words.id, (secret) => html`<${Text} of=${secret.id} />`],
+      [words.created, (secret) => html`<${ExactTime} at=${secret.created_at} />`],
+      [words.change, (secret) => html`<${ChangeButton} label=${say.removeSecret} danger=${true} title=${say.removeSecretTitle(text(secret.id))}
+        what=${html`<p>${say.removeSecretWhat}</p>`} change=${remove(secret)} onDone=${reload} />`],
+    ]} />`}
+    <${Sent} path=${`${path}/secrets`} body=${({ secret }) => ({ secret })} done=${say.secretAdded} label=${say.addSecret} onDone=${reload}>
+      <label>${say.secret} <input name="secret" type="password" required autocomplete="off" /></label>
+    <//>
+  <//>`;
+}
+
+function Requests({ id }) {
+  const { data, problem } = useDocument(withQuery("/admin/hook-requests", { inbox: id }));
+  const rows = data?.hook_requests ?? [];
+  return html`<${Section} title=${say.requests}>
+    <${Problem} of=${problem} />
+    ${rows.length > 0 ? html`<${Table} caption=${words.hookRequests.caption} columns=${requestColumns} rows=${rows} />` : html`<p>${words.hookRequests.none}</p>`}
+    <p><a href=${to(["hook-requests"], { inbox: id })}>${say.allRequests}</a></p>
+  <//>`;
+}

@@ -1,0 +1,133 @@
+//! The commands `inboxes …`.
+
+use std::io::{self, BufRead, IsTerminal, Read};
+
+use authoring::gateway::RunningGateway;
+use authoring::output::remark;
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use serde_json::{Value, json};
+
+use super::arguments::{
+    CreateInboxArguments, HookRequestsArguments, InboxSecretArguments, InboxesCommand, OneArguments, PagedListArguments,
+};
+use super::error::OperatorError;
+use super::{in_query, page_of, print_if_json, print_page, print_record, show};
+
+/// Runs a command `inboxes …`.
+///
+/// # Errors
+/// See [`OperatorError`].
+pub(crate) async fn inboxes(command: &InboxesCommand) -> Result<(), OperatorError> {
+    match command {
+        InboxesCommand::List(PagedListArguments { page, list, gateway }) => {
+            let mut found = page_of(&RunningGateway::at(gateway)?, &["admin", "inboxes"], "inboxes", &[], page).await?;
+            if !list.json {
+                found.entries.iter_mut().for_each(name_secrets);
+            }
+            let columns = [
+                ("ID", "id"),
+                ("CONNECTOR", "connector"),
+                ("INBOX", "inbox"),
+                ("TENANT", "tenant"),
+                ("STATE", "state"),
+                ("SECRETS", "secrets"),
+                ("LAST ACCEPTED", "last_accepted_at"),
+                ("REJECTED IN 24 H", "rejected_24h"),
+                ("URL", "url"),
+            ];
+            print_page(found, "inboxes", *list, columns)
+        }
+        InboxesCommand::Show(one) => show(one, "inboxes").await,
+        InboxesCommand::Create(CreateInboxArguments { connector, inbox, tenant, list, gateway }) => {
+            let mut body = json!({"connector": connector, "inbox": inbox});
+            if let Some(tenant) = tenant {
+                body["tenant"] = tenant.as_str().into();
+            }
+            let record = RunningGateway::at(gateway)?.post(&["admin", "inboxes"], Some(&body)).await?;
+            let next = match record["url"].is_null() {
+                true => "It has no address: set `hooks.public_url` to an https URL.",
+                false => "Enter the address at the service, and then run `inboxes secret ID`.",
+            };
+            remark(format_args!("Made an inbox. {next}"));
+            print_record(&record, *list)
+        }
+        InboxesCommand::Secret(arguments) => secret(arguments).await,
+        InboxesCommand::Remove(OneArguments { id, list, gateway }) => {
+            let record = RunningGateway::at(gateway)?.delete(&["admin", "inboxes", id]).await?;
+            remark(format_args!("Removed {id}."));
+            print_if_json(&record, *list)
+        }
+        InboxesCommand::Requests(arguments) => {
+            let HookRequestsArguments { inbox, connector, outcome, since, until, list } = arguments;
+            let [since, until] = [*since, *until].map(in_query);
+            let filters = [
+                ("inbox", inbox.as_deref()),
+                ("connector", connector.as_deref()),
+                ("outcome", outcome.as_deref()),
+                ("since", since.as_deref()),
+                ("until", until.as_deref()),
+            ];
+            let columns = [
+                ("AT", "at"),
+                ("ADDRESS", "address"),
+                ("CONNECTOR", "connector"),
+                ("OUTCOME", "outcome"),
+                ("KIND", "kind"),
+                ("EVENTS", "events"),
+                ("MS", "ms"),
+                ("REMOTE", "remote"),
+                ("REASON", "reason"),
+            ];
+            let PagedListArguments { page, list, gateway } = list;
+            let gateway = RunningGateway::at(gateway)?;
+            let found = page_of(&gateway, &["admin", "hook-requests"], "hook_requests", &filters, page).await?;
+            print_page(found, "hook_requests", *list, columns)
+        }
+    }
+}
+
+/// Puts the ids of an inbox's secrets in place of their records, for a table.
+fn name_secrets(inbox: &mut Value) {
+    let secrets = inbox["secrets"].as_array().into_iter().flatten();
+    inbox["secrets"] = secrets.map(|secret| secret["id"].clone()).collect::<Vec<_>>().into();
+}
+
+async fn secret(arguments: &InboxSecretArguments) -> Result<(), OperatorError> {
+    let InboxSecretArguments { id, remove, list, gateway } = arguments;
+    let gateway = RunningGateway::at(gateway)?;
+    if let Some(secret) = remove {
+        let record = gateway.delete(&["admin", "inboxes", id, "secrets", secret]).await?;
+        remark(format_args!("Requests that are signed with {secret} are refused from now on."));
+        return print_if_json(&record, *list);
+    }
+    let text = read_secret()?;
+    let body = json!({"secret": text});
+    let record = gateway.post(&["admin", "inboxes", id, "secrets"], Some(&body)).await?;
+    remark(format_args!("Requests that are signed with this secret are accepted from now on."));
+    print_record(&record, *list)
+}
+
+/// Reads a secret from standard input: the first line of a terminal, which does not show it, or the
+/// whole of a file.
+fn read_secret() -> Result<String, OperatorError> {
+    let input = io::stdin();
+    let mut text = String::new();
+    match input.is_terminal() {
+        true => {
+            remark("Enter the secret as the service shows it. It is not shown here.");
+            let shown = tcgetattr(&input).map_err(io::Error::from)?;
+            let mut hidden = shown.clone();
+            hidden.local_modes.remove(LocalModes::ECHO);
+            tcsetattr(&input, OptionalActions::Flush, &hidden).map_err(io::Error::from)?;
+            let read = input.lock().read_line(&mut text);
+            // The terminal shows what is typed again, also if nothing could be read.
+            tcsetattr(&input, OptionalActions::Flush, &shown).map_err(io::Error::from)?;
+            read?
+        }
+        false => input.lock().read_to_string(&mut text)?,
+    };
+    match files::secret_of(&text) {
+        "" => Err(OperatorError::NoSecret),
+        secret => Ok(secret.to_owned()),
+    }
+}

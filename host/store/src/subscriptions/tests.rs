@@ -1,0 +1,171 @@
+//! Subscriptions, on every database.
+
+use std::time::Duration;
+
+use super::*;
+use crate::testing::{Site, on_every_database, sealed};
+use crate::triggers::testing::{LONG, add, event, key, subscription, trigger};
+
+on_every_database!(
+    a_subscription_that_is_due_is_taken_once,
+    tenants_take_turns,
+    a_gateway_that_lost_the_lease_stores_nothing,
+    a_notification_during_a_step_makes_the_next_one_due,
+    a_step_keeps_what_it_has_found,
+    a_handshake_is_expected_only_while_a_gateway_works_on_the_subscription,
+    an_account_is_found_by_its_route,
+    a_subscription_with_a_trigger_is_not_deleted,
+    events_and_the_cursor_behind_them_are_stored_together,
+);
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn idle() -> SubscriptionStep {
+    SubscriptionStep { look_in: HOUR, ..SubscriptionStep::default() }
+}
+
+async fn take(site: &Site) -> Vec<Subscription> {
+    site.store.take_subscriptions(LONG, 10).await.unwrap()
+}
+
+async fn a_subscription_that_is_due_is_taken_once(site: Site) {
+    let (_, id) = add(&site.store, "acme", "a").await;
+    let taken = take(&site).await;
+    assert_eq!((taken.len(), &taken[0].id, taken[0].fence, taken[0].standing), (1, &id, 1, Standing::New));
+    assert_eq!(take(&site).await, []);
+    assert_eq!(site.store.take_subscription(&id, LONG).await.unwrap(), None);
+    assert!(site.store.end_step(&taken[0], idle()).await.unwrap());
+    assert_eq!(take(&site).await, [], "the next step is due in an hour");
+    assert_eq!(site.store.take_subscription(&id, LONG).await.unwrap().unwrap().fence, 2);
+}
+
+async fn tenants_take_turns(site: Site) {
+    for covers in ["a", "b", "c"] {
+        add(&site.store, "acme", covers).await;
+    }
+    add(&site.store, "globex", "a").await;
+    let taken = site.store.take_subscriptions(LONG, 2).await.unwrap();
+    let mut tenants: Vec<&str> = taken.iter().map(|taken| taken.tenant.as_str()).collect();
+    tenants.sort_unstable();
+    assert_eq!(tenants, ["acme", "globex"]);
+}
+
+async fn a_gateway_that_lost_the_lease_stores_nothing(site: Site) {
+    let (store, vault) = (&site.store, site.vault().await);
+    vault.know_newest_key().await.unwrap();
+    let (trigger, id) = add(store, "acme", "a").await;
+    let key = key(store).await;
+    let slow = store.take_subscription(&id, Duration::ZERO).await.unwrap().unwrap();
+    let next = store.take_subscription(&id, LONG).await.unwrap().unwrap();
+    let read = || ReadEvents { cursor: sealed(&key), events: vec![event(&trigger, "acme", "x")] };
+    assert_eq!(store.store_read(&vault, &id, slow.fence, read(), LONG).await.unwrap(), None);
+    assert!(!store.end_step(&slow, idle()).await.unwrap());
+    assert!(!store.delete_subscription(&id, slow.fence).await.unwrap());
+    assert_eq!(store.events_of(&trigger, 0, 9).await.unwrap().0, []);
+    assert_eq!(store.store_read(&vault, &id, next.fence, read(), LONG).await.unwrap(), Some(1));
+}
+
+async fn a_notification_during_a_step_makes_the_next_one_due(site: Site) {
+    let (store, vault) = (&site.store, site.vault().await);
+    let (_, id) = add(store, "acme", "a").await;
+    let taken = take(&site).await.remove(0);
+    let pushed = PushedEvents { about: vec![(id.clone(), true)], ..PushedEvents::default() };
+    store.store_pushed(&vault, pushed).await.unwrap();
+    assert!(store.end_step(&taken, idle()).await.unwrap());
+    let again = take(&site).await.remove(0);
+    assert!(again.last_push_at.is_some());
+    assert!(store.end_step(&again, idle()).await.unwrap());
+    assert_eq!(take(&site).await, []);
+    let pushed = PushedEvents { about: vec![(id, false)], ..PushedEvents::default() };
+    store.store_pushed(&vault, pushed).await.unwrap();
+    assert_eq!(take(&site).await, [], "there is nothing to read");
+}
+
+async fn a_step_keeps_what_it_has_found(site: Site) {
+    let store = &site.store;
+    let (_, id) = add(store, "acme", "a").await;
+    let taken = take(&site).await.remove(0);
+    let step = SubscriptionStep {
+        standing: Some((Standing::Active, r#"["issues"]"#.into(), Some(HOUR))),
+        renewed: Some(true),
+        read: Some(false),
+        reason: Some("no".into()),
+        renew_in: Some(HOUR / 2),
+        read_in: Some(Duration::ZERO),
+        ..idle()
+    };
+    assert!(store.end_step(&taken, step).await.unwrap());
+    let again = take(&site).await.remove(0);
+    assert_eq!((again.standing, again.kinds.as_str()), (Standing::Active, r#"["issues"]"#));
+    assert_eq!((again.failed_renewals, again.failed_reads, again.reason.as_deref()), (0, 1, Some("no")));
+    let life = again.expires_at.unwrap().duration_since(again.now).unwrap();
+    assert!(life > HOUR - LONG && life <= HOUR, "{life:?}");
+    let blocked = SubscriptionStep { blocked: Some(Blocked::User), renewed: Some(false), read: Some(true), ..idle() };
+    assert!(store.end_step(&again, blocked).await.unwrap());
+    let last = store.subscription(&id).await.unwrap().unwrap();
+    assert_eq!((last.blocked, last.failed_renewals, last.failed_reads), (Some(Blocked::User), 1, 0));
+    assert!(last.last_read_at.is_some() && last.reason.is_none());
+}
+
+async fn a_handshake_is_expected_only_while_a_gateway_works_on_the_subscription(site: Site) {
+    let store = &site.store;
+    let (_, id) = add(store, "acme", "a").await;
+    let taken = store.take_subscription(&id, LONG).await.unwrap().unwrap();
+    let address = taken.address.clone().unwrap();
+    let is_waiting = || async { store.subscription_at(&address).await.unwrap().unwrap().shakes_hands };
+    assert!(!is_waiting().await);
+    assert!(store.begin_handshake(&id, taken.fence).await.unwrap());
+    assert!(is_waiting().await);
+    assert!(store.end_step(&taken, idle()).await.unwrap());
+    assert!(!is_waiting().await);
+    assert!(!store.begin_handshake(&id, taken.fence - 1).await.unwrap());
+    let short = store.take_subscription(&id, Duration::ZERO).await.unwrap().unwrap();
+    assert!(store.begin_handshake(&id, short.fence).await.unwrap());
+    assert!(!is_waiting().await, "the lease has ended");
+}
+
+async fn an_account_is_found_by_its_route(site: Site) {
+    let store = &site.store;
+    let key = key(store).await;
+    let route = Route::of(&["T1".into(), "U1".into()]);
+    for tenant in ["acme", "globex"] {
+        let subscription = NewSubscription { address: None, route: Some(route.clone()), ..subscription("a", &key) };
+        store.add_trigger(trigger(tenant, &key), Some(subscription), 9).await.unwrap();
+    }
+    let found = |tenant: &'static str, route: Route| async move {
+        let found = store.subscriptions_on_route("code", "hook", tenant, &route).await.unwrap();
+        let mut tenants: Vec<String> = found.into_iter().map(|found| found.tenant).collect();
+        tenants.sort_unstable();
+        tenants
+    };
+    assert_eq!(found("", Route::of(&["t1".into(), "u1".into()])).await, ["acme", "globex"]);
+    assert_eq!(found("acme", route).await, ["acme"]);
+    assert_eq!(found("", Route::of(&["T1".into(), "U2".into()])).await, [""; 0]);
+}
+
+async fn a_subscription_with_a_trigger_is_not_deleted(site: Site) {
+    let store = &site.store;
+    let (trigger, id) = add(store, "acme", "a").await;
+    let taken = store.take_subscription(&id, LONG).await.unwrap().unwrap();
+    assert!(!store.delete_subscription(&id, taken.fence).await.unwrap());
+    store.remove_trigger(&trigger).await.unwrap();
+    assert!(store.delete_subscription(&id, taken.fence).await.unwrap());
+    assert_eq!(store.subscription(&id).await.unwrap(), None);
+}
+
+async fn events_and_the_cursor_behind_them_are_stored_together(site: Site) {
+    let (store, vault) = (&site.store, site.vault().await);
+    vault.know_newest_key().await.unwrap();
+    let (trigger, id) = add(store, "acme", "a").await;
+    let key = key(store).await;
+    let taken = store.take_subscription(&id, LONG).await.unwrap().unwrap();
+    let events = vec![event(&trigger, "acme", "x"), event(&trigger, "acme", "y")];
+    let read = ReadEvents { cursor: sealed(&key), events };
+    assert_eq!(store.store_read(&vault, &id, taken.fence, read, LONG).await.unwrap(), Some(2));
+    let after = store.subscription(&id).await.unwrap().unwrap();
+    assert_eq!((after.cursor, after.fence), (Some(sealed(&key)), taken.fence));
+    assert!(after.last_read_at.is_some());
+    let damaged = ReadEvents { cursor: sealed("dk_unknown"), events: vec![event(&trigger, "acme", "z")] };
+    assert!(store.store_read(&vault, &id, taken.fence, damaged, LONG).await.is_err());
+    assert_eq!(store.events_of(&trigger, 0, 9).await.unwrap().0.len(), 2, "neither is stored");
+}

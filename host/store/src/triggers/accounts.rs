@@ -1,0 +1,58 @@
+//! Changes of accounts, for triggers of the gateway itself. The database notes them in the transaction of
+//! the change.
+
+use super::events::insert_events;
+use super::types::{IntegrationChange, NewEvent};
+use crate::connection::Durability;
+use crate::value::{FromRow, Row, values};
+use crate::vault::Vault;
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Returns changes of accounts that no event was made of, the oldest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn integration_changes(&self, limit: u32) -> Result<Vec<IntegrationChange>, StoreError> {
+        self.read(move |connection| {
+            connection.all(
+                "SELECT number, tenant, subject, connector, user_identifier, kind FROM integration_changes
+                 ORDER BY number LIMIT $1",
+                values![limit],
+            )
+        })
+        .await
+    }
+
+    /// Stores the events of a change, and forgets it. An event that is known is not stored again, so it
+    /// does no harm if two gateways do this.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn end_integration_change(
+        &self,
+        vault: &Vault,
+        number: i64,
+        events: Vec<NewEvent>,
+    ) -> Result<u64, StoreError> {
+        let vault = vault.clone();
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.execute("DELETE FROM integration_changes WHERE number = $1", values![number])?;
+            insert_events(connection, &vault, &events)
+        })
+        .await
+    }
+}
+
+impl FromRow for IntegrationChange {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            number: row.read()?,
+            tenant: row.read()?,
+            subject: row.read()?,
+            connector: row.read()?,
+            user_identifier: row.read()?,
+            kind: row.read()?,
+        })
+    }
+}

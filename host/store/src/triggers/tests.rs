@@ -1,0 +1,272 @@
+//! Triggers and their events, on every database.
+
+use secrecy::ExposeSecret;
+
+use super::testing::{LONG, add, delivery, event, key, subscription, trigger};
+use super::*;
+use crate::testing::{Site, on_every_database};
+use crate::{AttemptResult, ClaimLimits, DeliveryAttempt, Labels, Store, StoreError, WebhookSource};
+
+on_every_database!(
+    triggers_that_cover_the_same_share_a_subscription,
+    a_tenant_has_a_limited_number_of_triggers,
+    a_list_has_the_newest_trigger_first_and_only_those_that_fit,
+    an_event_is_stored_once_and_has_the_next_number,
+    a_page_of_events_goes_on_behind_a_number_and_says_what_is_missing,
+    all_receivers_of_an_event_get_its_id,
+    events_of_a_paused_trigger_wait_and_are_sent_when_it_goes_on,
+    a_receiver_that_wants_no_more_pauses_the_trigger,
+    a_trigger_is_deleted_with_its_events_and_its_webhooks,
+    events_are_sent_once_more_with_their_id,
+    a_swept_event_still_makes_no_second_one,
+    a_trigger_is_told_degraded_once,
+    changes_of_accounts_are_noted_for_tenants_that_want_to_know,
+);
+
+const LIMITS: ClaimLimits = ClaimLimits { of_receiver: 9, of_tenant: 9, of_claim: 9, bytes: 100_000 };
+
+async fn find(store: &Store, id: &str) -> Trigger {
+    store.trigger(id).await.unwrap().unwrap()
+}
+
+async fn bodies(site: &Site, vault: &crate::vault::Vault, trigger: &str, after: i64) -> Vec<String> {
+    let (events, _) = site.store.events_of(trigger, after, 10).await.unwrap();
+    let mut bodies = Vec::new();
+    for event in events {
+        let body = vault.unseal(&StoredEvent::context(&event.id), &event.body).await.unwrap();
+        bodies.push(String::from_utf8(body.expose_secret().to_vec()).unwrap());
+    }
+    bodies
+}
+
+async fn vault(site: &Site) -> crate::vault::Vault {
+    let vault = site.vault().await;
+    vault.know_newest_key().await.unwrap();
+    vault
+}
+
+async fn triggers_that_cover_the_same_share_a_subscription(site: Site) {
+    let store = &site.store;
+    let (one, shared) = add(store, "acme", "a").await;
+    let (other, again) = add(store, "acme", "a").await;
+    assert_eq!(shared, again);
+    assert_ne!(add(store, "acme", "b").await.1, shared);
+    assert_ne!(add(store, "globex", "a").await.1, shared);
+    let of: Vec<String> = store.triggers_of(&shared).await.unwrap().into_iter().map(|found| found.id).collect();
+    assert_eq!(of.len(), 2);
+    assert!(of.contains(&one) && of.contains(&other));
+    assert_eq!(find(store, &one).await.state, TriggerState::Pending);
+
+    let removed = store.remove_trigger(&one).await.unwrap();
+    assert_eq!(removed, Some(Removed { subscription: Some(shared.clone()), is_last: false }));
+    let removed = store.remove_trigger(&other).await.unwrap().unwrap();
+    assert!(removed.is_last);
+    assert_eq!(store.remove_trigger(&other).await.unwrap(), None);
+}
+
+async fn a_tenant_has_a_limited_number_of_triggers(site: Site) {
+    let store = &site.store;
+    add(store, "acme", "a").await;
+    let key = key(store).await;
+    let over = store.add_trigger(trigger("acme", &key), Some(subscription("b", &key)), 1).await.unwrap_err();
+    assert!(matches!(over, StoreError::TooManyTriggers { limit: 1 }), "{over}");
+    store.add_trigger(trigger("globex", &key), Some(subscription("b", &key)), 1).await.unwrap();
+    let of_gateway = store.add_trigger(trigger("initech", &key), None, 1).await.unwrap();
+    assert_eq!(of_gateway, None);
+}
+
+async fn a_list_has_the_newest_trigger_first_and_only_those_that_fit(site: Site) {
+    let store = &site.store;
+    let key = key(store).await;
+    let mut ids = Vec::new();
+    for team in ["blue", "bl_e", "blue"] {
+        let new = NewTrigger { labels: Labels::from([("team".to_owned(), team.to_owned())]), ..trigger("acme", &key) };
+        ids.insert(0, new.id.clone());
+        store.add_trigger(new, None, 9).await.unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+    }
+    let list = |filter: TriggerFilter| async move {
+        let found = store.triggers(TriggerFilter { limit: 10, ..filter }).await.unwrap();
+        found.into_iter().map(|found| found.id).collect::<Vec<_>>()
+    };
+    assert_eq!(list(TriggerFilter::default()).await, ids);
+    let first = find(store, &ids[0]).await;
+    let before = Some((first.created_at, first.id));
+    assert_eq!(list(TriggerFilter { before, ..TriggerFilter::default() }).await, ids[1..]);
+    let team = |team: &str| TriggerFilter {
+        labels: Labels::from([("team".to_owned(), team.to_owned())]),
+        ..TriggerFilter::default()
+    };
+    assert_eq!(list(team("blue")).await, [ids[0].clone(), ids[2].clone()]);
+    assert_eq!(list(team("bl_e")).await, [ids[1].clone()]);
+    let other = TriggerFilter { tenant: Some("globex".into()), ..TriggerFilter::default() };
+    assert_eq!(list(other).await, [""; 0]);
+}
+
+async fn an_event_is_stored_once_and_has_the_next_number(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let (id, _) = add(store, "acme", "a").await;
+    let (other, _) = add(store, "acme", "b").await;
+    let of = |name: &str| event(&id, "acme", name);
+    let events = vec![of("x"), event(&other, "acme", "x"), of("x"), of("y")];
+    assert_eq!(store.add_events(&vault, events).await.unwrap(), 3);
+    assert_eq!(store.add_events(&vault, vec![of("y"), of("z")]).await.unwrap(), 1);
+    assert_eq!(bodies(&site, &vault, &id, 0).await, [r#"{"n":1}"#, r#"{"n":2}"#, r#"{"n":3}"#]);
+    assert_eq!(bodies(&site, &vault, &other, 0).await, [r#"{"n":1}"#]);
+    assert!(find(store, &id).await.last_event_at.is_some());
+    assert_eq!(store.add_events(&vault, vec![event("trg_gone", "acme", "x")]).await.unwrap(), 0);
+}
+
+async fn a_page_of_events_goes_on_behind_a_number_and_says_what_is_missing(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let (id, _) = add(store, "acme", "a").await;
+    assert_eq!(store.events_of(&id, 0, 9).await.unwrap(), (vec![], false));
+    let old = NewEvent { kept_for: std::time::Duration::ZERO, ..event(&id, "acme", "old") };
+    store.add_events(&vault, vec![old, event(&id, "acme", "new")]).await.unwrap();
+    store.sweep_events().await.unwrap();
+    let (events, is_truncated) = store.events_of(&id, 0, 9).await.unwrap();
+    assert_eq!((events.len(), events[0].sequence, is_truncated), (1, 2, true));
+    assert_eq!(store.events_of(&id, 1, 9).await.unwrap(), (events, false));
+    assert_eq!(store.events_of(&id, 2, 9).await.unwrap(), (vec![], false));
+    assert_eq!(store.last_sequence(&id).await.unwrap(), 2);
+}
+
+async fn all_receivers_of_an_event_get_its_id(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let key = key(store).await;
+    let (id, _) = add(store, "acme", "a").await;
+    let new = event(&id, "acme", "x");
+    let deliveries = ["https://app.example/1", "https://app.example/2"].map(|url| delivery(&new.id, url, &key)).to_vec();
+    store.add_events(&vault, vec![NewEvent { deliveries, ..new.clone() }]).await.unwrap();
+    assert_eq!(find(store, &id).await.pending_deliveries, 2);
+    let claimed = store.claim_deliveries(LONG, LIMITS).await.unwrap();
+    let source = WebhookSource::Trigger { trigger: id.clone(), event: new.id.clone() };
+    assert_eq!(claimed.iter().map(|claimed| claimed.source.clone()).collect::<Vec<_>>(), [source.clone(), source]);
+    assert_eq!(claimed[0].payload.id, claimed[1].payload.id);
+    assert_eq!(store.deliveries_of_event(&new.id).await.unwrap().len(), 2);
+}
+
+async fn events_of_a_paused_trigger_wait_and_are_sent_when_it_goes_on(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let key = key(store).await;
+    let (id, subscription) = add(store, "acme", "a").await;
+    store.settle_triggers(&subscription, TriggerState::Live, None).await.unwrap();
+    let with_webhook = |name: &str| {
+        let new = event(&id, "acme", name);
+        NewEvent { deliveries: vec![delivery(&new.id, "https://app.example/", &key)], ..new }
+    };
+    store.add_events(&vault, vec![with_webhook("before")]).await.unwrap();
+    let pause = TriggerChange { paused: Some(true), ..TriggerChange::default() };
+    let paused = store.change_trigger(&id, pause, vec![], &vault).await.unwrap().unwrap();
+    assert_eq!((paused.state, paused.pending_deliveries), (TriggerState::Paused, 0));
+    store.add_events(&vault, vec![with_webhook("while")]).await.unwrap();
+    assert_eq!(find(store, &id).await.pending_deliveries, 0);
+
+    let waiting = store.waiting_events(&id, 9).await.unwrap();
+    assert_eq!(waiting.iter().map(|event| event.sequence).collect::<Vec<_>>(), [1, 2]);
+    let waiting = waiting
+        .iter()
+        .map(|event| (event.id.clone(), vec![delivery(&event.id, "https://app.example/", &key)], b"{}".to_vec()))
+        .collect();
+    let go_on = TriggerChange { paused: Some(false), ..TriggerChange::default() };
+    let live = store.change_trigger(&id, go_on, waiting, &vault).await.unwrap().unwrap();
+    assert_eq!((live.state, live.pending_deliveries), (TriggerState::Live, 2));
+    assert_eq!(store.waiting_events(&id, 9).await.unwrap(), []);
+}
+
+async fn a_receiver_that_wants_no_more_pauses_the_trigger(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let key = key(store).await;
+    let (id, subscription) = add(store, "acme", "a").await;
+    store.settle_triggers(&subscription, TriggerState::Live, None).await.unwrap();
+    let events = ["x", "y"].map(|name| {
+        let new = event(&id, "acme", name);
+        NewEvent { deliveries: vec![delivery(&new.id, "https://app.example/", &key)], ..new }
+    });
+    store.add_events(&vault, events.to_vec()).await.unwrap();
+    let limits = ClaimLimits { of_claim: 1, ..LIMITS };
+    let claimed = store.claim_deliveries(LONG, limits).await.unwrap().remove(0);
+    let attempts = [DeliveryAttempt { at: std::time::SystemTime::UNIX_EPOCH, result: Ok(410) }];
+    let ended = store
+        .finish_attempt(&claimed.delivery.webhook_id, claimed.fence, &attempts, AttemptResult::Gone, LONG)
+        .await
+        .unwrap();
+    assert!(ended);
+    let paused = find(store, &id).await;
+    assert_eq!((paused.state, paused.reason.as_deref()), (TriggerState::Paused, Some("receiver-gone")));
+    assert_eq!(paused.pending_deliveries, 0, "its other webhooks wait");
+    assert_eq!(store.waiting_events(&id, 9).await.unwrap().len(), 1);
+}
+
+async fn a_trigger_is_deleted_with_its_events_and_its_webhooks(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let key = key(store).await;
+    let (id, _) = add(store, "acme", "a").await;
+    let new = event(&id, "acme", "x");
+    let deliveries = vec![delivery(&new.id, "https://app.example/", &key)];
+    store.add_events(&vault, vec![NewEvent { deliveries, ..new.clone() }]).await.unwrap();
+    store.remove_trigger(&id).await.unwrap();
+    assert_eq!(store.trigger(&id).await.unwrap(), None);
+    assert_eq!(store.event(&id, &new.id).await.unwrap(), None);
+    assert_eq!(store.claim_deliveries(LONG, LIMITS).await.unwrap(), []);
+    assert_eq!(site.execute("DELETE FROM webhook_payloads").await, 0, "no body stays");
+}
+
+async fn events_are_sent_once_more_with_their_id(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let key = key(store).await;
+    let (id, _) = add(store, "acme", "a").await;
+    let new = event(&id, "acme", "x");
+    store.add_events(&vault, vec![new.clone()]).await.unwrap();
+    let trigger = find(store, &id).await;
+    for _ in 0..2 {
+        let again = vec![(new.id.clone(), vec![delivery(&new.id, "https://app.example/", &key)], b"{}".to_vec())];
+        assert_eq!(store.replay_events(&vault, &trigger, again).await.unwrap(), 1);
+    }
+    let claimed = store.claim_deliveries(LONG, LIMITS).await.unwrap();
+    assert_eq!(claimed.len(), 1);
+    assert!(matches!(&claimed[0].source, WebhookSource::Trigger { event, .. } if *event == new.id));
+}
+
+async fn a_swept_event_still_makes_no_second_one(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let (id, _) = add(store, "acme", "a").await;
+    let short = NewEvent { kept_for: std::time::Duration::ZERO, ..event(&id, "acme", "x") };
+    assert_eq!(store.add_events(&vault, vec![short.clone()]).await.unwrap(), 1);
+    store.sweep_events().await.unwrap();
+    assert_eq!(store.add_events(&vault, vec![short.clone()]).await.unwrap(), 0);
+    let forgotten = NewEvent { known_for: std::time::Duration::ZERO, ..event(&id, "acme", "y") };
+    assert_eq!(store.add_events(&vault, vec![forgotten.clone()]).await.unwrap(), 1);
+    store.sweep_events().await.unwrap();
+    assert_eq!(store.add_events(&vault, vec![forgotten]).await.unwrap(), 1);
+}
+
+async fn a_trigger_is_told_degraded_once(site: Site) {
+    let store = &site.store;
+    let (id, _) = add(store, "acme", "a").await;
+    assert!(store.tell_degraded(&id, true).await.unwrap());
+    assert!(!store.tell_degraded(&id, true).await.unwrap());
+    assert!(store.tell_degraded(&id, false).await.unwrap());
+}
+
+async fn changes_of_accounts_are_noted_for_tenants_that_want_to_know(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let integration = crate::testing::connect(store, "ann").await;
+    assert_eq!(store.integration_changes(9).await.unwrap(), [], "no trigger wants to know");
+    let gateway = NewTrigger { connector: "gateway".into(), ..trigger("acme", &key(store).await) };
+    store.add_trigger(gateway.clone(), None, 9).await.unwrap();
+    site.execute("UPDATE integrations SET status = 'expired'").await;
+    site.execute("UPDATE integrations SET status = 'expired'").await;
+    site.execute("UPDATE integrations SET status = 'active'").await;
+    assert!(store.delete_integration(&integration.id, integration.version, vec![]).await.unwrap());
+    crate::testing::connect(store, "bob").await;
+    let changes = store.integration_changes(9).await.unwrap();
+    let kinds: Vec<&str> = changes.iter().map(|change| change.kind.as_str()).collect();
+    let expected = ["integration_expired", "integration_restored", "integration_deleted", "integration_connected"];
+    assert_eq!(kinds, expected);
+    let IntegrationChange { number, tenant, user_identifier, .. } = &changes[0];
+    assert_eq!((tenant.as_str(), user_identifier.as_str()), ("acme", "ann"));
+    let events = vec![event(&gateway.id, "acme", "1")];
+    assert_eq!(store.end_integration_change(&vault, *number, events).await.unwrap(), 1);
+    assert_eq!(store.integration_changes(9).await.unwrap().len(), 3);
+}

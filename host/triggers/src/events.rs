@@ -1,0 +1,197 @@
+//! Reading events, and sending them once more.
+
+use std::time::{Duration, SystemTime};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::definition::Definition;
+use super::deliver::{Occurrence, Origin};
+use super::record::{EventRecord, EventsRecord};
+use super::types::TypeOf;
+use super::{EventsQuery, Of, Replay, TriggerError, Triggers};
+use store::{EventWebhooks, StoredEvent, Trigger};
+
+/// Events that one request sends once more.
+const MAX_REPLAYED: u32 = 1_000;
+
+/// Time between two looks for events that another gateway has stored.
+const LOOK: Duration = Duration::from_secs(1);
+
+impl Triggers {
+    /// A page of events, the oldest first.
+    ///
+    /// # Errors
+    /// `Invalid` if the cursor is not one, or if the store or the vault fails.
+    pub async fn events(&self, of: Of<'_>, id: &str, query: EventsQuery) -> Result<Option<EventsRecord>, TriggerError> {
+        if self.find(of, id).await?.is_none() {
+            return Ok(None);
+        }
+        let EventsQuery { limit, cursor, wait } = query;
+        let after = match &cursor {
+            Some(cursor) => read_cursor(cursor)?,
+            None => 0,
+        };
+        let end = Instant::now() + wait;
+        let (stored, truncated) = loop {
+            let stored_here = self.stored.notified();
+            tokio::pin!(stored_here);
+            stored_here.as_mut().enable();
+            let found = self.parts.store.events_of(id, after, limit).await?;
+            if !found.0.is_empty() || found.1 || Instant::now() >= end || self.stopping.is_cancelled() {
+                break found;
+            }
+            let look = end.min(Instant::now() + LOOK);
+            tokio::select! {
+                () = self.stopping.cancelled() => {}
+                _ = timeout_at(look, stored_here) => {}
+                () = sleep_until(look) => {}
+            }
+        };
+        // Without a cursor, the oldest there is was asked for.
+        let truncated = truncated && cursor.is_some();
+        let last = match stored.last() {
+            Some(event) => event.sequence,
+            None if truncated => self.parts.store.last_sequence(id).await?.max(after),
+            None => after,
+        };
+        let mut events = Vec::with_capacity(stored.len());
+        for event in &stored {
+            events.push(serde_json::from_str::<Box<RawValue>>(&self.body(event).await?)?);
+        }
+        Ok(Some(EventsRecord { events, next_cursor: write_cursor(last), truncated }))
+    }
+
+    /// An event in full. `None` if the caller has no such trigger, or if the event is not kept.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub async fn event(&self, of: Of<'_>, id: &str, event: &str) -> Result<Option<EventRecord>, TriggerError> {
+        if self.find(of, id).await?.is_none() {
+            return Ok(None);
+        }
+        let Some(stored) = self.parts.store.event(id, event).await? else { return Ok(None) };
+        let body = serde_json::from_str(&self.body(&stored).await?)?;
+        let mut deliveries = Vec::new();
+        for delivery in self.parts.store.deliveries_of_event(event).await? {
+            deliveries.push(self.parts.webhooks.any_record(delivery).await?);
+        }
+        Ok(Some(EventRecord { body, deliveries }))
+    }
+
+    /// Delivers the example of the type. Returns the id of the event.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub async fn test(&self, of: Of<'_>, id: &str) -> Result<Option<String>, TriggerError> {
+        let Some(trigger) = self.find(of, id).await? else { return Ok(None) };
+        let kind = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind);
+        let example = kind.as_ref().map_or("{}", |kind| kind.declared().example.as_str());
+        // A test is delivered whatever the filters are.
+        let definition = Definition { filters: Vec::new(), ..self.definition(&trigger).await? };
+        let id = super::manage::random(16)?;
+        let occurrence = Occurrence { source: "test", id: &id, time: None, data: example, origin: Origin::Test };
+        let Some(event) = self.event_of(&trigger, &definition, &occurrence).await? else { return Ok(None) };
+        let id = event.id.clone();
+        self.parts.store.add_events(self.vault().await?, vec![event]).await?;
+        self.parts.webhooks.wake();
+        self.wake_waiting();
+        Ok(Some(id))
+    }
+
+    /// Sends events once more, with their ids. Returns their number.
+    ///
+    /// # Errors
+    /// `NotKept`, or if the store or the vault fails.
+    pub async fn replay(&self, of: Of<'_>, id: &str, replay: Replay) -> Result<Option<u64>, TriggerError> {
+        let Some(trigger) = self.find(of, id).await? else { return Ok(None) };
+        let definition = self.definition(&trigger).await?;
+        let events = match replay {
+            Replay::Events(ids) => {
+                let mut events = Vec::with_capacity(ids.len());
+                for event in &ids {
+                    events.push(self.parts.store.event(id, event).await?.ok_or(TriggerError::NotKept)?);
+                }
+                events
+            }
+            Replay::Since(since) => {
+                let now: SystemTime = self.parts.store.now().await?.into();
+                if now.duration_since(since).unwrap_or_default() > self.parts.config.triggers.keep {
+                    return Err(TriggerError::NotKept);
+                }
+                self.parts.store.events_since(id, since, MAX_REPLAYED).await?
+            }
+        };
+        let mut webhooks = Vec::with_capacity(events.len());
+        for event in &events {
+            let mut body: Value = serde_json::from_str(&self.body(event).await?)?;
+            if let Some(replayed) = body.pointer_mut("/event/replay") {
+                *replayed = Value::Bool(true);
+            }
+            let deliveries = self.deliveries(&trigger, &definition, &event.id).await?;
+            webhooks.push((event.id.clone(), deliveries, body.to_string().into_bytes()));
+        }
+        let queued = self.parts.store.replay_events(self.vault().await?, &trigger, webhooks).await?;
+        self.parts.webhooks.wake();
+        Ok(Some(queued))
+    }
+
+    /// The webhooks of events that were kept while a trigger was paused.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub(super) async fn waiting(
+        &self,
+        trigger: &Trigger,
+        definition: &Definition,
+    ) -> Result<Vec<EventWebhooks>, TriggerError> {
+        let events = self.parts.store.waiting_events(&trigger.id, u32::MAX >> 1).await?;
+        let mut waiting = Vec::with_capacity(events.len());
+        for event in &events {
+            let deliveries = self.deliveries(trigger, definition, &event.id).await?;
+            waiting.push((event.id.clone(), deliveries, self.body(event).await?.into_bytes()));
+        }
+        Ok(waiting)
+    }
+
+    /// The body of an event.
+    async fn body(&self, event: &StoredEvent) -> Result<String, TriggerError> {
+        let bytes = self.parts.vault.unseal(&StoredEvent::context(&event.id), &event.body).await?;
+        let text = std::str::from_utf8(bytes.expose_secret());
+        text.map(str::to_owned).map_err(|error| TriggerError::Damaged(error.to_string()))
+    }
+
+    /// Lets callers who wait for events look again.
+    pub(super) fn wake_waiting(&self) {
+        self.stored.notify_waiters();
+    }
+}
+
+/// A cursor is the number of the last event.
+fn write_cursor(sequence: i64) -> String {
+    URL_SAFE_NO_PAD.encode(format!("e{sequence}"))
+}
+
+fn read_cursor(cursor: &str) -> Result<i64, TriggerError> {
+    let decoded = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let number = decoded.as_deref().and_then(|text| text.strip_prefix('e')).and_then(|number| number.parse().ok());
+    let wrong = "Must be the `next_cursor` of an earlier answer.".to_owned();
+    number.filter(|number| *number >= 0).ok_or_else(|| TriggerError::Invalid(vec![("/cursor".to_owned(), wrong)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_read_as_it_was_written_and_nothing_else_is_one() {
+        assert_eq!(read_cursor(&write_cursor(17)).unwrap(), 17);
+        for wrong in ["", "17", "e17", "!", &URL_SAFE_NO_PAD.encode("e-1"), &URL_SAFE_NO_PAD.encode("x1")] {
+            assert!(read_cursor(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Notifications of services, from an address to what they change in the store.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use secrecy::{ExposeSecret, SecretString};
+
+use super::deliver::{Occurrence, Origin};
+use super::shared::Kept;
+use super::step::Sealed;
+use super::types::{TypeOf, inbox_of};
+use super::{TriggerError, Triggers};
+use contract::trigger_types::{Inbox, Lifecycle, TriggerSource};
+use hooks::{Item, Items, Meaning, Subject, conditions_hold, kind_is};
+use registry::Connector;
+use store::{HookRequest, InboxSecret, NewEvent, PushedEvents, Route, SharedNotification, Subscription};
+
+/// The inbox at an address, with everything that its checks need.
+pub struct InboxAt {
+    /// Whose address it is.
+    owner: Owner,
+    connector: Arc<Connector>,
+    /// The declaration of the connector.
+    pub inbox: Inbox,
+    /// The valid secrets.
+    pub secrets: Vec<SecretString>,
+    /// The address, as the service knows it.
+    pub url: String,
+    /// The operator's settings of the connector.
+    pub settings: BTreeMap<String, String>,
+    /// `true` while the service may prove that the address is the gateway's.
+    pub is_waiting: bool,
+}
+
+enum Owner {
+    Application(store::Inbox),
+    Subscription(Box<Subscription>),
+}
+
+/// What became of a request with verified notifications.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// The outcomes, each once, with the kind of the first notification and the number of new events.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// One outcome among the notifications of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// As records name it.
+    pub name: &'static str,
+    /// Why it was ignored.
+    pub reason: Option<&'static str>,
+    /// The kind of the first notification.
+    pub kind: Option<String>,
+    /// Events that were new.
+    pub events: u64,
+}
+
+impl InboxAt {
+    /// The id of the inbox or of the subscription.
+    pub fn id(&self) -> &str {
+        match &self.owner {
+            Owner::Application(inbox) => &inbox.id,
+            Owner::Subscription(subscription) => &subscription.id,
+        }
+    }
+
+    /// The identifier of the connector.
+    pub fn connector(&self) -> &str {
+        self.connector.name()
+    }
+}
+
+/// A notification, with what it changes.
+#[derive(Default)]
+struct Found {
+    events: Vec<NewEvent>,
+    about: BTreeMap<String, bool>,
+    renewed_now: Vec<String>,
+}
+
+impl Triggers {
+    /// The inbox at an address. `None` if no one has it, or if its connector no longer declares it.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub async fn inbox_at(&self, address: &str) -> Result<Option<InboxAt>, TriggerError> {
+        let store = &self.parts.store;
+        if let Some(subscription) = store.subscription_at(address).await? {
+            let sealed: Sealed = self.unseal(&Subscription::context(&subscription.id), &subscription.secret).await?;
+            let name = subscription.inbox.clone().unwrap_or_default();
+            let is_waiting = subscription.shakes_hands;
+            let secrets = vec![SecretString::from(sealed.secret)];
+            let connector = subscription.connector.clone();
+            let owner = Owner::Subscription(Box::new(subscription));
+            return Ok(self.at(owner, &connector, &name, secrets, address, is_waiting));
+        }
+        let Some(found) = store.inbox_at(address).await? else { return Ok(None) };
+        let mut secrets = Vec::with_capacity(found.secrets.len());
+        for InboxSecret { id, secret, .. } in &found.secrets {
+            let secret = self.parts.vault.unseal(&InboxSecret::context(id), secret).await?;
+            let text = std::str::from_utf8(secret.expose_secret());
+            secrets.push(SecretString::from(text.map_err(|error| TriggerError::Damaged(error.to_string()))?));
+        }
+        let (connector, name) = (found.connector.clone(), found.inbox.clone());
+        Ok(self.at(Owner::Application(found), &connector, &name, secrets, address, false))
+    }
+
+    fn at(
+        &self,
+        owner: Owner,
+        connector: &str,
+        name: &str,
+        secrets: Vec<SecretString>,
+        address: &str,
+        is_waiting: bool,
+    ) -> Option<InboxAt> {
+        let connector = self.parts.registry.get(connector)?;
+        let inbox = inbox_of(&connector, name)?.clone();
+        let settings = connector.settings().iter().map(|(name, json)| (name.clone(), plain(json))).collect();
+        let url = self.hook_url(address).unwrap_or_default();
+        Some(InboxAt { owner, connector, inbox, secrets, url, settings, is_waiting })
+    }
+
+    /// Stores what verified notifications change: events with what keeps them from being stored twice,
+    /// and their webhooks, or that a subscription is to be read. Everything is stored when this returns.
+    ///
+    /// # Errors
+    /// If the store or the vault fails. Nothing is stored then.
+    pub async fn accept(&self, at: &InboxAt, items: &Items) -> Result<Accepted, TriggerError> {
+        let mut pushed = PushedEvents::default();
+        if let Owner::Application(inbox) = &at.owner {
+            pushed.inbox = Some(inbox.id.clone());
+        }
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        let mut about: BTreeMap<String, bool> = BTreeMap::new();
+        let mut add = |name, reason, kind: Option<&str>| {
+            if !outcomes.iter().any(|known| known.name == name) {
+                outcomes.push(Outcome { name, reason, kind: kind.map(str::to_owned), events: 0 });
+            }
+        };
+        for item in &items.items {
+            let kind = Some(item.kind.as_str()).filter(|kind| !kind.is_empty());
+            if pushed.shared.is_none() && item.meaning == Meaning::Event {
+                pushed.shared = self.shared(at, item).await?;
+            }
+            let subscriptions = self.subscriptions_of(at, item).await?;
+            if subscriptions.is_empty() {
+                add("unattributed", None, kind);
+                continue;
+            }
+            let mut found = Found::default();
+            for subscription in &subscriptions {
+                self.take(at, item, subscription, &mut found).await?;
+            }
+            let is_event = !found.events.is_empty() || found.about.values().any(|is_read| *is_read);
+            match item.meaning {
+                Meaning::Ignored => add("ignored", Some("no-event"), kind),
+                Meaning::Lifecycle(_) => add("stored", None, kind),
+                Meaning::Event if is_event => add("stored", None, kind),
+                Meaning::Event => add("ignored", Some("no-trigger"), kind),
+            }
+            for (id, is_read) in found.about {
+                *about.entry(id).or_default() |= is_read;
+            }
+            pushed.events.extend(found.events);
+            pushed.renewed_now.extend(found.renewed_now);
+        }
+        if items.items.is_empty() {
+            add("ignored", items.ignored.first().map(|reason| reason.reason()), None);
+        }
+        pushed.about = about.into_iter().collect();
+        let (offered, is_due) = (pushed.events.len(), pushed.about.iter().any(|(_, is_read)| *is_read));
+        let is_due = is_due || !pushed.renewed_now.is_empty();
+        let has_webhooks = pushed.events.iter().any(|event| !event.deliveries.is_empty());
+        let stored = self.parts.store.store_pushed(self.vault().await?, pushed).await?;
+        self.count_events(at.connector(), "stored", stored);
+        self.count_events(at.connector(), "duplicate", (offered as u64).saturating_sub(stored));
+        if is_due {
+            self.wake();
+        }
+        if has_webhooks {
+            self.parts.webhooks.wake();
+        }
+        self.wake_waiting();
+        for outcome in outcomes.iter_mut().filter(|outcome| outcome.name == "stored") {
+            outcome.events = stored;
+            if offered > 0 && stored == 0 && !is_due {
+                outcome.name = "duplicate";
+            }
+        }
+        Ok(Accepted { outcomes })
+    }
+
+    /// The subscriptions that a notification is for.
+    async fn subscriptions_of(&self, at: &InboxAt, item: &Item) -> Result<Vec<Subscription>, TriggerError> {
+        match &at.owner {
+            Owner::Subscription(subscription) => Ok(vec![Subscription::clone(subscription)]),
+            Owner::Application(inbox) => {
+                let Some(values) = &item.accounts else { return Ok(Vec::new()) };
+                let route = Route::of(values);
+                let found =
+                    self.parts.store.subscriptions_on_route(at.connector(), &inbox.inbox, &inbox.tenant, &route);
+                Ok(found.await?)
+            }
+        }
+    }
+
+    /// What one notification changes for one subscription.
+    async fn take(
+        &self,
+        at: &InboxAt,
+        item: &Item,
+        subscription: &Subscription,
+        found: &mut Found,
+    ) -> Result<(), TriggerError> {
+        let id = &subscription.id;
+        let about = found.about.entry(id.clone()).or_default();
+        match item.meaning {
+            Meaning::Lifecycle(Lifecycle::Read) => {
+                *about = true;
+                return Ok(());
+            }
+            Meaning::Lifecycle(Lifecycle::Reauthorize | Lifecycle::Recreate | Lifecycle::Gone) => {
+                *about = true;
+                found.renewed_now.push(id.clone());
+                return Ok(());
+            }
+            // A former subscription ends once the new one has notified.
+            Meaning::Ignored => return Ok(()),
+            Meaning::Event => {}
+        }
+        let sealed: Sealed = self.unseal(&Subscription::context(id), &subscription.secret).await?;
+        let mut reads = false;
+        let mut events = Vec::new();
+        for trigger in self.parts.store.triggers_of(id).await? {
+            let Some(kind) = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind) else { continue };
+            let declared = kind.declared();
+            if !kind_is(&declared.kinds, &item.kind) {
+                continue;
+            }
+            if declared.source == TriggerSource::Read {
+                reads = true;
+                continue;
+            }
+            let definition = self.definition(&trigger).await?;
+            if !conditions_hold(declared, Subject::Item(item), &definition.parameters, &sealed.account) {
+                continue;
+            }
+            let occurrence = Occurrence {
+                source: &at.inbox.name,
+                id: &item.key,
+                time: item.time,
+                data: item.data(),
+                origin: Origin::Push,
+            };
+            events.extend(self.event_of(&trigger, &definition, &occurrence).await?);
+        }
+        *found.about.entry(id.clone()).or_default() |= reads;
+        found.events.extend(events);
+        Ok(())
+    }
+
+    /// The notification as it is kept, if the service must be asked who else sees it.
+    async fn shared(
+        &self,
+        at: &InboxAt,
+        item: &Item,
+    ) -> Result<Option<(String, String, store::Sealed)>, TriggerError> {
+        let Owner::Application(inbox) = &at.owner else { return Ok(None) };
+        if at.inbox.visibility.is_none() || !self.has_app_token(at.connector()) {
+            return Ok(None);
+        }
+        let id = format!("shn_{}", item.key.get(..32).unwrap_or_default());
+        let sealed = self.seal(&SharedNotification::context(&id), &Kept::of(item)).await?;
+        Ok(Some((id, inbox.id.clone(), sealed)))
+    }
+
+    /// Notes a request of a service. It is written later, and dropped if too many wait.
+    pub fn note_request(&self, at: SystemTime, request: HookRequest) {
+        let labels =
+            metrics::OutcomeLabels { connector: request.connector.clone(), outcome: request.outcome.to_owned() };
+        self.parts.metrics.hook_requests.get_or_create_owned(&labels).inc();
+        let mut waiting = self.requests.lock();
+        if waiting.len() < MAX_WAITING {
+            waiting.push((at, request));
+        }
+    }
+
+    /// Writes the requests of services that were noted.
+    pub(super) async fn write_requests(&self) {
+        let noted = std::mem::take(&mut *self.requests.lock());
+        if noted.is_empty() {
+            return;
+        }
+        let now = clock::now();
+        let requests =
+            noted.into_iter().map(|(at, request)| (now.duration_since(at).unwrap_or_default(), request)).collect();
+        if let Err(error) = self.parts.store.add_hook_requests(requests).await {
+            tracing::debug!(%error, "requests of services could not be recorded");
+        }
+    }
+}
+
+/// Requests of services that wait to be written.
+const MAX_WAITING: usize = 8192;
+
+/// The value of a setting as text: that of a JSON text without quotes, and other JSON as it is.
+fn plain(json: &str) -> String {
+    serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned())
+}

@@ -1,0 +1,137 @@
+//! Takes subscriptions that are due and works on them, as many at a time as the configuration allows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+use super::{TriggerError, Triggers};
+use store::Subscription;
+
+/// Time between two searches for subscriptions that are due, if nothing wakes the gateway.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Longest time of one step.
+const STEP: Duration = Duration::from_secs(120);
+
+/// Duration of a lease. It is longer than a step and the write of its result, and a step that stores
+/// what it has read renews it.
+pub(super) const LEASE: Duration = Duration::from_secs(150);
+
+/// Longest wait for running steps at shutdown. A step that is cut off is repeated by the next gateway.
+const MAX_SHUTDOWN: Duration = Duration::from_secs(5);
+
+/// Time between two sweeps of events and records.
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// Time for which the requests of services are kept.
+const KEEP_REQUESTS: Duration = Duration::from_secs(7 * 24 * 3600);
+
+impl Triggers {
+    /// Works on subscriptions that are due, until [`Triggers::stop`].
+    pub async fn work(self: Arc<Self>) {
+        let readers = Arc::new(Semaphore::new(self.parts.config.triggers.readers.max(1)));
+        let mut is_failing = false;
+        let mut swept = Instant::now();
+        loop {
+            tokio::select! {
+                biased;
+                () = self.stopping.cancelled() => return,
+                _ = timeout(TICK, self.due.notified()), if !is_failing => {}
+                // After a failure, a wake-up must not lead to the next failure immediately.
+                () = tokio::time::sleep(TICK), if is_failing => {}
+            }
+            match self.turn(&readers).await {
+                Ok(()) => is_failing = false,
+                Err(error) if !is_failing => {
+                    is_failing = true;
+                    tracing::error!(%error, "services are not asked for events, because the store fails");
+                }
+                Err(_) => {}
+            }
+            self.write_requests().await;
+            if swept.elapsed() >= SWEEP {
+                swept = Instant::now();
+                self.sweep().await;
+            }
+        }
+    }
+
+    /// Everything that is due now.
+    async fn turn(self: &Arc<Self>, readers: &Arc<Semaphore>) -> Result<(), TriggerError> {
+        self.take_due(readers).await?;
+        self.tell_changes().await?;
+        self.tell_others().await
+    }
+
+    /// Starts a step of each subscription that is due, as many as there is room for.
+    async fn take_due(self: &Arc<Self>, readers: &Arc<Semaphore>) -> Result<(), TriggerError> {
+        let room = u32::try_from(readers.available_permits()).unwrap_or(u32::MAX);
+        if room == 0 {
+            return Ok(());
+        }
+        for subscription in self.parts.store.take_subscriptions(LEASE, room).await? {
+            // Only this loop takes permits, so that each subscription finds one.
+            let Ok(permit) = Arc::clone(readers).try_acquire_owned() else { return Ok(()) };
+            let this = Arc::clone(self);
+            let work = async move {
+                this.work_on(&subscription, Instant::now() + STEP).await;
+                drop(permit);
+                this.due.notify_one();
+            };
+            self.tasks.spawn(clock::inherit(work));
+        }
+        Ok(())
+    }
+
+    /// One step, with its failure in the log. Returns if the subscription ended at the service.
+    pub(super) async fn work_on(&self, subscription: &Subscription, deadline: Instant) -> Option<bool> {
+        let Subscription { id, tenant, connector, .. } = subscription;
+        let step = Box::pin(self.step(subscription, deadline));
+        match tokio::time::timeout_at(deadline + Duration::from_secs(10), step).await {
+            Ok(Ok(ended)) => ended,
+            Ok(Err(error)) => {
+                tracing::error!(subscription = id, tenant, connector, %error, "a step of a subscription failed; it is repeated");
+                None
+            }
+            Err(_) => {
+                tracing::warn!(
+                    subscription = id,
+                    tenant,
+                    connector,
+                    "a step of a subscription took too long; it is repeated"
+                );
+                None
+            }
+        }
+    }
+
+    /// Makes work begin at once. For callers that have stored something that is due.
+    pub fn wake(&self) {
+        self.due.notify_one();
+    }
+
+    async fn sweep(&self) {
+        let store = &self.parts.store;
+        for swept in [store.sweep_events().await, store.sweep_hook_requests(KEEP_REQUESTS).await] {
+            if let Err(error) = swept {
+                tracing::debug!(%error, "old events are deleted later");
+            }
+        }
+    }
+
+    /// Begins no further step.
+    pub fn stop(&self) {
+        self.stopping.cancel();
+    }
+
+    /// Waits a short time for running steps, at shutdown.
+    pub async fn shut_down(&self) {
+        self.stop();
+        self.tasks.close();
+        if timeout(MAX_SHUTDOWN, self.tasks.wait()).await.is_err() {
+            tracing::info!("steps of subscriptions are cut off; the next gateway repeats them");
+        }
+    }
+}

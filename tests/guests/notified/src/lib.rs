@@ -1,0 +1,141 @@
+//! A service that notifies the gateway in each way that an inbox can declare. Its three
+//! applications and its subscriptions have different proofs.
+
+use connector_sdk::triggers::{Subscribe, Subscription, Unsubscribe};
+use connector_sdk::{Fault, Request, connector, http};
+
+connector! {
+    /// A service that exists only in tests.
+    connector notified "Notified";
+
+    auth Auth::OAuth2(OAuth2 {
+        provider: "acme",
+        authorization_url: "https://service.invalid/authorize",
+        token_url: "https://service.invalid/token",
+        scopes: &["read"],
+        identity: Some(Identity { operation: "me", id: "/id", email: Some("/email"), name: Some("/name") }),
+        ..OAuth2::STANDARD
+    });
+
+    upstream api "https://service.invalid" credential standard;
+    upstream accounts "https://service.invalid" credential standard;
+
+    /// The account with which the service signs its tokens
+    setting push_account: string(1..);
+
+    inboxes &[
+        // A signature with a time, and a member that is repeated.
+        Inbox {
+            name: "signed",
+            checks: &[Check::Hmac(HmacCheck {
+                text: &[CheckPart::Literal("v0"), CheckPart::Timestamp, CheckPart::Body],
+                separator: ":",
+                signature: Place::Header("X-Signature"),
+                prefix: "v0=",
+                timestamp: Some(Place::Header("X-Request-Timestamp")),
+                ..HmacCheck::BODY
+            })],
+            handshakes: &[Handshake::EchoMember(EchoMember { when: ("/type", "url_verification"), member: "/challenge" })],
+            id: &[Place::Pointer("/event_id")],
+            kind: &[Place::Pointer("/event/type")],
+            data: "/event",
+            time: Some(Place::Pointer("/event_time")),
+            accounts: &[AccountKey { place: Place::Pointer("/user"), account: "/id" }],
+            max_body: 64 << 10,
+            ..Inbox::APPLICATION
+        },
+        // A signature without a time, and a query parameter that is signed.
+        Inbox {
+            name: "challenged",
+            checks: &[Check::Hmac(HmacCheck {
+                encoding: CheckEncoding::Base64,
+                signature: Place::Header("X-Webhooks-Signature"),
+                prefix: "sha256=",
+                ..HmacCheck::BODY
+            })],
+            handshakes: &[Handshake::HmacQuery(HmacQuery {
+                parameter: "crc_token",
+                hash: CheckHash::Sha256,
+                secret: CheckSecret::Text,
+                encoding: CheckEncoding::Base64,
+                member: "response_token",
+                prefix: "sha256=",
+            })],
+            id: &[Place::BodyHash],
+            kind: &[Place::Header("X-Event")],
+            ignored: &["ping"],
+            accounts: &[AccountKey { place: Place::Pointer("/user"), account: "/id" }],
+            ..Inbox::APPLICATION
+        },
+        // A token of an issuer, and JSON in base64.
+        Inbox {
+            name: "tokens",
+            checks: &[Check::Jwt(JwtCheck {
+                place: Place::Header("Authorization"),
+                issuers: &["https://id.example"],
+                jwks_url: "https://id.example/certs",
+                audience: JwtAudience::Address,
+                claims: &[("email", Claim::Setting("push_account")), ("email_verified", Claim::Literal("true"))],
+            })],
+            decode: Some("/message/data"),
+            id: &[Place::Pointer("/message/messageId")],
+            kind: &[Place::Pointer("/message/data/kind")],
+            data: "/message/data",
+            accounts: &[AccountKey { place: Place::Pointer("/message/data/user"), account: "/id" }],
+            ..Inbox::APPLICATION
+        },
+        // A secret in each notification of a list, and a query parameter that is repeated.
+        Inbox {
+            name: "listed",
+            checks: &[Check::Token(Place::Pointer("/clientState"))],
+            handshakes: &[Handshake::EchoQuery("validationToken")],
+            items: Some("/value"),
+            id: &[Place::Pointer("/id"), Place::Pointer("/etag")],
+            kind: &[Place::Pointer("/changeType")],
+            ..Inbox::SUBSCRIPTION
+        },
+    ];
+
+    triggers &[
+        Trigger {
+            name: "message",
+            title: "Message",
+            example: r#"{"type": "message", "text": "hello"}"#,
+            kinds: &["message"],
+            inboxes: &["signed"],
+            ..Trigger::CARRIED
+        },
+        Trigger { name: "post", title: "Post", example: r#"{"text": "hello"}"#, kinds: &["post"], inboxes: &["challenged"], ..Trigger::CARRIED },
+        Trigger { name: "mail", title: "Mail", example: r#"{"kind": "mail"}"#, kinds: &["mail"], inboxes: &["tokens"], ..Trigger::CARRIED },
+        Trigger {
+            name: "item",
+            title: "Item",
+            example: r#"{"id": "1", "changeType": "created"}"#,
+            kinds: &["created"],
+            inboxes: &["listed"],
+            subscribe: Some("listed_create"),
+            unsubscribe: Some("listed_delete"),
+            ..Trigger::CARRIED
+        },
+    ];
+
+    listed_create: internal subscribe fn create;
+    listed_delete: internal unsubscribe fn delete;
+
+    /// The connected account
+    me: GET accounts "/me" {}
+    example {};
+}
+
+fn create(_: Subscribe) -> Result<Subscription, Fault> {
+    let request = Request::post("api", "/subscriptions")
+        .json(r#"{"notificationUrl": "{{hook.url}}", "clientState": "{{hook.secret}}"}"#);
+    let id = http::send(request)?.document()?.string("/id").unwrap_or_default();
+    Ok(Subscription::new(id))
+}
+
+fn delete(input: Unsubscribe) -> Result<(), Fault> {
+    let path = format!("/subscriptions/{}", input.upstream_id);
+    http::send(Request::new(http::Method::Delete, "api", path))?;
+    Ok(())
+}

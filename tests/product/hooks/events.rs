@@ -1,0 +1,116 @@
+//! From a notification to an event.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use support::accounts::{email, me};
+use support::{Dialect, OAuthProvider, Reply, Upstream};
+
+use super::*;
+use crate::integrations::{connect, registered};
+
+struct World {
+    gateway: Gateway,
+    /// The service, which makes subscriptions.
+    service: Upstream,
+    _provider: OAuthProvider,
+}
+
+fn world() -> World {
+    let (service, provider) = (Upstream::start(), OAuthProvider::start(Dialect::strict()));
+    let setup = setup().provider("notified", &provider, &[("accounts", "")]);
+    let setup = setup.config(&format!("upstreams.api = \"{}\"", service.url()));
+    let gateway = registered(setup.start(), &provider);
+    connect(&gateway.client(), "notified", "ada");
+    World { gateway, service, _provider: provider }
+}
+
+impl World {
+    /// Makes a trigger of a type for the account, and returns its record.
+    fn trigger(&self, kind: &str) -> Value {
+        let call = self.gateway.client().request("POST", "/triggers").header("x-user-identifier", &email("ada"));
+        let made = call.json(&json!({"connector": "notified", "type": kind})).send();
+        assert_eq!(made.status, 201, "{}", made.text());
+        made.json()
+    }
+
+    /// The data of the events of a trigger.
+    fn data(&self, trigger: &Value) -> Vec<Value> {
+        let id = trigger["id"].as_str().unwrap();
+        let events = self.gateway.client().get(&format!("/triggers/{id}/events")).ok();
+        events["events"].as_array().unwrap().iter().map(|event| event["data"].clone()).collect()
+    }
+}
+
+/// A notification of a message for an account.
+fn message_for(user: &str, id: &str) -> String {
+    json!({"event_id": id, "event_time": at(0), "user": user, "event": {"type": "message", "text": id}}).to_string()
+}
+
+#[test]
+fn a_notification_is_stored_once_when_it_is_answered() {
+    let world = world();
+    let (trigger, client) = (world.trigger("message"), world.gateway.anonymous());
+    let inbox = Inbox::signed(&world.gateway);
+    let user = me("ada")["id"].as_str().unwrap().to_owned();
+    let answer = inbox.push(&client, &message_for(&user, "1"), 0).send();
+    assert_eq!((answer.status, answer.text().as_str()), (200, ""));
+    let expected = [json!({"type": "message", "text": "1"})];
+    assert_eq!(world.data(&trigger), expected, "it is there with the answer");
+    // The service sends it again, and someone who has seen it sends it again too.
+    assert_eq!(inbox.push(&client, &message_for(&user, "1"), 0).send().status, 200);
+    assert_eq!(inbox.push(&client, &message_for(&user, "1"), -100).send().status, 200);
+    // It is for another account.
+    assert_eq!(inbox.push(&client, &message_for("someone else", "2"), 0).send().status, 200);
+    assert_eq!(world.data(&trigger), expected);
+    let records = inbox.records(&world.gateway, 4);
+    let names: Vec<&str> = outcomes(&records).into_iter().map(|(outcome, _)| outcome).collect();
+    assert_eq!(names, ["stored", "duplicate", "duplicate", "unattributed"]);
+    assert_eq!((&records[0]["events"], &records[0]["kind"]), (&json!(1), &json!("message")));
+}
+
+#[test]
+fn a_query_value_is_repeated_while_the_subscription_is_made_and_never_after_it() {
+    let world = world();
+    let made = Arc::new(Mutex::new((String::new(), String::new())));
+    let address = world.gateway.address();
+    let shared = Arc::clone(&made);
+    // The service proves the address before it answers.
+    world.service.on("/subscriptions", move |seen| {
+        let body: Value = serde_json::from_slice(&seen.body).unwrap();
+        let url = body["notificationUrl"].as_str().unwrap();
+        let path = url.strip_prefix(PUBLIC).unwrap().to_owned();
+        let target = format!("{address}{path}?validationToken=prove%20it");
+        let proof = std::thread::spawn(move || {
+            let http = support::Client::new("");
+            http.request("POST", &target).header("content-type", "text/plain").body("").send()
+        });
+        let proof = proof.join().unwrap();
+        *shared.lock() = (path, body["clientState"].as_str().unwrap().to_owned());
+        let is_proven =
+            (proof.status, proof.text().as_str(), proof.header("content-type")) == (200, "prove it", "text/plain");
+        Reply::json(json!({"id": "s1"})).status(if is_proven { 201 } else { 400 })
+    });
+    let trigger = world.trigger("item");
+    wait_for("the trigger to be active", || {
+        let record = world.gateway.client().get(&format!("/triggers/{}", trigger["id"].as_str().unwrap())).ok();
+        (record["status"] == "active").then_some(())
+    });
+    let (path, secret) = made.lock().clone();
+    let client = world.gateway.anonymous();
+    let late = client.request("POST", &format!("{path}?validationToken=prove%20it")).body("").send();
+    assert_eq!((late.status, late.text().as_str()), (401, "{}"));
+
+    // A list is taken if one of its notifications has the secret.
+    let item = |secret: &str, id: &str| json!({"clientState": secret, "id": id, "etag": "1", "changeType": "created"});
+    let push = |items: Value| client.request("POST", &path).json(&json!({"value": items})).send().status;
+    assert_eq!(push(json!([item("wrong", "1"), item(&secret, "2"), item("", "3")])), 200);
+    assert_eq!(push(json!([item("wrong", "4"), {"id": "5"}])), 401);
+    assert_eq!(push(json!([])), 401);
+    let ids: Vec<Value> = world.data(&trigger).iter().map(|data| data["id"].clone()).collect();
+    assert_eq!(ids, ["2"]);
+    let records = records(&world.gateway, "connector=notified", 6);
+    let names: Vec<&str> = outcomes(&records).into_iter().map(|(outcome, _)| outcome).collect();
+    assert_eq!(names, ["handshake", "rejected", "stored", "rejected", "rejected", "rejected"]);
+    assert!(!world.gateway.lines().concat().contains(&secret), "the log has the secret of a subscription");
+}
