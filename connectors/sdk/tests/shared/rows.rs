@@ -138,12 +138,6 @@ connector! {
             ..Trigger::READ
         },
     ];
-    change_subscribe: internal subscribe fn subscribe;
-    change_renew: internal renew fn renew;
-    change_unsubscribe: internal unsubscribe fn end rate_limit searches;
-    /// Changes of a folder
-    change_read: internal read fn changes;
-    change_recover: internal recover fn end;
 
     /// Event by its id.
     ///
@@ -289,6 +283,13 @@ connector! {
         parts?: [object],
         share?: number default 0.5 assumed,
     };
+
+    change_subscribe: internal subscribe fn subscribe;
+    change_renew: internal renew fn renew;
+    change_unsubscribe: internal unsubscribe fn end rate_limit searches;
+    /// Changes of a folder
+    change_read: internal read fn changes;
+    change_recover: internal recover fn end;
 }
 
 fn some_change(input: &UpdateLabel) -> Result<(), Fault> {
