@@ -293,11 +293,6 @@ impl Connector {
         &self.additions.triggers
     }
 
-    /// The operation that a trigger names.
-    pub fn internal_operation(&self, path: &str) -> Option<&Operation> {
-        self.operation(path)
-    }
-
     /// The module.
     pub fn module(&self) -> &Module {
         &self.module

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::deliver::{Occurrence, Origin};
-use super::types::GATEWAY;
-use super::{TriggerError, Triggers};
+
+use super::{GATEWAY, TriggerError, Triggers};
 use store::{Holder, IntegrationChange, TriggerFilter};
 
 /// Changes of one turn.
@@ -38,7 +38,7 @@ impl Triggers {
         let found = self.parts.store.integration(&holder, user_identifier).await?;
         let status = match (&found, kind.as_str()) {
             (_, "integration_deleted") | (None, _) => "deleted",
-            (Some(found), _) => found.status.name(),
+            (Some(found), _) => found.details.status.name(),
         };
         let data = json!({
             "connector": connector,

@@ -167,7 +167,9 @@ impl Triggers {
         let recording = self.parts.calls.begin();
         recording.is_of(tenant, subject, None);
         recording.runs(&connector.manifest().version);
-        let result = match connector.internal_operation(operation) {
+        // The operation that identifies accounts is one for callers too.
+        let found = connector.internal_operation(operation).or_else(|| connector.operation(operation));
+        let result = match found {
             // A manifest that names a missing operation was refused when the module was loaded.
             None => Err(pipeline::Error::ConnectorFault(format!("the connector has no operation `{operation}`"))),
             Some(operation) => {

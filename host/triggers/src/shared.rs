@@ -177,7 +177,7 @@ impl Triggers {
             };
             let response = self.parts.egress.send(upstream, &request).await.map_err(|error| error.to_string())?;
             let status = response.status;
-            let bytes = response.body.read_to_end().await.map_err(|error| error.to_string())?;
+            let bytes = response.body.collect(MAX_PAGE_BYTES).await.map_err(|error| error.to_string())?;
             let page: Value =
                 serde_json::from_slice(&bytes).map_err(|_| format!("the answer with {status} is not JSON"))?;
             let Some(Value::Array(accounts)) = page.pointer(&visibility.accounts) else {

@@ -384,10 +384,12 @@ impl Step<'_> {
             true => SAFETY,
             false => self.interval(),
         };
-        let is_due = self.reads_now || read_at.is_none_or(|at| at <= *now);
+        let has_just_begun = self.done.read == Some(true);
+        let is_due = self.reads_now || read_at.map_or(!has_just_begun, |at| at <= *now);
         if !is_due {
-            let at = read_at.unwrap_or(*now);
-            self.done.read_in = Some(at.duration_since(*now).unwrap_or_default().min(interval));
+            let planned = read_at.map(|at| at.duration_since(*now).unwrap_or_default());
+            self.done.read_in =
+                Some(planned.unwrap_or_else(|| jittered(&self.subscription.id, interval)).min(interval));
             return Ok(());
         }
         let pending = self.triggers.parts.store.pending_events(&self.subscription.tenant).await?;
@@ -595,6 +597,10 @@ impl Step<'_> {
     /// Tells the receivers of a trigger once that it is degraded, that it works again, or that it ended.
     async fn tell(&self, member: &Member, trigger: &Trigger, now: &Subscription) -> Result<(), TriggerError> {
         let ways = self.triggers.ways(&member.kind, trigger, Some(now)).await?;
+        // A trigger that was just made has its state in the answer to the caller.
+        if member.trigger.state == TriggerState::Pending {
+            return Ok(());
+        }
         let state = state::of(trigger, Some(now), ways);
         let is_bad = matches!(state.status, "degraded" | "needs-user" | "failed");
         let kind = match (is_bad, trigger.told_degraded, state.status) {

@@ -1,5 +1,7 @@
 //! Adding, finding, changing and deleting triggers.
 
+use std::time::Duration;
+
 use super::events::{EventWebhooks, queue_waiting_events, unqueue_pending_events};
 use super::types::{NewTrigger, Removed, Trigger, TriggerChange, TriggerFilter, TriggerState};
 use crate::audit::{self, Acting, AuditAction};
@@ -8,8 +10,12 @@ use crate::connection::{Connection, Durability};
 use crate::digest::sha256_hex;
 use crate::integrations::text_of_labels;
 use crate::subscriptions::NewSubscription;
+use crate::time::millis;
 use crate::value::values;
 use crate::{Labels, Store, StoreError};
+
+/// Time in which a subscription without triggers is left to the one who has deleted its last trigger.
+const END_DELAY: Duration = Duration::from_secs(60);
 
 /// The columns of a [`Trigger`], in the order in which they are read.
 const COLUMNS: &str =
@@ -229,9 +235,18 @@ impl Store {
             let is_last = match &trigger.subscription {
                 None => false,
                 Some(subscription) => {
-                    wake(connection, Some(subscription))?;
                     let others: u64 = connection
                         .one("SELECT count(*) FROM triggers WHERE subscription = $1", values![subscription])?;
+                    match others {
+                        // The caller ends it now. If the gateway dies before, another one does.
+                        0 => {
+                            connection.execute(
+                                "UPDATE subscriptions SET due_at = now_ms() + $1 WHERE id = $2",
+                                values![millis(END_DELAY), subscription],
+                            )?;
+                        }
+                        _ => wake(connection, Some(subscription))?,
+                    }
                     others == 0
                 }
             };
