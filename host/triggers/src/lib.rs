@@ -20,6 +20,23 @@
 //! - `record`: the public forms; `state`: the state of a trigger, from evidence
 //! - `error`: what can fail
 //!
+//! # The life of an event
+//! 1. **The wish.** `manage` checks the body of POST /triggers, chooses the account, and stores the trigger
+//!    with its subscription, unless another trigger has the same. Then it runs a first step in the time
+//!    of the call.
+//! 2. **A step.** `work` takes subscriptions that are due, with a lease and a fence, tenants in turn. `step`
+//!    finds the cursor that stands for now, asks the service to notify the gateway, renews what is about
+//!    to end, and reads. Each is a call of an operation that the connector names (`call`), and counts in its
+//!    limits. What was read is stored page by page, together with the cursor behind it.
+//! 3. **A notification.** The route of the address verifies it without the connector (the crate `hooks`).
+//!    `push` finds its subscriptions: by the address, or by the account that it names. It stores the events
+//!    that it carries, or makes a read due, before the service gets its answer. If a service names only
+//!    one of the accounts that see a notification, `shared` asks for the others.
+//! 4. **Delivery.** `deliver` makes the event of each trigger, filtered and shaped, with a webhook for each
+//!    URL. The store numbers it, and stores it once. The crate `webhooks` sends it.
+//! 5. **The end.** The last trigger of a subscription ends it at the service. A trigger is deleted with its
+//!    account, while the service still accepts the access.
+//!
 //! # Invariants
 //! - Events, what keeps them from being stored twice, and their webhooks are one transaction. So are the
 //!   events of a read and its cursor.
@@ -223,9 +240,14 @@ impl Triggers {
         config.can_be_notified().then(|| config.hooks_url())
     }
 
+    /// The URL that services know, up to the address.
+    fn base(&self) -> Option<String> {
+        self.public_url().map(|url| url.as_str().trim_end_matches('/').to_owned())
+    }
+
     /// The URL of an address.
     fn hook_url(&self, address: &str) -> Option<String> {
-        Some(format!("{}/hooks/{address}", self.public_url()?.as_str().trim_end_matches('/')))
+        Some(format!("{}/hooks/{address}", self.base()?))
     }
 
     /// Returns `true` if the operator has set the token of the connector's application.

@@ -266,12 +266,18 @@ impl Step<'_> {
         }
         let kinds = self.kinds();
         let known: Vec<String> = serde_json::from_str(&self.subscription.kinds).unwrap_or_default();
-        let Subscription { standing, renew_at, now, .. } = self.subscription;
-        let is_due = match standing {
-            Standing::New => true,
-            // Once in a while, the service may have changed its mind.
-            Standing::None | Standing::Active => renew_at.is_some_and(|at| at <= *now),
-        };
+        let Subscription { standing, renew_at, now, base, .. } = self.subscription;
+        let is_moved = base.is_some() && *base != self.triggers.base();
+        if is_moved {
+            // The service knows an address that may not be the gateway's any more.
+            self.sealed.former = self.sealed.standing.take();
+        }
+        let is_due = is_moved
+            || match standing {
+                Standing::New => true,
+                // Once in a while, the service may have changed its mind.
+                Standing::None | Standing::Active => renew_at.is_some_and(|at| at <= *now),
+            };
         if !is_due && (known == kinds || *standing != Standing::Active) {
             self.done.renew_in = renew_at.map(|at| at.duration_since(*now).unwrap_or_default());
             return Ok(true);
@@ -292,6 +298,7 @@ impl Step<'_> {
                 self.done.secret =
                     Some(self.triggers.seal(&Subscription::context(&self.subscription.id), &self.sealed).await?);
                 self.done.renewed = Some(true);
+                self.done.base = self.triggers.base();
                 self.stands(Standing::Active, kinds, life);
                 self.done.renew_in = renew_in;
                 self.triggers.count_renewal(&self.subscription.connector, "succeeded");
@@ -325,7 +332,7 @@ impl Step<'_> {
         let about = AboutSubscription { upstream_id: None, state: None, parameters: &parameters, kinds: Some(kinds) };
         let made: Stands = self.triggers.call(&self.run(), operation, &about, hook).await?;
         // The former one ends once the new one notifies, so that nothing is lost between them.
-        self.sealed.former = self.sealed.standing.take();
+        self.sealed.former = self.sealed.standing.take().or_else(|| self.sealed.former.take());
         Ok(made)
     }
 
@@ -336,7 +343,10 @@ impl Step<'_> {
         let was_active = self.subscription.standing == Standing::Active;
         self.done.reason = Some(detail);
         match class {
-            Class::User => return self.block(Blocked::User, USER_DELAY),
+            Class::User => {
+                self.done.renew_in = Some(USER_DELAY);
+                return self.block(Blocked::User, USER_DELAY);
+            }
             Class::Refused(_) if can_read && !was_active => {
                 // The gateway reads instead, and asks again in a while.
                 self.stands(Standing::None, Vec::new(), None);
@@ -399,7 +409,8 @@ impl Step<'_> {
             return Ok(());
         }
         for _ in 0..READS {
-            if !self.read_once(false).await? {
+            // The first read may come late, once the service has refused to notify the gateway.
+            if !self.read_once(self.cursor.is_null()).await? {
                 return Ok(());
             }
             if self.done.read_in.is_none() {

@@ -34,6 +34,7 @@ impl Triggers {
         let readers = Arc::new(Semaphore::new(self.parts.config.triggers.readers.max(1)));
         let mut is_failing = false;
         let mut swept = Instant::now();
+        let mut is_told = false;
         loop {
             tokio::select! {
                 biased;
@@ -41,6 +42,9 @@ impl Triggers {
                 _ = timeout(TICK, self.due.notified()), if !is_failing => {}
                 // After a failure, a wake-up must not lead to the next failure immediately.
                 () = tokio::time::sleep(TICK), if is_failing => {}
+            }
+            if !is_told {
+                is_told = self.find_moved().await;
             }
             match self.turn(&readers).await {
                 Ok(()) => is_failing = false,
@@ -55,6 +59,19 @@ impl Triggers {
                 swept = Instant::now();
                 self.sweep().await;
             }
+        }
+    }
+
+    /// Lets services be told of another URL of the gateway. Returns `false` if the store fails.
+    async fn find_moved(&self) -> bool {
+        let Some(base) = self.base() else { return true };
+        match self.parts.store.wake_moved_subscriptions(&base).await {
+            Ok(0) => true,
+            Ok(subscriptions) => {
+                tracing::info!(subscriptions, "services are told the new URL of the gateway (`hooks.public_url`)");
+                true
+            }
+            Err(_) => false,
         }
     }
 

@@ -108,6 +108,7 @@ pub struct Subscription {
     pub standing: Standing,
     /// A JSON list.
     pub kinds: String,
+    pub base: Option<String>,
     pub expires_at: Option<SystemTime>,
     pub renewed_at: Option<SystemTime>,
     pub renew_at: Option<SystemTime>,
@@ -155,6 +156,8 @@ pub struct SubscriptionStep {
     /// Its state at the service, the kinds that the service was asked for, and its life from now on.
     /// `Some(None)` if it does not end.
     pub standing: Option<(Standing, String, Option<Duration>)>,
+    /// The URL of this gateway that the service was told, up to the address.
+    pub base: Option<String>,
     /// Set if the service was asked to begin or renew it: `true` if it did.
     pub renewed: Option<bool>,
     /// Set if it was read: `true` if that succeeded.
@@ -211,6 +214,7 @@ impl FromRow for Subscription {
             cursor: read_sealed(row)?,
             standing: row.read()?,
             kinds: row.read()?,
+            base: row.read()?,
             expires_at: row.read()?,
             renewed_at: row.read()?,
             renew_at: row.read()?,
