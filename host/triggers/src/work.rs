@@ -1,4 +1,5 @@
-//! Takes subscriptions that are due and works on them, as many at a time as the configuration allows.
+//! Takes subscriptions that are due and works on them, as many at a time as the configuration
+//! allows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +16,12 @@ const TICK: Duration = Duration::from_secs(1);
 /// Longest time of one step.
 const STEP: Duration = Duration::from_secs(120);
 
-/// Duration of a lease. It is longer than a step and the write of its result, and a step that stores
-/// what it has read renews it.
+/// Duration of a lease. It is longer than a step and the write of its result, and a step that
+/// stores what it has read renews it.
 pub(super) const LEASE: Duration = Duration::from_secs(150);
 
-/// Longest wait for running steps at shutdown. A step that is cut off is repeated by the next gateway.
+/// Longest wait for running steps at shutdown. A step that is cut off is repeated by the next
+/// gateway.
 const MAX_SHUTDOWN: Duration = Duration::from_secs(5);
 
 /// Time between two sweeps of events and records.
@@ -62,7 +64,8 @@ impl Triggers {
         }
     }
 
-    /// Lets services be told of another URL of the gateway. Returns `false` if the store fails.
+    /// Makes work due on subscriptions whose services know another URL of the gateway. Returns
+    /// `false` if the store fails.
     async fn find_moved(&self) -> bool {
         let Some(base) = self.base() else { return true };
         match self.parts.store.wake_moved_subscriptions(&base).await {

@@ -92,9 +92,9 @@ impl Store {
         .await
     }
 
-    /// Stores events that were read together with the cursor behind them. The lease stays. Returns the
-    /// number of events that were new, or `None` if another gateway has taken the lease since; nothing is
-    /// stored then.
+    /// Stores events that were read together with the cursor behind them. The lease stays. Returns
+    /// the number of events that were new, or `None` if another gateway has taken the lease since;
+    /// nothing is stored then.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -123,8 +123,8 @@ impl Store {
     }
 
     /// Stores the result of a step, and releases the lease. `rung` is the value that the step began
-    /// with: if the service has notified the gateway since, the next step is due now. Returns `false` and
-    /// stores nothing if another gateway has taken the lease since.
+    /// with: if the service has notified the gateway since, the next step is due now. Returns
+    /// `false` and stores nothing if another gateway has taken the lease since.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -198,8 +198,8 @@ impl Store {
         .await
     }
 
-    /// Makes work due on subscriptions that services know under another URL of the gateway. Returns their
-    /// number.
+    /// Makes work due on subscriptions that services know under another URL of the gateway. Returns
+    /// their number.
     ///
     /// # Errors
     /// Fails if the database does not answer.
