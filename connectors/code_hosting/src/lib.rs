@@ -16,7 +16,7 @@
 //! - `account`: the identity of the connected user.
 //! - `github`: requests to GitHub's API, and the next page of a response.
 //! - `dates`: GitHub's dates.
-//! - `triggers`: what happens in a repository, as events.
+//! - `triggers`: events of a repository.
 
 mod account;
 mod calls;

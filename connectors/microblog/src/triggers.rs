@@ -30,7 +30,7 @@ pub(crate) const TRIGGERS: &[Trigger] = &[
     Trigger {
         name: "mention",
         title: "User mentioned",
-        description: "Somebody mentioned a user in a post. The data is X's post, with its author.",
+        description: "Someone mentioned a user in a post. The data is X's post, with its author.",
         parameters: r#"{
             "type": "object",
             "properties": {

@@ -1,7 +1,7 @@
 //! Changes of the events of the user's calendar.
 //!
-//! Microsoft lists the changes of all events. Where it does not, it lists those of events between two
-//! times, and another list with later times follows before these are reached.
+//! Microsoft lists the changes of all events. If it refuses this list, there is one of events
+//! between two times. Another list with later times follows before these are reached.
 
 use connector_microsoft::delta::Delta;
 use connector_microsoft::subscription;
@@ -96,12 +96,12 @@ pub(crate) fn read(input: Read) -> Result<Events, Fault> {
     if events.more || !is_near {
         return Ok(with_until(events, Some(until)));
     }
-    // Everything up to now was read, so the other list goes on from here.
+    // Everything up to now was read, so the other list continues from here.
     let next = between(&Read { cursor: None, ..input })?;
     Ok(with_until(Events { events: events.events, ..next }, Some(end())))
 }
 
-/// Begins the list of all events or, where Microsoft does not have it, the one between two times.
+/// Begins the list of all events. If Microsoft does not have it, begins the one between two times.
 fn first(input: &Read) -> Result<Events, Fault> {
     match ALL.read(input, event) {
         Err(Fault::Upstream(refusal)) if matches!(refusal.status, 400 | 404 | 405 | 501) => {

@@ -56,7 +56,8 @@ pub(crate) const TRIGGERS: &[Trigger] = &[Trigger {
     ..Trigger::READ
 }];
 
-/// The longest life of a subscription to a drive that Microsoft documents: somewhat less than 30 days.
+/// The longest life of a subscription to a drive that Microsoft documents: somewhat less than 30
+/// days.
 const MINUTES: u32 = 42_300;
 
 /// Subscribes to the changes of a drive. Microsoft has only updates for the root of a drive.
@@ -93,8 +94,8 @@ fn drive(parameters: &Value) -> Result<Option<String>, Fault> {
     parameters.optional("drive_id")
 }
 
-/// A change of an item. Its id has the item's ETag, which is another one after each change. The root of
-/// the drive is in each list and is no event.
+/// A change of an item. Its id has the item's ETag, which is another one after each change. The
+/// root of the drive is in each list and is no event.
 fn item(item: &Document) -> Option<Event> {
     if item.pointer("/root").is_some() {
         return None;

@@ -1,5 +1,5 @@
-//! Messages that arrive, with prepared responses of Microsoft. The crate `connector-microsoft` tests
-//! subscriptions and delta queries further.
+//! Messages that arrive, with prepared responses of Microsoft. The crate `connector-microsoft`
+//! tests subscriptions and delta queries further.
 
 use connector_sdk::Outcome;
 use connector_sdk::http::Body;

@@ -1,5 +1,5 @@
-//! Messages that are written, with prepared responses of Microsoft. The crate `connector-microsoft` tests
-//! subscriptions and delta queries further.
+//! Messages that are written, with prepared responses of Microsoft. The crate `connector-microsoft`
+//! tests subscriptions and delta queries further.
 
 use connector_sdk::http::Body;
 use connector_sdk::testing::{Answer, Gateway, invoke};

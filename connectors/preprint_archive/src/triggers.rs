@@ -1,8 +1,8 @@
 //! New papers, as events.
 //!
 //! arXiv announces papers once a day, and a paper that moderators held appears days after its
-//! submission, among older ones. A time is therefore no cursor. The cursor has the ids of the newest
-//! papers of the list, and a paper that is not among them is new.
+//! submission, among older ones. A time is therefore no cursor. The cursor has the ids of the
+//! newest papers of the list, and a paper that is not among them is new.
 
 use connector_sdk::input::{Fields, Input as _};
 use connector_sdk::triggers::{Event, Events, Read, Trigger, Value};

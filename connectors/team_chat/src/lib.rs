@@ -5,7 +5,7 @@
 //! - `problem`: Slack's error codes.
 //! - `message`: the content of a message.
 //! - `account`: the identity of the connected user.
-//! - `triggers`: what happens in the workspace, as events.
+//! - `triggers`: events of the workspace.
 
 mod account;
 mod message;

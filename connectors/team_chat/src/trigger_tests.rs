@@ -1,5 +1,5 @@
-//! The types of events of a workspace. They have no code, so the tests compare them with notifications as
-//! Slack sends them.
+//! The types of events of a workspace. They have no code, so the tests compare them with
+//! notifications as Slack sends them.
 
 use connector_sdk::triggers::{ConditionValue, Place, Trigger};
 use serde_json::{Value, json};

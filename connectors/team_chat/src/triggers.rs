@@ -1,13 +1,13 @@
-//! What happens in a workspace, as events. Slack's Events API sends them to the application, with their
-//! data, so that no code is needed.
+//! Events of a workspace. Slack's Events API sends them to the application with their data, so that
+//! no code is needed.
 
 use connector_sdk::triggers::{
     AccountKey, Check, CheckPart, Comparison, Condition, ConditionValue, EchoMember, Handshake, HmacCheck, Inbox,
     Place, Trigger, Visibility,
 };
 
-/// The request URL of the application. Slack names one user who may see an event, and is asked for the
-/// others.
+/// The request URL of the application. Slack names one user who may see an event. The gateway asks
+/// for the others.
 pub(crate) const INBOXES: &[Inbox] = &[Inbox {
     name: "events",
     checks: &[Check::Hmac(HmacCheck {
@@ -92,7 +92,7 @@ pub(crate) const TRIGGERS: &[Trigger] = &[
         name: "message",
         title: "Message written",
         description: "A message was written in a conversation that the user sees: a channel, a group or a direct message. \
-                      Changed and deleted messages are left out, and so is that somebody joined or left.",
+                      Changed and deleted messages are left out, and so are the notes that someone joined or left.",
         parameters: CHANNEL,
         payload: MESSAGE,
         example: r#"{
@@ -138,7 +138,7 @@ pub(crate) const TRIGGERS: &[Trigger] = &[
     Trigger {
         name: "reaction_added",
         title: "Reaction added",
-        description: "Somebody added an emoji to a message in a conversation that the user sees. `item` names the message. \
+        description: "Someone added an emoji to a message in a conversation that the user sees. `item` names the message. \
                       The account needs the scope `reactions:read`, which the operator adds to the scopes of the connector.",
         parameters: CHANNEL,
         payload: r#"{

@@ -134,8 +134,8 @@ fn first(parameters: &Value, mut page: Option<String>) -> Result<Events, Fault> 
     Ok(Events { more: true, ..Events::none(Value::of(&Cursor { sync: None, page })?) })
 }
 
-/// The request for a page of a list. A token is valid only with the selection of events that it came
-/// with, so every list selects in the same way.
+/// The request for a page of a list. A token is valid only with the selection of events that it
+/// came with, so every list selects in the same way.
 fn list(parameters: &Value, size: u32) -> Result<Request, Fault> {
     let request = of_calendar(Method::Get, parameters)?;
     Ok(request.query("singleEvents", true).query("showDeleted", true).query("maxResults", size))

@@ -98,7 +98,7 @@ fn pages_whose_token_has_ended_are_read_from_the_first_again() {
 
 #[test]
 fn a_time_that_is_too_long_ago_is_a_gap_once() {
-    let _gateway = Gateway::new()
+    let gateway = Gateway::new()
         .answer(page(json!([event(1, "m1")]), None))
         .answer(refusal())
         .answer(page(json!([]), None))
@@ -108,6 +108,7 @@ fn a_time_that_is_too_long_ago_is_a_gap_once() {
     assert_eq!((ids(&second), &second["gap"]), (vec![], &json!(true)));
     let third = read(&second["cursor"]);
     assert_eq!((ids(&third), &third["gap"]), (vec!["m9"], &json!(false)));
+    assert_eq!(paths(&gateway)[2..], [(); 2].map(|()| format!("{LIST}{CREATED}&pageSize=50")));
 }
 
 #[test]

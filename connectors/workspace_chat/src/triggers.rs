@@ -1,7 +1,7 @@
 //! Messages that are written in a space, as events.
 //!
-//! Google lists the events of a space by their time, and those of the last 28 days at most. The cursor
-//! is the time of the last one, as Google wrote it.
+//! Google lists the events of a space by their time, and those of the last 28 days at most. The
+//! cursor is the time of the last one, as Google wrote it.
 
 use connector_sdk::triggers::{Event, Events, Read, Trigger, Value};
 use connector_sdk::{Document, Fault, Request, Response, http};
@@ -83,7 +83,8 @@ pub(crate) fn read(input: Read) -> Result<Events, Fault> {
         response = list(&space, &cursor, input.limit, None)?;
     }
     if response.status() == 400 && cursor.since.is_some() {
-        // The time is more than 28 days ago. Events between it and the oldest that Google has are lost.
+        // The time is more than 28 days ago. Events between it and the oldest that Google has are
+        // lost.
         (cursor, gap) = (Cursor::default(), true);
         response = list(&space, &cursor, input.limit, None)?;
     }

@@ -13,7 +13,7 @@
 //! - `charset`: the text of a body.
 //! - `labels`: the counts of labels, and the colours of a new one.
 //! - `gmail`: Gmail's responses.
-//! - `triggers`: what happens in the mailbox, as events.
+//! - `triggers`: events of the mailbox.
 
 mod address;
 mod attached;

@@ -1,4 +1,4 @@
-//! What happens in a mailbox, with prepared responses of Gmail.
+//! Events of a mailbox, with prepared responses of Gmail.
 
 use connector_sdk::http::{Body, Method};
 use connector_sdk::testing::{Answer, Gateway, invoke};

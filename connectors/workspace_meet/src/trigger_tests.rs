@@ -18,7 +18,8 @@ fn ids(reading: &Value) -> Vec<&str> {
     reading["events"].as_array().expect("events").iter().filter_map(|event| event["id"].as_str()).collect()
 }
 
-/// Conferences: the last part of their names, and the time of their ends. One without a time goes on.
+/// Conferences: the last part of their names, and the time of their ends. One without a time has
+/// not ended.
 fn conferences(records: &[(&str, Option<&str>)]) -> Answer {
     let record = |(name, ended): &(&str, Option<&str>)| {
         let ended = ended.map(|time| format!("2026-01-02T{time}Z"));

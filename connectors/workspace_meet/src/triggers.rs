@@ -1,7 +1,7 @@
 //! Conferences that end, and transcripts that are ready, as events.
 //!
-//! Google keeps records of conferences for 30 days and lists them by the time of their end. The cursor
-//! has the time of the last end, as Google wrote it, and the conferences that ended then.
+//! Google keeps records of conferences for 30 days and lists them by the time of their end. The
+//! cursor has the time of the last end, as Google wrote it, and the conferences that ended then.
 
 use connector_sdk::triggers::{Event, Events, Read, Trigger, Value};
 use connector_sdk::{Document, Fault, Request, http};
@@ -184,7 +184,7 @@ fn ended_since(cursor: &Cursor) -> Result<Vec<Conference>, Fault> {
         }
         let list = http::send(request)?.successful()?.document()?;
         for record in list.pointer("/conferenceRecords").iter().flat_map(Document::items) {
-            // A conference that goes on has no end.
+            // A conference in progress has no end.
             let (Some(name), Some(time)) = (name(&record), record.string("/endTime")) else { continue };
             if !cursor.names.contains(&name) {
                 ended.push(Conference { name, ended: time, record });
@@ -195,8 +195,8 @@ fn ended_since(cursor: &Cursor) -> Result<Vec<Conference>, Fault> {
             break;
         }
     }
-    // Times of Google are in UTC. Without the `Z`, the order of their texts is the order of the times, with
-    // and without fractions.
+    // Times of Google are in UTC. Without the `Z`, the order of their texts is the order of the
+    // times, with and without fractions.
     ended.sort_by(|one, other| one.ended.trim_end_matches('Z').cmp(other.ended.trim_end_matches('Z')));
     Ok(ended)
 }
@@ -209,8 +209,8 @@ fn cut(ended: &mut Vec<Conference>, limit: u32) -> bool {
     more
 }
 
-/// The transcripts of a conference. They are listed from their beginning, so a conference that has ended
-/// without one will have none.
+/// The transcripts of a conference. They are listed from their beginning, so a conference that has
+/// ended without one will have none.
 fn of_conference(conference: &Conference) -> Result<Vec<Document>, Fault> {
     let mut request = of_name(&conference.name)?;
     request.path.push_str("/transcripts");

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::{Map, Value, json};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::call::RunOf;
 use super::definition::{Definition, Violations};
@@ -33,6 +33,9 @@ const READ_PAUSE: Duration = Duration::from_secs(10);
 
 /// Pages that are read to find one with a trigger in the state that the caller asks for.
 const READS_OF_LIST: usize = 10;
+
+/// Time between two attempts to take a lease.
+const LEASE_PAUSE: Duration = Duration::from_millis(30);
 
 /// Time that is left of a call for its answer.
 const ANSWER: Duration = Duration::from_secs(1);
@@ -150,8 +153,8 @@ impl Triggers {
         })
     }
 
-    /// The account of a new trigger, whose grant has the scopes of the type. Empty if the connector needs
-    /// none.
+    /// The account of a new trigger, whose grant has the scopes of the type. Empty if the connector
+    /// needs none.
     async fn choose_account(
         &self,
         kind: &TypeOf,
@@ -232,8 +235,8 @@ impl Triggers {
         })
     }
 
-    /// The inbox that the service is to notify: the first that works. If none works and nothing can be
-    /// read, the first one, which then waits for the operator.
+    /// The inbox that the service is to notify: the first that works. If none works and nothing can
+    /// be read, the first one, which then waits for the operator.
     async fn choose_inbox<'a>(&self, kind: &'a TypeOf, tenant: &str) -> Result<Option<&'a Inbox>, TriggerError> {
         let made = self.parts.store.inboxes().await?;
         let (has_url, has_setting) = (self.public_url().is_some(), self.has_required_setting(kind));
@@ -263,16 +266,23 @@ impl Triggers {
         }
     }
 
-    /// One step of a subscription, within a call. What is not done in time goes on without it. Returns if
-    /// the subscription ended at the service.
+    /// One step of a subscription, within a call. The rest is done after it.
+    /// Returns if the subscription ended at the service.
     async fn work_now(self: &Arc<Self>, id: &str, deadline: Instant) -> Result<Option<bool>, TriggerError> {
-        // Another gateway may be at work on it.
-        let Some(subscription) = self.parts.store.take_subscription(id, LEASE).await? else { return Ok(None) };
+        let end = deadline.checked_sub(ANSWER).unwrap_or(deadline);
+        // A step may be at its end, here or at another gateway.
+        let subscription = loop {
+            match self.parts.store.take_subscription(id, LEASE).await? {
+                Some(subscription) => break subscription,
+                None if Instant::now() + LEASE_PAUSE >= end => return Ok(None),
+                None if self.parts.store.subscription(id).await?.is_none() => return Ok(None),
+                None => sleep(LEASE_PAUSE).await,
+            }
+        };
         let this = Arc::clone(self);
         let by = store::Acting::current();
         let work = async move { this.work_on(&subscription, deadline).await };
         let running = self.tasks.spawn(clock::inherit(store::acting(by, work)));
-        let end = deadline.checked_sub(ANSWER).unwrap_or(deadline);
         Ok(timeout_at(end, running).await.ok().and_then(Result::ok).flatten())
     }
 
@@ -453,8 +463,8 @@ impl Triggers {
         }
     }
 
-    /// Deletes a trigger. Returns if its subscription ended at the service: `Some(None)` if nothing stood
-    /// there, or if other triggers share it.
+    /// Deletes a trigger. Returns if its subscription ended at the service: `Some(None)` if nothing
+    /// stood there, or if other triggers share it.
     ///
     /// # Errors
     /// If the store fails.
@@ -476,8 +486,8 @@ impl Triggers {
         Ok(Some(ended))
     }
 
-    /// Deletes the triggers of an account, before the account is deleted. Returns how many subscriptions
-    /// ended at the service, and how many did not.
+    /// Deletes the triggers of an account, before the account is deleted. Returns how many
+    /// subscriptions ended at the service, and how many did not.
     ///
     /// # Errors
     /// If the store fails.

@@ -1,5 +1,5 @@
-//! The activity of a repository, for users who may not make a webhook of it. GitHub lists the newest
-//! 300 events of a repository.
+//! The activity of a repository, for users who may not make a webhook of it. GitHub lists the
+//! newest 300 events of a repository.
 
 use connector_sdk::http::{self, Method};
 use connector_sdk::json::with_member;
@@ -104,8 +104,8 @@ fn list(mut path: String, mut response: Response, cursor: Option<&Cursor>) -> Re
     Ok(Listed { items, is_joined })
 }
 
-/// The new events, the oldest first, and the ids of those over the limit. An event below the last one
-/// that the cursor has is older, and was below the end of the list before.
+/// The new events, the oldest first, and the ids of those over the limit. An event below the last
+/// one that the cursor has is older, and was below the end of the list before.
 fn new_events(listed: &Listed, cursor: &Cursor, limit: usize) -> (Vec<Event>, Vec<String>) {
     let end = listed.items.iter().rposition(|item| cursor.has(item)).unwrap_or(listed.items.len());
     let new = listed.items.iter().take(end).filter(|item| !cursor.has(item));

@@ -62,9 +62,9 @@ pub(crate) fn delete(input: Unsubscribe) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Lets GitHub send the deliveries again that failed. GitHub does not do so by itself. It goes on to
-/// list a delivery as failed after it was sent again, so each is sent once: a repetition that fails is
-/// another delivery.
+/// Lets GitHub send failed deliveries again, which it does not do by itself. GitHub still lists a
+/// delivery as failed after it was sent again, so each is sent again once. A repetition that fails
+/// is another delivery.
 pub(crate) fn redeliver(input: Recover) -> Result<(), Fault> {
     let key = format!("redelivered/{}", input.upstream_id);
     let mut done = remembered(&key);

@@ -1,4 +1,4 @@
-//! What happens in a repository, as events.
+//! Events of a repository.
 //!
 //! - here: the inboxes and the types of events.
 //! - `hook`: the webhook of a repository.

@@ -88,7 +88,8 @@ impl Cursor {
     }
 }
 
-/// A time without the `Z`: the order of such texts is the order of the times, with and without fractions.
+/// A time without the `Z`. The order of such texts is the order of the times, with and without
+/// fractions.
 fn plain(time: &str) -> &str {
     time.trim_end_matches('Z')
 }

@@ -112,7 +112,7 @@ pub(crate) fn unsubscribe(input: Unsubscribe) -> Result<(), Fault> {
     subscription::unsubscribe(&input)
 }
 
-/// A message. What Teams itself writes, for example that a member was added, is no event.
+/// A message. A note of Teams itself, for example about a new member, is no event.
 fn message(item: &Document) -> Option<Event> {
     let is_written = item.string("/messageType").is_none_or(|kind| kind == "message");
     let id = item.string("/id").filter(|_| is_written)?;

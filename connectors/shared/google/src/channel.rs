@@ -6,8 +6,8 @@ use connector_sdk::json::quoted;
 use connector_sdk::triggers::{Check, Inbox, Place, Subscription, Unsubscribe, Value};
 use connector_sdk::{Fault, clock, random};
 
-/// A channel has an address and a token. Its notifications have no body, and only say that something
-/// has changed.
+/// A channel has an address and a token. Its notifications have no body, and only say that
+/// something has changed.
 pub const INBOXES: &[Inbox] = &[Inbox {
     name: "channel",
     checks: &[Check::Token(Place::Header("X-Goog-Channel-Token"))],

@@ -126,6 +126,21 @@ fn a_round_whose_token_of_a_page_has_ended_begins_anew() {
 }
 
 #[test]
+fn a_round_that_microsoft_refuses_from_its_beginning_is_refused() {
+    let refusal = || Answer::json(400, r#"{"error":{"code":"BadRequest"}}"#);
+    let _gateway = Gateway::new()
+        .answer(page(&[], "deltaLink", "$deltatoken=d1"))
+        .answer(page(&["1"], "nextLink", "$skiptoken=a"))
+        .answer(refusal())
+        .answer(refusal());
+    let first = read(None, 10);
+    let second = read(Some(&first.cursor), 10);
+    let again = read(Some(&second.cursor), 10);
+    let refused = read_with(&ITEMS, Some(&again.cursor), 10);
+    assert!(matches!(refused, Err(Fault::Upstream(refusal)) if refusal.status == 400));
+}
+
+#[test]
 fn a_refusal_keeps_its_status() {
     let _gateway = Gateway::new()
         .answer(page(&[], "deltaLink", "$deltatoken=d1"))

@@ -5,8 +5,8 @@ use connector_sdk::json::quoted;
 use connector_sdk::triggers::{Check, Handshake, Inbox, Lifecycle, Place, Renew, Subscription, Unsubscribe};
 use connector_sdk::{Document, Fault, clock};
 
-/// Microsoft tests the address while it makes a subscription. Each notification has the subscription's
-/// secret, and only says that something has changed.
+/// Microsoft tests the address while it makes a subscription. Each notification has the
+/// subscription's secret, and only says that something has changed.
 pub const INBOXES: &[Inbox] = &[Inbox {
     name: "graph",
     checks: &[Check::Token(Place::Pointer("/clientState"))],
@@ -90,8 +90,8 @@ fn for_longest(minutes: u32, request: impl Fn(&str) -> Result<Request, Fault>) -
     }
 }
 
-/// Returns `true` for a refusal of the request's values. Microsoft also refuses a subscription whose
-/// address did not answer. To ask again would not help then.
+/// Returns `true` for a refusal of the request's values. Microsoft also refuses a subscription
+/// whose address did not answer. To ask again would not help then.
 fn may_be_too_long(refusal: &Fault) -> bool {
     let Fault::Upstream(refusal) = refusal else { return false };
     let is_about_address = refusal.body.as_ref().is_some_and(|body| body.contains("alidation request"));

@@ -9,7 +9,7 @@ const MAX_PAGE: u32 = 500;
 /// Maximum number of pages without anything of interest in one read.
 const PAGES: usize = 20;
 
-/// What was read of the history.
+/// The part of the history that was read.
 pub(super) enum Changes<T> {
     /// The changes since a record.
     Since {
@@ -19,7 +19,7 @@ pub(super) enum Changes<T> {
         /// `true` if there are further records.
         more: bool,
     },
-    /// Gmail no longer has the history since the record. Reading goes on at this one.
+    /// Gmail no longer has the history since the record. This is the newest record.
     Gone(String),
 }
 
@@ -29,9 +29,9 @@ pub(super) fn newest() -> Result<String, Fault> {
     profile.string("/historyId").ok_or_else(|| not_understood("the profile has no `historyId`"))
 }
 
-/// Reads the records after the record `since`. `types` are Gmail's types of changes, and `of_record`
-/// picks the changes of a record. A record is read as a whole, so that there may be more than `limit`
-/// changes if one record has as many.
+/// Reads the records after the record `since`. `types` are Gmail's types of changes, and
+/// `of_record` picks the changes of a record. A record is read as a whole, so that there may be
+/// more than `limit` changes if one record has as many.
 pub(super) fn since<T>(
     since: &str,
     types: &[&str],
@@ -72,7 +72,7 @@ pub(super) fn since<T>(
             page = None;
         }
         match next {
-            // The next read goes on after the last record, because the token of a page ends.
+            // The next read continues after the last record, because the token of a page ends.
             Some(_) if !found.is_empty() => return Ok(Changes::Since { found, last, more: true }),
             Some(next) if list.pointer("/history/0").is_none() => page = Some(next),
             Some(_) => {}

@@ -1,4 +1,4 @@
-//! What happens in a mailbox, as events.
+//! Events of a mailbox.
 //!
 //! - here: the inbox and the types of events.
 //! - `watch`: lets Gmail notify the gateway.
@@ -14,8 +14,8 @@ use connector_sdk::triggers::{AccountKey, Check, Claim, Inbox, JwtAudience, JwtC
 pub(crate) use read::{labels, messages};
 pub(crate) use watch::{begin, end, renew};
 
-/// Gmail publishes to a topic of Google Cloud Pub/Sub, which pushes to the gateway. The message has the
-/// address of the mailbox, and only says that something has changed.
+/// Gmail publishes to a topic of Google Cloud Pub/Sub, which pushes to the gateway. The message has
+/// the address of the mailbox, and only says that something has changed.
 pub(crate) const INBOXES: &[Inbox] = &[Inbox {
     name: "pubsub",
     checks: &[Check::Jwt(JwtCheck {
@@ -43,7 +43,8 @@ const OF_MAILBOX: Trigger = Trigger {
     renew: Some("renew_watch"),
     unsubscribe: Some("end_watch"),
     requires_setting: Some("pubsub_topic"),
-    // Gmail notifies for seven days. Google asks its users to renew daily, which is two thirds of this.
+    // Gmail notifies for seven days. Google asks its users to renew daily, which is two thirds of
+    // this.
     lifetime_seconds: Some(36 * 3600),
     ..Trigger::READ
 };

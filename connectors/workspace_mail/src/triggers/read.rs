@@ -1,5 +1,5 @@
-//! The messages and the changes of labels in the history of a mailbox. The cursor is the id of the last
-//! record that was read.
+//! The messages and the changes of labels in the history of a mailbox. The cursor is the id of the
+//! last record that was read.
 
 use connector_sdk::json::quoted;
 use connector_sdk::triggers::{Event, Events, Read, Value};
@@ -96,8 +96,8 @@ fn get(ids: &[String]) -> Result<Vec<Event>, Fault> {
     Ok(events)
 }
 
-/// A change of labels. The id of the record belongs to the id of the event, because the same change may
-/// come again.
+/// A change of labels. The id of the record belongs to the id of the event, because the same change
+/// may come again.
 fn label_event(record: &Document, changed: &Document, change: &str) -> Option<Event> {
     let id = format!("{}/{}/{change}", record.string("/id")?, changed.string("/message/id")?);
     let (labels, message) = (changed.pointer("/labelIds")?, changed.pointer("/message")?);

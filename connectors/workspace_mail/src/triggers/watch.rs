@@ -11,8 +11,8 @@ use crate::settings;
 /// The key of the subscriptions of the account, in the storage.
 const NOTED: &str = "watch";
 
-/// The time after which a subscription that was not renewed no longer counts. Subscriptions are renewed
-/// daily.
+/// The time after which a subscription that was not renewed no longer counts. Subscriptions are
+/// renewed daily.
 const FORGOTTEN_MS: u64 = 3 * 86_400_000;
 
 /// The subscriptions of the account, each with the time at which it was last renewed.

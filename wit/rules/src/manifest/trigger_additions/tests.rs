@@ -115,7 +115,10 @@ fn declared() -> Declared {
 
 fn broken(declared: &Declared) -> Vec<String> {
     let Declared { manifest, inboxes, triggers } = declared;
-    check_trigger_additions(manifest, &["list"], inboxes, triggers).iter().map(ToString::to_string).collect()
+    check_trigger_additions(&About::of(manifest, &["list"]), inboxes, triggers)
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 #[track_caller]
