@@ -1,4 +1,4 @@
-//! What callers say of a trigger, checked.
+//! The definitions of triggers by their callers, checked.
 
 use std::collections::BTreeMap;
 

@@ -153,8 +153,8 @@ impl Triggers {
         })
     }
 
-    /// The account of a new trigger, whose grant has the scopes of the type. Empty if the connector needs
-    /// none.
+    /// The account of a new trigger, whose grant has the scopes of the type. Empty if the connector
+    /// needs none.
     async fn choose_account(
         &self,
         kind: &TypeOf,
@@ -235,8 +235,8 @@ impl Triggers {
         })
     }
 
-    /// The inbox that the service is to notify: the first that works. If none works and nothing can be
-    /// read, the first one, which then waits for the operator.
+    /// The inbox that the service is to notify: the first that works. If none works and nothing can
+    /// be read, the first one, which then waits for the operator.
     async fn choose_inbox<'a>(&self, kind: &'a TypeOf, tenant: &str) -> Result<Option<&'a Inbox>, TriggerError> {
         let made = self.parts.store.inboxes().await?;
         let (has_url, has_setting) = (self.public_url().is_some(), self.has_required_setting(kind));
@@ -266,8 +266,8 @@ impl Triggers {
         }
     }
 
-    /// One step of a subscription, within a call. What is not done in time goes on without it. Returns if
-    /// the subscription ended at the service.
+    /// One step of a subscription, within a call. The rest is done after it.
+    /// Returns if the subscription ended at the service.
     async fn work_now(self: &Arc<Self>, id: &str, deadline: Instant) -> Result<Option<bool>, TriggerError> {
         let end = deadline.checked_sub(ANSWER).unwrap_or(deadline);
         // A step may be at its end, here or at another gateway.
@@ -463,8 +463,8 @@ impl Triggers {
         }
     }
 
-    /// Deletes a trigger. Returns if its subscription ended at the service: `Some(None)` if nothing stood
-    /// there, or if other triggers share it.
+    /// Deletes a trigger. Returns if its subscription ended at the service: `Some(None)` if nothing
+    /// stood there, or if other triggers share it.
     ///
     /// # Errors
     /// If the store fails.
@@ -486,8 +486,8 @@ impl Triggers {
         Ok(Some(ended))
     }
 
-    /// Deletes the triggers of an account, before the account is deleted. Returns how many subscriptions
-    /// ended at the service, and how many did not.
+    /// Deletes the triggers of an account, before the account is deleted. Returns how many
+    /// subscriptions ended at the service, and how many did not.
     ///
     /// # Errors
     /// If the store fails.

@@ -126,7 +126,7 @@ pub struct Subscription {
     pub upstream_id: String,
     /// The time at which it ends, in RFC 3339. `None` if the service tells none.
     pub expires_at: Option<String>,
-    /// The cursor at which the first read begins. `None` if the first read asks for it.
+    /// The cursor at which the first read continues. `None` if the first read asks for it.
     pub cursor: Option<Value>,
     /// What the other functions need, at most 8 KiB. The gateway keeps it encrypted.
     pub state: Option<Value>,

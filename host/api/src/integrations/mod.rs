@@ -92,8 +92,8 @@ pub(super) async fn remove_integration(
     Ok(json_answer(&json!(IntegrationDeletedRecord { deleted: true, revoked, subscriptions })))
 }
 
-/// Deletes the triggers of an account that is about to be deleted, while the service still accepts its
-/// access.
+/// Deletes the triggers of an account that is about to be deleted, while the service still accepts
+/// its access.
 pub(crate) async fn end_subscriptions(
     call: &HttpCall<'_>,
     holder: &Holder,

@@ -25,7 +25,7 @@ use crate::{Context, KeySet, Notification, Rejection, Verified};
 /// The time of the tests, in seconds.
 const NOW: u64 = 1_769_860_800;
 
-const SECRET: &str = "It's a Secret to Everybody";
+const SECRET: &str = "It\u{27}s a Secret to Everybody";
 
 /// A request that a test changes.
 struct Request {

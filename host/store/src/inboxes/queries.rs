@@ -109,7 +109,7 @@ impl Store {
                 "INSERT INTO inbox_secrets (id, inbox, created_at, data_key, secret) VALUES ($1, $2, now_ms(), $3, $4)",
                 values![&id, &inbox, &secret.key_id, &secret.bytes],
             )?;
-            // What has waited for the secret goes on.
+            // Subscriptions that have waited for the secret continue.
             connection.execute(
                 "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1 WHERE connector = $1 AND inbox = $2",
                 values![&connector, &name],

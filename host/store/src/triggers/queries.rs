@@ -14,7 +14,8 @@ use crate::time::millis;
 use crate::value::values;
 use crate::{Labels, Store, StoreError};
 
-/// Time in which a subscription without triggers is left to the one who has deleted its last trigger.
+/// Time in which a subscription without triggers is left to the one who has deleted its last
+/// trigger.
 const END_DELAY: Duration = Duration::from_secs(60);
 
 /// The columns of a [`Trigger`], in the order in which they are read.
@@ -24,8 +25,8 @@ const COLUMNS: &str =
     (SELECT count(*) FROM webhook_deliveries WHERE trigger_id = triggers.id AND status = 'pending')";
 
 impl Store {
-    /// Adds a trigger, and its subscription unless another trigger has the same one. Returns the id of the
-    /// subscription.
+    /// Adds a trigger, and its subscription unless another trigger has the same one. Returns the id
+    /// of the subscription.
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyTriggers`] if the tenant has `limit` triggers, with
@@ -131,9 +132,9 @@ impl Store {
         .await
     }
 
-    /// Changes a trigger. Its cursor and its subscription stay. `waiting` has the webhooks of events that
-    /// were kept while it was paused, by their ids; they are sent if it goes on. Returns `None` if there
-    /// is no such trigger.
+    /// Changes a trigger. Its cursor and its subscription stay. `waiting` has the webhooks of
+    /// events that were kept while it was paused, by their ids; they are sent if it continues.
+    /// Returns `None` if there is no such trigger.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -203,8 +204,8 @@ impl Store {
         .await
     }
 
-    /// Notes that the receivers of a trigger were told that it is degraded, or that it is no longer.
-    /// Returns `false` if that was noted before.
+    /// Notes that the receivers of a trigger were told that it is degraded, or that it is no
+    /// longer. Returns `false` if that was noted before.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -220,8 +221,8 @@ impl Store {
         .await
     }
 
-    /// Deletes a trigger with its events. Its webhooks that are not delivered yet are not sent. Returns
-    /// `None` if there is no such trigger.
+    /// Deletes a trigger with its events. Its webhooks that are not delivered yet are not sent.
+    /// Returns `None` if there is no such trigger.
     ///
     /// # Errors
     /// Fails if the database does not answer.

@@ -56,6 +56,8 @@ CREATE TABLE subscriptions (
     kinds           TEXT    NOT NULL,
     expires_at      INTEGER,
     renewed_at      INTEGER,
+    -- The URL of this gateway that the service knows, up to the address.
+    base            TEXT,
     -- Time of the next renewal.
     renew_at        INTEGER,
     last_push_at    INTEGER,
