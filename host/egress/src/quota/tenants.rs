@@ -129,6 +129,11 @@ impl Tenants {
         self.known.iter().map(need).filter(|(_, needed)| *needed > 0).collect()
     }
 
+    /// The time at which the first of the claims ends. `None` while there are no claims.
+    pub(super) fn first_end(&self) -> Option<Instant> {
+        self.known.values().filter(|known| known.claims > 0).filter_map(|known| known.claimed_until).min()
+    }
+
     /// Notes the calls that each tenant may make at this gateway. Other tenants share the rest as
     /// if the gateway were alone.
     pub(super) fn allot(&mut self, allotments: &[(String, u32)]) {
