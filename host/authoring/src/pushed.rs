@@ -1,4 +1,5 @@
-//! Recordings of notifications: the requests of a service to an inbox, and the events that they carry.
+//! Recordings of notifications: the requests of a service to an inbox, and the events that they
+//! carry.
 //!
 //! The gateway's own code verifies and reads them. A file with `push` is such a recording:
 //! `connectors/docs/testing.md` describes its members.
@@ -76,7 +77,7 @@ pub enum PushedError {
     Unreadable {
         /// The file.
         file: String,
-        /// What is wrong with it.
+        /// The mistake in it.
         reason: String,
     },
     /// The recording names an inbox that the connector does not declare.
