@@ -197,6 +197,8 @@ fn differences(expected: &[PushedEvent], found: &[PushedEvent]) -> Vec<String> {
 mod tests {
     use serde_json::json;
 
+    use std::slice::from_ref;
+
     use super::*;
 
     fn event(kind: &str, data: Value) -> PushedEvent {
@@ -206,9 +208,9 @@ mod tests {
     #[test]
     fn events_that_differ_are_shown_with_both_forms() {
         let (opened, closed) = (event("issues/opened", json!({"a": 1})), event("issues/closed", json!({})));
-        assert!(differences(&[opened.clone()], &[opened.clone()]).is_empty());
+        assert!(differences(from_ref(&opened), from_ref(&opened)).is_empty());
         assert_eq!(
-            differences(&[opened.clone()], &[closed]),
+            differences(from_ref(&opened), &[closed]),
             [
                 "event 1: the recording has kind `issues/opened` of [issue] with {\"a\":1}; the inbox reads kind `issues/closed` of [issue] with {}"
             ]

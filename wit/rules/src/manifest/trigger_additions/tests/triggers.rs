@@ -57,17 +57,17 @@ fn a_trigger_names_inboxes_members_and_settings_that_exist() {
 
 #[test]
 fn conditions_compare_values_that_exist() {
-    let broken = |change: fn(&mut Condition), rule: &str| {
+    let refused = |change: fn(&mut Condition), rule: &str| {
         only_trigger(|trigger| change(&mut trigger.conditions[0]), "condition", rule);
     };
-    broken(|condition| condition.place = Place::BodyHash, "for ids only");
-    broken(|condition| condition.place = to("channel"), "begins with `/`");
-    broken(|condition| condition.value = ConditionValue::Parameter("/room".to_owned()), "no such member");
-    broken(|condition| condition.value = ConditionValue::Parameter(String::new()), "leads to a member");
-    broken(|condition| condition.value = ConditionValue::Account("id".to_owned()), "begins with `/`");
-    broken(|condition| condition.value = ConditionValue::Literal(String::new()), "not empty");
-    broken(|condition| condition.pattern = "<@>".to_owned(), "has `{}` once");
-    broken(|condition| condition.pattern = "{}{}".to_owned(), "has `{}` once");
+    refused(|condition| condition.place = Place::BodyHash, "for ids only");
+    refused(|condition| condition.place = to("channel"), "begins with `/`");
+    refused(|condition| condition.value = ConditionValue::Parameter("/room".to_owned()), "no such member");
+    refused(|condition| condition.value = ConditionValue::Parameter(String::new()), "leads to a member");
+    refused(|condition| condition.value = ConditionValue::Account("id".to_owned()), "begins with `/`");
+    refused(|condition| condition.value = ConditionValue::Literal(String::new()), "not empty");
+    refused(|condition| condition.pattern = "<@>".to_owned(), "has `{}` once");
+    refused(|condition| condition.pattern = "{}{}".to_owned(), "has `{}` once");
     let of_event = trigger("message").conditions.remove(0);
     only_trigger(|trigger| trigger.conditions = vec![of_event; 17], "conditions", "at most 16");
     let mut polled = declared();
