@@ -177,8 +177,8 @@ pub use self::tenants::{MAX_COUNT, Tenant};
 pub use self::time::DatabaseTime;
 pub use self::tool_sets::{NewToolSet, StoredToolSet};
 pub use self::triggers::{
-    EventDelivery, EventWebhooks, IntegrationChange, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange, TriggerFilter,
-    TriggerState, event_id, new_trigger_id,
+    EventDelivery, EventWebhooks, IntegrationChange, NewEvent, NewTrigger, Removed, StoredEvent, Trigger,
+    TriggerChange, TriggerFilter, TriggerState, event_id, new_trigger_id,
 };
 pub use self::webhooks::{
     AnyDelivery, AnyDeliveryFilter, AttemptResult, ClaimLimits, ClaimedDelivery, Delivery, DeliveryAttempt,

@@ -264,11 +264,7 @@ impl Triggers {
     }
 
     /// The notification as it is kept, if the service must be asked who else sees it.
-    async fn shared(
-        &self,
-        at: &InboxAt,
-        item: &Item,
-    ) -> Result<Option<(String, String, store::Sealed)>, TriggerError> {
+    async fn shared(&self, at: &InboxAt, item: &Item) -> Result<Option<(String, String, store::Sealed)>, TriggerError> {
         let Owner::Application(inbox) = &at.owner else { return Ok(None) };
         if at.inbox.visibility.is_none() || !self.has_app_token(at.connector()) {
             return Ok(None);

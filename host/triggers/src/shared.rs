@@ -73,7 +73,11 @@ impl Triggers {
             let events = match self.events_of_others(&shared).await {
                 Ok(events) => events,
                 Err(reason) if shared.attempts < MAX_ATTEMPTS => {
-                    tracing::info!(inbox = shared.inbox, reason, "a service was not asked who sees a notification; it is asked again");
+                    tracing::info!(
+                        inbox = shared.inbox,
+                        reason,
+                        "a service was not asked who sees a notification; it is asked again"
+                    );
                     continue;
                 }
                 Err(reason) => {
@@ -123,7 +127,12 @@ impl Triggers {
                     let definition = self.definition(&trigger).await.map_err(said)?;
                     if declared.source != TriggerSource::Carried
                         || !kind_is(&declared.kinds, &kept.kind)
-                        || !conditions_hold(declared, Subject::Json(&kept.item), &definition.parameters, &sealed.account)
+                        || !conditions_hold(
+                            declared,
+                            Subject::Json(&kept.item),
+                            &definition.parameters,
+                            &sealed.account,
+                        )
                     {
                         continue;
                     }
@@ -169,12 +178,14 @@ impl Triggers {
             let response = self.parts.egress.send(upstream, &request).await.map_err(|error| error.to_string())?;
             let status = response.status;
             let bytes = response.body.collect(MAX_PAGE_BYTES).await.map_err(|error| error.to_string())?;
-            let page: Value = serde_json::from_slice(&bytes).map_err(|_| format!("the answer with {status} is not JSON"))?;
+            let page: Value =
+                serde_json::from_slice(&bytes).map_err(|_| format!("the answer with {status} is not JSON"))?;
             let Some(Value::Array(accounts)) = page.pointer(&visibility.accounts) else {
                 return Err(format!("the answer with {status} names no accounts"));
             };
             viewers.extend(accounts.iter().cloned());
-            cursor = page.pointer(pointer).and_then(Value::as_str).filter(|cursor| !cursor.is_empty()).map(str::to_owned);
+            cursor =
+                page.pointer(pointer).and_then(Value::as_str).filter(|cursor| !cursor.is_empty()).map(str::to_owned);
             if cursor.is_none() {
                 break;
             }

@@ -16,8 +16,8 @@ pub use self::events::EventWebhooks;
 pub(crate) use self::events::insert_events;
 pub(crate) use self::receivers::{AttemptOfEvent, note_attempt};
 pub use self::types::{
-    EventDelivery, IntegrationChange, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange, TriggerFilter, TriggerState,
-    event_id, new_trigger_id,
+    EventDelivery, IntegrationChange, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange,
+    TriggerFilter, TriggerState, event_id, new_trigger_id,
 };
 
 #[cfg(test)]

@@ -136,7 +136,8 @@ async fn all_receivers_of_an_event_get_its_id(site: Site) {
     let key = key(store).await;
     let (id, _) = add(store, "acme", "a").await;
     let new = event(&id, "acme", "x");
-    let deliveries = ["https://app.example/1", "https://app.example/2"].map(|url| delivery(&new.id, url, &key)).to_vec();
+    let deliveries =
+        ["https://app.example/1", "https://app.example/2"].map(|url| delivery(&new.id, url, &key)).to_vec();
     store.add_events(&vault, vec![NewEvent { deliveries, ..new.clone() }]).await.unwrap();
     assert_eq!(find(store, &id).await.pending_deliveries, 2);
     let claimed = store.claim_deliveries(LONG, LIMITS).await.unwrap();
