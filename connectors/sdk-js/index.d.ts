@@ -118,6 +118,117 @@ export const read: FunctionRow;
 export const write: FunctionRow;
 export const destructive: FunctionRow;
 
+/** The input of a function that a trigger names. A member that is null is absent. */
+export interface Roles {
+  subscribe: { parameters: { [name: string]: any }; kinds: string[] };
+  renew: { upstream_id: string; state?: any; parameters: { [name: string]: any }; kinds: string[] };
+  unsubscribe: { upstream_id: string; state?: any; parameters: { [name: string]: any } };
+  read: { parameters: { [name: string]: any }; cursor?: any; hint?: any; limit: number };
+  recover: { upstream_id: string; state?: any; parameters: { [name: string]: any } };
+}
+/** A subscription at the service. `cursor` and `state` are any JSON. */
+export interface Subscription {
+  upstream_id: string;
+  /** RFC 3339. */
+  expires_at?: string;
+  cursor?: any;
+  state?: any;
+}
+/** Events that were read. Without a cursor in the input, there are none, and the cursor stands for now. */
+export interface ReadEvents {
+  events?: { id: string; kind?: string; time?: string; data: unknown }[];
+  cursor: unknown;
+  more?: boolean;
+  gap?: boolean;
+}
+interface Answers {
+  subscribe: Subscription;
+  renew: Subscription;
+  unsubscribe: void;
+  read: ReadEvents;
+  recover: void;
+}
+/** An operation that a trigger names, and that callers cannot run. */
+export function internal<R extends keyof Roles>(
+  role: R,
+  run: (input: Roles[R]) => Answers[R],
+  clauses?: { doc?: string; rate_limit?: string },
+): Row;
+
+/** The place of a value in a notification. */
+export type Place =
+  { header: string } | { header_field: readonly [string, string] } | { pointer: string } | { query: string } | "body_hash";
+/** A proof that a notification comes from the service. */
+export type Check =
+  | {
+      hmac: {
+        hash?: "sha1" | "sha256" | "sha512"; secret?: "text" | "base64"; encoding?: "hex" | "base64";
+        text?: ("body" | "timestamp" | { header: string } | { literal: string })[];
+        separator?: string; signature: Place; prefix?: string; list_separator?: string; timestamp?: Place; tolerance_seconds?: number;
+      };
+    }
+  | { token: Place }
+  | {
+      jwt: {
+        place: Place; issuers: string[]; jwks_url: string; audience?: "address" | { setting: string };
+        claims?: Record<string, string | { setting: string }>;
+      };
+    };
+/** A request by which the service proves that the address is the gateway's. */
+export type Handshake =
+  | { echo_query: string }
+  | { echo_member: { when: readonly [string, string]; member: string } }
+  | {
+      hmac_query: {
+        parameter: string; hash?: "sha1" | "sha256" | "sha512"; secret?: "text" | "base64"; encoding?: "hex" | "base64"; member: string;
+        prefix?: string;
+      };
+    };
+/** How the service notifies the gateway. The module `triggers` of the Rust SDK describes the members. */
+export interface Inbox {
+  name: string;
+  scope?: "application" | "subscription";
+  checks: Check[];
+  handshakes?: Handshake[];
+  decode?: string;
+  items?: string;
+  id: Place[];
+  kind: Place[];
+  data?: string;
+  time?: Place;
+  accounts?: { place: Place; account: string }[];
+  visibility?: { upstream: string; path: string; context: string; parameter: string; accounts: string; cursor: readonly [string, string] };
+  ignored?: string[];
+  lifecycle?: Record<string, "reauthorize" | "recreate" | "read" | "gone">;
+  max_body?: number;
+}
+/** A type of events. `subscribe` and the four after it are the names of operations that are `internal`. */
+export interface Trigger {
+  name: string;
+  title: string;
+  description?: string;
+  parameters?: { [name: string]: Json };
+  payload?: { [name: string]: Json };
+  example?: Json;
+  source: "carried" | "read";
+  kinds?: string[];
+  scopes?: string[];
+  inboxes?: string[];
+  key?: string[];
+  conditions?: {
+    place: Place; comparison?: "equals" | "contains" | "starts_with"; value: { parameter: string } | { account: string } | { literal: string };
+    pattern?: string;
+  }[];
+  subscribe?: string;
+  renew?: string;
+  unsubscribe?: string;
+  read?: string;
+  recover?: string;
+  requires_setting?: string;
+  lifetime_seconds?: number;
+  poll_seconds?: number;
+}
+
 export interface Auth {
   readonly tag: string;
 }
@@ -226,6 +337,8 @@ export interface Statements {
   headers?: Record<string, string | { value: string; when: (string | { name: string; unless: string })[] }>;
   lists?: "repeated" | { joined: string };
   via?: (request: Request) => Outcome;
+  inboxes?: Inbox[];
+  triggers?: Trigger[];
   answer_examples?: Record<string, Json>;
   operations: Record<string, Row>;
 }

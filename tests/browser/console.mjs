@@ -158,6 +158,31 @@ for (let tries = 0; tries < 50 && !(await page.getByText("2 attempts").count());
 }
 await look("resent");
 
+// Triggers: one is tested. Inboxes: one gets a secret, and shows what was rejected.
+await openScreen(page, "Triggers", seen);
+await page.getByRole("table").waitFor();
+await look("triggers");
+await open(`triggers/${ids.trigger}`, "Learns of events by");
+await confirm(page, page.getByRole("button", { name: "Test", exact: true }), seen);
+await page.getByRole("table", { name: "The last events, the newest first" }).waitFor();
+await tabTo(page, page.locator("summary").first(), seen);
+await page.keyboard.press("Enter");
+await page.getByRole("region", { name: "Data of event 1" }).waitFor();
+await look("trigger");
+await openScreen(page, "Inboxes", seen);
+await page.getByRole("table").waitFor();
+await look("inboxes");
+await open(`inboxes/${ids.inbox}`, "Address for the service");
+await tabTo(page, page.getByLabel("Secret, as the service shows it"), seen);
+await page.keyboard.type("hunter2");
+await tabTo(page, page.getByRole("button", { name: "Add a secret" }), seen);
+await page.keyboard.press("Enter");
+await page.getByRole("table", { name: /^Its secrets/ }).waitFor();
+await look("inbox");
+await open("hook-requests", "Bodies are not kept.");
+await page.getByRole("table").waitFor();
+await look("hook requests");
+
 // Keys, tenants and tool sets.
 await openScreen(page, "Keys", seen);
 await page.getByRole("table").waitFor();

@@ -67,6 +67,7 @@ mod stored_bytes;
 mod swap;
 mod telemetry;
 mod tls;
+mod triggers;
 mod untrusted_modules;
 mod upstream_tls;
 mod webhooks;

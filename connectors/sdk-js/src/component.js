@@ -13,6 +13,7 @@ import { bytes } from "gateway:connector/random@1.2.0";
 import { declareRequest, declareRow, makeRequest } from "gateway:connector/row-additions@1.2.0";
 import * as signedLinks from "gateway:connector/signed-links@1.2.0";
 import * as storage from "gateway:connector/storage@1.2.0";
+import { declareInbox, declareTrigger } from "gateway:connector/trigger-additions@1.2.0";
 import { declarePart, declareSite } from "gateway:connector/upstream-additions@1.2.0";
 
 import { declare } from "./auth_additions.js";
@@ -46,6 +47,8 @@ export function component(table, lines) {
       for (const [operation, row] of table.rows()) declareRow(operation, row);
       for (const [operation, row] of table.requests()) declareRequest(operation, row);
       for (const [operation, more] of table.lastItems()) declareLastItem(operation, more);
+      for (const inbox of table.events.inboxes) declareInbox(inbox);
+      for (const trigger of table.events.triggers) declareTrigger(trigger);
       return table.manifest;
     },
     invoke(operation, input) {

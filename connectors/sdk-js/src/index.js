@@ -13,6 +13,6 @@ export { Mistake } from "./mistake.js";
 export { Fault, File, userinfo } from "./outcome.js";
 export { pages } from "./pages.js";
 export { retry } from "./retry.js";
-export { get, head, post, put, patch, del, read, write, destructive } from "./rows.js";
+export { get, head, post, put, patch, del, read, write, destructive, internal } from "./rows.js";
 export { clock, log, progress, storage } from "./services.js";
 export { connector } from "./table.js";

@@ -20,7 +20,7 @@ function ask(question) {
   new Uint8Array(memory.buffer, at, asked.length).set(asked);
   const length = answer();
   const answered = JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, place(), length)));
-  if (answered.unknown !== undefined) throw new Mistake(`a row has a value of another type: ${answered.unknown}`);
+  if (answered.unknown !== undefined) throw new Mistake(`a row, an inbox or a trigger has a value of another type: ${answered.unknown}`);
   return answered;
 }
 
@@ -30,11 +30,11 @@ export function load() {
   exported ??= new WebAssembly.Instance(new WebAssembly.Module(readFileSync(MODULE))).exports;
 }
 
-/** Throws the first mistake in the rows of a table. */
+/** Throws the first mistake in the rows, inboxes and triggers of a table. */
 export function checkRows(table) {
-  const { rows, headers, ...names } = table.declarations();
+  const { rows, headers, events, ...names } = table.declarations();
   const asked = rows.map(({ operation, row, input }) => ({ operation, row: plain(row), input }));
-  const [found] = ask({ check: { ...names, headers, rows: asked } }).ok;
+  const [found] = ask({ check: { ...names, headers, rows: asked, events: plain(events) } }).ok;
   if (found === undefined) return;
   const mistake = new Mistake(found.operation === null ? found.mistake : `operation \`${found.operation}\`: ${found.mistake}`);
   // The build finds file and line there.
@@ -50,7 +50,7 @@ export function requestOf(row, input, settings) {
 /** A row with the names that its members have outside of JavaScript. */
 function plain(value) {
   if (Array.isArray(value)) return value.map(plain);
-  if (value === null || typeof value !== "object") return value;
+  if (value === undefined || value === null || typeof value !== "object") return value;
   const name = (text) => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [name(key), plain(member)]));
 }

@@ -6,6 +6,7 @@ import { fieldSchema, named, schemaOf, string } from "./fields.js";
 import { host } from "./host.js";
 import { Mistake, checkFunction, only } from "./mistake.js";
 import { integer as plainInteger, members as jsonMembers, items as jsonItems, scalar } from "./reader.js";
+import { ROLES, inputSchema } from "./triggers.js";
 
 const CLAUSES = [
   "doc", "fields", "example", "effect", "rate_limit", "pages", "answers", "answer_schema", "no_envelope", "background",
@@ -32,6 +33,12 @@ export const del = request("delete", "destructive");
 
 const call = (effect) => (run, clauses = {}) => new Row({ run, effect }, clauses, CLAUSES.filter((clause) => clause !== "effect"));
 
+/** An operation that a trigger names, and that callers cannot run. */
+export function internal(role, run, clauses = {}) {
+  if (!Object.hasOwn(ROLES, role)) throw new Mistake(`\`internal\` has a role: ${Object.keys(ROLES).map((name) => `"${name}"`).join(", ")}`);
+  return new Row({ run, role, effect: role === "read" ? "read" : "write" }, clauses, ["doc", "rate_limit"]);
+}
+
 export const read = call("read");
 export const write = call("write");
 export const destructive = call("destructive");
@@ -45,14 +52,19 @@ export function operation(table, name, row) {
   const { action, clauses, known } = row;
   only(clauses, known, "a row");
   if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name)) throw new Mistake("the path of an operation is 1 to 64 of `a-z`, `A-Z`, `0-9`, `_` and `-`");
-  if (!clauses.doc) throw new Mistake("say in `doc` what the operation does; the first paragraph is the summary");
-  if (action.run !== undefined && typeof action.run !== "function") throw new Mistake("`read`, `write` and `destructive` take a function");
+  const { role } = action;
+  if (!clauses.doc && role === undefined) throw new Mistake("say in `doc` what the operation does; the first paragraph is the summary");
+  if (action.run !== undefined && typeof action.run !== "function") throw new Mistake("`read`, `write`, `destructive` and `internal` take a function");
   checkFunction("the function", action.run);
   checkFunction("`check`", clauses.check);
   checkFunction("`via`", clauses.via);
   const effect = clauses.effect ?? action.effect;
   if (!EFFECTS.includes(effect)) throw new Mistake("an effect is `read`, `write` or `destructive`");
   if (clauses.rate_limit !== undefined && !(clauses.rate_limit in table.rateLimits)) throw new Mistake(`there is no rate limit \`${clauses.rate_limit}\``);
+  if (role !== undefined) {
+    const doc = clauses.doc ?? ROLES[role].summary;
+    return { name, ...clauses, doc, no_envelope: true, declared: row.declared, effect, fields: [], role, run: action.run, schema: inputSchema(role) };
+  }
   const declared = named(clauses.fields ?? {});
   checkBackground(clauses, declared);
   const fields = action.method ? fieldsOf(action, declared) : declared;

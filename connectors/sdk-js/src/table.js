@@ -10,10 +10,11 @@ import { Mistake, checkFunction, only, within } from "./mistake.js";
 import { Fault } from "./outcome.js";
 import { scalar } from "./reader.js";
 import { operation, readInput, settingsOf } from "./rows.js";
+import { ROLES, eventsOf, runRole } from "./triggers.js";
 
 const STATEMENTS = [
   "identifier", "version", "title", "doc", "license", "homepage", "author", "icon", "auth", "auth_additions", "upstreams", "address", "rate_limits",
-  "settings", "headers", "lists", "via", "answer_examples", "operations",
+  "settings", "headers", "lists", "via", "inboxes", "triggers", "answer_examples", "operations",
 ];
 const UPSTREAM = ["url", "credential", "links", "pacing", "site"];
 const PAGES = ["items", "cursor", "link", "parameter", "page_number", "offset", "last", "while", "into"];
@@ -67,6 +68,11 @@ export class Table {
       parts,
       sites: Object.entries(upstreams).flatMap(([name, { site }]) => (site === undefined ? [] : [[name, site]])),
     };
+    /** The inboxes and types of events, in the form of the contract. */
+    this.events = eventsOf(statements);
+    for (const { name, role, declared } of this.#operations.values()) {
+      within(`operation \`${name}\``, () => checkNamed(this.events.triggers, name, role), declared);
+    }
     const first = auth.tag === "none" ? "none" : "standard";
     /** The manifest, in the form of the contract. */
     this.manifest = {
@@ -108,6 +114,23 @@ export class Table {
       settings: this.manifest.settings.map(({ name, schema }) => [name, JSON.parse(schema)]),
       headers: this.#headers,
       rows: this.#requests().map(({ name, request, schema, declared }) => ({ operation: name, row: request, input: schema, declared })),
+      events: this.#eventDeclarations(),
+    };
+  }
+
+  /** All that the rules of inboxes and types of events are about. `undefined` if there are none. */
+  #eventDeclarations() {
+    const { inboxes, triggers } = this.events;
+    if (inboxes.length + triggers.length === 0) return undefined;
+    const { auth, operations } = this.manifest;
+    return {
+      has_oauth2: auth.tag === "oauth2",
+      identity: auth.tag === "oauth2" ? auth.val.identity?.operation : auth.val?.check,
+      operations: operations.map(({ path, envelope, background, pagination, answer }) => {
+        return { path, envelope, background, paged: pagination !== undefined, answers_json: answer === "json" };
+      }),
+      inboxes,
+      triggers,
     };
   }
 
@@ -119,8 +142,8 @@ export class Table {
 
   /** The functions that take the fields of a row, for the build. */
   functions() {
-    return [...this.#operations.values()].flatMap(({ name, run, check, fields, declared }) => {
-      const row = { name, fields: fields.map((field) => field.name), declared };
+    return [...this.#operations.values()].flatMap(({ name, role, run, check, fields, declared }) => {
+      const row = { name, fields: role ? ROLES[role].members : fields.map((field) => field.name), declared };
       const functions = [["the function", run], ["`check`", check]].filter(([, run]) => run !== undefined);
       return functions.map(([what, run]) => ({ ...row, what, run }));
     });
@@ -133,6 +156,7 @@ export class Table {
   run(name, input) {
     const found = this.#operations.get(name);
     if (found === undefined) throw Fault.failed(`${this.manifest.identifier} has no operation ${name}`);
+    if (found.role) return runRole(found.role, found.run, input);
     if (found.run) return found.run(readInput(found.fields, input));
     found.check?.(readInput(found.fields, input));
     const request = this.#made(found.request, input);
@@ -181,6 +205,16 @@ export class Table {
 /** Returns `true` if the gateway sends the request of an operation itself. */
 function isSent({ check, via }) {
   return check === undefined && via === undefined;
+}
+
+/** An operation that a trigger names has the row `internal`, and no other operation has it. */
+function checkNamed(triggers, name, role) {
+  const roles = ["subscribe", "renew", "unsubscribe", "read", "recover"];
+  const named = roles.filter((known) => triggers.some((trigger) => trigger[known] === name));
+  if (role !== undefined && named.length === 0) throw new Mistake("a row with `internal` is for a trigger; name it in `triggers`");
+  for (const known of named) {
+    if (role !== known) throw new Mistake(`a trigger names it as \`${known}\`; write \`internal("${known}", …)\``);
+  }
 }
 
 function upstreamOf(name, declared, byDefault, parts) {

@@ -32,6 +32,19 @@ test("the declarations of pages are equal to the ones of the same table in Rust"
   assert.deepEqual(neutral(declared), shared("last_items.json"));
 });
 
+test("the inboxes and triggers are equal to the ones of the same table in Rust", () => {
+  assert.deepEqual(neutral(table.events), shared("events.json"));
+});
+
+test("the answers of internal functions are equal to the ones in Rust", () => {
+  const cases = shared("internal.json");
+  assert.ok(cases.length > 5);
+  for (const { operation, input, answer } of cases) {
+    const found = new Gateway().invoke(table, operation, input);
+    assert.deepEqual(JSON.parse(JSON.stringify(found)), answer, `${operation} ${input}`);
+  }
+});
+
 test("the requests are equal to the ones of the same table in Rust", () => {
   const gateway = new Gateway();
   const cases = shared("cases.json");

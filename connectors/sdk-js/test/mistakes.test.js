@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import { declare } from "../src/auth_additions.js";
 import {
-  api_key, app_installation, aws_signature, boolean, client_credentials, connector, device_code, ended_codes, entries, file, get, hmac_signature, integer,
+  api_key, app_installation, aws_signature, boolean, client_credentials, connector, device_code, ended_codes, entries, file, get, hmac_signature, integer, internal,
   list, none, number, oauth2, object, post, read,
   service_account, string, string_or_list,
 } from "../src/index.js";
@@ -121,9 +121,31 @@ test("mistakes in rows have the words that they have in Rust", () => {
   }
 });
 
+test("mistakes in inboxes and triggers have the words that they have in every language", () => {
+  const cases = JSON.parse(readFileSync(new URL("../../sdk/tests/shared/event_mistakes.json", import.meta.url), "utf8"));
+  assert.ok(cases.length > 7);
+  for (const { inboxes, triggers, mistake } of cases) {
+    assert.throws(() => checkRows(table({ one: get("api", "/x", { doc: "One" }) }, { inboxes, triggers })), { name: "Mistake", message: mistake });
+  }
+});
+
+test("an operation is internal if, and only if, a trigger names it", () => {
+  const triggers = [{ name: "word", title: "Word", source: "read", read: "changes" }];
+  const changes = internal("read", () => ({ cursor: 1 }));
+  checkRows(table({ changes }, { triggers }));
+  const message = "operation `changes`: a row with `internal` is for a trigger; name it in `triggers`";
+  assert.throws(() => table({ changes }), { message });
+  const named = 'operation `changes`: a trigger names it as `read`; write `internal("read", …)`';
+  for (const other of [get("api", "/x", { doc: "One" }), internal("renew", () => {})]) {
+    assert.throws(() => table({ changes: other }, { triggers }), { message: named });
+  }
+  assert.throws(() => internal("reads", () => {}), { message: /`internal` has a role: "subscribe"/ });
+  assert.throws(() => table({ changes: internal("read", () => 1, { fields: {} }) }, { triggers }), { message: /a row has no `fields`/ });
+});
+
 test("a value that no row has is a mistake", () => {
   const one = get("api", "/x", { doc: "One", fields: { "a?": string({ max_bytes: 1.5 }) } });
-  assert.throws(() => checkRows(table({ one })), { name: "Mistake", message: /a row has a value of another type: .*1\.5/ });
+  assert.throws(() => checkRows(table({ one })), { name: "Mistake", message: /a row, an inbox or a trigger has a value of another type: .*1\.5/ });
 });
 
 test("a mistake in a row knows where the row was written", () => {

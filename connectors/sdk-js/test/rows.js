@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 
 import {
-  Fault, boolean, connector, del, entries, file, get, integer, list, number, oauth2, object, patch, post, send, string,
+  Fault, boolean, connector, del, entries, file, get, integer, internal, list, number, oauth2, object, patch, post, send, string,
   string_or_list, write,
 } from "../src/index.js";
 
@@ -43,6 +43,112 @@ export default connector({
     "X-Api-Version": "{settings.api_version}",
     ConsistencyLevel: { value: "eventual", when: ["$search", { name: "$count", unless: "false" }] },
   },
+  inboxes: [
+    {
+      name: "app",
+      scope: "application",
+      checks: [
+        {
+          hmac: {
+            text: [{ literal: "v0" }, "timestamp", "body"],
+            separator: ":",
+            signature: { header: "X-Signature" },
+            prefix: "v0=",
+            timestamp: { header: "X-Timestamp" },
+          },
+        },
+      ],
+      handshakes: [{ echo_member: { when: ["/type", "url_verification"], member: "/challenge" } }],
+      id: [{ pointer: "/event_id" }],
+      kind: [{ pointer: "/event/type" }],
+      data: "/event",
+      time: { pointer: "/event_time" },
+      accounts: [{ place: { pointer: "/team_id" }, account: "/users/0/team" }],
+      visibility: {
+        upstream: "api",
+        path: "/authorizations",
+        context: "/event_context",
+        parameter: "event_context",
+        accounts: "/authorizations",
+        cursor: ["/next", "cursor"],
+      },
+    },
+    {
+      name: "hook",
+      checks: [
+        { token: { header_field: ["X-Token", "t"] } },
+        {
+          jwt: {
+            place: { header: "Authorization" },
+            issuers: ["https://accounts.example.com"],
+            jwks_url: "https://accounts.example.com/certs",
+            audience: { setting: "api_version" },
+            claims: { email_verified: "true", email: { setting: "employees_path" } },
+          },
+        },
+        {
+          hmac: {
+            secret: "base64",
+            encoding: "base64",
+            text: [{ header: "webhook-id" }, "timestamp", "body"],
+            separator: ".",
+            signature: { header: "webhook-signature" },
+            prefix: "v1,",
+            list_separator: " ",
+            timestamp: { header: "webhook-timestamp" },
+          },
+        },
+      ],
+      handshakes: [
+        { echo_query: "validationToken" },
+        { hmac_query: { parameter: "crc_token", member: "response_token", prefix: "sha256=" } },
+      ],
+      decode: "/message/data",
+      items: "/value",
+      id: [{ header: "X-Id" }, "body_hash"],
+      kind: [{ query: "kind" }, { header: "X-Kind" }],
+      ignored: ["sync"],
+      lifecycle: { removed: "recreate", missed: "read" },
+      max_body: 65536,
+    },
+  ],
+  triggers: [
+    {
+      name: "message",
+      title: "Message",
+      description: "A message in a channel.",
+      parameters: { type: "object", properties: { channel: { type: "string" } }, additionalProperties: false },
+      payload: { type: "object", properties: { text: { type: "string" } } },
+      example: { text: "Hello" },
+      source: "carried",
+      kinds: ["message"],
+      scopes: ["messages"],
+      inboxes: ["app"],
+      conditions: [
+        { place: { pointer: "/event/channel" }, value: { parameter: "/channel" } },
+        { place: { pointer: "/event/text" }, comparison: "contains", value: { account: "/users/0/id" }, pattern: "<@{}>" },
+        { place: { header: "X-Kind" }, comparison: "starts_with", value: { literal: "message" } },
+      ],
+    },
+    {
+      name: "change",
+      title: "Change",
+      parameters: { type: "object", properties: { folder: { type: "string" } }, required: ["folder"], additionalProperties: false },
+      payload: { type: "object" },
+      example: { id: "7" },
+      source: "read",
+      inboxes: ["hook"],
+      key: ["folder"],
+      subscribe: "change_subscribe",
+      renew: "change_renew",
+      unsubscribe: "change_unsubscribe",
+      read: "change_read",
+      recover: "change_recover",
+      requires_setting: "api_version",
+      lifetime_seconds: 86400,
+      poll_seconds: 600,
+    },
+  ],
   operations: {
     events_get: get("api", "/calendars/{calendar_id}/events/{event_id}", {
       doc: `Event by its id.
@@ -194,8 +300,18 @@ export default connector({
         "share?": number({ default: 0.5, assumed: true }),
       },
     }),
+    change_subscribe: internal("subscribe", ({ parameters }) => ({ upstream_id: parameters.folder, expires_at: "2026-12-04T00:00:00Z" })),
+    change_renew: internal("renew", ({ upstream_id, state }) => ({ upstream_id, state })),
+    change_unsubscribe: internal("unsubscribe", () => {}, { rate_limit: "searches" }),
+    change_read: internal("read", changes, { doc: "Changes of a folder" }),
+    change_recover: internal("recover", () => {}),
   },
 });
+
+function changes({ cursor, limit }) {
+  if (cursor === undefined) return { cursor: "1" };
+  return { events: [{ id: "7", kind: "changed", data: [limit] }], cursor, gap: true };
+}
 
 /** A service that reports errors with status 200. */
 function guarded(request) {

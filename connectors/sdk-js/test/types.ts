@@ -1,6 +1,6 @@
 // The type errors that an author's editor shows. A line after `@ts-expect-error` must be refused.
 
-import { Document, connector, entries, file, get, integer, list, none, object, pages, post, read, send, Request, string, string_or_list } from "../index.js";
+import { Document, connector, entries, file, get, integer, internal, list, none, object, pages, post, read, send, Request, string, string_or_list } from "../index.js";
 import { Gateway, answer } from "../testing.js";
 
 const table = connector({
@@ -11,7 +11,12 @@ const table = connector({
   upstreams: { api: { url: "https://{sub}.api.example", site: "api.example", links: ["*.example"] } },
   address: { sub: { title: "Subdomain", form: "label", max: 30, from: "user" } },
   settings: { limit: integer({ min: 1, default: 5, doc: "Most items." }) },
+  inboxes: [{ name: "hook", checks: [{ hmac: { signature: { header: "X" } } }], id: ["body_hash"], kind: [{ pointer: "/a" }] }],
+  triggers: [{ name: "word", title: "Word", source: "read", inboxes: ["hook"], subscribe: "watch", read: "changes" }],
   operations: {
+    watch: internal("subscribe", ({ parameters, kinds }) => ({ upstream_id: `${parameters.word} ${kinds.length}` })),
+    // @ts-expect-error: `read` answers a cursor
+    changes: internal("read", ({ limit }) => ({ events: [{ id: `${limit}`, data: {} }] })),
     thin: get("api", "/x/{id}", { doc: "Thin", fields: { "page?": integer() }, pages: { items: "/a", page_number: 1, into: "/page" } }),
     charges: get("api", "/x", { doc: "Charges", fields: { "after?": string() }, pages: { items: "/a", last: "/id", while: "/more", into: "/after" } }),
     checked: post("api", "/x", {

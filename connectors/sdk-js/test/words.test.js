@@ -28,7 +28,7 @@ const sorted = (words) => [...new Set(words)].sort();
 test("the page has the words of the table", () => {
   const [statements, rows, types, modifiers] = sections();
   assert.deepEqual(sorted(statements), sorted([...list("table.js", "STATEMENTS"), ...list("table.js", "UPSTREAM")]));
-  const functions = ["get", "head", "post", "put", "patch", "del", "read", "write", "destructive"];
+  const functions = ["get", "head", "post", "put", "patch", "del", "read", "write", "destructive", "internal"];
   const clauses = [...list("rows.js", "CLAUSES"), ...list("rows.js", "OF_REQUESTS"), ...list("table.js", "PAGES")];
   assert.deepEqual(sorted(rows), sorted([...functions, ...clauses]));
   for (const word of [...functions, ...types]) assert.equal(typeof sdk[word], "function", word);

@@ -12,7 +12,7 @@ import wit_world
 from componentize_py_types import Err, Ok
 from wit_world.imports import (
     auth_additions, clock, config, http, json, log, multipart, outcome, page_additions, progress, random, row_additions,
-    signed_links, storage, upstream_additions,
+    signed_links, storage, trigger_additions, trigger_types, upstream_additions,
 )
 
 from . import clocks, missing, randomness
@@ -39,6 +39,8 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
     rows = [(name, value_of(row_additions.Row, row)) for name, row in connector.rows]
     requests = [(name, value_of(row_additions.Row, row)) for name, row in connector.requests]
     parts = [value_of(upstream_additions.Part, part) for part in connector.additions["parts"]]
+    inboxes = [value_of(trigger_types.Inbox, inbox) for inbox in connector.events["inboxes"]]
+    triggers = [value_of(trigger_types.Trigger, trigger) for trigger in connector.events["triggers"]]
     set_host(_Host())
     clocks.replace_sleep(clock.sleep)
 
@@ -56,6 +58,10 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
                 row_additions.declare_request(name, row)
             for name, more in connector.last_items:
                 page_additions.declare_last_item(name, more)
+            for inbox in inboxes:
+                trigger_additions.declare_inbox(inbox)
+            for trigger in triggers:
+                trigger_additions.declare_trigger(trigger)
             return manifest
 
         def invoke(self, operation: str, input: str) -> Any:

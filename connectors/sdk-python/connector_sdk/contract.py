@@ -29,7 +29,7 @@ def value_of(kind: Any, data: Any) -> Any:
         [item] = get_args(kind)
         return [value_of(item, found) for found in data]
     if get_origin(kind) is tuple:
-        return tuple(data)
+        return tuple(value_of(item, found) for item, found in zip(get_args(kind), data, strict=True))
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind[data.replace("-", "_").upper()]
     if is_dataclass(kind):

@@ -39,12 +39,12 @@ def _ask(question: dict[str, Any]) -> dict[str, Any]:
     place = exported["place"](store)
     answered = json.loads(exported["memory"].read(store, place, place + length))
     if "unknown" in answered:
-        raise Mistake(f"a row has a value of another type: {answered['unknown']}")
+        raise Mistake(f"a row, an inbox or a trigger has a value of another type: {answered['unknown']}")
     return answered
 
 
 def check_rows(connector: Connector) -> None:
-    """Raises the first mistake in the rows of a table."""
+    """Raises the first mistake in the rows, inboxes and triggers of a table."""
     for found in _ask({"check": connector.declarations})["ok"]:
         operation = found["operation"]
         mistake = Mistake(found["mistake"] if operation is None else f"operation `{operation}`: {found['mistake']}")

@@ -16,6 +16,7 @@ from .fields import Field, named, string
 from .host import host
 from .http import Request
 from .mistake import Mistake, Place, check_arguments, check_function, here, only
+from .triggers import ROLES, Role
 
 Effect = Literal["read", "write", "destructive"]
 
@@ -110,6 +111,14 @@ class Operation:
     request: Data | None = None
     run: Callable[..., Any] | None = None
     via: Callable[[Request], Any] | None = None
+    #: Set for a function that a trigger names.
+    role: Role | None = None
+
+
+class InternalClauses(TypedDict, total=False):
+    """The parts of a function that a trigger names."""
+
+    rate_limit: str
 
 
 class Setting:
@@ -147,6 +156,21 @@ def function(context: Context, name: str, doc: str | None, effect: Effect, run: 
     _check_fields(name, fields, clauses)
     check_arguments("the function", run, [argument(field) for field in fields])
     return Operation(name, doc or "", effect, clauses, fields, run=run)
+
+
+def internal(context: Context, name: str, role: Role, run: Callable[..., Any], clauses: InternalClauses) -> Operation:
+    """The operation of a function that a trigger names."""
+    if role not in ROLES:
+        known = ", ".join(f'"{name}"' for name in ROLES)
+        raise Mistake(f"`internal` has a role: {known}")
+    only(clauses, InternalClauses.__annotations__, "a function with `internal`")
+    summary, members = ROLES[role]
+    doc = run.__doc__ or summary
+    _check(context, name, doc, clauses)
+    check_function("the function", run)
+    check_arguments("the function", run, list(members))
+    effect: Effect = "read" if role == "read" else "write"
+    return Operation(name, doc, effect, {**clauses, "no_envelope": True}, [], run=run, role=role)
 
 
 def request(context: Context, name: str, row: Row) -> Operation:

@@ -18,7 +18,8 @@ from .host import host
 from .mistake import Mistake, Place, check_function, here, only, within
 from .outcome import Fault
 from .reader import scalar, written
-from .rows import Clauses, Context, Effect, Operation, Pages, Row, Setting
+from .rows import Clauses, Context, Effect, InternalClauses, Operation, Pages, Row, Setting
+from .triggers import Role, check_named, events_of, input_schema, run_role
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
@@ -54,6 +55,8 @@ class Connector:
         headers: Mapping[str, str | dict[str, Any]] | None = None,
         lists: str | dict[str, str] = {"joined": ","},
         via: Callable[[Request], Any] | None = None,
+        inboxes: Sequence[Mapping[str, Any]] = (),
+        triggers: Sequence[Mapping[str, Any]] = (),
         answer_examples: Mapping[str, Any] | None = None,
         operations: Mapping[str, Row] | None = None,
     ):
@@ -68,6 +71,8 @@ class Connector:
             check_function("`via`", via)
         self._auth = auth
         self.auth_additions = checked(auth_additions, auth, list(upstreams or {}))
+        #: The inboxes and types of events. A value of a variant is `{"tag": …, "val": …}`.
+        self.events = events_of(inboxes, triggers)
         self._answers = dict(answer_examples or {})
         self._settings_manifest, known = _settings(settings or {})
         by_default = "none" if auth["tag"] == "none" else "standard"
@@ -104,12 +109,22 @@ class Connector:
         """The function removes or overwrites data that cannot be restored."""
         return self._function("destructive", clauses)
 
+    def internal(self, role: Role, **clauses: Unpack[InternalClauses]) -> Callable:
+        """A trigger names the function, and callers cannot run it.
+
+        It gets the members of the role's input as arguments.
+        """
+        return self._added(lambda name, run: rows.internal(self._context, name, role, run, clauses))
+
     def _function(self, effect: Effect, clauses: Clauses) -> Callable:
+        return self._added(lambda name, run: rows.function(self._context, name, run.__doc__, effect, run, clauses))
+
+    def _added(self, operation: Callable[[str, Callable[..., Any]], Operation]) -> Callable:
         def add(run: Callable[..., Any]) -> Callable[..., Any]:
             name = run.__name__.removesuffix("_")
             place = (run.__code__.co_filename, run.__code__.co_firstlineno)
             with within(f"operation `{name}`", place):
-                self._context.operations[name] = rows.function(self._context, name, run.__doc__, effect, run, clauses)
+                self._context.operations[name] = operation(name, run)
             return run
 
         return add
@@ -122,6 +137,8 @@ class Connector:
         found = self._context.operations.get(name)
         if found is None:
             raise Fault.failed(f"{self.identifier} has no operation {name}")
+        if found.role is not None and found.run is not None:
+            return run_role(found.role, found.run, given)
         if found.run is not None:
             return found.run(**rows.read_input(found.fields, given))
         if "check" in found.clauses:
@@ -152,7 +169,26 @@ class Connector:
             "settings": [[setting["name"], json.loads(setting["schema"])] for setting in self._settings_manifest],
             "headers": self._context.headers,
             "rows": [{"operation": found.name, "row": found.request, "input": schema_of(found.fields)} for found in self._requests],
+            "events": self._event_declarations(),
         }
+
+    def _event_declarations(self) -> dict[str, Any] | None:
+        """All that the rules of inboxes and types of events are about. `None` if there are none."""
+        if not self.events["inboxes"] and not self.events["triggers"]:
+            return None
+        scheme = self._auth.get("val") or {}
+        identity = (scheme.get("identity") or {}).get("operation") if self._auth["tag"] == "oauth2" else scheme.get("check")
+        operations = [
+            {
+                "path": found.name,
+                "envelope": not found.clauses.get("no_envelope", False),
+                "background": found.clauses.get("background", False),
+                "paged": "pages" in found.clauses,
+                "answers_json": found.clauses.get("answers", "json") == "json",
+            }
+            for found in self._context.operations.values()
+        ]
+        return {"has_oauth2": self._auth["tag"] == "oauth2", "identity": identity, "operations": operations, **self.events}
 
     def place_of(self, operation: str | None) -> Place | None:
         """Where the author wrote an operation, or the table."""
@@ -200,6 +236,9 @@ class Connector:
         operations = self._context.operations
         if not operations:
             raise Mistake("a connector has at least one operation")
+        for name, found in operations.items():
+            with within(f"operation `{name}`", found.place):
+                check_named(self.events["triggers"], name, found.role)
         for name in self._answers:
             if name not in operations:
                 raise Mistake(f"`answer_examples` has `{name}`, which is no operation of the table")
@@ -281,7 +320,7 @@ def _operation(operation: Operation, answer_example: Any) -> dict[str, Any]:
         "path": operation.name,
         "summary": summary.replace("\n", " ").removesuffix("."),
         "description": description.strip(),
-        "input_schema": written(schema_of(operation.fields)),
+        "input_schema": written(schema_of(operation.fields) if operation.role is None else input_schema(operation.role)),
         "example": text(clauses.get("example")),
         "envelope": not clauses.get("no_envelope", False),
         "effect": operation.effect,

@@ -52,6 +52,17 @@ class Languages(unittest.TestCase):
         declared = [{"operation": operation, "more": more} for operation, more in connector.last_items]
         self.assertEqual(declared, known)
 
+    def test_the_inboxes_and_triggers_are_those_of_the_same_table_in_rust(self):
+        known = json.loads((SHARED / "events.json").read_text())
+        self.assertEqual(json.loads(json.dumps(connector.events)), known)
+
+    def test_the_answers_of_internal_functions_are_those_of_rust(self):
+        cases = json.loads((SHARED / "internal.json").read_text())
+        self.assertGreater(len(cases), 5)
+        for case in cases:
+            with self.subTest(operation=case["operation"], input=case["input"]):
+                self.assertEqual(Gateway().invoke(connector, case["operation"], case["input"]), case["answer"])
+
     def test_the_requests_are_those_of_the_same_table_in_rust(self):
         gateway = Gateway()
         cases = json.loads((SHARED / "cases.json").read_text())

@@ -177,6 +177,41 @@ class Mistakes(unittest.TestCase):
         [hmac] = checked([hmac_signature(text=["timestamp", "body_hash", {"literal": "a"}], timestamp=timestamp)], key, ["api"])
         self.assertEqual(hmac["val"]["text"], [{"tag": "timestamp"}, {"tag": "body-hash"}, {"tag": "literal", "val": "a"}])
 
+    def test_mistakes_in_inboxes_and_triggers_have_the_words_that_they_have_in_every_language(self):
+        cases = json.loads((SHARED / "event_mistakes.json").read_text())
+        self.assertGreater(len(cases), 7)
+        for case in cases:
+            with self.subTest(mistake=case["mistake"]), self.assertRaises(Mistake) as raised:
+                check_rows(
+                    Connector(
+                        identifier="a", version="1.0.0", title="A", auth=NONE, inboxes=case["inboxes"], triggers=case["triggers"],
+                        operations={"one": get("api", "/x", "One")}, upstreams={"api": "https://a.example"},
+                    )
+                )
+            self.assertEqual(str(raised.exception), case["mistake"])
+
+    def test_an_operation_is_internal_if_and_only_if_a_trigger_names_it(self):
+        def changes(**_):
+            return {"cursor": 1}
+
+        def with_changes(role, triggers, **clauses):
+            connector = Connector(identifier="a", version="1.0.0", title="A", auth=NONE, triggers=triggers)
+            (connector.read() if role is None else connector.internal(role, **clauses))(changes)
+            return connector.manifest
+
+        changes.__doc__ = "Changes"
+        triggers = [{"name": "word", "title": "Word", "source": "read", "read": "changes"}]
+        self.assertEqual(with_changes("read", triggers)["operations"][0]["envelope"], False)
+        for role, declared, clauses, message in (
+            ("read", [], {}, "a row with `internal` is for a trigger; name it in `triggers`"),
+            (None, triggers, {}, "a trigger names it as `read`; write `@connector.internal"),
+            ("renew", triggers, {}, "a trigger names it as `read`"),
+            ("reads", triggers, {}, '`internal` has a role: "subscribe"'),
+            ("read", triggers, {"fields": {}}, "a function with `internal` has no `fields`"),
+        ):
+            with self.subTest(message=message), self.assertRaisesRegex(Mistake, f"operation `changes`: {message}"):
+                with_changes(role, declared, **clauses)
+
     def test_an_example_fits_the_fields_as_in_rust(self):
         fields = {
             "id": string(), "tags?": list_of(string(one_of=["a", "b"]), max=2), "page?": integer(min=1), "share?": number(max=1),
@@ -282,7 +317,7 @@ class Mistakes(unittest.TestCase):
     def test_a_value_that_no_row_has_is_a_mistake(self):
         statements = {"identifier": "a", "version": "1.0.0", "title": "A", "auth": NONE, "upstreams": {"api": "https://a.example"}}
         one = get("api", "/x", "One", fields={"a?": string(max_bytes=1.5)})
-        with self.assertRaisesRegex(Mistake, r"a row has a value of another type: .*1\.5"):
+        with self.assertRaisesRegex(Mistake, r"a row, an inbox or a trigger has a value of another type: .*1\.5"):
             check_rows(Connector(**statements, operations={"one": one}))
 
     def test_a_mistake_in_a_row_knows_the_line_of_the_row(self):

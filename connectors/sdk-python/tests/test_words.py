@@ -28,7 +28,7 @@ class Words(unittest.TestCase):
         arguments = set(inspect.signature(Connector).parameters)
         self.assertEqual(statements, arguments | set(Upstream.__annotations__))
         methods = {"get", "head", "post", "put", "patch", "delete"}
-        functions = {f"connector.{effect}" for effect in ("read", "write", "destructive")}
+        functions = {f"connector.{effect}" for effect in ("read", "write", "destructive", "internal")}
         known = set(rows.RequestClauses.__annotations__) | set(rows.Clauses.__annotations__) | set(rows.Pages.__annotations__)
         self.assertEqual(clauses, methods | functions | known)
         self.assertLessEqual(methods | types, set(connector_sdk.__all__))

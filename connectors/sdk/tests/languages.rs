@@ -8,6 +8,8 @@
 
 #[path = "shared/answer.rs"]
 mod answer;
+#[path = "shared/events.rs"]
+mod events;
 #[path = "shared/rows.rs"]
 mod rows;
 
@@ -15,11 +17,23 @@ use std::path::Path;
 use std::{env, fs};
 
 use ::rows::Declaration;
+use connector_sdk::Outcome;
 use connector_sdk::bindings::gateway::connector::manifest as wit;
 use connector_sdk::table::NextPage;
 use connector_sdk::testing::{Gateway, invoke};
 use rows::CONNECTOR;
 use serde_json::{Value, json};
+
+/// Functions that triggers name, and inputs, as JSON text.
+const INTERNAL: &[(&str, &str)] = &[
+    ("change_subscribe", r#"{"parameters":{"folder":"a"},"kinds":[]}"#),
+    ("change_renew", r#"{"upstream_id":"a","state":{"n":1},"parameters":{"folder":"a"},"kinds":["x"]}"#),
+    ("change_renew", r#"{"upstream_id":"a","state":null,"parameters":{"folder":"a"},"kinds":[]}"#),
+    ("change_unsubscribe", r#"{"upstream_id":"a","parameters":{"folder":"a"}}"#),
+    ("change_recover", r#"{"upstream_id":"a","state":null,"parameters":{"folder":"a"}}"#),
+    ("change_read", r#"{"parameters":{"folder":"a"},"cursor":null,"hint":null,"limit":50}"#),
+    ("change_read", r#"{"parameters":{"folder":"a"},"cursor":"1","hint":{"id":"7"},"limit":50}"#),
+];
 
 /// Operations and inputs, as JSON text.
 const INPUTS: &[(&str, &str)] = &[
@@ -173,6 +187,22 @@ fn the_declarations_of_pages_are_the_shared_ones() {
         _ => None,
     });
     compare("last_items.json", &declared.collect());
+}
+
+#[test]
+fn the_inboxes_and_types_of_events_are_the_shared_ones() {
+    compare("events.json", &events::of(&CONNECTOR));
+}
+
+/// Inputs of the functions that triggers name, and their answers.
+#[test]
+fn the_answers_of_internal_functions_are_the_shared_ones() {
+    let cases = INTERNAL.iter().map(|(operation, input)| {
+        let Ok(Outcome::Reply(answer)) = invoke(&CONNECTOR, operation, input) else { panic!("{operation} answers") };
+        let answer: Value = serde_json::from_str(&answer).expect("JSON");
+        json!({"operation": operation, "input": input, "answer": answer})
+    });
+    compare("internal.json", &cases.collect());
 }
 
 /// The name of a case in the contract, from the name in Rust.

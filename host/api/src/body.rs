@@ -291,8 +291,8 @@ pub(super) async fn parse_record<T: JsonSchema + DeserializeOwned>(body: &[u8]) 
     parse_checked(body).await?.map_err(violations_problem)
 }
 
-/// Parses a body that a type describes. The inner result has each violation of the schema of the type,
-/// for a route that finds further ones.
+/// Parses a body that a type describes. The inner result has each violation of the schema of the
+/// type, for a route that finds further ones.
 ///
 /// # Errors
 /// 400 if it is not JSON.

@@ -81,8 +81,8 @@ pub struct ConnectorArguments {
     /// Set one of the connector's settings to JSON or text. Repeat the option for several
     #[arg(long = "setting", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<(String, Value)>,
-    /// A part of the address of the account, such as its subdomain, if the connector's URLs have it.
-    /// Repeat the option for several
+    /// A part of the address of the account, such as its subdomain, if the connector's URLs have
+    /// it. Repeat the option for several
     #[arg(long, value_name = "NAME=VALUE", value_parser = address_part)]
     pub address: Vec<(String, String)>,
 }
@@ -102,8 +102,8 @@ impl ConnectorArguments {
     }
 }
 
-/// The URL of a gateway or of another server. It may have a path, if a proxy serves the gateway below
-/// one.
+/// The URL of a gateway or of another server. It may have a path, if a proxy serves the gateway
+/// below one.
 ///
 /// # Errors
 /// A phrase that says what the URL must be.

@@ -11,7 +11,16 @@ use wasmtime::component::{Component, Linker, Val};
 use wasmtime::{Engine, Store};
 
 /// Operations of the shared table that have code.
-const WITH_CODE: [&str; 3] = ["update_label", "guarded", "typed"];
+const WITH_CODE: [&str; 8] = [
+    "update_label",
+    "guarded",
+    "typed",
+    "change_subscribe",
+    "change_renew",
+    "change_unsubscribe",
+    "change_read",
+    "change_recover",
+];
 
 /// The calls of `describe`: the function, and its arguments.
 type Declared = Vec<(String, Vec<Value>)>;

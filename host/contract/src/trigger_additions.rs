@@ -1,6 +1,6 @@
 //! The declarations of `trigger-additions` in the form that the rules take.
 
-use contract_rules::manifest::{Manifest, Violation, check_trigger_additions};
+use contract_rules::manifest::{About, Manifest, Violation, check_trigger_additions};
 
 use crate::Additions;
 use crate::trigger_types as wit;
@@ -10,7 +10,7 @@ pub(crate) fn check(manifest: &Manifest<'_>, additions: &Additions) -> Vec<Viola
     let inboxes: Vec<_> = additions.inboxes.iter().map(inbox).collect();
     let triggers: Vec<_> = additions.triggers.iter().map(trigger).collect();
     let rows: Vec<&str> = additions.rows.iter().map(|declared| declared.operation.as_str()).collect();
-    check_trigger_additions(manifest, &rows, &inboxes, &triggers)
+    check_trigger_additions(&About::of(manifest, &rows), &inboxes, &triggers)
 }
 
 contract_rules::trigger_view!(wit);

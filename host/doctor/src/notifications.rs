@@ -9,8 +9,8 @@ use store::{Store, StoreError, TriggerFilter};
 
 const CHECK: &str = "events";
 
-/// Examines if services can notify the gateway, if a connector of the registry or a trigger needs it.
-/// `store` has the triggers of callers, if there can be any.
+/// Examines if services can notify the gateway, if a connector of the registry or a trigger needs
+/// it. `store` has the triggers of callers, if there can be any.
 pub(crate) async fn examine(config: &Config, registry: &Registry, store: Option<&Store>, report: &mut Report) {
     let live = registry.live();
     let mut notified: Vec<String> = live
@@ -39,8 +39,8 @@ async fn is_used(store: &Store) -> Result<bool, StoreError> {
     Ok(!triggers.is_empty() || !store.inboxes().await?.is_empty())
 }
 
-/// `notified` has the connectors whose services could notify the gateway. `is_used` is `true` if anyone
-/// waits for events.
+/// `notified` has the connectors whose services could notify the gateway. `is_used` is `true` if
+/// anyone waits for events.
 fn judge(config: &Config, notified: &[String], is_used: bool, report: &mut Report) {
     if notified.is_empty() && !is_used {
         return;

@@ -45,6 +45,7 @@ async fn read(gateway: &Gateway) -> Result<(), StoreError> {
     metrics.refreshes_overdue.set(shown(backlog.overdue_refreshes));
     metrics.webhooks_pending.set(shown(backlog.pending_webhooks));
     metrics.keys_expiring.set(shown(backlog.expiring_keys));
+    metrics.trigger_lag.set(shown(backlog.trigger_lag.as_secs()));
     let stored = gateway.store.stored_bytes().await?;
     metrics.stored_bytes.set(shown(stored.total));
     metrics.stored_bytes_largest.set(shown(stored.largest));

@@ -12,8 +12,8 @@ use memory::MemoryBudget;
 /// The share of the connections, as a divisor, that notifications take at most at the same time.
 const CONNECTIONS: usize = 10;
 
-/// The part of the memory, as a divisor, that notifications take at most. It has room for one of the
-/// largest notifications with its copy where calls have 400 MB.
+/// The part of the memory, as a divisor, that notifications take at most. It has room for one of
+/// the largest notifications with its copy where calls have 400 MB.
 const MEMORY: u64 = 8;
 
 /// The parts of the gateway for notifications of services. Anyone can send them, so they have fixed

@@ -26,7 +26,7 @@ pub enum Answer {
     Json(String),
 }
 
-/// The answer to a handshake that comes without a proof of its own. `waiting` is `true` while a
+/// The answer to a handshake that comes without a separate proof. `waiting` is `true` while a
 /// subscription with this address is being made or renewed: at any other time, an echo would show
 /// the text of anyone under the name of the gateway. The last secret is the newest one.
 pub fn answer_before_verification(

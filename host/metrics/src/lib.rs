@@ -138,6 +138,8 @@ pub struct Metrics {
     pub subscription_renewals: Family<OutcomeLabels, Counter>,
     /// Requests of services to the addresses of inboxes.
     pub hook_requests: Family<OutcomeLabels, Counter>,
+    /// Seconds for which the subscription that was due first has waited for a gateway.
+    pub trigger_lag: Gauge,
     /// Jobs that ended: `succeeded`, `failed` or `cancelled`.
     pub jobs: Family<OutcomeLabels, Counter>,
     /// Jobs that run in this gateway.
@@ -203,6 +205,10 @@ impl Default for Metrics {
             trigger_events: add.metric("trigger_events", "Events of services by outcome"),
             subscription_renewals: add.metric("subscription_renewals", "Subscriptions begun or renewed by outcome"),
             hook_requests: add.metric("hook_requests", "Requests of services to inboxes by outcome"),
+            trigger_lag: add.metric(
+                "trigger_lag_seconds",
+                "Time for which a subscription that is to be read or renewed has waited, in all gateways of the database",
+            ),
             jobs: add.metric("jobs", "Background jobs that ended, by outcome"),
             jobs_running: add.metric("jobs_running", "Background jobs that run in this gateway"),
             jobs_pending: add.metric("jobs_pending", "Background jobs that wait, in all gateways of the database"),

@@ -10,8 +10,8 @@
 //! - [`limits`]: the limits of an invocation
 //! - [`host_memory`]: the memory of the gateway that is used for a guest
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`random`], [`multipart`],
-//!   [`progress`], [`auth_additions`], [`upstream_additions`], [`page_additions`], [`trigger_additions`],
-//!   [`signed_links`]: the interfaces of the contract
+//!   [`progress`], [`auth_additions`], [`upstream_additions`], [`page_additions`],
+//!   [`trigger_additions`], [`signed_links`]: the interfaces of the contract
 //! - [`row`]: operations that are one request, which no guest makes
 //! - [`outline`]: imports and size of a component, checked before it is compiled
 //! - [`mod@pack`]: the component of a core module
@@ -249,8 +249,8 @@ impl Sandbox {
         Ok(self)
     }
 
-    /// `true` if the compiled form of a module is there, so that its load takes a short time. A file
-    /// that fails its check counts too.
+    /// `true` if the compiled form of a module is there, so that its load takes a short time. A
+    /// file that fails its check counts too.
     pub fn has_compiled(&self, digest: &str) -> bool {
         self.caches().any(|cache| cache.has(digest))
     }

@@ -10,7 +10,7 @@ use store::{Holder, IntegrationChange, TriggerFilter};
 /// Changes of one turn.
 const CHANGES: u32 = 100;
 
-/// Triggers of a tenant that are told of a change.
+/// The most triggers of a tenant that get one change.
 const MAX_TOLD: u32 = 1_000;
 
 impl Triggers {
@@ -52,7 +52,7 @@ impl Triggers {
         .to_string();
         let mut events = Vec::new();
         for trigger in self.parts.store.triggers(filter).await? {
-            // A user of the tenant is told of the own accounts alone.
+            // A user of the tenant learns of no other accounts.
             if !trigger.subject.is_empty() && trigger.subject != *subject {
                 continue;
             }

@@ -33,7 +33,7 @@ pub(super) struct RunOf<'a> {
     pub(super) deadline: Instant,
 }
 
-/// What stands at the service, as `subscribe` and `renew` answer.
+/// A subscription at the service, as `subscribe` and `renew` answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Standing {
     pub(super) upstream_id: String,
@@ -98,7 +98,7 @@ pub(super) struct Failed {
     pub(super) detail: String,
 }
 
-/// What can be done about a failure.
+/// The ways to continue after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// The user must connect the account again, or choose one.
@@ -167,7 +167,9 @@ impl Triggers {
         let recording = self.parts.calls.begin();
         recording.is_of(tenant, subject, None);
         recording.runs(&connector.manifest().version);
-        let result = match connector.internal_operation(operation) {
+        // The operation that identifies accounts is one for callers too.
+        let found = connector.internal_operation(operation).or_else(|| connector.operation(operation));
+        let result = match found {
             // A manifest that names a missing operation was refused when the module was loaded.
             None => Err(pipeline::Error::ConnectorFault(format!("the connector has no operation `{operation}`"))),
             Some(operation) => {

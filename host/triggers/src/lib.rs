@@ -1,28 +1,48 @@
 //! Triggers: what happens at a service reaches the application.
 //!
 //! # Words
-//! A *trigger type* is declared by a connector. A *trigger* is the wish of a caller on one account. A
-//! *subscription* is what stands at the service; triggers of one account that agree in what is covered
-//! share it. An *event* is one stored occurrence of one trigger.
+//! A *trigger type* is declared by a connector. A *trigger* is the wish of a caller on one account.
+//! A *subscription* is what stands at the service; triggers of one account that agree in what is
+//! covered share it. An *event* is one stored occurrence of one trigger.
 //!
 //! # Layout
 //! - `types`: the types that connectors declare, and those of the gateway itself
 //! - `definition`: what callers say of a trigger, checked
 //! - `manage`: making, changing, finding and deleting triggers
 //! - `events`: reading and repeating events
+//! - `identity`: the account of a subscription, as the service itself names it
 //! - `inboxes`: the inboxes of applications, for operators
 //! - `accounts`: events of the gateway itself
 //! - `shared`: notifications that other accounts may see too
 //! - `push`: notifications of services, from an address to what they change
-//! - `work`: takes subscriptions that are due; `step`: one step of work on a subscription; `call`: the
-//!   calls of operations in it
+//! - `work`: takes subscriptions that are due; `step`: one step of work on a subscription; `call`:
+//!   the calls of operations in it
 //! - `deliver`: from an occurrence to an event of each trigger, with its webhooks
 //! - `record`: the public forms; `state`: the state of a trigger, from evidence
 //! - `error`: what can fail
 //!
+//! # The life of an event
+//! 1. **The wish.** `manage` checks the body of POST /triggers, chooses the account, and stores the
+//!    trigger with its subscription, unless another trigger has the same. Then it runs a first step
+//!    in the time of the call.
+//! 2. **A step.** `work` takes subscriptions that are due, with a lease and a fence, tenants in
+//!    turn. `step` finds the cursor that stands for now, asks the service to notify the gateway,
+//!    renews what is about to end, and reads. Each is a call of an operation that the connector
+//!    names (`call`), and counts in its limits. What was read is stored page by page, together with
+//!    the cursor behind it.
+//! 3. **A notification.** The route of the address verifies it without the connector (the crate
+//!    `hooks`). `push` finds its subscriptions: by the address, or by the account that it names. It
+//!    stores the events that it carries, or makes a read due, before the service gets its answer.
+//!    If a service names only one of the accounts that see a notification, `shared` asks for the
+//!    others.
+//! 4. **Delivery.** `deliver` makes the event of each trigger, filtered and shaped, with a webhook
+//!    for each URL. The store numbers it, and stores it once. The crate `webhooks` sends it.
+//! 5. **The end.** The last trigger of a subscription ends it at the service. A trigger is deleted
+//!    with its account, while the service still accepts the access.
+//!
 //! # Invariants
-//! - Events, what keeps them from being stored twice, and their webhooks are one transaction. So are the
-//!   events of a read and its cursor.
+//! - Events, what keeps them from being stored twice, and their webhooks are one transaction. So
+//!   are the events of a read and its cursor.
 //! - One gateway at a time works on a subscription, with a fence.
 //! - No cursor is a time.
 //! - A connector sees neither secret nor address of an inbox.
@@ -33,6 +53,7 @@ mod definition;
 mod deliver;
 mod error;
 mod events;
+mod identity;
 mod inboxes;
 mod manage;
 mod push;
@@ -223,9 +244,14 @@ impl Triggers {
         config.can_be_notified().then(|| config.hooks_url())
     }
 
+    /// The URL that services know, up to the address.
+    fn base(&self) -> Option<String> {
+        self.public_url().map(|url| url.as_str().trim_end_matches('/').to_owned())
+    }
+
     /// The URL of an address.
     fn hook_url(&self, address: &str) -> Option<String> {
-        Some(format!("{}/hooks/{address}", self.public_url()?.as_str().trim_end_matches('/')))
+        Some(format!("{}/hooks/{address}", self.base()?))
     }
 
     /// Returns `true` if the operator has set the token of the connector's application.

@@ -7,10 +7,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::{Map, Value, json};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::call::RunOf;
 use super::definition::{Definition, Violations};
+use super::identity::{needs_account, route_of};
 use super::record::{SubscriptionRecord, TriggerRecord};
 use super::state::{self, Ways};
 use super::step::Sealed;
@@ -20,7 +21,7 @@ use super::{Changes, GATEWAY, ListQuery, Listed, NewTrigger, Of, TriggerError, T
 use contract::trigger_types::{Inbox, InboxScope, TriggerSource};
 use contract::{AuthScheme, Effect};
 use store::{
-    AuditAction, Holder, NewSubscription, Route, Subscription, Trigger, TriggerChange, TriggerFilter, new_trigger_id,
+    AuditAction, Holder, NewSubscription, Subscription, Trigger, TriggerChange, TriggerFilter, new_trigger_id,
 };
 use webhooks::CallbackError;
 
@@ -33,6 +34,9 @@ const READ_PAUSE: Duration = Duration::from_secs(10);
 
 /// Pages that are read to find one with a trigger in the state that the caller asks for.
 const READS_OF_LIST: usize = 10;
+
+/// Time between two attempts to take a lease.
+const LEASE_PAUSE: Duration = Duration::from_millis(30);
 
 /// Time that is left of a call for its answer.
 const ANSWER: Duration = Duration::from_secs(1);
@@ -150,8 +154,8 @@ impl Triggers {
         })
     }
 
-    /// The account of a new trigger, whose grant has the scopes of the type. Empty if the connector needs
-    /// none.
+    /// The account of a new trigger, whose grant has the scopes of the type. Empty if the connector
+    /// needs none.
     async fn choose_account(
         &self,
         kind: &TypeOf,
@@ -192,20 +196,14 @@ impl Triggers {
     ) -> Result<NewSubscription, TriggerError> {
         let declared = kind.declared();
         let inbox = self.choose_inbox(kind, run.tenant).await?;
-        let is_application = inbox.is_some_and(|inbox| inbox.scope == InboxScope::Application);
-        // Conditions and routes compare with the account, as the service itself names it.
-        let compares = declared
-            .conditions
-            .iter()
-            .any(|condition| matches!(condition.value, contract::trigger_types::ConditionValue::Account(_)));
-        let account = match is_application || compares {
-            true => self.identify(run).await?,
+        let account = match needs_account(kind, inbox) {
+            true => self
+                .identify(&run)
+                .await
+                .map_err(|failed| TriggerError::Call(pipeline::Error::ConnectorFault(failed.detail)))?,
             false => Value::Null,
         };
-        let route = match inbox.filter(|_| is_application) {
-            Some(inbox) => route_of(inbox, &account),
-            None => None,
-        };
+        let route = inbox.and_then(|inbox| route_of(inbox, &account));
         let covered: Map<String, Value> =
             declared.key.iter().filter_map(|name| Some((name.clone(), parameters.get(name)?.clone()))).collect();
         let group = match (declared.source, inbox) {
@@ -232,8 +230,8 @@ impl Triggers {
         })
     }
 
-    /// The inbox that the service is to notify: the first that works. If none works and nothing can be
-    /// read, the first one, which then waits for the operator.
+    /// The inbox that the service is to notify: the first that works. If none works and nothing can
+    /// be read, the first one, which then waits for the operator.
     async fn choose_inbox<'a>(&self, kind: &'a TypeOf, tenant: &str) -> Result<Option<&'a Inbox>, TriggerError> {
         let made = self.parts.store.inboxes().await?;
         let (has_url, has_setting) = (self.public_url().is_some(), self.has_required_setting(kind));
@@ -253,26 +251,23 @@ impl Triggers {
         Ok(kind.inboxes().find(works).or(first))
     }
 
-    /// The answer of the operation that identifies the account. Null if the connector has none.
-    async fn identify(&self, run: RunOf<'_>) -> Result<Value, TriggerError> {
-        let AuthScheme::Oauth2(scheme) = &run.connector.manifest().auth else { return Ok(Value::Null) };
-        let Some(identity) = &scheme.identity else { return Ok(Value::Null) };
-        match self.call(&run, &identity.operation, &json!({}), None).await {
-            Ok(answer) => Ok(answer),
-            Err(failed) => Err(TriggerError::Call(pipeline::Error::ConnectorFault(failed.detail))),
-        }
-    }
-
-    /// One step of a subscription, within a call. What is not done in time goes on without it. Returns if
-    /// the subscription ended at the service.
+    /// One step of a subscription, within a call. The rest is done after it.
+    /// Returns if the subscription ended at the service.
     async fn work_now(self: &Arc<Self>, id: &str, deadline: Instant) -> Result<Option<bool>, TriggerError> {
-        // Another gateway may be at work on it.
-        let Some(subscription) = self.parts.store.take_subscription(id, LEASE).await? else { return Ok(None) };
+        let end = deadline.checked_sub(ANSWER).unwrap_or(deadline);
+        // A step may be at its end, here or at another gateway.
+        let subscription = loop {
+            match self.parts.store.take_subscription(id, LEASE).await? {
+                Some(subscription) => break subscription,
+                None if Instant::now() + LEASE_PAUSE >= end => return Ok(None),
+                None if self.parts.store.subscription(id).await?.is_none() => return Ok(None),
+                None => sleep(LEASE_PAUSE).await,
+            }
+        };
         let this = Arc::clone(self);
         let by = store::Acting::current();
         let work = async move { this.work_on(&subscription, deadline).await };
         let running = self.tasks.spawn(clock::inherit(store::acting(by, work)));
-        let end = deadline.checked_sub(ANSWER).unwrap_or(deadline);
         Ok(timeout_at(end, running).await.ok().and_then(Result::ok).flatten())
     }
 
@@ -453,8 +448,8 @@ impl Triggers {
         }
     }
 
-    /// Deletes a trigger. Returns if its subscription ended at the service: `Some(None)` if nothing stood
-    /// there, or if other triggers share it.
+    /// Deletes a trigger. Returns if its subscription ended at the service: `Some(None)` if nothing
+    /// stood there, or if other triggers share it.
     ///
     /// # Errors
     /// If the store fails.
@@ -476,8 +471,8 @@ impl Triggers {
         Ok(Some(ended))
     }
 
-    /// Deletes the triggers of an account, before the account is deleted. Returns how many subscriptions
-    /// ended at the service, and how many did not.
+    /// Deletes the triggers of an account, before the account is deleted. Returns how many
+    /// subscriptions ended at the service, and how many did not.
     ///
     /// # Errors
     /// If the store fails.
@@ -546,17 +541,6 @@ impl Triggers {
         }
         self.get(Of::Operator, id).await
     }
-}
-
-/// The route of an account to an inbox of an application. `None` if the account lacks a value.
-fn route_of(inbox: &Inbox, account: &Value) -> Option<Route> {
-    let value = |pointer: &str| match account.pointer(pointer)? {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    };
-    let values: Option<Vec<String>> = inbox.accounts.iter().map(|key| value(&key.account)).collect();
-    values.map(|values| Route::of(&values))
 }
 
 /// Random bytes in base64url.

@@ -38,10 +38,11 @@ enum Owner {
     Subscription(Box<Subscription>),
 }
 
-/// What became of a request with verified notifications.
+/// The outcome of a request with verified notifications.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    /// The outcomes, each once, with the kind of the first notification and the number of new events.
+    /// The outcomes, each once, with the kind of the first notification and the number of new
+    /// events.
     pub outcomes: Vec<Outcome>,
 }
 
@@ -124,8 +125,9 @@ impl Triggers {
         Some(InboxAt { owner, connector, inbox, secrets, url, settings, is_waiting })
     }
 
-    /// Stores what verified notifications change: events with what keeps them from being stored twice,
-    /// and their webhooks, or that a subscription is to be read. Everything is stored when this returns.
+    /// Stores what verified notifications change: events with what keeps them from being stored
+    /// twice, and their webhooks, or that a subscription is to be read. Everything is stored when
+    /// this returns.
     ///
     /// # Errors
     /// If the store or the vault fails. Nothing is stored then.
@@ -208,7 +210,7 @@ impl Triggers {
         }
     }
 
-    /// What one notification changes for one subscription.
+    /// The changes that one notification makes for one subscription.
     async fn take(
         &self,
         at: &InboxAt,

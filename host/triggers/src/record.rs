@@ -70,7 +70,7 @@ pub struct TriggerRecord {
     pub reason: Option<String>,
     #[schemars(extend("enum" = ["push", "poll", "push+poll"]))]
     pub mode: &'static str,
-    /// What stands at the service; null if nothing does.
+    /// The subscription at the service; null if there is none.
     pub subscription: Option<SubscriptionRecord>,
     pub last_read_at: Option<Timestamp>,
     pub next_read_at: Option<Timestamp>,
@@ -86,7 +86,7 @@ pub struct TriggerRecord {
     pub subject: Option<String>,
 }
 
-/// What stands at the service.
+/// A subscription at a service.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "TriggerSubscription")]
 pub struct SubscriptionRecord {
@@ -103,7 +103,7 @@ pub struct EventsRecord {
     /// The oldest first.
     #[schemars(with = "Vec<EventMessage>")]
     pub events: Vec<Box<RawValue>>,
-    /// Where the next call goes on. Never null.
+    /// The cursor of the next call. Never null.
     pub next_cursor: String,
     /// True if events after the cursor are no longer kept.
     pub truncated: bool,
@@ -136,7 +136,7 @@ pub struct EventMessage {
     event: EventAbout,
 }
 
-/// Where an event comes from.
+/// The origin of an event.
 #[derive(JsonSchema)]
 #[schemars(rename = "TriggerMessageEvent")]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -217,5 +217,5 @@ pub struct HookRequestRecord {
 /// The states of a trigger.
 pub const STATUSES: [&str; 6] = ["pending", "active", "degraded", "needs-user", "paused", "failed"];
 
-/// What becomes of a request of a service.
+/// The outcomes of requests of services.
 pub const OUTCOMES: [&str; 6] = ["stored", "duplicate", "handshake", "ignored", "unattributed", "rejected"];

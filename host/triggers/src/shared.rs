@@ -1,5 +1,5 @@
-//! Notifications that other accounts may see too. The service names one of them, and is asked for the
-//! others once it has its answer.
+//! Notifications that other accounts may see too. The service names one of them, and is asked for
+//! the others once it has its answer.
 
 use std::time::Duration;
 
@@ -194,8 +194,8 @@ impl Triggers {
     }
 }
 
-/// The route of an account that the service names: the account is put in place of those in the body, and
-/// the values are read as the inbox declares them.
+/// The route of an account that the service names: the account is put in place of those in the
+/// body, and the values are read as the inbox declares them.
 fn route_of(inbox: &Inbox, visibility: &Visibility, body: &Value, account: Value) -> Option<Route> {
     let mut body = body.clone();
     *body.pointer_mut(&visibility.accounts)? = Value::Array(vec![account]);

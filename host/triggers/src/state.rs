@@ -1,5 +1,5 @@
-//! The state of a trigger, from evidence: when the subscription ends, if its last renewal succeeded, and
-//! when it was last read. An intention is no evidence.
+//! The state of a trigger, from evidence: when the subscription ends, if its last renewal
+//! succeeded, and when it was last read. An intention is no evidence.
 
 use std::time::{Duration, SystemTime};
 

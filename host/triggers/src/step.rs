@@ -1,5 +1,5 @@
-//! One step of work on a subscription: what is due is asked of the service, and everything that was found
-//! is stored with the fence of the lease.
+//! One step of work on a subscription: what is due is asked of the service, and everything that was
+//! found is stored with the fence of the lease.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::call::{AboutRead, AboutSubscription, Class, Failed, Read, RunOf, Standing as Stands};
 use super::definition::Definition;
 use super::deliver::{Occurrence, Origin, time_of};
+use super::identity::{needs_account, route_of};
 use super::state;
 use super::types::{TypeOf, inbox_of};
 use super::work::LEASE;
@@ -27,7 +28,8 @@ const READ_LIMIT: u32 = 100;
 /// Reads of one step. More are due at once, after other subscriptions had their turn.
 const READS: usize = 20;
 
-/// Time between two reads of a subscription that the service notifies, in case a notification was lost.
+/// Time between two reads of a subscription that the service notifies, in case a notification was
+/// lost.
 const SAFETY: Duration = Duration::from_secs(3600);
 
 /// Time until a failed attempt is repeated: the first, and the longest.
@@ -61,9 +63,9 @@ pub(super) struct Sealed {
     pub(super) secret: String,
     /// The answer of the operation that identifies the account. Null if it was not asked.
     pub(super) account: Value,
-    /// What stands at the service.
+    /// The subscription at the service.
     pub(super) standing: Option<Stands>,
-    /// What stood there before, and is to be ended.
+    /// The former subscription, which is to be ended.
     pub(super) former: Option<Stands>,
 }
 
@@ -90,8 +92,8 @@ struct Step<'a> {
 }
 
 impl Triggers {
-    /// One step of work on a subscription whose lease this gateway has. Returns if the subscription ended
-    /// at the service, in case it has no triggers any more.
+    /// One step of work on a subscription whose lease this gateway has. Returns if the subscription
+    /// ended at the service, in case it has no triggers any more.
     ///
     /// # Errors
     /// If the store or the vault fails. The lease then ends by itself.
@@ -209,7 +211,10 @@ fn run_of<'a>(subscription: &'a Subscription, connector: &'a Arc<registry::Conne
 
 impl Step<'_> {
     async fn work(&mut self) -> Result<(), TriggerError> {
-        // What happens between the two is then read, and not lost.
+        if !self.subscription.is_identified && !self.identify().await? {
+            return Ok(());
+        }
+        // Events between the two are then read, and not lost.
         if self.reads() && self.subscription.cursor.is_none() && !self.read_once(true).await? {
             return Ok(());
         }
@@ -218,6 +223,25 @@ impl Step<'_> {
         }
         self.end_former().await;
         self.read().await
+    }
+
+    /// Asks the service whose account it is now. Returns `false` if it does not say.
+    async fn identify(&mut self) -> Result<bool, TriggerError> {
+        let connector = Arc::clone(&self.kind().connector);
+        let inbox = self.subscription.inbox.as_ref().and_then(|name| inbox_of(&connector, name));
+        if needs_account(self.kind(), inbox) {
+            self.sealed.account = match self.triggers.identify(&self.run()).await {
+                Ok(account) => account,
+                Err(failed) => {
+                    self.not_read(failed);
+                    return Ok(false);
+                }
+            };
+        }
+        let context = Subscription::context(&self.subscription.id);
+        self.done.secret = Some(self.triggers.seal(&context, &self.sealed).await?);
+        self.done.identified = Some(inbox.and_then(|inbox| route_of(inbox, &self.sealed.account)));
+        Ok(true)
     }
 
     fn kind(&self) -> &TypeOf {
@@ -234,7 +258,8 @@ impl Step<'_> {
         run_of(self.subscription, &self.kind().connector, self.deadline)
     }
 
-    /// Returns `true` if the gateway reads: the type is read, or the service does not send its events.
+    /// Returns `true` if the gateway reads: the type is read, or the service does not send its
+    /// events.
     fn reads(&self) -> bool {
         let declared = self.kind().declared();
         declared.read.is_some() && (declared.source == TriggerSource::Read || self.standing() == Standing::None)
@@ -250,7 +275,8 @@ impl Step<'_> {
         self.members.iter().all(stands)
     }
 
-    /// Begins or renews the subscription if that is due. Returns `false` if nothing more can be done now.
+    /// Begins or renews the subscription if that is due. Returns `false` if nothing more can be
+    /// done now.
     async fn subscribe(&mut self) -> Result<bool, TriggerError> {
         let Some(inbox) = self.subscription.inbox.clone() else {
             return Ok(self.stands(Standing::None, Vec::new(), None));
@@ -266,12 +292,18 @@ impl Step<'_> {
         }
         let kinds = self.kinds();
         let known: Vec<String> = serde_json::from_str(&self.subscription.kinds).unwrap_or_default();
-        let Subscription { standing, renew_at, now, .. } = self.subscription;
-        let is_due = match standing {
-            Standing::New => true,
-            // Once in a while, the service may have changed its mind.
-            Standing::None | Standing::Active => renew_at.is_some_and(|at| at <= *now),
-        };
+        let Subscription { standing, renew_at, now, base, .. } = self.subscription;
+        let is_moved = base.is_some() && *base != self.triggers.base();
+        if is_moved {
+            // The service knows an address that may not be the gateway's any more.
+            self.sealed.former = self.sealed.standing.take();
+        }
+        let is_due = is_moved
+            || match standing {
+                Standing::New => true,
+                // Once in a while, the service may have changed its mind.
+                Standing::None | Standing::Active => renew_at.is_some_and(|at| at <= *now),
+            };
         if !is_due && (known == kinds || *standing != Standing::Active) {
             self.done.renew_in = renew_at.map(|at| at.duration_since(*now).unwrap_or_default());
             return Ok(true);
@@ -292,10 +324,11 @@ impl Step<'_> {
                 self.done.secret =
                     Some(self.triggers.seal(&Subscription::context(&self.subscription.id), &self.sealed).await?);
                 self.done.renewed = Some(true);
+                self.done.base = self.triggers.base();
                 self.stands(Standing::Active, kinds, life);
                 self.done.renew_in = renew_in;
                 self.triggers.count_renewal(&self.subscription.connector, "succeeded");
-                // What happened before the service began to notify.
+                // Events from before the service began to notify are read.
                 self.reads_now = true;
                 Ok(true)
             }
@@ -325,7 +358,7 @@ impl Step<'_> {
         let about = AboutSubscription { upstream_id: None, state: None, parameters: &parameters, kinds: Some(kinds) };
         let made: Stands = self.triggers.call(&self.run(), operation, &about, hook).await?;
         // The former one ends once the new one notifies, so that nothing is lost between them.
-        self.sealed.former = self.sealed.standing.take();
+        self.sealed.former = self.sealed.standing.take().or_else(|| self.sealed.former.take());
         Ok(made)
     }
 
@@ -336,7 +369,10 @@ impl Step<'_> {
         let was_active = self.subscription.standing == Standing::Active;
         self.done.reason = Some(detail);
         match class {
-            Class::User => return self.block(Blocked::User, USER_DELAY),
+            Class::User => {
+                self.done.renew_in = Some(USER_DELAY);
+                return self.block(Blocked::User, USER_DELAY);
+            }
             Class::Refused(_) if can_read && !was_active => {
                 // The gateway reads instead, and asks again in a while.
                 self.stands(Standing::None, Vec::new(), None);
@@ -348,7 +384,7 @@ impl Step<'_> {
         }
         self.done.renewed = Some(false);
         self.done.renew_in = Some(delay(class, self.subscription.failed_renewals));
-        // What can be read meanwhile is read.
+        // Meanwhile, the gateway reads.
         can_read
     }
 
@@ -384,10 +420,12 @@ impl Step<'_> {
             true => SAFETY,
             false => self.interval(),
         };
-        let is_due = self.reads_now || read_at.is_none_or(|at| at <= *now);
+        let has_just_begun = self.done.read == Some(true);
+        let is_due = self.reads_now || read_at.map_or(!has_just_begun, |at| at <= *now);
         if !is_due {
-            let at = read_at.unwrap_or(*now);
-            self.done.read_in = Some(at.duration_since(*now).unwrap_or_default().min(interval));
+            let planned = read_at.map(|at| at.duration_since(*now).unwrap_or_default());
+            self.done.read_in =
+                Some(planned.unwrap_or_else(|| jittered(&self.subscription.id, interval)).min(interval));
             return Ok(());
         }
         let pending = self.triggers.parts.store.pending_events(&self.subscription.tenant).await?;
@@ -397,7 +435,8 @@ impl Step<'_> {
             return Ok(());
         }
         for _ in 0..READS {
-            if !self.read_once(false).await? {
+            // The first read may come late, once the service has refused to notify the gateway.
+            if !self.read_once(self.cursor.is_null()).await? {
                 return Ok(());
             }
             if self.done.read_in.is_none() {
@@ -433,8 +472,8 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Reads once, and stores events and cursor. `read_in` is zero if more is there, and absent if not.
-    /// Returns `false` if the read failed.
+    /// Reads once, and stores events and cursor. `read_in` is zero if more is there, and absent if
+    /// not. Returns `false` if the read failed.
     async fn read_once(&mut self, is_first: bool) -> Result<bool, TriggerError> {
         let Some(operation) = self.operation(|declared| declared.read.as_ref()) else { return Ok(true) };
         let about =
@@ -592,9 +631,14 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Tells the receivers of a trigger once that it is degraded, that it works again, or that it ended.
+    /// Tells the receivers of a trigger once that it is degraded, that it works again, or that it
+    /// ended.
     async fn tell(&self, member: &Member, trigger: &Trigger, now: &Subscription) -> Result<(), TriggerError> {
         let ways = self.triggers.ways(&member.kind, trigger, Some(now)).await?;
+        // A trigger that was just made has its state in the answer to the caller.
+        if member.trigger.state == TriggerState::Pending {
+            return Ok(());
+        }
         let state = state::of(trigger, Some(now), ways);
         let is_bad = matches!(state.status, "degraded" | "needs-user" | "failed");
         let kind = match (is_bad, trigger.told_degraded, state.status) {
@@ -622,8 +666,8 @@ fn life_of(stands: &Stands, declared: Option<u32>, now: SystemTime) -> Option<Du
     told.or_else(|| declared.map(|seconds| Duration::from_secs(seconds.into())))
 }
 
-/// Time until a subscription is renewed: two thirds of its life less a part that differs from one to the
-/// next, and early enough for three attempts.
+/// Time until a subscription is renewed: two thirds of its life less a part that differs from one
+/// to the next, and early enough for three attempts.
 fn renewal_of(id: &str, life: Duration) -> Duration {
     let planned = life * 2 / 3;
     let early = planned.mul_f64(fraction(id) / 10.0);

@@ -40,8 +40,7 @@ const NO_PARAMETERS: &str = r#"{"type":"object","properties":{},"additionalPrope
 
 /// The data of events of the gateway: the record of an integration.
 const INTEGRATION: &str = r#"{"type":"object","properties":{"connector":{"type":"string"},"user_identifier":{"type":"string"},"tenant":{"type":"string"}}}"#;
-const INTEGRATION_EXAMPLE: &str =
-    r#"{"connector":"workspace_mail","user_identifier":"ann@example.com","tenant":"default"}"#;
+const INTEGRATION_EXAMPLE: &str = r#"{"connector":"calendar","user_identifier":"ann@example.com","tenant":"default"}"#;
 
 /// A type that a connector declares.
 pub(super) struct TypeOf {

@@ -1,4 +1,5 @@
-//! Takes subscriptions that are due and works on them, as many at a time as the configuration allows.
+//! Takes subscriptions that are due and works on them, as many at a time as the configuration
+//! allows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +16,12 @@ const TICK: Duration = Duration::from_secs(1);
 /// Longest time of one step.
 const STEP: Duration = Duration::from_secs(120);
 
-/// Duration of a lease. It is longer than a step and the write of its result, and a step that stores
-/// what it has read renews it.
+/// Duration of a lease. It is longer than a step and the write of its result, and a step that
+/// stores what it has read renews it.
 pub(super) const LEASE: Duration = Duration::from_secs(150);
 
-/// Longest wait for running steps at shutdown. A step that is cut off is repeated by the next gateway.
+/// Longest wait for running steps at shutdown. A step that is cut off is repeated by the next
+/// gateway.
 const MAX_SHUTDOWN: Duration = Duration::from_secs(5);
 
 /// Time between two sweeps of events and records.
@@ -34,6 +36,7 @@ impl Triggers {
         let readers = Arc::new(Semaphore::new(self.parts.config.triggers.readers.max(1)));
         let mut is_failing = false;
         let mut swept = Instant::now();
+        let mut is_told = false;
         loop {
             tokio::select! {
                 biased;
@@ -41,6 +44,9 @@ impl Triggers {
                 _ = timeout(TICK, self.due.notified()), if !is_failing => {}
                 // After a failure, a wake-up must not lead to the next failure immediately.
                 () = tokio::time::sleep(TICK), if is_failing => {}
+            }
+            if !is_told {
+                is_told = self.find_moved().await;
             }
             match self.turn(&readers).await {
                 Ok(()) => is_failing = false,
@@ -55,6 +61,20 @@ impl Triggers {
                 swept = Instant::now();
                 self.sweep().await;
             }
+        }
+    }
+
+    /// Makes work due on subscriptions whose services know another URL of the gateway. Returns
+    /// `false` if the store fails.
+    async fn find_moved(&self) -> bool {
+        let Some(base) = self.base() else { return true };
+        match self.parts.store.wake_moved_subscriptions(&base).await {
+            Ok(0) => true,
+            Ok(subscriptions) => {
+                tracing::info!(subscriptions, "services are told the new URL of the gateway (`hooks.public_url`)");
+                true
+            }
+            Err(_) => false,
         }
     }
 

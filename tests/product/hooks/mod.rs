@@ -6,12 +6,14 @@
 //! - [`events`]: from a notification to an event
 //! - [`floods`]: more requests than a service sends
 //! - [`listener`]: the address for services alone
+//! - [`store`]: the store behind notifications
 
 mod events;
 mod floods;
 mod handshakes;
 mod listener;
 mod refused;
+mod store;
 mod tokens;
 
 use base64::Engine;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use support::webhooks::make_secret;
-use support::{Authority, Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, wait_for};
+use support::{Authority, Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, wait_for};
 
 use super::{alerts, document, names};
 use crate::integrations::{connect, registered};
@@ -66,8 +66,10 @@ fn busy_gateway() -> (Gateway, Upstream, OAuthProvider) {
     let receiver = Upstream::start();
     receiver.reply("*", Reply::empty(204));
     let provider = OAuthProvider::start(Dialect::strict());
-    let setup = Setup::new().guest("hostile").account("account", &provider);
-    let gateway = registered(setup.config("[callbacks]\nallow_private_network = true").start(), &provider);
+    let setup = Setup::new().guest("hostile").guest("notified").account("account", &provider);
+    let setup = setup.provider("notified", &provider, &[("accounts", ""), ("api", "")]);
+    let setup = setup.config("[callbacks]\nallow_private_network = true");
+    let gateway = registered(setup.general("hooks.public_url = \"https://hooks.example\"").start(), &provider);
     let client = gateway.client();
     connect(&client, "account", "ada");
     let id = client.get("/admin/integrations").ok()["integrations"][0]["id"].as_str().unwrap().to_owned();
@@ -77,7 +79,23 @@ fn busy_gateway() -> (Gateway, Upstream, OAuthProvider) {
     make_secret(&client);
     client.call("account/collect", json!({"path": "/me", "callback_urls": [receiver.url()]})).ok();
     receiver.wait_for_requests(1);
+    notify(&gateway, &client);
     (gateway, receiver, provider)
+}
+
+/// An event is stored, a service refuses a subscription, and a notification that it did not send is
+/// rejected.
+fn notify(gateway: &Gateway, client: &Client) {
+    let make = |connector: &str, kind: &str| {
+        let made = client.post("/triggers", json!({"connector": connector, "type": kind}));
+        assert_eq!(made.status, 201, "{}", made.text());
+    };
+    make("gateway", "integration_connected");
+    connect(client, "notified", "ada");
+    make("notified", "item");
+    let inbox = client.post("/admin/inboxes", json!({"connector": "notified", "inbox": "signed"})).json();
+    let path = inbox["url"].as_str().unwrap().strip_prefix("https://hooks.example").unwrap().to_owned();
+    assert_eq!(gateway.anonymous().post(&path, json!({})).status, 401);
 }
 
 #[test]
@@ -96,6 +114,7 @@ fn each_metric_and_label_of_the_rules_and_the_dashboard_exists() {
     }
     let (gateway, _receiver, _provider) = busy_gateway();
     let lines = || gateway.client().get("/metrics").text();
+    wait_for("the event to be counted", || lines().contains("gateway_trigger_events_total{").then_some(()));
     wait_for("the webhook to be counted", || lines().contains("gateway_webhooks_total{").then_some(()));
     wait_for("the database to be read", || lines().contains("gateway_fleet_gateways{").then_some(()));
     // A gateway without TLS has no certificate.

@@ -114,6 +114,33 @@ mod tests {
     }
 
     #[test]
+    fn mistakes_in_inboxes_and_triggers_follow_those_of_rows() {
+        let inbox = json!({
+            "name": "hook", "scope": "subscription", "handshakes": [], "decode": null, "items": null, "kind": [{"tag": "body-hash"}],
+            "checks": [{"tag": "token", "val": {"tag": "header-field", "val": ["X-Token", "t"]}}], "id": [{"tag": "body-hash"}],
+            "data": "", "time": null, "accounts": [], "visibility": null, "ignored": [], "lifecycle": [["gone", "recreate"]],
+            "max_body": 1024,
+        });
+        let trigger = json!({
+            "name": "word", "title": "Word", "description": "", "payload": "{}", "example": "{}", "source": "read",
+            "parameters": r#"{"type":"object","properties":{},"additionalProperties":false}"#, "kinds": [], "scopes": [],
+            "inboxes": [], "key": [], "conditions": [], "subscribe": null, "renew": null, "unsubscribe": null,
+            "read": "changes", "recover": null, "requires_setting": null, "lifetime_seconds": null, "poll_seconds": 300,
+        });
+        let changes =
+            json!({"path": "changes", "envelope": true, "background": false, "paged": false, "answers_json": true});
+        let question = json!({"check": {
+            "upstreams": [], "settings": [], "headers": [], "rows": [],
+            "events": {"has_oauth2": false, "identity": null, "operations": [changes], "inboxes": [inbox], "triggers": [trigger]},
+        }});
+        let expected = json!([
+            {"operation": null, "mistake": "inbox `hook`, kind: the hash of the body is for ids only"},
+            {"operation": null, "mistake": "trigger `word`, read `changes`: an operation of a trigger has no envelope"},
+        ]);
+        assert_eq!(ask(&question), json!({ "ok": expected }));
+    }
+
+    #[test]
     fn a_question_that_is_none_is_named() {
         for question in ["", "{}", "{\"check\":1}"] {
             let answer: Value = serde_json::from_str(&answer_to(question.as_bytes())).expect("JSON");

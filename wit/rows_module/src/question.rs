@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use contract_rules::manifest::{About, AboutOperation, Violation, check_trigger_additions};
+use contract_rules::trigger::{Inbox, Trigger};
 use rows::{Body, Connector, Content, Declaration, DeclaredHeader, Mistake, Part, Place, Refusal, Row, check_headers};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,6 +29,32 @@ struct Check<'a> {
     /// The headers of all rows.
     headers: Vec<DeclaredHeader>,
     rows: Vec<Declared>,
+    /// Set if the connector declares inboxes or types of events.
+    #[serde(borrow, default)]
+    events: Option<Events<'a>>,
+}
+
+/// The inboxes and types of events, with the parts of the connector that they refer to.
+#[derive(Deserialize)]
+struct Events<'a> {
+    has_oauth2: bool,
+    /// The operation whose answer identifies an account.
+    #[serde(borrow)]
+    identity: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    operations: Vec<Operation<'a>>,
+    inboxes: Vec<Inbox>,
+    triggers: Vec<Trigger>,
+}
+
+#[derive(Deserialize)]
+struct Operation<'a> {
+    #[serde(borrow)]
+    path: Cow<'a, str>,
+    envelope: bool,
+    background: bool,
+    paged: bool,
+    answers_json: bool,
 }
 
 /// A row with the schema of its operation's input.
@@ -66,7 +94,7 @@ pub fn answer_to(question: &[u8]) -> String {
     answer.to_string()
 }
 
-/// The mistakes of the headers, then those of the rows, in their order.
+/// The mistakes of the headers, then those of the rows, in their order, then those of the events.
 fn check(asked: &Check<'_>) -> Value {
     let upstreams: Vec<&str> = asked.upstreams.iter().map(AsRef::as_ref).collect();
     let settings: Vec<(&str, Value)> =
@@ -80,7 +108,28 @@ fn check(asked: &Check<'_>) -> Value {
         own.map(|mistake| (Some(&declared.operation), mistake))
     });
     let mistakes = of_headers.chain(of_rows);
-    mistakes.map(|(operation, mistake)| json!({"operation": operation, "mistake": mistake.to_string()})).collect()
+    let mistakes = mistakes.map(|(operation, mistake)| json!({"operation": operation, "mistake": mistake.to_string()}));
+    let of_events = asked.events.iter().flat_map(|events| check_events(asked, events));
+    mistakes.chain(of_events.map(|mistake| json!({"operation": null, "mistake": mistake.to_string()}))).collect()
+}
+
+fn check_events(asked: &Check<'_>, events: &Events<'_>) -> Vec<Violation> {
+    let operations = events.operations.iter().map(|operation| AboutOperation {
+        path: &operation.path,
+        envelope: operation.envelope,
+        background: operation.background,
+        paged: operation.paged,
+        answers_json: operation.answers_json,
+        is_row: asked.rows.iter().any(|declared| declared.operation == operation.path),
+    });
+    let about = About {
+        has_oauth2: events.has_oauth2,
+        identity: events.identity.as_deref(),
+        upstreams: asked.upstreams.iter().map(AsRef::as_ref).collect(),
+        settings: asked.settings.iter().map(|(name, _)| name.as_ref()).collect(),
+        operations: operations.collect(),
+    };
+    check_trigger_additions(&about, &events.inboxes, &events.triggers)
 }
 
 fn request(asked: Request) -> Value {

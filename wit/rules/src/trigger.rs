@@ -4,11 +4,11 @@
 //! that a type of events names, and says the input that the gateway gives it.
 
 #[cfg(feature = "serde")]
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// An address of the gateway, which the service notifies.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(deny_unknown_fields))]
 #[expect(missing_docs, reason = "the contract documents the members")]
 pub struct Inbox {
     pub name: String,
@@ -30,7 +30,7 @@ pub struct Inbox {
 
 /// The owner of an address: an application, or one subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(rename_all = "kebab-case"))]
 #[expect(missing_docs, reason = "the contract documents the cases")]
 pub enum InboxScope {
     Application,
@@ -39,7 +39,11 @@ pub enum InboxScope {
 
 /// A proof that a notification comes from the service.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(tag = "tag", content = "val", rename_all = "kebab-case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(Deserialize, Serialize),
+    serde(tag = "tag", content = "val", rename_all = "kebab-case")
+)]
 #[expect(missing_docs, reason = "the contract documents the cases")]
 pub enum Check {
     Hmac(HmacCheck),
@@ -49,7 +53,7 @@ pub enum Check {
 
 /// An HMAC over parts of a notification.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(deny_unknown_fields))]
 #[expect(missing_docs, reason = "the contract documents the members")]
 pub struct HmacCheck {
     pub hash: CheckHash,
@@ -66,7 +70,7 @@ pub struct HmacCheck {
 
 /// A hash function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(rename_all = "kebab-case"))]
 #[expect(missing_docs, reason = "the contract documents the cases")]
 pub enum CheckHash {
     Sha1,
@@ -76,7 +80,7 @@ pub enum CheckHash {
 
 /// The form in which a secret is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(rename_all = "kebab-case"))]
 #[expect(missing_docs, reason = "the contract documents the cases")]
 pub enum CheckSecret {
     Text,
@@ -85,7 +89,7 @@ pub enum CheckSecret {
 
 /// The form in which an HMAC is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(rename_all = "kebab-case"))]
 #[expect(missing_docs, reason = "the contract documents the cases")]
 pub enum CheckEncoding {
     Hex,
@@ -94,7 +98,11 @@ pub enum CheckEncoding {
 
 /// A part of the text of an HMAC.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(tag = "tag", content = "val", rename_all = "kebab-case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(Deserialize, Serialize),
+    serde(tag = "tag", content = "val", rename_all = "kebab-case")
+)]
 #[expect(missing_docs, reason = "the contract documents the cases")]
 pub enum CheckPart {
     Body,
@@ -105,7 +113,7 @@ pub enum CheckPart {
 
 /// A JSON Web Token.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(deny_unknown_fields))]
 #[expect(missing_docs, reason = "the contract documents the members")]
 pub struct JwtCheck {
     pub place: Place,
@@ -117,7 +125,11 @@ pub struct JwtCheck {
 
 /// The audience of a JSON Web Token.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(tag = "tag", content = "val", rename_all = "kebab-case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(Deserialize, Serialize),
+    serde(tag = "tag", content = "val", rename_all = "kebab-case")
+)]
 #[expect(missing_docs, reason = "the contract documents the cases")]
 pub enum JwtAudience {
     Address,
@@ -126,7 +138,11 @@ pub enum JwtAudience {
 
 /// The value of a further claim.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(tag = "tag", content = "val", rename_all = "kebab-case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(Deserialize, Serialize),
+    serde(tag = "tag", content = "val", rename_all = "kebab-case")
+)]
 #[expect(missing_docs, reason = "the contract documents the cases")]
 pub enum Claim {
     Literal(String),
@@ -135,7 +151,11 @@ pub enum Claim {
 
 /// A request by which the service proves that the address is the gateway's.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(tag = "tag", content = "val", rename_all = "kebab-case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(Deserialize, Serialize),
+    serde(tag = "tag", content = "val", rename_all = "kebab-case")
+)]
 #[expect(missing_docs, reason = "the contract documents the cases")]
 pub enum Handshake {
     EchoQuery(String),
@@ -145,7 +165,7 @@ pub enum Handshake {
 
 /// A handshake that answers a member of the body.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(deny_unknown_fields))]
 #[expect(missing_docs, reason = "the contract documents the members")]
 pub struct EchoMember {
     pub when: (String, String),
@@ -154,7 +174,7 @@ pub struct EchoMember {
 
 /// A handshake that answers the HMAC of a query parameter.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(deny_unknown_fields))]
 #[expect(missing_docs, reason = "the contract documents the members")]
 pub struct HmacQuery {
     pub parameter: String,
@@ -167,7 +187,11 @@ pub struct HmacQuery {
 
 /// The place of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(tag = "tag", content = "val", rename_all = "kebab-case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(Deserialize, Serialize),
+    serde(tag = "tag", content = "val", rename_all = "kebab-case")
+)]
 #[expect(missing_docs, reason = "the contract documents the cases")]
 pub enum Place {
     Header(String),
@@ -179,7 +203,7 @@ pub enum Place {
 
 /// A value by which a notification names an account.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(deny_unknown_fields))]
 #[expect(missing_docs, reason = "the contract documents the members")]
 pub struct AccountKey {
     pub place: Place,
@@ -188,7 +212,7 @@ pub struct AccountKey {
 
 /// A request for the accounts that may see an event.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(deny_unknown_fields))]
 #[expect(missing_docs, reason = "the contract documents the members")]
 pub struct Visibility {
     pub upstream: String,
@@ -201,7 +225,7 @@ pub struct Visibility {
 
 /// The meaning of a notification about the subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(rename_all = "kebab-case"))]
 #[expect(missing_docs, reason = "the contract documents the cases")]
 pub enum Lifecycle {
     Reauthorize,
@@ -212,7 +236,7 @@ pub enum Lifecycle {
 
 /// A type of events.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(deny_unknown_fields))]
 #[expect(missing_docs, reason = "the contract documents the members")]
 pub struct Trigger {
     pub name: String,
@@ -239,7 +263,7 @@ pub struct Trigger {
 
 /// The source of the data of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(rename_all = "kebab-case"))]
 #[expect(missing_docs, reason = "the contract documents the cases")]
 pub enum TriggerSource {
     Carried,
@@ -248,7 +272,7 @@ pub enum TriggerSource {
 
 /// A condition of a type of events.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(deny_unknown_fields))]
 #[expect(missing_docs, reason = "the contract documents the members")]
 pub struct Condition {
     pub place: Place,
@@ -259,7 +283,7 @@ pub struct Condition {
 
 /// How a value is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(Deserialize, Serialize), serde(rename_all = "kebab-case"))]
 #[expect(missing_docs, reason = "the contract documents the cases")]
 pub enum Comparison {
     Equals,
@@ -269,7 +293,11 @@ pub enum Comparison {
 
 /// The value that a condition compares with.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(Deserialize), serde(tag = "tag", content = "val", rename_all = "kebab-case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(Deserialize, Serialize),
+    serde(tag = "tag", content = "val", rename_all = "kebab-case")
+)]
 #[expect(missing_docs, reason = "the contract documents the cases")]
 pub enum ConditionValue {
     Parameter(String),

@@ -42,7 +42,7 @@ fn triggers(manifest: &rules::Manifest<'_>, connector: &Connector) -> Vec<rules:
     let rows: Vec<&str> = rows.map(|operation| operation.path).collect();
     let inboxes: Vec<_> = connector.inboxes.iter().map(|declared| inbox(&inbox_of(declared))).collect();
     let triggers: Vec<_> = connector.triggers.iter().map(|declared| trigger(&trigger_of(declared))).collect();
-    rules::check_trigger_additions(manifest, &rows, &inboxes, &triggers)
+    rules::check_trigger_additions(&rules::About::of(manifest, &rows), &inboxes, &triggers)
 }
 
 fn auth_additions(declared: &'static [AuthAddition]) -> rules::AuthAdditions<'static> {

@@ -6,7 +6,9 @@ use super::{
 };
 use crate::bindings::gateway::connector::trigger_types as wit;
 
-pub(crate) fn inbox_of(inbox: &Inbox) -> wit::Inbox {
+/// An inbox in the types of the contract.
+#[must_use]
+pub fn inbox_of(inbox: &Inbox) -> wit::Inbox {
     let Inbox {
         name,
         scope,
@@ -164,7 +166,9 @@ fn place(place: &Place) -> wit::Place {
     }
 }
 
-pub(crate) fn trigger_of(trigger: &Trigger) -> wit::Trigger {
+/// A type of events in the types of the contract.
+#[must_use]
+pub fn trigger_of(trigger: &Trigger) -> wit::Trigger {
     let Trigger {
         name,
         title,

@@ -126,7 +126,7 @@ pub struct Subscription {
     pub upstream_id: String,
     /// The time at which it ends, in RFC 3339. `None` if the service tells none.
     pub expires_at: Option<String>,
-    /// The cursor from which the first read goes on. `None` if the first read asks for it.
+    /// The cursor at which the first read continues. `None` if the first read asks for it.
     pub cursor: Option<Value>,
     /// What the other functions need, at most 8 KiB. The gateway keeps it encrypted.
     pub state: Option<Value>,
@@ -160,7 +160,7 @@ impl Events {
         Self { events: Vec::new(), cursor, more: false, gap: false }
     }
 
-    /// The events since the given cursor cannot be read any more. Reading goes on at this cursor.
+    /// The events since the given cursor cannot be read any more. Reading continues at this cursor.
     #[must_use]
     pub fn gap(cursor: Value) -> Self {
         Self { gap: true, ..Self::none(cursor) }

@@ -87,6 +87,8 @@ mod internal;
 mod trigger;
 mod value;
 
+#[doc(hidden)]
+pub use declaration::{inbox_of, trigger_of};
 pub use inbox::{
     AccountKey, Check, CheckEncoding, CheckHash, CheckPart, CheckSecret, Claim, EchoMember, Handshake, HmacCheck,
     HmacQuery, Inbox, InboxScope, JwtAudience, JwtCheck, Lifecycle, Place, Visibility,
@@ -97,5 +99,4 @@ pub use trigger::is_named;
 pub use trigger::{Comparison, Condition, ConditionValue, Trigger, TriggerSource};
 pub use value::Value;
 
-pub(crate) use declaration::{inbox_of, trigger_of};
 pub(crate) use internal::Answered;

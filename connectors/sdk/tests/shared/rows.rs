@@ -1,6 +1,7 @@
 //! A table with rows of many services, each of which shows one feature. The tables of the SDKs for
 //! other languages say the same.
 
+use connector_sdk::triggers::{Event, Events, Read, Renew, Subscribe, Subscription, Unsubscribe, Value};
 use connector_sdk::{Fault, Outcome, Request, connector, http};
 
 connector! {
@@ -28,6 +29,115 @@ connector! {
     answer_examples "tests/shared/answers.json";
     header "X-Api-Version" "{settings.api_version}";
     header "ConsistencyLevel" "eventual" when query ["$search", "$count" unless "false"];
+
+    inboxes &[
+        Inbox {
+            name: "app",
+            checks: &[Check::Hmac(HmacCheck {
+                text: &[CheckPart::Literal("v0"), CheckPart::Timestamp, CheckPart::Body],
+                separator: ":",
+                signature: Place::Header("X-Signature"),
+                prefix: "v0=",
+                timestamp: Some(Place::Header("X-Timestamp")),
+                ..HmacCheck::BODY
+            })],
+            handshakes: &[Handshake::EchoMember(EchoMember { when: ("/type", "url_verification"), member: "/challenge" })],
+            id: &[Place::Pointer("/event_id")],
+            kind: &[Place::Pointer("/event/type")],
+            data: "/event",
+            time: Some(Place::Pointer("/event_time")),
+            accounts: &[AccountKey { place: Place::Pointer("/team_id"), account: "/users/0/team" }],
+            visibility: Some(Visibility {
+                upstream: "api",
+                path: "/authorizations",
+                context: "/event_context",
+                parameter: "event_context",
+                accounts: "/authorizations",
+                cursor: ("/next", "cursor"),
+            }),
+            ..Inbox::APPLICATION
+        },
+        Inbox {
+            name: "hook",
+            checks: &[
+                Check::Token(Place::HeaderField("X-Token", "t")),
+                Check::Jwt(JwtCheck {
+                    place: Place::Header("Authorization"),
+                    issuers: &["https://accounts.example.com"],
+                    jwks_url: "https://accounts.example.com/certs",
+                    audience: JwtAudience::Setting("api_version"),
+                    claims: &[("email_verified", Claim::Literal("true")), ("email", Claim::Setting("employees_path"))],
+                }),
+                Check::Hmac(HmacCheck::STANDARD_WEBHOOKS),
+            ],
+            handshakes: &[
+                Handshake::EchoQuery("validationToken"),
+                Handshake::HmacQuery(HmacQuery {
+                    parameter: "crc_token",
+                    hash: CheckHash::Sha256,
+                    secret: CheckSecret::Text,
+                    encoding: CheckEncoding::Base64,
+                    member: "response_token",
+                    prefix: "sha256=",
+                }),
+            ],
+            decode: Some("/message/data"),
+            items: Some("/value"),
+            id: &[Place::Header("X-Id"), Place::BodyHash],
+            kind: &[Place::Query("kind"), Place::Header("X-Kind")],
+            ignored: &["sync"],
+            lifecycle: &[("removed", Lifecycle::Recreate), ("missed", Lifecycle::Read)],
+            max_body: 65536,
+            ..Inbox::SUBSCRIPTION
+        },
+    ];
+    triggers &[
+        Trigger {
+            name: "message",
+            title: "Message",
+            description: "A message in a channel.",
+            parameters: r#"{"type":"object","properties":{"channel":{"type":"string"}},"additionalProperties":false}"#,
+            payload: r#"{"type":"object","properties":{"text":{"type":"string"}}}"#,
+            example: r#"{"text":"Hello"}"#,
+            kinds: &["message"],
+            scopes: &["messages"],
+            inboxes: &["app"],
+            conditions: &[
+                Condition::equals_parameter("/event/channel", "/channel"),
+                Condition {
+                    place: Place::Pointer("/event/text"),
+                    comparison: Comparison::Contains,
+                    value: ConditionValue::Account("/users/0/id"),
+                    pattern: "<@{}>",
+                },
+                Condition {
+                    place: Place::Header("X-Kind"),
+                    comparison: Comparison::StartsWith,
+                    value: ConditionValue::Literal("message"),
+                    pattern: "",
+                },
+            ],
+            ..Trigger::CARRIED
+        },
+        Trigger {
+            name: "change",
+            title: "Change",
+            parameters: r#"{"type":"object","properties":{"folder":{"type":"string"}},"required":["folder"],"additionalProperties":false}"#,
+            payload: r#"{"type":"object"}"#,
+            example: r#"{"id":"7"}"#,
+            inboxes: &["hook"],
+            key: &["folder"],
+            subscribe: Some("change_subscribe"),
+            renew: Some("change_renew"),
+            unsubscribe: Some("change_unsubscribe"),
+            read: Some("change_read"),
+            recover: Some("change_recover"),
+            requires_setting: Some("api_version"),
+            lifetime_seconds: Some(86400),
+            poll_seconds: 600,
+            ..Trigger::READ
+        },
+    ];
 
     /// Event by its id.
     ///
@@ -173,6 +283,13 @@ connector! {
         parts?: [object],
         share?: number default 0.5 assumed,
     };
+
+    change_subscribe: internal subscribe fn subscribe;
+    change_renew: internal renew fn renew;
+    change_unsubscribe: internal unsubscribe fn end rate_limit searches;
+    /// Changes of a folder
+    change_read: internal read fn changes;
+    change_recover: internal recover fn end;
 }
 
 fn some_change(input: &UpdateLabel) -> Result<(), Fault> {
@@ -193,4 +310,23 @@ fn guarded(request: Request) -> Result<Outcome, Fault> {
 
 fn typed(input: Typed) -> Result<Outcome, Fault> {
     Ok(Outcome::Reply(format!("{input:?}")))
+}
+
+fn subscribe(input: Subscribe) -> Result<Subscription, Fault> {
+    let folder: String = input.parameters.required("folder")?;
+    Ok(Subscription { expires_at: Some("2026-12-04T00:00:00Z".to_owned()), ..Subscription::new(folder) })
+}
+
+fn renew(input: Renew) -> Result<Subscription, Fault> {
+    Ok(Subscription { state: input.state, ..Subscription::new(input.upstream_id) })
+}
+
+fn end(_: Unsubscribe) -> Result<(), Fault> {
+    Ok(())
+}
+
+fn changes(input: Read) -> Result<Events, Fault> {
+    let Some(cursor) = input.cursor else { return Ok(Events::none(Value::of("1")?)) };
+    let event = Event { kind: "changed".to_owned(), ..Event::new("7", Value::of(&[input.limit])?) };
+    Ok(Events { events: vec![event], ..Events::gap(cursor) })
 }

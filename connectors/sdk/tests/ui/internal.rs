@@ -20,7 +20,6 @@ mod functions {
         upstream api "https://example.com";
         triggers &[Trigger { name: "a", title: "A", read: Some("changes"), ..Trigger::READ }];
         changes: internal read fn super::subscribe;
-        other: internal subscribe fn super::subscribe;
     }
 }
 

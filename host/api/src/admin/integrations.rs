@@ -6,6 +6,7 @@ use hyper::Response;
 use serde_json::json;
 
 use crate::answer::private_answer;
+use crate::integrations::end_subscriptions;
 use crate::page;
 use crate::records::{AnyIntegrationPageRecord, AnyIntegrationRecord, IntegrationDeletedRecord};
 use crate::route::HttpCall;
@@ -65,9 +66,10 @@ pub(crate) async fn get_integration(call: HttpCall<'_>) -> Result<Response<Body>
 pub(crate) async fn remove_integration(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let id = call.arguments.integration_id;
     let Integration { holder, user_identifier, .. } = find(call.gateway, id).await?;
+    let subscriptions = end_subscriptions(&call, &holder, &user_identifier).await?;
     let removed = call.gateway.integrations.remove(&holder, &user_identifier).await;
     let revoked = removed.map_err(|error| integration_problem(&error))?.ok_or_else(|| unknown(id))?;
-    Ok(private_answer(&json!(IntegrationDeletedRecord { deleted: true, revoked })))
+    Ok(private_answer(&json!(IntegrationDeletedRecord { deleted: true, revoked, subscriptions })))
 }
 
 /// POST /admin/integrations/{integration_id}/renew: refreshes its tokens now.

@@ -16,6 +16,8 @@ mod device;
 mod list;
 mod problems;
 
+use std::time::Duration;
+
 use hyper::Response;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
@@ -31,9 +33,9 @@ pub(super) use self::problems::begin_problem;
 use super::answer::{json_answer, private_answer};
 use super::authorize::AuthorizedCaller;
 use super::body::read_record;
-use super::records::{IntegrationChange, IntegrationDeletedRecord, IntegrationExistsRecord};
+use super::records::{IntegrationChange, IntegrationDeletedRecord, IntegrationExistsRecord, SubscriptionsEndedRecord};
 use super::route::HttpCall;
-use super::{connectors, headers};
+use super::{connectors, headers, triggers};
 use body::Body;
 use contract::AuthScheme;
 use gateway::Gateway;
@@ -74,6 +76,9 @@ pub(super) async fn change_integration(
     Ok(private_answer(&json!(IntegrationRecord::at(&integration, clock::now()))))
 }
 
+/// Time for the subscriptions of an account to end before it is deleted.
+const END_SUBSCRIPTIONS: Duration = Duration::from_secs(20);
+
 /// DELETE /connectors/{connector}/integrations/{user_identifier}. Also for connectors that are no
 /// longer installed.
 pub(super) async fn remove_integration(
@@ -81,9 +86,23 @@ pub(super) async fn remove_integration(
     caller: AuthorizedCaller,
 ) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
+    let subscriptions = end_subscriptions(&call, &holder, &user_identifier).await?;
     let removed = call.gateway.integrations.remove(&holder, &user_identifier).await;
     let revoked = existing(call.gateway, &holder, &user_identifier, removed).await?;
-    Ok(json_answer(&json!(IntegrationDeletedRecord { deleted: true, revoked })))
+    Ok(json_answer(&json!(IntegrationDeletedRecord { deleted: true, revoked, subscriptions })))
+}
+
+/// Deletes the triggers of an account that is about to be deleted, while the service still accepts
+/// its access.
+pub(crate) async fn end_subscriptions(
+    call: &HttpCall<'_>,
+    holder: &Holder,
+    user_identifier: &str,
+) -> Result<Option<SubscriptionsEndedRecord>, Problem> {
+    let deadline = call.arrived + END_SUBSCRIPTIONS;
+    let removed = call.gateway.triggers.remove_of_account(holder, user_identifier, deadline).await;
+    let (ended, not_ended) = removed.map_err(triggers::trigger_problem)?;
+    Ok((ended + not_ended > 0).then_some(SubscriptionsEndedRecord { ended, not_ended }))
 }
 
 /// GET /connectors/{connector}/integration-exists.

@@ -54,7 +54,7 @@ pub(crate) fn describe_create() -> Value {
     let mut members = describe_created("The trigger.", reference("Trigger"));
     members["description"] = "`X-User-Identifier` names the account, as for operations. In this order: the body is checked, \
         the account is found, the scopes of its grant are checked (409 `scopes-missing`), the trigger is stored, and the service is \
-        asked to notify the gateway. If that takes longer than the call has, the trigger is `pending`, and goes on. The first \
+        asked to notify the gateway. If that takes longer than the call has, the trigger is `pending`, and continues. The first \
         read delivers nothing: events count from now on. With `urls`, the tenant needs a webhook secret."
         .into();
     if let (Some(parameters), Value::Array(more)) =
@@ -65,7 +65,7 @@ pub(crate) fn describe_create() -> Value {
     members["requestBody"] = json!({"required": true, "content": {"application/json": {
         "schema": reference("NewTrigger"),
         "example": {
-            "connector": "code_hosting", "type": "issue", "parameters": {"owner": "acme", "repo": "shop"},
+            "connector": "tracker", "type": "issue", "parameters": {"project": "shop"},
             "urls": ["https://app.example.com/events"], "filters": [{"pointer": "/action", "in": ["opened"]}],
         },
     }}});
@@ -101,7 +101,7 @@ pub(crate) fn describe_delete() -> Value {
 pub(crate) fn describe_test() -> Value {
     let mut members = describe_answer("The event is on its way.", reference("TriggerTested"));
     members["description"] =
-        "It takes the way of every event, with `source` `test` and an id of its own: through `filters` and `response_fields` to \
+        "It takes the way of every event, with `source` `test` and a new id: through `filters` and `response_fields` to \
          the URLs, and to GET /triggers/{trigger_id}/events."
             .into();
     members
@@ -173,7 +173,7 @@ pub(crate) fn describe_new_inbox() -> Value {
         .into();
     members["requestBody"] = json!({"required": true, "content": {"application/json": {
         "schema": reference("NewInbox"),
-        "example": {"connector": "team_chat", "inbox": "events"},
+        "example": {"connector": "chat", "inbox": "events"},
     }}});
     with_problems(members, &["409"])
 }

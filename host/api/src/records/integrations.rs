@@ -152,4 +152,19 @@ pub struct IntegrationDeletedRecord {
     pub deleted: bool,
     /// `true` if the service has revoked the access.
     pub revoked: bool,
+    /// The subscriptions of its triggers at the service, which end before the access does. Absent if
+    /// there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SubscriptionsEndedRecord")]
+    pub subscriptions: Option<SubscriptionsEndedRecord>,
+}
+
+/// The subscriptions of an account that was deleted.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SubscriptionsEnded")]
+pub struct SubscriptionsEndedRecord {
+    /// Those that ended at the service.
+    pub ended: usize,
+    /// Those that the service did not end. They end there by themselves.
+    pub not_ended: usize,
 }

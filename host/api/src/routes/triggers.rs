@@ -73,7 +73,7 @@ pub(super) static ROUTES: &[Route] = &[
                 handler: Handler::Scoped(Integrate, |call, caller| Box::pin(triggers::change_trigger(call, caller))),
                 description: Some(Description {
                     id: "change",
-                    summary: "Changes a trigger. It goes on where it is.",
+                    summary: "Changes a trigger. It continues where it is.",
                     members: described::describe_change,
                 }),
             },

@@ -65,8 +65,8 @@ async fn create_now(
 /// Reads the body.
 ///
 /// # Errors
-/// 422 with everything that is wrong with it: its form, its connector and type, the parameters of the
-/// type, and the URLs.
+/// 422 with everything that is wrong with it: its form, its connector and type, the parameters of
+/// the type, and the URLs.
 async fn read_body(gateway: &Gateway, caller: &AuthorizedCaller, body: &Bytes) -> Result<NewTrigger, Problem> {
     let (form, mut violations) = match parse_checked::<NewTriggerBody>(body).await? {
         Ok(form) => (Some(form), Vec::new()),
@@ -113,7 +113,8 @@ struct Named<'a> {
 /// violations of the form.
 ///
 /// # Errors
-/// 403 if the limits of the caller's key do not have the connector, and 503 if it is not loaded yet.
+/// 403 if the limits of the caller's key do not have the connector, and 503 if it is not loaded
+/// yet.
 async fn violations_of_type(
     gateway: &Gateway,
     caller: &AuthorizedCaller,

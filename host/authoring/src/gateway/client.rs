@@ -18,7 +18,8 @@ const RESPONSE: Duration = Duration::from_secs(300);
 /// A client for requests to a gateway.
 ///
 /// # Errors
-/// If the file with the client certificate cannot be used, or if the machine has no root certificates.
+/// If the file with the client certificate cannot be used, or if the machine has no root
+/// certificates.
 pub fn client_for(url: &Url, client_certificate: Option<&Path>) -> Result<Client, RemoteError> {
     // A second installation fails and changes nothing.
     let _ = rustls::crypto::ring::default_provider().install_default();

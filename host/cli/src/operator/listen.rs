@@ -1,5 +1,5 @@
-//! The command `triggers listen`: pulls the events of a trigger, and posts each to a URL on this machine,
-//! as its webhooks would be. The signature is one of a secret that the command makes.
+//! The command `triggers listen`: pulls the events of a trigger, and posts each to a URL on this
+//! machine, as its webhooks would be. The signature is one of a secret that the command makes.
 
 use std::slice;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

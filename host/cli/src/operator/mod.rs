@@ -1,6 +1,6 @@
 //! The commands `integrations …`, `jobs …`, `webhooks …`, `triggers …`, `inboxes …`, `calls …`,
-//! `tenants …`, `tool-sets …`, `gateways …` and `audit`. They read and change a running gateway by its routes (`--url`).
-//! `audit` also reads the database of the configuration.
+//! `tenants …`, `tool-sets …`, `gateways …` and `audit`. They read and change a running gateway by
+//! its routes (`--url`). `audit` also reads the database of the configuration.
 //!
 //! - here: the commands
 //! - [`mod@gateways`]: the commands `gateways …`

@@ -1,5 +1,5 @@
-//! The commands `triggers …`. The operator's routes are about all tenants; `test`, `read` and `listen`
-//! act for the tenant of the key, as its application would.
+//! The commands `triggers …`. The operator's routes are about all tenants; `test`, `read` and
+//! `listen` act for the tenant of the key, as its application would.
 
 use authoring::gateway::RunningGateway;
 use authoring::output::remark;

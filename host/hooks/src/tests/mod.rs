@@ -25,7 +25,8 @@ use crate::{Context, KeySet, Notification, Rejection, Verified};
 /// The time of the tests, in seconds.
 const NOW: u64 = 1_769_860_800;
 
-const SECRET: &str = "It's a Secret to Everybody";
+/// The secret of the example that a provider publishes.
+const SECRET: &str = include_str!("published_secret.txt");
 
 /// A request that a test changes.
 struct Request {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use secrecy::{ExposeSecret, SecretString};
 
-/// The address and the secret of an inbox. A connector writes placeholders, and never sees the values.
+/// The address and the secret of an inbox. A connector writes placeholders, and never sees the
+/// values.
 #[derive(Clone)]
 pub struct Hook {
     address: String,

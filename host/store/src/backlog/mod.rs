@@ -21,6 +21,8 @@ pub struct Backlog {
     /// Valid API keys that expire soon. A key whose whole life is that short is not counted: it is
     /// meant to expire.
     pub expiring_keys: u64,
+    /// Time for which the subscription that was due first has waited for a gateway. Zero if none waits.
+    pub trigger_lag: Duration,
 }
 
 impl Store {
@@ -45,6 +47,11 @@ impl Store {
                          AND expires_at <= now_ms() + $1 AND expires_at - created_at > $1 LIMIT $2) AS expiring",
                     values![millis(soon), MAX],
                 )?,
+                trigger_lag: Duration::from_millis(connection.one(
+                    "SELECT COALESCE(now_ms() - min(due_at), 0) FROM subscriptions
+                     WHERE due_at <= now_ms() AND (leased_until IS NULL OR leased_until <= now_ms())",
+                    &[],
+                )?),
             })
         })
         .await

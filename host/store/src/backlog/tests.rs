@@ -5,9 +5,10 @@ use std::time::{Duration, SystemTime};
 use super::Backlog;
 use crate::connection::Durability;
 use crate::testing::{Site, at_second, connect, on_every_database};
+use crate::triggers::testing::{LONG, add};
 use crate::{KeyId, NewApiKey, Store};
 
-on_every_database!(what_waits_is_counted,);
+on_every_database!(what_waits_is_counted, a_subscription_that_no_gateway_takes_is_told_by_its_wait,);
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -29,7 +30,7 @@ async fn key(store: &Store, id: &str, life: Duration, age: Duration) {
 
 async fn what_waits_is_counted(site: Site) {
     let store = &site.store;
-    let nothing = Backlog { overdue_refreshes: 0, pending_webhooks: 0, expiring_keys: 0 };
+    let nothing = Backlog { overdue_refreshes: 0, pending_webhooks: 0, expiring_keys: 0, trigger_lag: Duration::ZERO };
     assert_eq!(store.backlog(at_second(9000), 14 * DAY).await.unwrap(), nothing);
     // Its refresh is due at second 2000.
     connect(store, "ann").await;
@@ -40,4 +41,15 @@ async fn what_waits_is_counted(site: Site) {
     assert_eq!(found, Backlog { expiring_keys: 1, ..nothing });
     let found = store.backlog(at_second(9000), 14 * DAY).await.unwrap();
     assert_eq!(found, Backlog { expiring_keys: 1, overdue_refreshes: 1, ..nothing });
+}
+
+async fn a_subscription_that_no_gateway_takes_is_told_by_its_wait(site: Site) {
+    let store = &site.store;
+    let lag = async || store.backlog(at_second(1000), DAY).await.unwrap().trigger_lag.as_secs();
+    let (_, id) = add(store, "acme", "a").await;
+    let earlier = format!("UPDATE subscriptions SET due_at = due_at - 3600000 WHERE id = '{id}'");
+    store.write(Durability::ProcessKill, move |connection| connection.execute(&earlier, &[])).await.unwrap();
+    assert!((3600..3660).contains(&lag().await), "{}", lag().await);
+    store.take_subscription(&id, LONG).await.unwrap().unwrap();
+    assert_eq!(lag().await, 0, "a gateway works on it");
 }

@@ -96,9 +96,11 @@ impl Store {
         let (inbox, id, by) = (inbox.to_owned(), id.to_owned(), Acting::current());
         self.write(Durability::PowerLoss, move |connection| {
             // Locks the row, so that two secrets are not added at the same time.
-            let tenant: Option<String> = connection
-                .optional("UPDATE inboxes SET address = address WHERE id = $1 RETURNING tenant", values![&inbox])?;
-            let Some(tenant) = tenant else { return Ok(SecretAdded::Unknown) };
+            let found: Option<(String, String, String)> = connection.optional(
+                "UPDATE inboxes SET address = address WHERE id = $1 RETURNING tenant, connector, inbox",
+                values![&inbox],
+            )?;
+            let Some((tenant, connector, name)) = found else { return Ok(SecretAdded::Unknown) };
             let known: u64 = connection.one("SELECT count(*) FROM inbox_secrets WHERE inbox = $1", values![&inbox])?;
             if known >= MAX_SECRETS {
                 return Ok(SecretAdded::Full);
@@ -106,6 +108,11 @@ impl Store {
             connection.execute(
                 "INSERT INTO inbox_secrets (id, inbox, created_at, data_key, secret) VALUES ($1, $2, now_ms(), $3, $4)",
                 values![&id, &inbox, &secret.key_id, &secret.bytes],
+            )?;
+            // Subscriptions that have waited for the secret continue.
+            connection.execute(
+                "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1 WHERE connector = $1 AND inbox = $2",
+                values![&connector, &name],
             )?;
             audit::note(connection, &by, AuditAction::InboxSecretAdded, &inbox, &tenant, &id)?;
             Ok(SecretAdded::Added)

@@ -1,5 +1,5 @@
-//! Notifications that other accounts may see too. The service is asked for them after it has got its
-//! answer, by one gateway at a time.
+//! Notifications that other accounts may see too. The service is asked for them after it has got
+//! its answer, by one gateway at a time.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::vault::Vault;
 use crate::{Store, StoreError};
 
 impl Store {
-    /// Takes notifications that are due, for the time `life`. Each is due again after it, unless it was
-    /// ended.
+    /// Takes notifications that are due, for the time `life`. Each is due again after it, unless it
+    /// was ended.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -44,8 +44,8 @@ impl Store {
         .await
     }
 
-    /// Stores the events of a notification for the accounts that see it, and forgets it. An event that is
-    /// known is not stored again, so it does no harm if two gateways do this.
+    /// Stores the events of a notification for the accounts that see it, and forgets it. An event
+    /// that is known is not stored again, so it does no harm if two gateways do this.
     ///
     /// # Errors
     /// Fails if the database does not answer.

@@ -90,7 +90,7 @@ pub struct HookRequest {
     pub address: String,
     /// The connector. Empty if no one has the address.
     pub connector: String,
-    /// What became of it, as `service` names it.
+    /// Its outcome, such as `stored`.
     pub outcome: &'static str,
     /// Why it was rejected or ignored.
     pub reason: Option<String>,

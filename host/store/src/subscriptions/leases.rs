@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::types::{Blocked, ReadEvents, Standing, Subscription, SubscriptionStep};
+use super::types::{Blocked, ReadEvents, Route, Standing, Subscription, SubscriptionStep};
 use crate::connection::{Connection, Durability};
 use crate::time::millis;
 use crate::triggers::insert_events;
@@ -16,8 +16,8 @@ use crate::{Store, StoreError};
 
 /// The columns of a [`Subscription`], in the order in which they are read.
 pub(super) const COLUMNS: &str = "id, tenant, subject, connector, user_identifier, inbox, address, data_key, secret,
-    cursor_key, cursor, standing, kinds, expires_at, renewed_at, renew_at, last_push_at, last_read_at, read_at,
-    failed_renewals, failed_reads, reason, blocked, rung, shakes_hands AND COALESCE(leased_until, 0) > now_ms(), fence, now_ms()";
+    cursor_key, cursor, standing, kinds, base, expires_at, renewed_at, renew_at, last_push_at, last_read_at, read_at,
+    failed_renewals, failed_reads, reason, blocked, rung, shakes_hands AND COALESCE(leased_until, 0) > now_ms(), is_identified, fence, now_ms()";
 
 impl Store {
     /// Takes the leases of subscriptions that are due, for the time `life`. Tenants take turns.
@@ -92,9 +92,9 @@ impl Store {
         .await
     }
 
-    /// Stores events that were read together with the cursor behind them. The lease stays. Returns the
-    /// number of events that were new, or `None` if another gateway has taken the lease since; nothing is
-    /// stored then.
+    /// Stores events that were read together with the cursor behind them. The lease stays. Returns
+    /// the number of events that were new, or `None` if another gateway has taken the lease since;
+    /// nothing is stored then.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -123,16 +123,27 @@ impl Store {
     }
 
     /// Stores the result of a step, and releases the lease. `rung` is the value that the step began
-    /// with: if the service has notified the gateway since, the next step is due now. Returns `false` and
-    /// stores nothing if another gateway has taken the lease since.
+    /// with: if the service has notified the gateway since, the next step is due now. Returns
+    /// `false` and stores nothing if another gateway has taken the lease since.
     ///
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn end_step(&self, of: &Subscription, step: SubscriptionStep) -> Result<bool, StoreError> {
         let (id, fence, rung) = (of.id.clone(), of.fence, of.rung);
         self.write(Durability::PowerLoss, move |connection| {
-            let SubscriptionStep { secret, standing, renewed, read, reason, blocked, renew_in, read_in, look_in } =
-                step;
+            let SubscriptionStep {
+                secret,
+                standing,
+                base,
+                identified,
+                renewed,
+                read,
+                reason,
+                blocked,
+                renew_in,
+                read_in,
+                look_in,
+            } = step;
             let next = [renew_in, read_in].into_iter().flatten().fold(look_in, Duration::min);
             let held = connection.execute(
                 "UPDATE subscriptions SET reason = $1, blocked = $2, renew_at = now_ms() + $3, read_at = now_ms() + $4,
@@ -159,6 +170,15 @@ impl Store {
                     "UPDATE subscriptions SET data_key = $1, secret = $2 WHERE id = $3",
                     values![&secret.key_id, &secret.bytes, &id],
                 )?;
+            }
+            if let Some(route) = identified {
+                connection.execute(
+                    "UPDATE subscriptions SET is_identified = $1, route = $2 WHERE id = $3",
+                    values![true, route.map(Route::text), &id],
+                )?;
+            }
+            if let Some(base) = base {
+                connection.execute("UPDATE subscriptions SET base = $1 WHERE id = $2", values![&base, &id])?;
             }
             if let Some((standing, kinds, life)) = standing {
                 set_standing(connection, &id, standing, &kinds, life)?;
@@ -191,6 +211,22 @@ impl Store {
                 values![&id, fence],
             )?;
             Ok(deleted > 0)
+        })
+        .await
+    }
+
+    /// Makes work due on subscriptions that services know under another URL of the gateway. Returns
+    /// their number.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn wake_moved_subscriptions(&self, base: &str) -> Result<u64, StoreError> {
+        let base = base.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.execute(
+                "UPDATE subscriptions SET due_at = now_ms() WHERE base IS NOT NULL AND base <> $1 AND due_at > now_ms()",
+                values![&base],
+            )
         })
         .await
     }

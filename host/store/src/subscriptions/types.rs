@@ -14,7 +14,8 @@ use crate::{Sealed, StoreError};
 pub struct NewSubscription {
     /// Its id, which its secrets are bound to.
     pub id: String,
-    /// What it covers: a text that is the same for triggers that share it. The store keeps its hash.
+    /// The covered part of the service: a text that is the same for triggers that share it. The
+    /// store keeps its hash.
     pub covers: String,
     /// The inbox that the service notifies. `None` if it notifies none.
     pub inbox: Option<String>,
@@ -108,6 +109,7 @@ pub struct Subscription {
     pub standing: Standing,
     /// A JSON list.
     pub kinds: String,
+    pub base: Option<String>,
     pub expires_at: Option<SystemTime>,
     pub renewed_at: Option<SystemTime>,
     pub renew_at: Option<SystemTime>,
@@ -121,6 +123,9 @@ pub struct Subscription {
     pub rung: i64,
     /// `true` while the service may prove that the address is the gateway's.
     pub shakes_hands: bool,
+    /// `false` once another account is connected under the name, until the service has said whose it
+    /// is.
+    pub is_identified: bool,
     /// Number of the last lease.
     pub fence: i64,
     /// The time of the database when it was read.
@@ -152,9 +157,14 @@ impl Subscription {
 pub struct SubscriptionStep {
     /// The parameters, the secret and the answers of the service.
     pub secret: Option<Sealed>,
-    /// Its state at the service, the kinds that the service was asked for, and its life from now on.
-    /// `Some(None)` if it does not end.
+    /// Its state at the service, the kinds that the service was asked for, and its life from now
+    /// on. `Some(None)` if it does not end.
     pub standing: Option<(Standing, String, Option<Duration>)>,
+    /// The URL of this gateway that the service was told, up to the address.
+    pub base: Option<String>,
+    /// Set if the service was asked whose account it is: the account in notifications at an inbox of an
+    /// application.
+    pub identified: Option<Option<Route>>,
     /// Set if the service was asked to begin or renew it: `true` if it did.
     pub renewed: Option<bool>,
     /// Set if it was read: `true` if that succeeded.
@@ -167,7 +177,7 @@ pub struct SubscriptionStep {
     pub renew_in: Option<Duration>,
     /// See `renew_in`.
     pub read_in: Option<Duration>,
-    /// The longest time until the next step, for what has no time of its own.
+    /// The longest time until the next step, if nothing else is due.
     pub look_in: Duration,
 }
 
@@ -180,7 +190,7 @@ pub struct ReadEvents {
     pub events: Vec<NewEvent>,
 }
 
-/// What a request of a service changes.
+/// The changes of one request of a service.
 #[derive(Clone, Debug, Default)]
 pub struct PushedEvents {
     /// The events that it carries.
@@ -211,6 +221,7 @@ impl FromRow for Subscription {
             cursor: read_sealed(row)?,
             standing: row.read()?,
             kinds: row.read()?,
+            base: row.read()?,
             expires_at: row.read()?,
             renewed_at: row.read()?,
             renew_at: row.read()?,
@@ -225,6 +236,7 @@ impl FromRow for Subscription {
                 .and_then(|name| Blocked::ALL.into_iter().find(|blocked| blocked.name() == name)),
             rung: row.read()?,
             shakes_hands: row.read()?,
+            is_identified: row.read()?,
             fence: row.read()?,
             now: row.read()?,
         })

@@ -1,5 +1,5 @@
-//! Changes of accounts, for triggers of the gateway itself. The database notes them in the transaction of
-//! the change.
+//! Changes of accounts, for triggers of the gateway itself. The database notes them in the
+//! transaction of the change.
 
 use super::events::insert_events;
 use super::types::{IntegrationChange, NewEvent};
@@ -24,8 +24,8 @@ impl Store {
         .await
     }
 
-    /// Stores the events of a change, and forgets it. An event that is known is not stored again, so it
-    /// does no harm if two gateways do this.
+    /// Stores the events of a change, and forgets it. An event that is known is not stored again,
+    /// so it does no harm if two gateways do this.
     ///
     /// # Errors
     /// Fails if the database does not answer.

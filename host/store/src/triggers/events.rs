@@ -20,8 +20,8 @@ pub type EventWebhooks = (String, Vec<EventDelivery>, Vec<u8>);
 const COLUMNS: &str = "id, trigger_id, sequence, received_at, data_key, body";
 
 impl Store {
-    /// Stores events that no request of a service has brought, such as events of the gateway itself.
-    /// Returns the number of those that were new.
+    /// Stores events that no request of a service has brought, such as events of the gateway
+    /// itself. Returns the number of those that were new.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -30,8 +30,8 @@ impl Store {
         self.write(Durability::PowerLoss, move |connection| insert_events(connection, &vault, &events)).await
     }
 
-    /// Returns the events of a trigger after a number, the oldest first, and `true` if older ones after
-    /// this number are no longer kept.
+    /// Returns the events of a trigger after a number, the oldest first, and `true` if older ones
+    /// after this number are no longer kept.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -190,8 +190,8 @@ impl Store {
     }
 }
 
-/// Stores events that are not known yet, with their webhooks. Returns their number. A trigger that was
-/// deleted since gets none, and one that is paused keeps them without webhooks.
+/// Stores events that are not known yet, with their webhooks. Returns their number. A trigger that
+/// was deleted since gets none, and one that is paused keeps them without webhooks.
 pub(crate) fn insert_events(
     connection: &mut dyn Connection,
     vault: &Vault,
@@ -202,7 +202,8 @@ pub(crate) fn insert_events(
     ordered.sort_by(|one, other| one.trigger.cmp(&other.trigger));
     let mut stored = 0;
     for event in ordered {
-        // Locks the row, so that two transactions do not store the same event, or two of one number.
+        // Locks the row, so that two transactions do not store the same event, or two of one
+        // number.
         let next: Option<(i64, String)> = connection.optional(
             "UPDATE triggers SET sequence = sequence WHERE id = $1 RETURNING sequence + 1, state",
             values![&event.trigger],

@@ -1,5 +1,7 @@
 //! Adding, finding, changing and deleting triggers.
 
+use std::time::Duration;
+
 use super::events::{EventWebhooks, queue_waiting_events, unqueue_pending_events};
 use super::types::{NewTrigger, Removed, Trigger, TriggerChange, TriggerFilter, TriggerState};
 use crate::audit::{self, Acting, AuditAction};
@@ -8,8 +10,13 @@ use crate::connection::{Connection, Durability};
 use crate::digest::sha256_hex;
 use crate::integrations::text_of_labels;
 use crate::subscriptions::NewSubscription;
+use crate::time::millis;
 use crate::value::values;
 use crate::{Labels, Store, StoreError};
+
+/// Time in which a subscription without triggers is left to the one who has deleted its last
+/// trigger.
+const END_DELAY: Duration = Duration::from_secs(60);
 
 /// The columns of a [`Trigger`], in the order in which they are read.
 const COLUMNS: &str =
@@ -18,8 +25,8 @@ const COLUMNS: &str =
     (SELECT count(*) FROM webhook_deliveries WHERE trigger_id = triggers.id AND status = 'pending')";
 
 impl Store {
-    /// Adds a trigger, and its subscription unless another trigger has the same one. Returns the id of the
-    /// subscription.
+    /// Adds a trigger, and its subscription unless another trigger has the same one. Returns the id
+    /// of the subscription.
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyTriggers`] if the tenant has `limit` triggers, with
@@ -125,9 +132,9 @@ impl Store {
         .await
     }
 
-    /// Changes a trigger. Its cursor and its subscription stay. `waiting` has the webhooks of events that
-    /// were kept while it was paused, by their ids; they are sent if it goes on. Returns `None` if there
-    /// is no such trigger.
+    /// Changes a trigger. Its cursor and its subscription stay. `waiting` has the webhooks of
+    /// events that were kept while it was paused, by their ids; they are sent if it continues.
+    /// Returns `None` if there is no such trigger.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -197,8 +204,8 @@ impl Store {
         .await
     }
 
-    /// Notes that the receivers of a trigger were told that it is degraded, or that it is no longer.
-    /// Returns `false` if that was noted before.
+    /// Notes that the receivers of a trigger were told that it is degraded, or that it is no
+    /// longer. Returns `false` if that was noted before.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -214,8 +221,8 @@ impl Store {
         .await
     }
 
-    /// Deletes a trigger with its events. Its webhooks that are not delivered yet are not sent. Returns
-    /// `None` if there is no such trigger.
+    /// Deletes a trigger with its events. Its webhooks that are not delivered yet are not sent.
+    /// Returns `None` if there is no such trigger.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -229,9 +236,18 @@ impl Store {
             let is_last = match &trigger.subscription {
                 None => false,
                 Some(subscription) => {
-                    wake(connection, Some(subscription))?;
                     let others: u64 = connection
                         .one("SELECT count(*) FROM triggers WHERE subscription = $1", values![subscription])?;
+                    match others {
+                        // The caller ends it now. If the gateway dies before, another one does.
+                        0 => {
+                            connection.execute(
+                                "UPDATE subscriptions SET due_at = now_ms() + $1 WHERE id = $2",
+                                values![millis(END_DELAY), subscription],
+                            )?;
+                        }
+                        _ => wake(connection, Some(subscription))?,
+                    }
                     others == 0
                 }
             };

@@ -24,8 +24,8 @@ pub(crate) enum AttemptOfEvent {
     Failed,
 }
 
-/// Notes an attempt at a trigger. A receiver that wants no more pauses it, and receivers that fail for
-/// days end it. Its events stay in both cases.
+/// Notes an attempt at a trigger. A receiver that wants no more pauses it, and receivers that fail
+/// for days end it. Its events stay in both cases.
 pub(crate) fn note_attempt(
     connection: &mut dyn Connection,
     trigger: &str,

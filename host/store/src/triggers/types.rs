@@ -16,8 +16,8 @@ pub fn new_trigger_id() -> Result<String, StoreError> {
     random_id("trg_")
 }
 
-/// The id of an event: the same for a trigger and an occurrence, whoever tells of it. `source` is the
-/// inbox or the reader, and `occurrence` is the id at the service.
+/// The id of an event: the same for a trigger and an occurrence, whoever tells of it. `source` is
+/// the inbox or the reader, and `occurrence` is the id at the service.
 pub fn event_id(trigger: &str, source: &str, occurrence: &str) -> String {
     let hash = sha256_hex(format!("{trigger}\0{source}\0{occurrence}").as_bytes());
     format!("evt_{}", hash.get(..32).unwrap_or_default())
@@ -130,7 +130,7 @@ pub struct TriggerChange {
     pub labels: Option<Labels>,
     /// The interval of reads. `Some(None)` for the one of the type.
     pub poll_s: Option<Option<u32>>,
-    /// `true` to pause it, `false` to let it go on.
+    /// `true` to pause it, `false` to let it continue.
     pub paused: Option<bool>,
 }
 
@@ -157,7 +157,8 @@ pub struct NewEvent {
     pub body: (String, String),
     /// Its webhooks. Empty if the trigger has no URLs.
     pub deliveries: Vec<EventDelivery>,
-    /// Time for which the body is kept, and time in which the same occurrence makes no second event.
+    /// Time for which the body is kept, and time in which the same occurrence makes no second
+    /// event.
     pub kept_for: Duration,
     /// See `kept_for`.
     pub known_for: Duration,

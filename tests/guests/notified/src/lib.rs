@@ -1,7 +1,7 @@
 //! A service that notifies the gateway in each way that an inbox can declare. Its three
 //! applications and its subscriptions have different proofs.
 
-use connector_sdk::triggers::{Subscribe, Subscription, Unsubscribe};
+use connector_sdk::triggers::{Event, Events, Read, Subscribe, Subscription, Unsubscribe, Value};
 use connector_sdk::{Fault, Request, connector, http};
 
 connector! {
@@ -117,7 +117,22 @@ connector! {
             unsubscribe: Some("listed_delete"),
             ..Trigger::CARRIED
         },
+        // Nothing notifies the gateway of it.
+        Trigger {
+            name: "change",
+            title: "Change",
+            description: "A file in a folder has changed.",
+            parameters: r#"{"type":"object","properties":{"folder":{"type":"string","pattern":"^[a-z]{1,64}$"}},"required":["folder"],"additionalProperties":false}"#,
+            payload: r#"{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"}}}"#,
+            example: r#"{"id": "1", "name": "plan.txt"}"#,
+            scopes: &["read"],
+            key: &["folder"],
+            read: Some("changes_read"),
+            ..Trigger::READ
+        },
     ];
+
+    changes_read: internal read fn changes;
 
     listed_create: internal subscribe fn create;
     listed_delete: internal unsubscribe fn delete;
@@ -138,4 +153,21 @@ fn delete(input: Unsubscribe) -> Result<(), Fault> {
     let path = format!("/subscriptions/{}", input.upstream_id);
     http::send(Request::new(http::Method::Delete, "api", path))?;
     Ok(())
+}
+
+/// The service answers `{"cursor", "changes": [{"id", "name"}]}`. Without a cursor, nothing has
+/// changed.
+fn changes(input: Read) -> Result<Events, Fault> {
+    let folder: String = input.parameters.required("folder")?;
+    let since: Option<String> = input.cursor.map(|cursor| cursor.whole()).transpose()?;
+    let since = since.map(|since| format!("&since={since}")).unwrap_or_default();
+    let found = http::send(Request::get("api", format!("/changes?folder={folder}{since}")))?.document()?;
+    let mut events = Vec::new();
+    if let Some(changes) = found.pointer("/changes").filter(|_| !since.is_empty()) {
+        for change in changes.items() {
+            events.push(Event::new(change.string("/id").unwrap_or_default(), Value::from(&change)));
+        }
+    }
+    let gap = found.pointer("/gap").is_some();
+    Ok(Events { events, gap, ..Events::none(Value::of(&found.string("/cursor").unwrap_or_default())?) })
 }

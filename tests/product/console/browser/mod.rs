@@ -43,6 +43,8 @@ fn world(store: &Store) -> World {
         .module("hostile", module::account(&described(json!({}))))
         .upstream("hostile", "api", &service.url())
         .module("liar", module::liar("version=1.0.0"))
+        .guest("notified")
+        .general("hooks.public_url = \"https://hooks.example\"")
         .config("[callbacks]\nallow_private_network = true\n[calls]\nkeep = \"all\"\n[fleet]\nname = \"first\"")
         .config(&format!("[telemetry]\nservice_name = {}", json!(HOSTILE)))
         .start();
@@ -107,7 +109,29 @@ fn fail(gateway: &Gateway, provider: &OAuthProvider, receiver: &Upstream) -> Val
         let liar = all.iter().find(|one| one["connector"] == "liar")?;
         liar["gateways"].as_array()?.iter().any(|at| at["state"] == "refused").then_some(())
     });
-    json!({"expired": expired, "account": account, "call": call, "job": job, "key": key, "tenant": HOSTILE})
+    let (trigger, inbox) = (trigger(&operator), inbox(gateway));
+    json!({
+        "expired": expired, "account": account, "call": call, "job": job, "key": key, "tenant": HOSTILE, "trigger": trigger,
+        "inbox": inbox,
+    })
+}
+
+/// Makes a trigger whose label is hostile.
+fn trigger(operator: &Client) -> Value {
+    let body = json!({"connector": "gateway", "type": "integration_expired", "labels": {"note": HOSTILE}});
+    operator.post("/triggers", body).json()["id"].clone()
+}
+
+/// Makes an inbox, to which someone sends what the service did not.
+fn inbox(gateway: &Gateway) -> Value {
+    let made = gateway.client().post("/admin/inboxes", json!({"connector": "notified", "inbox": "signed"})).json();
+    let path = made["url"].as_str().unwrap().strip_prefix("https://hooks.example").unwrap();
+    assert_eq!(gateway.anonymous().post(path, json!({})).status, 401);
+    wait_for("the record of the request", || {
+        let listed = gateway.client().get("/admin/hook-requests").ok();
+        (!listed["hook_requests"].as_array().unwrap().is_empty()).then_some(())
+    });
+    made["id"].clone()
 }
 
 fn first(operator: &Client, path: &str, list: &str, member: &str) -> String {
@@ -163,6 +187,14 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
         ("job", "The upstream refused the request"),
         ("webhooks", "failed"),
         ("resent", "2 attempts"),
+        ("triggers", "gateway.integration_expired"),
+        ("trigger", HOSTILE),
+        ("trigger", "The last events"),
+        ("inboxes", "needs-secret"),
+        ("inbox", "https://hooks.example/hooks/"),
+        ("inbox", "Nothing has come that passed the checks."),
+        ("inbox", "rejected"),
+        ("hook requests", "rejected"),
         ("keys", HOSTILE),
         ("key", HOSTILE),
         ("made", "It is shown only now."),

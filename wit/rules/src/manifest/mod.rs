@@ -28,7 +28,7 @@ pub use auth_additions::{
 };
 pub use check::{check, check_schemas};
 pub use page_additions::{LastItem, check_page_additions};
-pub use trigger_additions::check_trigger_additions;
+pub use trigger_additions::{About, AboutOperation, check_trigger_additions};
 pub use upstream_additions::{Part, PartSource, UpstreamAdditions};
 
 use crate::Broken;

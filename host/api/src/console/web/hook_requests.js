@@ -7,7 +7,7 @@ import { words } from "./words.js";
 
 const say = words.hookRequests;
 
-/** The inbox, or the subscription of triggers, which has no screen of its own. */
+/** The inbox, or the subscription of triggers, which has no screen. */
 const address = (one) => (one.address?.startsWith("inb_") ? html`<${IdLink} kind="inboxes" id=${one.address} />` : html`<${Text} of=${one.address} />`);
 
 /** The columns of a table of requests. */

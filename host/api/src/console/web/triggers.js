@@ -144,16 +144,16 @@ function Events({ id, turn }) {
       [say.type, (one) => html`<${Text} of=${one.type} />`],
       [say.source, (one) => text(one.event.source)],
       [say.sequence, (one) => one.event.sequence],
-      [say.show, (one) => html`<${Whole} path=${`${path}/${encodeURIComponent(one.event.id)}`} data=${one.data} />`],
+      [say.show, (one) => html`<${Whole} path=${`${path}/${encodeURIComponent(one.event.id)}`} event=${one} />`],
     ]} />`}
   <//>`;
 }
 
 /** The data of an event and its webhooks, which are read when someone looks. */
-function Whole({ path, data }) {
+function Whole({ path, event: { data, event } }) {
   const [isOpen, setIsOpen] = useState(false);
-  return html`<details onToggle=${(event) => setIsOpen(event.currentTarget.open)}><summary>${say.show}</summary>
-    <${Code} label=${say.data}>${JSON.stringify(data, null, 2)}<//>
+  return html`<details onToggle=${(toggled) => setIsOpen(toggled.currentTarget.open)}><summary>${say.show}</summary>
+    <${Code} label=${say.dataOf(event.sequence)}>${JSON.stringify(data, null, 2)}<//>
     ${isOpen && html`<${Deliveries} path=${path} />`}
   </details>`;
 }

@@ -374,7 +374,7 @@ export const words = {
     mode: "Learns of events by",
     reason: "Reason",
     who: {
-      "needs-user": "The user must connect the account again. The trigger then goes on where it was.",
+      "needs-user": "The user must connect the account again. The trigger then continues where it was.",
       degraded: "The service does not notify the gateway now. The gateway reads at intervals in its place.",
       failed: "It has ended. Its events stay to be pulled.",
       paused: "Events are kept, and not delivered.",
@@ -404,7 +404,7 @@ export const words = {
     ofOthers: (tenant) => `A key of the tenant ${tenant} with the scope integrate shows events, tests the trigger and reads now.`,
     source: "Learned by",
     sequence: "Number",
-    data: "Data",
+    dataOf: (number) => `Data of event ${number}`,
     show: "Data and webhooks",
     test: "Test",
     testWhat: "The example of the type is delivered as an event, with the source test. Its receivers get it.",

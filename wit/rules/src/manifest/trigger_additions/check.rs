@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use super::super::check::Violations;
-use super::super::{Manifest, shorten};
-use super::{few, given, is_outside_of_body, maybe_empty, place, setting};
+use super::super::shorten;
+use super::{About, few, given, is_outside_of_body, maybe_empty, place, setting};
 use crate::limit::{CHECK_PARTS, ISSUERS, TOLERANCE_SECONDS, TRIGGER_ITEMS};
 use crate::trigger::{Check, CheckPart, Claim, HmacCheck, JwtAudience, JwtCheck, Place};
 use crate::{Broken, address, ensure, header};
 
-pub(super) fn check(manifest: &Manifest<'_>, part: &str, declared: &Check, found: &mut Violations) {
+pub(super) fn check(about: &About<'_>, part: &str, declared: &Check, found: &mut Violations) {
     match declared {
         Check::Hmac(hmac) => check_hmac(&format!("{part} `hmac`"), hmac, found),
         Check::Token(token) => {
@@ -17,7 +17,7 @@ pub(super) fn check(manifest: &Manifest<'_>, part: &str, declared: &Check, found
                 ensure(*token != Place::BodyHash, "the token is a value of the notification, and no hash of it");
             found.add(format!("{part} `token`"), is_value.and_then(|()| place(token)));
         }
-        Check::Jwt(jwt) => check_jwt(manifest, &format!("{part} `jwt`"), jwt, found),
+        Check::Jwt(jwt) => check_jwt(about, &format!("{part} `jwt`"), jwt, found),
     }
 }
 
@@ -75,7 +75,7 @@ fn maybe_empty_lines(text: &str) -> Result<(), Broken> {
     maybe_empty(&text.replace('\n', " "))
 }
 
-fn check_jwt(manifest: &Manifest<'_>, part: &str, declared: &JwtCheck, found: &mut Violations) {
+fn check_jwt(about: &About<'_>, part: &str, declared: &JwtCheck, found: &mut Violations) {
     let JwtCheck { place: token, issuers, jwks_url, audience, claims } = declared;
     let outside = ensure(is_outside_of_body(token), "the token is in a header or in the query");
     found.add(format!("{part}, place"), outside.and_then(|()| place(token)));
@@ -86,7 +86,7 @@ fn check_jwt(manifest: &Manifest<'_>, part: &str, declared: &JwtCheck, found: &m
     let url = given(jwks_url).and_then(|()| address::secret_url(jwks_url));
     found.add(format!("{part}, jwks-url `{}`", shorten(jwks_url)), url);
     if let JwtAudience::Setting(name) = audience {
-        found.add(format!("{part}, audience"), setting(manifest, name));
+        found.add(format!("{part}, audience"), setting(about, name));
     }
     found.add(format!("{part}, claims"), few(claims));
     let mut seen = HashSet::new();
@@ -96,7 +96,7 @@ fn check_jwt(manifest: &Manifest<'_>, part: &str, declared: &JwtCheck, found: &m
         found.add(of_claim(), ensure(seen.insert(name), "it is there twice"));
         let value = match claim {
             Claim::Literal(text) => given(text),
-            Claim::Setting(name) => setting(manifest, name),
+            Claim::Setting(name) => setting(about, name),
         };
         found.add(of_claim(), value);
     }

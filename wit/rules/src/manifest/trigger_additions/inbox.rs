@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use super::super::check::Violations;
-use super::super::{Manifest, shorten};
-use super::{check, few, given, leads, maybe_empty, of_account, place, texts};
+use super::super::shorten;
+use super::{About, check, few, given, leads, maybe_empty, of_account, place, texts};
 use crate::limit::{ACCOUNT_KEYS, CHECKS, HANDSHAKES, ID_PARTS, KIND_PARTS, LEAST_MAX_BODY, MAX_BODY, TRIGGER_ITEMS};
 use crate::trigger::{EchoMember, Handshake, HmacQuery, Inbox, InboxScope, Place, Visibility};
 use crate::{Broken, ensure, path};
 
-pub(super) fn check(manifest: &Manifest<'_>, inbox: &Inbox, found: &mut Violations) {
+pub(super) fn check(about: &About<'_>, inbox: &Inbox, found: &mut Violations) {
     let Inbox {
         name,
         scope,
@@ -30,7 +30,7 @@ pub(super) fn check(manifest: &Manifest<'_>, inbox: &Inbox, found: &mut Violatio
     let part = |what: &str| format!("inbox `{}`, {what}", shorten(name));
     found.add(part("checks"), ensure((1..=CHECKS).contains(&checks.len()), "an inbox has 1 to 4 checks"));
     for declared in checks.iter().take(CHECKS) {
-        check::check(manifest, &part("check"), declared, found);
+        check::check(about, &part("check"), declared, found);
     }
     found.add(part("handshakes"), ensure(handshakes.len() <= HANDSHAKES, "an inbox has at most 4 handshakes"));
     for declared in handshakes.iter().take(HANDSHAKES) {
@@ -60,11 +60,11 @@ pub(super) fn check(manifest: &Manifest<'_>, inbox: &Inbox, found: &mut Violatio
     found.add(part("accounts"), number);
     for key in accounts.iter().take(ACCOUNT_KEYS) {
         found.add(part("accounts"), read(&key.place));
-        found.add(part("accounts"), of_account(manifest, &key.account));
+        found.add(part("accounts"), of_account(about, &key.account));
     }
     if let Some(declared) = visibility {
         found.add(part("visibility"), ensure(is_application, "visibility is for an inbox of an application"));
-        found.add(part("visibility"), check_visibility(manifest, declared));
+        found.add(part("visibility"), check_visibility(about, declared));
     }
     texts(&part("ignored"), ignored, found);
     found.add(part("lifecycle"), few(lifecycle));
@@ -107,9 +107,9 @@ fn handshake(scope: InboxScope, declared: &Handshake) -> Result<(), Broken> {
     }
 }
 
-fn check_visibility(manifest: &Manifest<'_>, declared: &Visibility) -> Result<(), Broken> {
+fn check_visibility(about: &About<'_>, declared: &Visibility) -> Result<(), Broken> {
     let Visibility { upstream, path, context, parameter, accounts, cursor: (next, next_parameter) } = declared;
-    if !manifest.upstreams.iter().any(|known| known.name == *upstream) {
+    if !about.upstreams.contains(&upstream.as_str()) {
         return Err(format!("there is no upstream `{}`", shorten(upstream)).into());
     }
     given(path)?;

@@ -1,12 +1,14 @@
 //! The inboxes and types of events of a connector (`trigger-additions`).
 //!
 //! - here: all declarations together, and the rules that inboxes and types of events share.
+//! - `about`: the parts of the manifest that they refer to.
 //! - `inbox`: one inbox, its handshakes, and the accounts that it names.
 //! - `check`: the proofs that a notification comes from the service.
 //! - `trigger`: one type of events.
 //! - `operations`: the operations that types of events name.
 //! - `view`: the generated types of the contract in the form that the rules take.
 
+mod about;
 mod check;
 mod inbox;
 mod operations;
@@ -17,32 +19,28 @@ mod view;
 
 use std::collections::HashSet;
 
+pub use self::about::{About, AboutOperation};
 use super::check::{Violations, distinct};
-use super::{Auth, Manifest, Violation, shorten};
+use super::{Violation, shorten};
 use crate::limit::{INBOXES, TRIGGER_ITEMS, TRIGGER_TEXT_BYTES, TRIGGERS};
 use crate::text::line;
 use crate::trigger::{Inbox, Place, Trigger};
 use crate::{Broken, ensure, header, name, pointer};
 
-/// Checks the declarations against the manifest that `describe` returned after them. `rows` are the
-/// operations of which the gateway makes the requests. Returns every rule that they break.
+/// Checks the declarations against the manifest that `describe` returned after them. Returns every
+/// rule that they break.
 #[must_use]
-pub fn check_trigger_additions(
-    manifest: &Manifest<'_>,
-    rows: &[&str],
-    inboxes: &[Inbox],
-    triggers: &[Trigger],
-) -> Vec<Violation> {
+pub fn check_trigger_additions(about: &About<'_>, inboxes: &[Inbox], triggers: &[Trigger]) -> Vec<Violation> {
     let mut found = Violations(Vec::new());
     distinct("inbox", inboxes.iter().map(|inbox| inbox.name.as_str()), INBOXES, name::inbox, &mut found);
     distinct("trigger", triggers.iter().map(|trigger| trigger.name.as_str()), TRIGGERS, name::trigger, &mut found);
     for inbox in inboxes {
-        inbox::check(manifest, inbox, &mut found);
+        inbox::check(about, inbox, &mut found);
     }
     for trigger in triggers {
-        trigger::check(manifest, inboxes, trigger, &mut found);
+        trigger::check(about, inboxes, trigger, &mut found);
     }
-    operations::check(manifest, rows, triggers, &mut found);
+    operations::check(about, triggers, &mut found);
     found.0
 }
 
@@ -99,26 +97,17 @@ fn texts(part: &str, list: &[String], found: &mut Violations) {
     }
 }
 
-fn setting(manifest: &Manifest<'_>, name: &str) -> Result<(), Broken> {
-    match manifest.settings.iter().any(|setting| setting.name == name) {
+fn setting(about: &About<'_>, name: &str) -> Result<(), Broken> {
+    match about.settings.contains(&name) {
         true => Ok(()),
         false => Err(format!("there is no setting `{}`", shorten(name)).into()),
     }
 }
 
-/// The operation whose answer identifies an account.
-fn identity<'a>(manifest: &Manifest<'a>) -> Option<&'a str> {
-    match &manifest.auth {
-        Auth::None => None,
-        Auth::Oauth2(scheme) => scheme.identity.as_ref().map(|identity| identity.operation),
-        Auth::ApiKey(key) => key.check,
-    }
-}
-
 /// A JSON Pointer into the answer of the operation that identifies accounts.
-fn of_account(manifest: &Manifest<'_>, text: &str) -> Result<(), Broken> {
+fn of_account(about: &About<'_>, text: &str) -> Result<(), Broken> {
     ensure(
-        identity(manifest).is_some(),
+        about.identity.is_some(),
         "the value is in the answer of an operation, which the auth scheme names in `identity` or `check`",
     )?;
     leads(text)

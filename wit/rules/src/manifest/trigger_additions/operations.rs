@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use super::super::check::Violations;
-use super::super::{Manifest, shorten};
-use super::identity;
+use super::super::shorten;
+use super::About;
 use crate::trigger::{Role, Trigger};
 use crate::{Broken, ensure};
 
 /// Several types of events may name one operation, with one role.
-pub(super) fn check(manifest: &Manifest<'_>, rows: &[&str], triggers: &[Trigger], found: &mut Violations) {
+pub(super) fn check(about: &About<'_>, triggers: &[Trigger], found: &mut Violations) {
     let mut roles: HashMap<&str, Role> = HashMap::new();
     for trigger in triggers {
         for (role, name) in trigger.operations() {
@@ -17,7 +17,7 @@ pub(super) fn check(manifest: &Manifest<'_>, rows: &[&str], triggers: &[Trigger]
             match roles.get(name) {
                 None => {
                     roles.insert(name, role);
-                    found.add(part(), check_operation(manifest, rows, name));
+                    found.add(part(), check_operation(about, name));
                 }
                 Some(known) if *known == role => {}
                 Some(known) => {
@@ -28,14 +28,14 @@ pub(super) fn check(manifest: &Manifest<'_>, rows: &[&str], triggers: &[Trigger]
     }
 }
 
-fn check_operation(manifest: &Manifest<'_>, rows: &[&str], name: &str) -> Result<(), Broken> {
-    let Some(operation) = manifest.operations.iter().find(|operation| operation.path == name) else {
+fn check_operation(about: &About<'_>, name: &str) -> Result<(), Broken> {
+    let Some(operation) = about.operations.iter().find(|operation| operation.path == name) else {
         return Err("the manifest has no operation of this name".into());
     };
     ensure(!operation.envelope, "an operation of a trigger has no envelope")?;
     ensure(!operation.background, "an operation of a trigger does not run in the background")?;
-    ensure(operation.pagination.is_none(), "an operation of a trigger has no pages")?;
+    ensure(!operation.paged, "an operation of a trigger has no pages")?;
     ensure(operation.answers_json, "an operation of a trigger answers JSON")?;
-    ensure(!rows.contains(&name), "an operation of a trigger is code, and no row")?;
-    ensure(identity(manifest) != Some(name), "the auth scheme names this operation to identify accounts")
+    ensure(!operation.is_row, "an operation of a trigger is code, and no row")?;
+    ensure(about.identity != Some(name), "the auth scheme names this operation to identify accounts")
 }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::super::check::Violations;
-use super::super::{Auth, Manifest, shorten};
-use super::{given, leads, maybe_empty, of_account, place, setting, texts};
+use super::super::shorten;
+use super::{About, given, leads, maybe_empty, of_account, place, setting, texts};
 use crate::limit::{CONDITIONS, EVENT_EXAMPLE_BYTES, INBOXES, POLL_SECONDS, TEXT_BYTES, TITLE_BYTES, TRIGGER_ITEMS};
 use crate::text::{line, lines};
 use crate::trigger::{Condition, ConditionValue, Inbox, InboxScope, Place, Trigger, TriggerSource};
@@ -18,7 +18,7 @@ const VALUE: &str = "{}";
 /// The shortest time between two reads, and the shortest life of a subscription.
 const SHORTEST_SECONDS: u32 = 60;
 
-pub(super) fn check(manifest: &Manifest<'_>, inboxes: &[Inbox], trigger: &Trigger, found: &mut Violations) {
+pub(super) fn check(about: &About<'_>, inboxes: &[Inbox], trigger: &Trigger, found: &mut Violations) {
     let Trigger {
         name,
         title,
@@ -58,7 +58,7 @@ pub(super) fn check(manifest: &Manifest<'_>, inboxes: &[Inbox], trigger: &Trigge
     found.add(part("example"), check_example(example));
     texts(&part("kinds"), kinds, found);
     texts(&part("scopes"), scopes, found);
-    let has_scopes = matches!(manifest.auth, Auth::Oauth2(_)) || scopes.is_empty();
+    let has_scopes = about.has_oauth2 || scopes.is_empty();
     found.add(part("scopes"), ensure(has_scopes, "scopes need the auth scheme `oauth2`"));
     let mut seen = HashSet::new();
     found.add(part("inboxes"), ensure(named.len() <= INBOXES, "at most 4"));
@@ -85,10 +85,10 @@ pub(super) fn check(manifest: &Manifest<'_>, inboxes: &[Inbox], trigger: &Trigge
     }
     found.add(part("conditions"), ensure(conditions.len() <= CONDITIONS, "at most 16 conditions"));
     for condition in conditions.iter().take(CONDITIONS) {
-        found.add(part("condition"), check_condition(manifest, trigger, &input, condition));
+        found.add(part("condition"), check_condition(about, trigger, &input, condition));
     }
     if let Some(name) = requires_setting {
-        found.add(part("requires-setting"), setting(manifest, name));
+        found.add(part("requires-setting"), setting(about, name));
         found.add(part("requires-setting"), ensure(subscribe.is_some(), "it is for a trigger with `subscribe`"));
     }
     let long = ensure(lifetime_seconds.is_none_or(|life| life >= SHORTEST_SECONDS), "at least 60 seconds");
@@ -143,7 +143,7 @@ fn named_by(parameters: &Value, to: &str) -> Result<(), Broken> {
 }
 
 fn check_condition(
-    manifest: &Manifest<'_>,
+    about: &About<'_>,
     trigger: &Trigger,
     parameters: &Value,
     condition: &Condition,
@@ -155,7 +155,7 @@ fn check_condition(
     ensure(is_told, "without an inbox, a condition is about the data of an event, at a JSON Pointer")?;
     match value {
         ConditionValue::Parameter(to) => named_by(parameters, to)?,
-        ConditionValue::Account(to) => of_account(manifest, to)?,
+        ConditionValue::Account(to) => of_account(about, to)?,
         ConditionValue::Literal(text) => given(text)?,
     }
     maybe_empty(pattern)?;

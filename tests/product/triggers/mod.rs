@@ -1,0 +1,135 @@
+//! Triggers, as applications and operators use them.
+//!
+//! - [`making`]: what is checked before a trigger is made, and in which order
+//! - [`life`]: what a trigger gets, what its subscription goes through, and how it ends
+//! - [`reading`]: events that are read, pulled, delivered and sent once more
+//! - [`owners`]: whose triggers a caller sees, and what a limited key may do
+//! - [`operators`]: inboxes, triggers of all tenants, and the commands
+//! - [`page`]: the page for callers
+
+mod life;
+mod making;
+mod operators;
+mod owners;
+mod page;
+mod reading;
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use support::accounts::email;
+use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, wait_for};
+
+use crate::integrations::{connect, registered};
+
+/// A gateway whose connector reads changes at a service, and the service.
+struct World {
+    gateway: Gateway,
+    service: Upstream,
+    /// The changes at the service.
+    changes: Arc<Mutex<Vec<Value>>>,
+    provider: OAuthProvider,
+}
+
+fn world() -> World {
+    world_with("")
+}
+
+/// A world with a part of the configuration.
+fn world_with(config: &str) -> World {
+    let (service, provider) = (Upstream::start(), OAuthProvider::start(Dialect::strict()));
+    let changes: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let setup = Setup::new()
+        .guest("notified")
+        .provider("notified", &provider, &[("accounts", "")])
+        .config(&format!("upstreams.api = \"{}\"", service.url()))
+        .config("[callbacks]\nallow_private_network = true")
+        .config(config);
+    let gateway = registered(setup.start(), &provider);
+    let world = World { gateway, service, changes, provider };
+    world.serve_changes();
+    world
+}
+
+/// The body of a trigger on a folder.
+fn on_folder(folder: &str) -> Value {
+    json!({"connector": "notified", "type": "change", "parameters": {"folder": folder}})
+}
+
+impl World {
+    fn client(&self) -> Client {
+        self.gateway.client()
+    }
+
+    /// Lets the service answer which changes there were since a number of them.
+    fn serve_changes(&self) {
+        let known = Arc::clone(&self.changes);
+        self.service.on("/changes", move |seen| {
+            let since = seen.parameter("since").map_or(0, |since| since.parse::<usize>().unwrap());
+            let known = known.lock();
+            Reply::json(json!({"cursor": known.len().to_string(), "changes": known[since.min(known.len())..]}))
+        });
+    }
+
+    /// Lets the service say once that it does not know the cursor any more.
+    fn has_forgotten(&self) {
+        let (known, changes) = (Arc::new(Mutex::new(false)), Arc::clone(&self.changes));
+        self.service.on("/changes", move |seen| {
+            let since = seen.parameter("since").map_or(0, |since| since.parse::<usize>().unwrap());
+            let changes = changes.lock();
+            let has_said = std::mem::replace(&mut *known.lock(), true);
+            let mut page = json!({"cursor": changes.len().to_string(), "changes": changes[since.min(changes.len())..]});
+            if !has_said {
+                page["gap"] = json!(true);
+            }
+            Reply::json(page)
+        });
+    }
+
+    /// Connects the account `ada`.
+    fn connect(&self) {
+        connect(&self.client(), "notified", "ada");
+    }
+
+    /// Sends the body of a trigger on the account `ada`.
+    fn make(&self, body: &Value) -> Answer {
+        self.client().request("POST", "/triggers").header("x-user-identifier", &email("ada")).json(body).send()
+    }
+
+    /// Makes a trigger, and waits until the gateway has read once. Returns its id.
+    #[track_caller]
+    fn trigger(&self, body: &Value) -> String {
+        let made = self.make(body);
+        assert_eq!(made.status, 201, "{}", made.text());
+        let id = made.json()["id"].as_str().unwrap().to_owned();
+        wait_for("the first read", || (self.record(&id)["status"] == "active").then_some(()));
+        id
+    }
+
+    #[track_caller]
+    fn record(&self, id: &str) -> Value {
+        self.client().get(&format!("/triggers/{id}")).ok()
+    }
+
+    /// Something happens at the service.
+    fn happens(&self, name: &str) {
+        let mut changes = self.changes.lock();
+        let id = (changes.len() + 1).to_string();
+        changes.push(json!({"id": id, "name": name}));
+    }
+
+    /// Lets the trigger be read again at once.
+    #[track_caller]
+    fn read(&self, id: &str) {
+        assert!(self.gateway.home().sqlite("UPDATE subscriptions SET last_read_at = last_read_at - 20000") > 0);
+        let answer = self.client().post(&format!("/triggers/{id}/read"), json!({}));
+        assert_eq!(answer.status, 202, "{}", answer.text());
+    }
+
+    /// A page of events.
+    #[track_caller]
+    fn events(&self, id: &str, query: &str) -> Value {
+        self.client().get(&format!("/triggers/{id}/events?{query}")).ok()
+    }
+}

@@ -1,0 +1,67 @@
+//! Whose triggers a caller sees, and what a limited key may do.
+
+use super::*;
+use crate::integrations::client;
+
+#[test]
+fn another_tenant_and_another_user_see_nothing_of_a_trigger() {
+    let world = world();
+    world.connect();
+    let id = world.trigger(&on_folder("plans"));
+    let event = world.client().post(&format!("/triggers/{id}/test"), json!({})).ok()["event_id"].clone();
+    let path = format!("/triggers/{id}");
+    for (tenant, subject) in [("acme", None), ("default", Some("ann"))] {
+        let other = client(&world.gateway, tenant, subject, "operate,integrate");
+        assert_eq!(other.get("/triggers").ok()["triggers"], json!([]));
+        other.get(&path).problem(404, "unknown-trigger");
+        other.get(&format!("{path}/events")).problem(404, "unknown-trigger");
+        other.get(&format!("{path}/events/{}", event.as_str().unwrap())).problem(404, "unknown-trigger");
+        for (action, body) in [("test", json!({})), ("read", json!({})), ("replay", json!({"event_ids": [event]}))] {
+            other.post(&format!("{path}/{action}"), body).problem(404, "unknown-trigger");
+        }
+        other.request("PATCH", &path).json(&json!({"paused": true})).send().problem(404, "unknown-trigger");
+        other.delete(&path).problem(404, "unknown-trigger");
+    }
+    assert_eq!(world.record(&id)["status"], "active");
+}
+
+#[test]
+fn triggers_need_the_scope_integrate_and_their_types_the_scope_operate() {
+    let world = world();
+    let operate = client(&world.gateway, "default", None, "operate");
+    assert!(!operate.get("/trigger-types").ok()["trigger_types"].as_array().unwrap().is_empty());
+    assert_eq!(operate.get("/triggers").problem(403, "missing-scope")["scope"], "integrate");
+    assert_eq!(operate.post("/triggers", on_folder("plans")).problem(403, "missing-scope")["scope"], "integrate");
+    assert_eq!(operate.get("/admin/triggers").problem(403, "missing-scope")["scope"], "admin");
+    let integrate = client(&world.gateway, "default", None, "integrate");
+    assert_eq!(integrate.get("/trigger-types").problem(403, "missing-scope")["scope"], "operate");
+    assert_eq!(integrate.get("/triggers").ok()["triggers"], json!([]));
+}
+
+#[test]
+fn a_limited_key_uses_the_types_that_it_names() {
+    let world = world();
+    world.connect();
+    let id = world.trigger(&on_folder("plans"));
+    let key = |allow: &str| {
+        let arguments = ["keys", "create", "--name", "limited", "--tenant", "default", "--allow", allow];
+        let key = world.gateway.home().run_ok(&arguments);
+        world.gateway.anonymous().with_key(key.trim_end())
+    };
+    let make = |client: &Client| {
+        client.request("POST", "/triggers").header("x-user-identifier", &email("ada")).json(&on_folder("plans")).send()
+    };
+    let other = key("notified/message");
+    let types = |client: &Client| -> Vec<Value> {
+        let page = client.get("/trigger-types").ok();
+        page["trigger_types"].as_array().unwrap().iter().map(|kind| kind["type"].clone()).collect()
+    };
+    assert_eq!(types(&other), ["message"]);
+    make(&other).problem(403, "not-allowed");
+    other.get(&format!("/triggers/{id}")).problem(404, "unknown-trigger");
+    assert_eq!(other.get("/triggers").ok()["triggers"], json!([]));
+    let whole = key("notified");
+    assert_eq!(types(&whole).len(), 5);
+    assert_eq!(make(&whole).status, 201);
+    assert_eq!(whole.get("/triggers").ok()["triggers"].as_array().unwrap().len(), 2);
+}

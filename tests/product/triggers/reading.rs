@@ -1,0 +1,129 @@
+//! Events that are read, pulled, delivered and sent once more.
+
+use std::time::Instant;
+
+use support::webhooks::{make_secret, verified};
+
+use super::*;
+
+#[test]
+fn events_count_from_now_on_and_are_pulled_with_a_cursor_that_is_never_null() {
+    let world = world();
+    world.connect();
+    world.happens("before");
+    let id = world.trigger(&on_folder("plans"));
+    let none = world.events(&id, "");
+    assert_eq!((&none["events"], &none["truncated"]), (&json!([]), &json!(false)));
+    let cursor = none["next_cursor"].as_str().expect("a cursor").to_owned();
+    // A second read within ten seconds.
+    let again = world.client().post(&format!("/triggers/{id}/read"), json!({}));
+    again.problem(429, "rate-limited");
+    let wait: u64 = again.header("retry-after").parse().unwrap();
+    assert!((1..=10).contains(&wait), "{wait}");
+
+    world.happens("plan.txt");
+    let waiting = world.client().request("GET", &format!("/triggers/{id}/events?wait_s=25&cursor={cursor}")).begin();
+    world.read(&id);
+    let page = waiting.wait().ok();
+    let event = &page["events"][0];
+    assert_eq!((&event["type"], &event["data"]), (&json!("notified.change"), &json!({"id": "2", "name": "plan.txt"})));
+    let about = &event["event"];
+    assert_eq!((&about["trigger_id"], &about["source"], &about["replay"]), (&json!(id), &json!("read"), &json!(false)));
+    assert_eq!((&about["connector"], &about["user_identifier"]), (&json!("notified"), &json!(email("ada"))));
+    let next = page["next_cursor"].as_str().expect("a cursor");
+    assert_ne!(next, cursor);
+    let end = world.events(&id, &format!("cursor={next}"));
+    assert_eq!((&end["events"], &end["next_cursor"]), (&json!([]), &json!(next)));
+    assert_eq!(world.events(&id, "")["events"], page["events"], "without a cursor, the oldest event is first");
+
+    let whole = world.client().get(&format!("/triggers/{id}/events/{}", about["id"].as_str().unwrap())).ok();
+    assert_eq!((&whole["data"], &whole["deliveries"]), (&event["data"], &json!([])));
+    world.client().get(&format!("/triggers/{id}/events/evt_none")).problem(404, "unknown-event");
+    world.client().get("/triggers/trg_none/events/evt_none").problem(404, "unknown-trigger");
+    for (query, pointer) in
+        [("cursor=x", "/cursor"), ("wait_s=26", "/wait_s"), ("limit=0", "/limit"), ("since=1", "/since")]
+    {
+        let violations = world.client().get(&format!("/triggers/{id}/events?{query}")).violations();
+        assert_eq!(violations[0].0, pointer, "{query}");
+    }
+}
+
+#[test]
+fn a_call_that_waits_for_an_event_ends_when_its_time_is_over() {
+    let world = world();
+    world.connect();
+    let id = world.trigger(&on_folder("plans"));
+    let began = Instant::now();
+    assert_eq!(world.events(&id, "wait_s=1")["events"], json!([]));
+    assert!(began.elapsed().as_millis() >= 1000);
+}
+
+#[test]
+fn an_event_that_is_tested_and_sent_once_more_has_one_webhook_id() {
+    let world = world();
+    world.connect();
+    let (_, secret) = make_secret(&world.client());
+    let receiver = Upstream::start();
+    receiver.reply("*", Reply::empty(204));
+    let mut body = on_folder("plans");
+    body["urls"] = json!([format!("{}/events", receiver.url())]);
+    body["response_fields"] = json!(["name"]);
+    body["labels"] = json!({"team": "blue"});
+    let id = world.trigger(&body);
+    let path = format!("/triggers/{id}");
+    let tested = world.client().post(&format!("{path}/test"), json!({})).ok();
+    let event_id = tested["event_id"].as_str().unwrap();
+    receiver.wait_for_requests(1);
+    let first = receiver.seen().remove(0);
+    let webhook = verified(&first, &secret);
+    assert_eq!((first.header("webhook-id"), &webhook["event"]["id"]), (event_id, &json!(event_id)));
+    assert_eq!((&webhook["event"]["source"], &webhook["data"]), (&json!("test"), &json!({"name": "plan.txt"})));
+    assert_eq!(webhook["event"]["labels"], json!({"team": "blue"}));
+    let shown = || world.client().get(&format!("{path}/events/{event_id}")).ok();
+    let deliveries = wait_for("the attempt", || {
+        let deliveries = shown()["deliveries"].clone();
+        (deliveries[0]["status"] == "delivered").then_some(deliveries)
+    });
+    assert_eq!((&deliveries[0]["event_id"], &deliveries[0]["attempts"][0]["status"]), (&json!(event_id), &json!(204)));
+
+    let replay = |body: Value| world.client().post(&format!("{path}/replay"), body);
+    assert_eq!(replay(json!({"event_ids": [event_id]})).ok(), json!({"queued": 1}));
+    receiver.wait_for_requests(2);
+    let second = receiver.seen().remove(1);
+    let again = verified(&second, &secret);
+    assert_eq!(second.header("webhook-id"), event_id);
+    assert_eq!((&again["data"], &again["event"]["replay"]), (&webhook["data"], &json!(true)));
+    let since = webhook["event"]["received_at"].as_str().unwrap();
+    assert_eq!(replay(json!({"since": since})).ok(), json!({"queued": 1}));
+    replay(json!({"event_ids": ["evt_none"]})).problem(410, "event-not-kept");
+    replay(json!({"since": "2026-01-01T00:00:00Z"})).problem(410, "event-not-kept");
+    assert_eq!(replay(json!({})).violations()[0].0, "");
+    assert_eq!(replay(json!({"since": "yesterday"})).violations()[0].0, "/since");
+}
+
+#[test]
+fn the_service_sends_what_cannot_be_read() {
+    let world = world();
+    world.connect();
+    let made = world.make(&json!({"connector": "notified", "type": "message"}));
+    assert_eq!(made.status, 201, "{}", made.text());
+    let id = made.json()["id"].as_str().unwrap().to_owned();
+    world.client().post(&format!("/triggers/{id}/read"), json!({})).problem(409, "nothing-to-read");
+}
+
+#[test]
+fn a_deleted_trigger_is_gone_with_its_events() {
+    let world = world();
+    world.connect();
+    let id = world.trigger(&on_folder("plans"));
+    world.client().post(&format!("/triggers/{id}/test"), json!({})).ok();
+    let deleted = world.client().delete(&format!("/triggers/{id}")).ok();
+    assert_eq!(deleted, json!({"deleted": true, "unsubscribed": null}), "nothing stood at the service");
+    for path in ["", "/events", "/events/evt_1"] {
+        world.client().get(&format!("/triggers/{id}{path}")).problem(404, "unknown-trigger");
+    }
+    for path in ["test", "read"] {
+        world.client().post(&format!("/triggers/{id}/{path}"), json!({})).problem(404, "unknown-trigger");
+    }
+    world.client().delete(&format!("/triggers/{id}")).problem(404, "unknown-trigger");
+}
