@@ -1,6 +1,6 @@
-//! The requests that connectors send for types of events: they subscribe, and read before and after
-//! that. A trigger of each type is made in a running gateway, and every request is compared with the
-//! methods of its provider.
+//! The requests that connectors send for types of events: they subscribe, and read before and
+//! after that. A trigger of each type is made in a running gateway, and every request is compared
+//! with the methods of its provider.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
