@@ -463,8 +463,9 @@ impl Step<'_> {
                     parameters: &self.sealed.parameters,
                     kinds: None,
                 };
-                if let Err(failed) = self.triggers.call::<Value>(&self.run(), &operation, &about, None).await {
-                    self.done.reason = Some(failed.detail);
+                match self.triggers.call::<Value>(&self.run(), &operation, &about, None).await {
+                    Ok(_) => self.done.read = Some(true),
+                    Err(failed) => self.done.reason = Some(failed.detail),
                 }
                 SAFETY
             }
