@@ -88,7 +88,7 @@ impl Inbox {
 
 /// Waits for the records of this many requests, and returns them, the oldest first.
 #[track_caller]
-fn records(gateway: &Gateway, query: &str, count: usize) -> Vec<Value> {
+pub(crate) fn records(gateway: &Gateway, query: &str, count: usize) -> Vec<Value> {
     let mut records = wait_for("the records of requests", || {
         let listed = gateway.client().get(&format!("/admin/hook-requests?limit=200&{query}")).ok();
         listed["hook_requests"].as_array().filter(|records| records.len() >= count).cloned()
@@ -99,13 +99,13 @@ fn records(gateway: &Gateway, query: &str, count: usize) -> Vec<Value> {
 }
 
 /// The outcomes of records with their reasons.
-fn outcomes(records: &[Value]) -> Vec<(&str, &str)> {
+pub(crate) fn outcomes(records: &[Value]) -> Vec<(&str, &str)> {
     let texts =
         records.iter().map(|record| ["outcome", "reason"].map(|name| record[name].as_str().unwrap_or_default()));
     texts.map(|[outcome, reason]| (outcome, reason)).collect()
 }
 
-fn hmac_hex(secret: &str, text: &[u8]) -> String {
+pub(crate) fn hmac_hex(secret: &str, text: &[u8]) -> String {
     let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), text);
     tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }

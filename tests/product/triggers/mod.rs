@@ -6,6 +6,7 @@
 //! - [`owners`]: whose triggers a caller sees, and what a limited key may do
 //! - [`operators`]: inboxes, triggers of all tenants, and the commands
 //! - [`page`]: the page for callers
+//! - [`shipped`]: the types of the product's connectors, each with a stand-in for its service
 
 mod life;
 mod making;
@@ -13,6 +14,7 @@ mod operators;
 mod owners;
 mod page;
 mod reading;
+mod shipped;
 
 use std::sync::Arc;
 

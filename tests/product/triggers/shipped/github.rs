@@ -1,0 +1,199 @@
+//! GitHub: the webhook of a repository, and its activity where the user may make none.
+
+use super::*;
+use crate::hooks::{hmac_hex, outcomes, records};
+
+const HOOKS: &str = "/api/repos/octo/plans/hooks";
+const HOOK: &str = "/api/repos/octo/plans/hooks/77";
+const ACTIVITY: &str = "/api/repos/octo/plans/events";
+const DELIVERIES: &str = "/api/repos/octo/plans/hooks/77/deliveries";
+
+/// What GitHub answers.
+#[derive(Default)]
+struct GitHub {
+    /// The status with which it refuses webhooks.
+    refuses: Option<u16>,
+    /// The activity of the repository, the newest first.
+    activity: Vec<Value>,
+    /// The bodies of deliveries that have failed.
+    failed: Vec<Value>,
+}
+
+fn github() -> (Shipped, Arc<Mutex<GitHub>>) {
+    let world = Shipped::start("code_hosting", "github", &["api"], "");
+    world.connect("code_hosting", &["ada"]);
+    let github: Arc<Mutex<GitHub>> = Arc::default();
+    let (shared, made) = (Arc::clone(&github), Mutex::new((String::new(), String::new())));
+    let address = world.gateway.address();
+    world.service.on("*", move |seen| {
+        let github = shared.lock();
+        let failed = |body: &Value| json!({"id": body["issue"]["number"], "guid": format!("d{}", body["issue"]["number"]), "status_code": 502});
+        match (seen.method.as_str(), seen.path.as_str()) {
+            ("POST", path) if path.ends_with("/hooks") => {
+                if let Some(status) = github.refuses {
+                    return Reply::json(json!({"message": "Not for you"})).status(status);
+                }
+                let text = |name: &str| body_of(seen)["config"][name].as_str().unwrap_or_default().to_owned();
+                *made.lock() = (text("url"), text("secret"));
+                Reply::json(json!({"id": 77, "active": true})).status(201)
+            }
+            ("PATCH", HOOK) => Reply::json(json!({"id": 77})),
+            ("DELETE", HOOK) => Reply::empty(204),
+            ("GET", ACTIVITY) => {
+                let etag = format!("W/\"{}\"", github.activity.len());
+                let is_known = seen.header("if-none-match") == etag;
+                let reply = if is_known { Reply::empty(304) } else { Reply::json(json!(github.activity)) };
+                reply.header("etag", &etag).header("x-poll-interval", "60")
+            }
+            ("GET", DELIVERIES) => Reply::json(github.failed.iter().map(failed).collect()),
+            ("POST", path) if path.starts_with(DELIVERIES) => {
+                let of_path = |body: &&Value| path == format!("{DELIVERIES}/{}/attempts", body["issue"]["number"]);
+                let Some(body) = github.failed.iter().find(of_path) else { return Reply::empty(404) };
+                let (url, secret) = made.lock().clone();
+                let signature = format!("sha256={}", hmac_hex(&secret, body.to_string().as_bytes()));
+                let headers = [("X-GitHub-Event", "issues"), ("X-Hub-Signature-256", signature.as_str())];
+                notify_now(&address, &url, &headers, &body.to_string());
+                Reply::empty(202)
+            }
+            _ => Reply::empty(404),
+        }
+    });
+    (world, github)
+}
+
+fn repository() -> Value {
+    json!({"owner": "octo", "repo": "plans"})
+}
+
+fn issue(number: u32) -> Value {
+    json!({
+        "action": "opened", "issue": {"number": number, "title": "Found a bug"},
+        "repository": {"name": "plans", "full_name": "octo/plans", "owner": {"login": "octo"}},
+        "sender": {"login": "kim"},
+    })
+}
+
+impl Shipped {
+    /// The URL and the secret that GitHub was told.
+    fn hook(&self) -> (String, String) {
+        let config = body_of(self.requests("POST", HOOKS).last().unwrap())["config"].clone();
+        (config["url"].as_str().unwrap().to_owned(), config["secret"].as_str().unwrap().to_owned())
+    }
+
+    /// A notification as GitHub signs it.
+    fn deliver(&self, event: &str, delivery: &str, body: &str) -> Call {
+        let signature = hmac_hex(&self.hook().1, body.as_bytes());
+        self.deliver_signed(event, delivery, &signature).body(body.to_owned())
+    }
+
+    fn deliver_signed(&self, event: &str, delivery: &str, signature: &str) -> Call {
+        let call = self.notify(&self.hook().0).header("x-github-event", event);
+        call.header("x-github-delivery", delivery).header("x-hub-signature-256", &format!("sha256={signature}"))
+    }
+}
+
+#[test]
+fn the_types_of_a_repository_share_one_webhook_with_the_events_of_all() {
+    let (world, _) = github();
+    let issues = world.trigger("ada", "code_hosting.issue", &repository());
+    let (url, secret) = world.hook();
+    let address = url.strip_prefix("https://hooks.example/hooks/").unwrap();
+    assert_eq!((address.len(), secret.len()), (22, 43));
+    let config = json!({"url": url, "content_type": "json", "secret": secret, "insecure_ssl": "0"});
+    let made = world.requests("POST", HOOKS);
+    let expected = json!({"name": "web", "active": true, "events": ["issues"], "config": config});
+    assert_eq!((made.len(), body_of(&made[0])), (1, expected));
+    assert_eq!(made[0].header("authorization"), format!("Bearer {}", token_of("ada")));
+
+    let comments = world.trigger("ada", "code_hosting.comment", &repository());
+    let changed = world.requests("PATCH", HOOK);
+    let events = ["commit_comment", "issue_comment", "issues", "pull_request_review_comment"];
+    let expected = json!({"active": true, "events": events, "config": config});
+    assert_eq!((changed.len(), body_of(&changed[0])), (1, expected));
+    assert_eq!(world.requests("POST", HOOKS).len(), 1);
+    world.trigger("ada", "code_hosting.push", &json!({"owner": "octo", "repo": "other"}));
+    let other = body_of(&world.requests("POST", "/api/repos/octo/other/hooks")[0])["config"].clone();
+    assert_ne!((other["url"].as_str().unwrap(), other["secret"].as_str().unwrap()), (url.as_str(), secret.as_str()));
+
+    let delete = |id: &str| world.client().delete(&format!("/triggers/{id}")).ok()["unsubscribed"].clone();
+    assert_eq!((delete(&issues), world.requests("DELETE", HOOK).len()), (Value::Null, 0));
+    assert_eq!((delete(&comments), world.requests("DELETE", HOOK).len()), (json!(true), 1));
+}
+
+#[test]
+fn a_notification_is_one_event_however_often_it_comes_and_a_forged_one_is_none() {
+    let (world, _) = github();
+    let issues = world.trigger("ada", "code_hosting.issue", &repository());
+    let comments = world.trigger("ada", "code_hosting.comment", &repository());
+    let body = issue(1).to_string();
+    // The delivery's id is not signed, so a forged one must not suppress the real one.
+    let forged = world.deliver_signed("issues", "d1", &hmac_hex("another secret", body.as_bytes()));
+    let forged = forged.body(body.clone()).send();
+    assert_eq!((forged.status, forged.text().as_str()), (401, "{}"));
+    assert_eq!(world.deliver("ping", "d0", "{\"zen\": \"Keep it simple\"}").send().status, 200);
+    assert_eq!(world.deliver("issues", "d1", &body).send().status, 200);
+    assert_eq!(world.data(&issues), [issue(1)]);
+    for delivery in ["d1", "d2"] {
+        assert_eq!(world.deliver("issues", delivery, &body).send().status, 200);
+    }
+    let changed = world.deliver("issues", "d3", &body).body(issue(2).to_string()).send();
+    assert_eq!(changed.status, 401);
+    assert_eq!(world.deliver("star", "d4", &issue(3).to_string()).send().status, 200);
+    assert_eq!(world.deliver("issues", "d1", &issue(4).to_string()).send().status, 200);
+    assert_eq!(world.data(&issues), [issue(1), issue(4)], "the same delivery's id with another body");
+    assert_eq!(world.data(&comments), Vec::<Value>::new());
+    let records = records(&world.gateway, "connector=code_hosting", 8);
+    let names: Vec<&str> = outcomes(&records).into_iter().map(|(outcome, _)| outcome).collect();
+    let expected = ["rejected", "ignored", "stored", "duplicate", "duplicate", "rejected", "ignored", "stored"];
+    assert_eq!(names, expected);
+    let first = &world.events(&issues)[0];
+    assert_eq!((&first["type"], &first["event"]["source"]), (&json!("code_hosting.issue"), &json!("push")));
+}
+
+#[test]
+fn without_the_right_to_make_webhooks_the_activity_is_read() {
+    for status in [403, 404] {
+        let (world, github) = github();
+        github.lock().refuses = Some(status);
+        let event = |id: u32, kind: &str| {
+            json!({
+                "id": id.to_string(), "type": kind, "created_at": "2026-03-02T10:00:00Z", "actor": {"login": "kim"},
+                "repo": {"name": "octo/plans"},
+                "payload": {"action": "opened", "issue": {"number": id, "title": "Found a bug"}},
+            })
+        };
+        github.lock().activity.push(event(1, "IssuesEvent"));
+        let id = world.trigger("ada", "code_hosting.issue", &repository());
+        let record = world.record(&id);
+        assert_eq!((&record["mode"], &record["subscription"]), (&json!("poll"), &Value::Null));
+        assert_eq!(world.requests("GET", ACTIVITY).len(), 1, "the first read finds the place");
+        world.read(&id);
+        github.lock().activity.insert(0, event(2, "PushEvent"));
+        github.lock().activity.insert(0, event(3, "IssuesEvent"));
+        world.read(&id);
+        world.read(&id);
+        assert_eq!(world.data(&id), [issue(3)], "an event of activity has the form of a notification");
+        let known: Vec<String> =
+            world.requests("GET", ACTIVITY).iter().map(|seen| seen.header("if-none-match").to_owned()).collect();
+        assert_eq!(known, ["", "W/\"1\"", "W/\"1\"", "W/\"3\""]);
+        assert_eq!(world.requests("POST", HOOKS).len(), 1, "the webhook is not tried at each read");
+    }
+}
+
+#[test]
+fn deliveries_that_failed_are_sent_again_once_on_request() {
+    let (world, github) = github();
+    let id = world.trigger("ada", "code_hosting.issue", &repository());
+    github.lock().failed = vec![issue(5), issue(6)];
+    world.read(&id);
+    let mut numbers: Vec<Value> = world.data(&id).iter().map(|data| data["issue"]["number"].clone()).collect();
+    numbers.sort_unstable_by_key(Value::to_string);
+    assert_eq!(numbers, [5, 6]);
+    let asked = world.requests("GET", DELIVERIES);
+    assert_eq!((asked.len(), asked[0].query.as_str()), (1, "status=failure&per_page=100"));
+    // GitHub lists them still.
+    world.read(&id);
+    assert_eq!(world.requests("GET", DELIVERIES).len(), 2);
+    assert_eq!(world.requests("POST", &format!("{DELIVERIES}/5/attempts")).len(), 1);
+    world.client().post(&format!("/triggers/{id}/read"), json!({})).problem(429, "rate-limited");
+}

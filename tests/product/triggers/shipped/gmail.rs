@@ -1,0 +1,155 @@
+//! Gmail: notified by Pub/Sub where the operator has a topic, and read at intervals elsewhere.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use support::jwt::{SigningKey, at, publish};
+
+use super::*;
+
+const ACCOUNT: &str = "push@project.example";
+const HISTORY: &str = "/api/users/me/history";
+
+/// The mailboxes of users.
+#[derive(Default)]
+struct Gmail {
+    /// The ids of the messages of each user. The number of a message is its place.
+    received: BTreeMap<String, Vec<String>>,
+    /// The history is gone until Gmail has said so once.
+    has_forgotten: bool,
+}
+
+fn gmail(config: &str) -> (Shipped, Arc<Mutex<Gmail>>) {
+    let world = Shipped::start("workspace_mail", "google", &["api", "oauth2"], config);
+    world.connect("workspace_mail", &["ada", "bob"]);
+    let gmail: Arc<Mutex<Gmail>> = Arc::default();
+    let shared = Arc::clone(&gmail);
+    world.service.on("*", move |seen| {
+        let (user, mut gmail) = (user_of(seen), shared.lock());
+        let received = gmail.received.get(&user).cloned().unwrap_or_default();
+        let newest = (100 + received.len()).to_string();
+        match seen.path.as_str() {
+            "/oauth2/userinfo" => Reply::json(json!({"id": user, "email": email(&user)})),
+            "/api/users/me/profile" => Reply::json(json!({"emailAddress": email(&user), "historyId": newest})),
+            "/api/users/me/watch" => Reply::json(json!({"historyId": newest, "expiration": "4102444800000"})),
+            "/api/users/me/stop" => Reply::empty(204),
+            HISTORY if std::mem::take(&mut gmail.has_forgotten) => {
+                Reply::json(json!({"error": {"code": 404}})).status(404)
+            }
+            HISTORY => {
+                let since: usize = seen.parameter("startHistoryId").and_then(|id| id.parse().ok()).unwrap_or_default();
+                let record = |(place, id): (usize, &String)| {
+                    let message = json!({"id": id, "threadId": id, "labelIds": ["INBOX"]});
+                    json!({"id": (place + 101).to_string(), "messagesAdded": [{"message": message}]})
+                };
+                let records: Vec<Value> = received.iter().enumerate().skip(since - 100).map(record).collect();
+                Reply::json(json!({"history": records, "historyId": newest}))
+            }
+            path => match path.strip_prefix("/api/users/me/messages/") {
+                Some(id) => Reply::json(json!({"id": id, "threadId": id, "internalDate": "1772445600000"})),
+                None => Reply::empty(404),
+            },
+        }
+    });
+    (world, gmail)
+}
+
+impl Gmail {
+    fn receives(&mut self, user: &str, id: &str) {
+        self.received.entry(user.to_owned()).or_default().push(id.to_owned());
+    }
+}
+
+/// A push of Pub/Sub about a mailbox.
+fn push(world: &Shipped, url: &str, token: &str, user: &str, id: &str) -> u16 {
+    let data = URL_SAFE_NO_PAD.encode(json!({"emailAddress": email(user), "historyId": 101}).to_string());
+    let message = json!({"data": data, "messageId": id, "publishTime": "2026-03-02T10:00:00.000Z"});
+    let call = world.notify(url).header("authorization", &format!("Bearer {token}"));
+    call.json(&json!({"message": message, "subscription": "projects/p/subscriptions/mail"})).send().status
+}
+
+fn of_mailbox(world: &Shipped, user: &str) -> String {
+    world.trigger(user, "workspace_mail.message_received", &json!({}))
+}
+
+#[test]
+fn a_push_of_the_operators_topic_leads_to_a_read_of_the_mailbox_that_it_names() {
+    let (issuer, key) = (Upstream::start(), SigningKey::es256("one"));
+    publish(&issuer, &[&key]);
+    let (world, gmail) = gmail(&format!(
+        "hooks.jwks_url = \"{}/jwks.json\"\nsettings.pubsub_topic = \"projects/p/topics/mail\"\n\
+         settings.pubsub_service_account = \"{ACCOUNT}\"",
+        issuer.url()
+    ));
+    let (_, url) = world.inbox("workspace_mail", "pubsub", None);
+    let [ada, bob] = ["ada", "bob"].map(|user| of_mailbox(&world, user));
+    assert_eq!(world.record(&ada)["mode"], "push+poll");
+    let watches = world.requests("POST", "/api/users/me/watch");
+    let expected = json!({"topicName": "projects/p/topics/mail"});
+    assert_eq!((watches.len(), body_of(&watches[0])), (2, expected));
+    let claims = |email: &str| {
+        json!({
+            "iss": "https://accounts.google.com", "aud": url, "exp": at(300), "email": email, "email_verified": true,
+        })
+    };
+    let token = key.sign(&claims(ACCOUNT));
+    // The keys are fetched in the background.
+    wait_for("the keys", || (push(&world, &url, &token, "nobody", "0") == 200).then_some(()));
+
+    gmail.lock().receives("ada", "m1");
+    gmail.lock().receives("bob", "m2");
+    let reads = world.requests("GET", HISTORY).len();
+    let forged = [SigningKey::es256("one").sign(&claims(ACCOUNT)), key.sign(&claims("evil@project.example"))];
+    for token in &forged {
+        assert_eq!(push(&world, &url, token, "ada", "1"), 401);
+    }
+    world.settle();
+    assert_eq!(world.requests("GET", HISTORY).len(), reads);
+    assert_eq!(push(&world, &url, &token, "ada", "1"), 200);
+    assert_eq!((world.told(&ada, "/id"), world.told(&bob, "/id")), (vec!["m1".to_owned()], Vec::new()));
+    let read = world.requests("GET", HISTORY).split_off(reads);
+    assert!(read.iter().all(|seen| user_of(seen) == "ada"), "only the mailbox that was named is read");
+    let end = |id: &str| world.client().delete(&format!("/triggers/{id}")).ok()["unsubscribed"].clone();
+    assert_eq!((end(&ada), end(&bob)), (json!(true), json!(true)));
+    let stopped: Vec<String> = world.requests("POST", "/api/users/me/stop").iter().map(user_of).collect();
+    assert_eq!(stopped, ["ada", "bob"]);
+}
+
+#[test]
+fn the_watch_of_a_mailbox_ends_with_its_last_trigger() {
+    let config =
+        format!("settings.pubsub_topic = \"projects/p/topics/mail\"\nsettings.pubsub_service_account = \"{ACCOUNT}\"");
+    let (world, _) = gmail(&config);
+    world.inbox("workspace_mail", "pubsub", None);
+    let received = of_mailbox(&world, "ada");
+    let labels = world.trigger("ada", "workspace_mail.label_changed", &json!({}));
+    let stops = || world.requests("POST", "/api/users/me/stop").len();
+    let end = |id: &str| world.client().delete(&format!("/triggers/{id}")).ok()["unsubscribed"].clone();
+    assert_eq!((end(&received), stops()), (json!(true), 0), "the other one needs the watch");
+    assert_eq!((end(&labels), stops()), (json!(true), 1));
+}
+
+#[test]
+fn without_a_topic_the_history_is_read_and_a_lost_one_is_a_gap() {
+    let (world, gmail) = gmail("");
+    gmail.lock().receives("ada", "before");
+    let id = of_mailbox(&world, "ada");
+    let types = world.client().get("/trigger-types?connector=workspace_mail").ok();
+    assert_eq!(types["trigger_types"][0]["push"], "needs-setup");
+    assert_eq!(world.record(&id)["mode"], "poll");
+    world.check_reads(&id, "/id", |id| gmail.lock().receives("ada", id));
+    let since: Vec<String> =
+        world.requests("GET", HISTORY).iter().filter_map(|seen| seen.parameter("startHistoryId")).collect();
+    assert_eq!(since, ["101", "103", "103"]);
+
+    gmail.lock().receives("ada", "lost");
+    gmail.lock().has_forgotten = true;
+    world.read(&id);
+    world.read(&id);
+    assert_eq!(world.kinds(&id)[3..], ["trigger.gap"]);
+    gmail.lock().receives("ada", "after");
+    world.read(&id);
+    assert_eq!(world.told(&id, "/id")[4..], ["after"]);
+    assert_eq!(world.requests("POST", "/api/users/me/watch").len(), 0);
+}

@@ -1,0 +1,74 @@
+//! Services that do not notify: arXiv and X.
+
+use support::arxiv::{atom, entry, feed};
+
+use super::*;
+
+#[test]
+fn new_papers_of_arxiv_are_read_without_an_account() {
+    let world = Shipped::start("preprint_archive", "", &["api"], "");
+    let papers: Arc<Mutex<Vec<String>>> = Arc::default();
+    let shared = Arc::clone(&papers);
+    world.service.on("/api/query", move |_| {
+        let papers = shared.lock();
+        let entries: Vec<String> = papers.iter().rev().cloned().collect();
+        atom(feed(entries.len(), 0, 500, &entries))
+    });
+    let happens = |title: &str| {
+        let mut papers = papers.lock();
+        let number = papers.len() + 1;
+        papers.push(entry(&format!("2603.{number:05}v1"), title, "cs.LG", &format!("2026-03-02T10:00:{number:02}Z")));
+    };
+    happens("before");
+    let id = world.trigger("", "preprint_archive.new_paper", &json!({"search_query": "all:electron"}));
+    let record = world.record(&id);
+    assert_eq!((&record["mode"], &record["user_identifier"]), (&json!("poll"), &Value::Null));
+    world.check_reads(&id, "/title", happens);
+    let queries = world.requests("GET", "/api/query");
+    let parameter = |name: &str| queries[0].parameter(name).unwrap_or_default();
+    let sent = ["search_query", "sortBy", "sortOrder"].map(parameter);
+    assert_eq!(sent, ["(all:electron)", "submittedDate", "descending"]);
+    assert_eq!(queries.len(), 4, "one request for each read");
+}
+
+#[test]
+fn posts_and_mentions_of_x_are_read_since_the_last_one() {
+    let world = Shipped::start("microblog", "x", &["api"], "");
+    world.connect("microblog", &["ada"]);
+    let posts: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let shared = Arc::clone(&posts);
+    world.service.on("*", move |seen| {
+        let posts = shared.lock();
+        let since: usize = seen.parameter("since_id").and_then(|since| since.parse().ok()).unwrap_or_default();
+        let id = |post: &Value| post["id"].as_str().and_then(|id| id.parse::<usize>().ok()).unwrap_or_default();
+        let newer: Vec<&Value> = posts.iter().rev().filter(|post| id(post) > since).collect();
+        let users = json!([{"id": "9", "name": "Kim", "username": "kim"}]);
+        match seen.path.as_str() {
+            "/api/users/me" => Reply::json(json!({"data": {"id": "7", "username": "ada", "name": "Ada"}})),
+            "/api/users/7/mentions" | "/api/users/9/tweets" if newer.is_empty() => {
+                Reply::json(json!({"meta": {"result_count": 0}}))
+            }
+            "/api/users/7/mentions" | "/api/users/9/tweets" => {
+                Reply::json(json!({"data": newer, "includes": {"users": users}, "meta": {"result_count": newer.len()}}))
+            }
+            _ => Reply::empty(404),
+        }
+    });
+    let happens = |text: &str| {
+        let mut posts = posts.lock();
+        let id = (posts.len() + 1).to_string();
+        posts.push(json!({"id": id, "text": text, "author_id": "9", "created_at": "2026-03-02T10:00:00.000Z"}));
+    };
+    happens("before");
+    let mentions = world.trigger("ada", "microblog.mention", &json!({}));
+    world.check_reads(&mentions, "/text", happens);
+    assert_eq!(world.data(&mentions)[0]["author"]["username"], "kim");
+    let of_kim = world.trigger("ada", "microblog.post_of_user", &json!({"id": "9"}));
+    happens("Hello");
+    world.read(&of_kim);
+    assert_eq!(world.told(&of_kim, "/text"), ["Hello"]);
+    let asked = world.requests("GET", "/api/users/7/mentions");
+    let since: Vec<Option<String>> = asked.iter().map(|seen| seen.parameter("since_id")).collect();
+    let known = |id: &str| Some(id.to_owned());
+    assert_eq!(since[..4], [None, known("1"), known("3"), known("3")]);
+}
