@@ -165,10 +165,10 @@ fn a_trigger_whose_account_has_expired_waits_for_the_user_and_continues_at_its_c
     let waiting = world.wait_for_status(&id, "needs-user");
     assert!(waiting["reason"].as_str().unwrap().contains("again"), "{waiting}");
     world.connect();
-    wait_for("the event", || (world.ids(&id).len() == 2).then_some(()));
+    wait_for("the events", || (world.ids(&id).len() == 3).then_some(()));
     let kinds: Vec<Value> =
         world.events(&id, "")["events"].as_array().unwrap().iter().map(|event| event["type"].clone()).collect();
-    assert_eq!(kinds, ["trigger.degraded", "notified.change"]);
+    assert_eq!(kinds, ["trigger.degraded", "notified.change", "trigger.recovered"]);
     world.wait_for_status(&id, "active");
 }
 
@@ -187,7 +187,10 @@ fn filters_drop_events_and_a_second_read_of_the_same_stores_none() {
     assert_eq!(world.ids(&filtered), ["1", "3"]);
     // The service tells everything again.
     world.gateway.home().sqlite("UPDATE subscriptions SET cursor = NULL, cursor_key = NULL");
+    let last_read = || world.record(&all)["last_read_at"].as_str().unwrap().to_owned();
+    let before = last_read();
     world.read(&all);
+    wait_for("the read without a cursor", || (last_read() > before).then_some(()));
     world.happens("wanted");
     world.read(&all);
     wait_for("the new event", || (world.ids(&all).len() >= 4).then_some(()));

@@ -21,7 +21,7 @@ fn everything_that_is_wrong_with_a_body_is_told_at_once_and_before_anything_else
             "/colour",
             "/filters/0/in",
             "/filters/0/pointer",
-            "/labels/",
+            "/labels",
             "/parameters/depth",
             "/parameters/folder",
             "/poll_s",

@@ -145,8 +145,11 @@ connector! {
 fn create(_: Subscribe) -> Result<Subscription, Fault> {
     let request = Request::post("api", "/subscriptions")
         .json(r#"{"notificationUrl": "{{hook.url}}", "clientState": "{{hook.secret}}"}"#);
-    let id = http::send(request)?.document()?.string("/id").unwrap_or_default();
-    Ok(Subscription::new(id))
+    let response = http::send(request)?;
+    match response.status() {
+        200..=299 => Ok(Subscription::new(response.document()?.string("/id").unwrap_or_default())),
+        status => Err(Fault::upstream(status, "The service makes no subscription.")),
+    }
 }
 
 fn delete(input: Unsubscribe) -> Result<(), Fault> {
