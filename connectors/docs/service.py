@@ -37,6 +37,9 @@ class Service(BaseHTTPRequestHandler):
             return self.page("news", NEWS, int(query.get("page", 1)))
         if address.path.startswith("/shelves/"):
             return self.answer(200, {"shelf": unquote(address.path.rsplit("/", 1)[1]), "query": query})
+        if address.path == "/changes":
+            since = int(query.get("since", len(NOTES)))
+            return self.answer(200, {"notes": NOTES[since : since + int(query.get("limit", 50))], "last": len(NOTES)})
         if address.path == "/prices":
             return self.send(200, "text/csv", PRICES)
         if address.path == "/feed":

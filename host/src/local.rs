@@ -138,7 +138,9 @@ impl LocalCalls {
         transport: Arc<dyn Transport>,
         progress: ProgressSender,
     ) -> Result<Bytes, LocalFailure> {
-        let Some(operation) = connector.operation(operation) else {
+        // Callers cannot run an internal operation, and its author can.
+        let found = connector.operation(operation).or_else(|| connector.internal_operation(operation));
+        let Some(operation) = found else {
             let problem = unknown_operation(connector, operation).document(INSTANCE);
             return Err(LocalFailure { problem, trap: None });
         };

@@ -23,6 +23,7 @@
 //! - [`answers`]: the examples of answers
 //! - [`catalogue`]: the second table
 //! - [`failures`]: every operation while its service fails
+//! - [`triggers`]: the requests for every type of events
 //! - [`table`]: tables on standard output
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
@@ -43,6 +44,7 @@ mod report;
 mod rules;
 mod specifications;
 mod table;
+mod triggers;
 mod upstream;
 
 use serde_json::{Value, json};
@@ -104,6 +106,13 @@ fn every_operation_ends_with_a_problem_while_its_service_fails() {
     let Some(connectors) = all_connectors() else { return };
     let lanes = Lanes::start(&connectors, 5);
     let wrong = failures::wrong(&lanes, &connectors);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_request_for_a_type_of_events_is_as_its_specification_says() {
+    let (Some(connectors), Some(folder)) = (all_connectors(), specifications::folder()) else { return };
+    let wrong = triggers::wrong(&connectors, &Specifications::read(&folder));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

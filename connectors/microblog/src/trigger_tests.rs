@@ -44,7 +44,7 @@ fn user() -> Value {
     json!({"id": "42"})
 }
 
-const QUERY: &str = "max_results=100&post.fields=author_id%2Cconversation_id%2Ccreated_at%2Cin_reply_to_user_id%2Clang&expansions=author_id";
+const QUERY: &str = "max_results=100&post.fields=conversation_id%2Ccreated_at%2Clang&expansions=author_id";
 
 #[test]
 fn posts_since_the_last_one_are_events_with_the_oldest_first() {
@@ -127,7 +127,7 @@ fn a_list_with_more_pages_than_are_read_has_a_gap() {
 fn the_operators_name_of_the_fields_is_sent() {
     let gateway = Gateway::new().setting("post_fields", "\"tweet.fields\"").answer(no_posts());
     read("read_posts", &user(), &json!({"since_id": "1", "user": null}), 50);
-    assert!(paths(&gateway)[0].contains("&tweet.fields=author_id"), "{}", paths(&gateway)[0]);
+    assert!(paths(&gateway)[0].contains("&tweet.fields=conversation_id"), "{}", paths(&gateway)[0]);
 }
 
 #[test]

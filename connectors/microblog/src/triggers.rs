@@ -133,7 +133,7 @@ fn read(input: &Read, request: Request, own: Option<String>) -> Result<Events, F
     };
     let since: Option<String> = cursor.optional("since_id")?;
     let mut request = request.query("max_results", PAGE);
-    request = request.query(&settings::post_fields()?, "author_id,conversation_id,created_at,in_reply_to_user_id,lang");
+    request = request.query(&settings::post_fields()?, "conversation_id,created_at,lang");
     request = request.query("expansions", "author_id");
     if let Some(since) = &since {
         request = request.query("since_id", since);

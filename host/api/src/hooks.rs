@@ -150,7 +150,7 @@ impl Receiving<'_, '_> {
         let InboxAt { inbox, secrets, settings, url, .. } = self.at;
         let ring = &self.call.gateway.hooks.keys;
         let known = self.key_urls().into_iter().filter_map(|(declared, url, is_private)| {
-            let keys = ring.keys(&url, is_private).inspect_err(|error| log_keys(error)).ok()??;
+            let keys = ring.keys(&url, is_private).inspect_err(log_keys).ok()??;
             Some((declared, keys))
         });
         let keys: BTreeMap<String, Arc<KeySet>> = known.collect();
@@ -179,7 +179,7 @@ impl Receiving<'_, '_> {
         tracing::debug!(inbox = at.id(), connector = at.connector(), "a notification was not accepted: {rejection}");
         let ring = &call.gateway.hooks.keys;
         let may_be_known_soon = |(_, url, is_private): (String, Url, bool)| {
-            ring.look_for_newer(&url, is_private).inspect_err(|error| log_keys(error)).unwrap_or(false)
+            ring.look_for_newer(&url, is_private).inspect_err(log_keys).unwrap_or(false)
         };
         // The service sends it again, when the keys of its issuer have come.
         let comes_too_early = rejection.needs_keys() && self.key_urls().into_iter().any(may_be_known_soon);

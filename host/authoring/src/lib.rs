@@ -18,6 +18,7 @@
 //! - [`language`]: the languages of projects
 //! - [`provenance`]: the texts in a module about its origin
 //! - [`recordings`]: the requests and responses of one call in a file
+//! - [`pushed`]: recordings of notifications, and the events that they carry
 //! - [`compile_cache`]: the compiled modules of the user, which all commands share
 //! - [`scratch_registry`]: a registry to try a module in
 //! - [`identity`]: the pointers of a connector's identity that find nothing
@@ -52,6 +53,7 @@ mod person;
 mod project;
 mod provenance;
 mod push;
+mod pushed;
 mod recordings;
 mod scratch_registry;
 pub mod shell;

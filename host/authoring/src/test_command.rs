@@ -16,6 +16,7 @@ use crate::identity;
 use crate::module_file::FileError;
 use crate::output::{print, remark};
 use crate::project::{Project, ProjectError};
+use crate::pushed::{Pushed, PushedError};
 
 /// The folder of a project's recordings.
 const RECORDINGS: &str = "recordings";
@@ -46,6 +47,9 @@ pub enum TestError {
     /// The module cannot be called.
     #[error(transparent)]
     Call(#[from] CallError),
+    /// A notification is not accepted.
+    #[error(transparent)]
+    Pushed(#[from] PushedError),
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -110,6 +114,9 @@ pub(crate) async fn run(arguments: &TestArguments, config: &Config) -> Result<()
 
 /// Replays a recording. Returns the lines in which the call differs from it.
 async fn replay(local: &mut LocalCall, file: &Path, update: bool) -> Result<Vec<String>, TestError> {
+    if let Some(pushed) = Pushed::read(file)? {
+        return Ok(pushed.replay(local.connector(), file, update)?);
+    }
     let mut recording = read_recording(file)?;
     let settings = recording.settings.iter().map(|(name, value)| (name.clone(), Value::from(value))).collect();
     local.configure(&AuthorSettings { settings, ..AuthorSettings::default() }).await?;

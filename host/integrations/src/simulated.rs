@@ -17,6 +17,9 @@ use store::{Account, AuthType, Holder, Integration, Store};
 /// The connector of the simulated accounts and operations.
 pub const CONNECTOR: &str = "simulated";
 
+/// Duration of a refresh lease.
+pub const LEASE: Duration = super::refresh::LEASE;
+
 impl Integrations {
     /// The issuer of the simulated connector, which has no module.
     pub(super) fn simulated_issuer(&self, connector: &str) -> Option<Issuer> {

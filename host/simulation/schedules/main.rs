@@ -34,6 +34,26 @@
 //! | a lease is kept after a refresh that failed (`refresh/mod.rs`) | 1 | 430 |
 //! | half of the time for which an ended lease is watched (`store::health`) | 3 | 1424 |
 //! | jobs that only read are never given up (`jobs/maintenance.rs`) | 12 | 80 |
+//!
+//! `make soak` has found defects of the gateway that are too rare for 2,000 schedules. These
+//! changes bring them back:
+//!
+//! | change | seed |
+//! |---|---|
+//! | lost jobs are looked for without a write (`store::jobs::queue`) | 1795811927 |
+//! | a gateway with a contended budget waits for a second after the end of a claim (`budgets/ledger.rs`) | 1795814131 |
+//! | the order of a map decides between two tenants (`quota/tenants.rs`) | 1795807013, which runs differently each time |
+//!
+//! It has also found schedules that the checks took for wrong. The checks know these cases now:
+//!
+//! | case | seeds |
+//! |---|---|
+//! | compilations of a gateway fail, one after the other | 1795805682, 1795821714 |
+//! | a gateway stands still while it sends a refresh, and gives up before the answer is there | 1795812129, 1795818208 |
+//! | a lease is left behind, and no one looks at it before the next call | 1795807378, 1795811479 |
+//! | all calls of a period come just before the time that is measured | 1795806523, 1795809935, 1795810325 |
+//! | a caller makes a call of an earlier demand in the time that is measured | 1795808339 |
+//! | a unit that does not divide goes to another gateway in the time that is measured | 1795814558 |
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
 
@@ -74,9 +94,11 @@ use webhooks::Events;
 /// Schedules of one run of the tests.
 const SCHEDULES: u64 = 200;
 
-/// Schedules that every run of the tests has too: the first one that finds each change of the table
-/// above.
-const FOUND: [u64; 5] = [52, 80, 241, 430, 1424];
+/// Schedules that every run of the tests has too: those of the tables above.
+const FOUND: [u64; 19] = [
+    52, 80, 241, 430, 1424, 1795805682, 1795806523, 1795807013, 1795807378, 1795808339, 1795809935, 1795810325,
+    1795811479, 1795811927, 1795812129, 1795814131, 1795814558, 1795818208, 1795821714,
+];
 
 /// Each multiple of this seed is a schedule of modules. The others are the same as before there was
 /// this subject.
@@ -254,7 +276,7 @@ fn every_schedule_keeps_the_invariants() {
 #[test]
 fn a_seed_runs_the_same_each_time() {
     let (one, other) = (Runner::new(), Runner::new());
-    for seed in 1..=20 {
+    for seed in (1..=20).chain(FOUND) {
         let (first, second) = (one.run(seed), other.run(seed));
         if first.hash != second.hash {
             let differs = first.lines.iter().zip(&second.lines).find(|(one, other)| one != other);

@@ -28,8 +28,8 @@ const MODULES: u64 = 14;
 /// The longest time of a compilation.
 const LONGEST_COMPILATION: u64 = 4_000;
 
-/// Time after which all gateways serve the last change: they try again every 10 seconds, and
-/// compile up to twice.
+/// Time without faults after which all gateways serve the last change: they try again every 10
+/// seconds, and compile up to twice.
 const SETTLED: Duration = Duration::from_secs(25);
 
 struct Site {
@@ -86,7 +86,13 @@ impl Machine for Gateway {
         let time = self.process.draw(|random| random.ms(50..LONGEST_COMPILATION));
         sleep(time).await;
         self.process.live().await;
-        !self.process.draw(|random| random.permille(50))
+        let (world, drawn) = (&self.site.world, self.process.draw(|random| random.permille(50)));
+        // A failure is a fault, so there is none when nothing is wrong.
+        let fails = drawn && world.now() < world.weather.calm_from;
+        if fails {
+            world.log(format_args!("{} fails to compile", self.process.name()));
+        }
+        !fails
     }
 
     fn swapped(&self, connector: &str, generation: i64, digest: Option<&str>) {

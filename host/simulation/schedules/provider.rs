@@ -113,11 +113,14 @@ impl Provider {
         (200, answer)
     }
 
-    /// Notes that the answer to a refresh is lost on its way.
-    fn lose(&self, sent: &str) {
+    /// Notes that a process does not get the answer to its refresh: the answer is lost on its way, or
+    /// the process has given up. A process that stood still while it sent the request gives up before
+    /// the answer is there, because its deadline was set before.
+    fn lose(&self, process: &Process, sent: &str) {
         if let Some((name, number)) = sent.rsplit_once('-') {
             self.look(name, |account| {
-                if number.parse() == Ok(account.current.wrapping_sub(1)) {
+                let is_his = account.issued_to == Some((process.gateway, process.life)) && !account.is_received;
+                if is_his && number.parse() == Ok(account.current.wrapping_sub(1)) {
                     account.excuse = Some("the answer was lost on its way");
                 }
             });
@@ -142,10 +145,13 @@ impl Provider {
             return;
         }
         let answer = self.refresh(&process, &sent);
+        if answered.is_closed() {
+            self.lose(&process, &sent);
+        }
         sleep(time).await;
         process.live().await;
         if is_late || answered.is_closed() {
-            self.lose(&sent);
+            self.lose(&process, &sent);
             return;
         }
         if answer.0 == 200
@@ -177,9 +183,13 @@ impl Transport for ToProvider {
             let field = url::form_urlencoded::parse(bytes).find(|(name, _)| name == "refresh_token");
             let Some((_, sent)) = field else { return Err(lost()) };
             let (answer, answered) = oneshot::channel();
-            tokio::spawn(Arc::clone(&self.provider).answer(Arc::clone(&self.process), sent.into_owned(), answer));
+            let answering = Arc::clone(&self.provider);
+            tokio::spawn(answering.answer(Arc::clone(&self.process), sent.clone().into_owned(), answer));
             match timeout_at(request.deadline, answered).await {
-                Err(_) => Err(EgressError::TimedOut),
+                Err(_) => {
+                    self.provider.lose(&self.process, &sent);
+                    Err(EgressError::TimedOut)
+                }
                 Ok(Err(_)) => Err(lost()),
                 Ok(Ok((status, body))) => respond(upstream, request, egress, status, body),
             }

@@ -16,7 +16,7 @@ use super::{SHARED, config, gateways};
 use clock::SimulatedClock;
 use clock::random::Random;
 use integrations::Integrations;
-use integrations::simulated::{connect, refresh_token};
+use integrations::simulated::{LEASE, connect, refresh_token};
 use store::vault::Vault;
 use store::{Status, Store};
 use webhooks::Events;
@@ -149,11 +149,14 @@ impl Oracle {
             if row.details.status != Status::Active {
                 return;
             }
+            let was_left = self.has_ended_lease(id);
             let is_stored = integrations.refresh_now(id, row.version).await;
             let took = self.world.now() - since;
             self.world.log(format_args!("{} refreshed {name}: {is_stored} after {took:?}", process.name()));
-            // A call may have begun in a fault. It does not wait for what the fault has left behind.
-            let calm = self.world.now().saturating_sub(since.max(self.world.calm_since()));
+            // A call may have begun in a fault. It does not wait for what the fault has left behind,
+            // except for the grace time of a lease at which no one has looked before.
+            let calm_since = if was_left { self.world.calm_since_look(since) } else { self.world.calm_since() };
+            let calm = self.world.now().saturating_sub(since.max(calm_since));
             if calm > self.provider.longest() + QUICK {
                 self.world.violated(format_args!("{} waited {took:?} for a refresh of {name}", process.name()));
             }
@@ -165,6 +168,17 @@ impl Oracle {
         let row = self.store.integration_by_id(id).await.unwrap().unwrap();
         let token = refresh_token(&self.vault, &row).await.unwrap();
         (row.details.status, token.rsplit_once('-').unwrap().1.parse().unwrap())
+    }
+
+    /// Returns whether a gateway has left the lease of an account behind: it has ended, and was
+    /// neither released nor taken over.
+    fn has_ended_lease(&self, id: &str) -> bool {
+        let ended = format!(
+            "SELECT 1 FROM integrations
+             WHERE id = '{id}' AND (leased_until <= now_ms() OR leased_until > now_ms() + {})",
+            LEASE.as_millis()
+        );
+        !self.world.database.look(&ended).unwrap().is_empty()
     }
 
     fn fence(&self, id: &str) -> Option<String> {

@@ -44,7 +44,7 @@ pub(crate) struct World {
 const DAY_MS: i64 = 24 * 3_600_000;
 
 /// After a failure, a lease may stay that no gateway could release: it ends by itself, and is taken
-/// over after the grace time.
+/// over after the grace time, if a gateway looks at it by then.
 const AFTER_TROUBLE: Duration = Duration::from_secs(17);
 
 /// Time for which a gateway looks at a lease that has ended, and the pauses between its looks.
@@ -115,6 +115,14 @@ impl World {
         let weather = self.weather.calm_since(self.now());
         // A fault that follows begins the grace time of the lease again.
         self.trouble.lock().map_or(weather, |at| weather.saturating_add(GRACE).max(at + AFTER_TROUBLE))
+    }
+
+    /// As [`World::calm_since`], for a call that has found an account at this time with a lease that
+    /// had ended. No gateway looks at the lease of an account that no call needs, so the grace time
+    /// begins with this look, and again after each fault.
+    pub(crate) fn calm_since_look(&self, look: Duration) -> Duration {
+        let seen = look.max(self.weather.calm_since(self.now())).saturating_add(GRACE);
+        self.calm_since().max(seen)
     }
 
     /// A process stops, and leaves what it holds to the others.

@@ -6,9 +6,9 @@
 //! that holds new tokens must store them before the other one takes over its lease.
 //!
 //! So a process takes over a lease only after it has seen the lease ended, and not renewed, for the
-//! time [`GRACE`] of this process's monotonic clock, in which the database served it promptly. A
-//! gateway that lives renews in this time, or stores its result. An error of the database, and a
-//! statement that took longer than [`PROMPT`], forget what was seen until then.
+//! time [`GRACE`] of this process's monotonic clock, in which the database served it promptly and
+//! took its writes. A gateway that lives renews in this time, or stores its result. An error of the
+//! database, and a statement that took longer than [`PROMPT`], forget what was seen until then.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -93,7 +93,8 @@ impl Health {
 
     /// Returns whether a lease that has ended belongs to no living process, as far as this process
     /// can know: it has seen the lease unchanged for [`GRACE`], or its holder is known to be dead.
-    /// The first call for a lease begins the time.
+    /// The first call for a lease begins the time. Call it in a transaction that a database without
+    /// writes refuses, because no one can renew in such a database.
     pub(crate) fn is_abandoned(&self, name: &str, fence: i64, leased_until: i64) -> bool {
         if leased_until == DEAD {
             return true;

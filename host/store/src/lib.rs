@@ -141,7 +141,7 @@ pub use self::audit::{
 pub use self::authorizations::{Authorization, DevicePoll, DeviceProgress, StateHash, TakenAuthorization};
 pub use self::backlog::Backlog;
 pub use self::backup::Restored;
-pub use self::budgets::{Budget, Exchange, Share, ShareReport, Silence};
+pub use self::budgets::{Budget, Exchange, PERIODS_OF_TURN, Share, ShareReport, Silence};
 pub use self::calls::{CallFilter, CallPlace, RecordedCall};
 pub use self::changes::{Change, NewChange, Swap};
 pub use self::confirmations::ConfirmationHash;

@@ -10,6 +10,7 @@
 //! - `definition`: what callers say of a trigger, checked
 //! - `manage`: making, changing, finding and deleting triggers
 //! - `events`: reading and repeating events
+//! - `identity`: the account of a subscription, as the service itself names it
 //! - `inboxes`: the inboxes of applications, for operators
 //! - `accounts`: events of the gateway itself
 //! - `shared`: notifications that other accounts may see too
@@ -52,6 +53,7 @@ mod definition;
 mod deliver;
 mod error;
 mod events;
+mod identity;
 mod inboxes;
 mod manage;
 mod push;

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::call::RunOf;
 use super::definition::{Definition, Violations};
+use super::identity::{needs_account, route_of};
 use super::record::{SubscriptionRecord, TriggerRecord};
 use super::state::{self, Ways};
 use super::step::Sealed;
@@ -20,7 +21,7 @@ use super::{Changes, GATEWAY, ListQuery, Listed, NewTrigger, Of, TriggerError, T
 use contract::trigger_types::{Inbox, InboxScope, TriggerSource};
 use contract::{AuthScheme, Effect};
 use store::{
-    AuditAction, Holder, NewSubscription, Route, Subscription, Trigger, TriggerChange, TriggerFilter, new_trigger_id,
+    AuditAction, Holder, NewSubscription, Subscription, Trigger, TriggerChange, TriggerFilter, new_trigger_id,
 };
 use webhooks::CallbackError;
 
@@ -195,20 +196,14 @@ impl Triggers {
     ) -> Result<NewSubscription, TriggerError> {
         let declared = kind.declared();
         let inbox = self.choose_inbox(kind, run.tenant).await?;
-        let is_application = inbox.is_some_and(|inbox| inbox.scope == InboxScope::Application);
-        // Conditions and routes compare with the account, as the service itself names it.
-        let compares = declared
-            .conditions
-            .iter()
-            .any(|condition| matches!(condition.value, contract::trigger_types::ConditionValue::Account(_)));
-        let account = match is_application || compares {
-            true => self.identify(run).await?,
+        let account = match needs_account(kind, inbox) {
+            true => self
+                .identify(&run)
+                .await
+                .map_err(|failed| TriggerError::Call(pipeline::Error::ConnectorFault(failed.detail)))?,
             false => Value::Null,
         };
-        let route = match inbox.filter(|_| is_application) {
-            Some(inbox) => route_of(inbox, &account),
-            None => None,
-        };
+        let route = inbox.and_then(|inbox| route_of(inbox, &account));
         let covered: Map<String, Value> =
             declared.key.iter().filter_map(|name| Some((name.clone(), parameters.get(name)?.clone()))).collect();
         let group = match (declared.source, inbox) {
@@ -254,16 +249,6 @@ impl Triggers {
         };
         let first = kind.inboxes().next().filter(|_| kind.declared().read.is_none());
         Ok(kind.inboxes().find(works).or(first))
-    }
-
-    /// The answer of the operation that identifies the account. Null if the connector has none.
-    async fn identify(&self, run: RunOf<'_>) -> Result<Value, TriggerError> {
-        let AuthScheme::Oauth2(scheme) = &run.connector.manifest().auth else { return Ok(Value::Null) };
-        let Some(identity) = &scheme.identity else { return Ok(Value::Null) };
-        match self.call(&run, &identity.operation, &json!({}), None).await {
-            Ok(answer) => Ok(answer),
-            Err(failed) => Err(TriggerError::Call(pipeline::Error::ConnectorFault(failed.detail))),
-        }
     }
 
     /// One step of a subscription, within a call. The rest is done after it.
@@ -556,17 +541,6 @@ impl Triggers {
         }
         self.get(Of::Operator, id).await
     }
-}
-
-/// The route of an account to an inbox of an application. `None` if the account lacks a value.
-fn route_of(inbox: &Inbox, account: &Value) -> Option<Route> {
-    let value = |pointer: &str| match account.pointer(pointer)? {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    };
-    let values: Option<Vec<String>> = inbox.accounts.iter().map(|key| value(&key.account)).collect();
-    values.map(|values| Route::of(&values))
 }
 
 /// Random bytes in base64url.

@@ -34,7 +34,7 @@ pub struct InboxAt {
 }
 
 enum Owner {
-    Application(store::Inbox),
+    Application(Box<store::Inbox>),
     Subscription(Box<Subscription>),
 }
 
@@ -106,7 +106,7 @@ impl Triggers {
             secrets.push(SecretString::from(text.map_err(|error| TriggerError::Damaged(error.to_string()))?));
         }
         let (connector, name) = (found.connector.clone(), found.inbox.clone());
-        Ok(self.at(Owner::Application(found), &connector, &name, secrets, address, false))
+        Ok(self.at(Owner::Application(Box::new(found)), &connector, &name, secrets, address, false))
     }
 
     fn at(

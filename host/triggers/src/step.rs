@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::call::{AboutRead, AboutSubscription, Class, Failed, Read, RunOf, Standing as Stands};
 use super::definition::Definition;
 use super::deliver::{Occurrence, Origin, time_of};
+use super::identity::{needs_account, route_of};
 use super::state;
 use super::types::{TypeOf, inbox_of};
 use super::work::LEASE;
@@ -210,6 +211,9 @@ fn run_of<'a>(subscription: &'a Subscription, connector: &'a Arc<registry::Conne
 
 impl Step<'_> {
     async fn work(&mut self) -> Result<(), TriggerError> {
+        if !self.subscription.is_identified && !self.identify().await? {
+            return Ok(());
+        }
         // Events between the two are then read, and not lost.
         if self.reads() && self.subscription.cursor.is_none() && !self.read_once(true).await? {
             return Ok(());
@@ -219,6 +223,25 @@ impl Step<'_> {
         }
         self.end_former().await;
         self.read().await
+    }
+
+    /// Asks the service whose account it is now. Returns `false` if it does not say.
+    async fn identify(&mut self) -> Result<bool, TriggerError> {
+        let connector = Arc::clone(&self.kind().connector);
+        let inbox = self.subscription.inbox.as_ref().and_then(|name| inbox_of(&connector, name));
+        if needs_account(self.kind(), inbox) {
+            self.sealed.account = match self.triggers.identify(&self.run()).await {
+                Ok(account) => account,
+                Err(failed) => {
+                    self.not_read(failed);
+                    return Ok(false);
+                }
+            };
+        }
+        let context = Subscription::context(&self.subscription.id);
+        self.done.secret = Some(self.triggers.seal(&context, &self.sealed).await?);
+        self.done.identified = Some(inbox.and_then(|inbox| route_of(inbox, &self.sealed.account)));
+        Ok(true)
     }
 
     fn kind(&self) -> &TypeOf {
@@ -440,8 +463,9 @@ impl Step<'_> {
                     parameters: &self.sealed.parameters,
                     kinds: None,
                 };
-                if let Err(failed) = self.triggers.call::<Value>(&self.run(), &operation, &about, None).await {
-                    self.done.reason = Some(failed.detail);
+                match self.triggers.call::<Value>(&self.run(), &operation, &about, None).await {
+                    Ok(_) => self.done.read = Some(true),
+                    Err(failed) => self.done.reason = Some(failed.detail),
                 }
                 SAFETY
             }

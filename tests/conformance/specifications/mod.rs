@@ -87,6 +87,11 @@ impl Specifications {
         Self { methods }
     }
 
+    /// All methods of a provider. `None` if it has no machine-readable specification.
+    pub(crate) fn of(&self, provider: &str) -> Option<&[Method]> {
+        self.methods.get(provider).map(Vec::as_slice)
+    }
+
     /// The methods that a call of an operation of the catalogue refers to, or the reason why there
     /// are none. `base` is the base URL of the call's upstream.
     pub(crate) fn methods(

@@ -40,6 +40,7 @@ pages! {
     connector_file "connector-file.md",
     debugging "debugging.md",
     dev "dev.md",
+    events "events.md",
     oauth2 "oauth2.md",
     files_and_pages "files-and-pages.md",
     first_connector "first-connector.md",

@@ -1,11 +1,13 @@
 //! Triggers, as applications and operators use them.
 //!
 //! - [`making`]: what is checked before a trigger is made, and in which order
+//! - [`life`]: what a trigger gets, what its subscription goes through, and how it ends
 //! - [`reading`]: events that are read, pulled, delivered and sent once more
 //! - [`owners`]: whose triggers a caller sees, and what a limited key may do
 //! - [`operators`]: inboxes, triggers of all tenants, and the commands
 //! - [`page`]: the page for callers
 
+mod life;
 mod making;
 mod operators;
 mod owners;
@@ -31,21 +33,23 @@ struct World {
 }
 
 fn world() -> World {
+    world_with("")
+}
+
+/// A world with a part of the configuration.
+fn world_with(config: &str) -> World {
     let (service, provider) = (Upstream::start(), OAuthProvider::start(Dialect::strict()));
     let changes: Arc<Mutex<Vec<Value>>> = Arc::default();
-    let known = Arc::clone(&changes);
-    service.on("/changes", move |seen| {
-        let since = seen.parameter("since").map_or(0, |since| since.parse::<usize>().unwrap());
-        let known = known.lock();
-        Reply::json(json!({"cursor": known.len().to_string(), "changes": known[since.min(known.len())..]}))
-    });
     let setup = Setup::new()
         .guest("notified")
         .provider("notified", &provider, &[("accounts", "")])
         .config(&format!("upstreams.api = \"{}\"", service.url()))
-        .config("[callbacks]\nallow_private_network = true");
+        .config("[callbacks]\nallow_private_network = true")
+        .config(config);
     let gateway = registered(setup.start(), &provider);
-    World { gateway, service, changes, provider }
+    let world = World { gateway, service, changes, provider };
+    world.serve_changes();
+    world
 }
 
 /// The body of a trigger on a folder.
@@ -56,6 +60,31 @@ fn on_folder(folder: &str) -> Value {
 impl World {
     fn client(&self) -> Client {
         self.gateway.client()
+    }
+
+    /// Lets the service answer which changes there were since a number of them.
+    fn serve_changes(&self) {
+        let known = Arc::clone(&self.changes);
+        self.service.on("/changes", move |seen| {
+            let since = seen.parameter("since").map_or(0, |since| since.parse::<usize>().unwrap());
+            let known = known.lock();
+            Reply::json(json!({"cursor": known.len().to_string(), "changes": known[since.min(known.len())..]}))
+        });
+    }
+
+    /// Lets the service say once that it does not know the cursor any more.
+    fn has_forgotten(&self) {
+        let (known, changes) = (Arc::new(Mutex::new(false)), Arc::clone(&self.changes));
+        self.service.on("/changes", move |seen| {
+            let since = seen.parameter("since").map_or(0, |since| since.parse::<usize>().unwrap());
+            let changes = changes.lock();
+            let has_said = std::mem::replace(&mut *known.lock(), true);
+            let mut page = json!({"cursor": changes.len().to_string(), "changes": changes[since.min(changes.len())..]});
+            if !has_said {
+                page["gap"] = json!(true);
+            }
+            Reply::json(page)
+        });
     }
 
     /// Connects the account `ada`.

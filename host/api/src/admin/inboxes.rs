@@ -15,6 +15,7 @@ use crate::route::HttpCall;
 use crate::triggers::trigger_problem;
 use crate::{idempotency, page};
 use body::Body;
+use contract::trigger_types::InboxScope;
 use contract::words::nearest;
 use gateway::Gateway;
 use problem::{self, Problem, invalid};
@@ -63,11 +64,14 @@ fn check_declared(gateway: &Gateway, connector: &str, inbox: &str) -> Result<(),
         let hint = hint(nearest(connector, live.keys().map(String::as_str)));
         return Err(invalid("/connector", format!("There is no such connector.{hint}")));
     };
-    let declared = live.additions().inboxes.iter().map(|declared| declared.name.as_str());
+    // The gateway makes the others itself, with their subscriptions.
+    let of_application = live.additions().inboxes.iter().filter(|declared| declared.scope == InboxScope::Application);
+    let declared = of_application.map(|declared| declared.name.as_str());
     if declared.clone().any(|name| name == inbox) {
         return Ok(());
     }
-    Err(invalid("/inbox", format!("`{connector}` has no such inbox.{}", hint(nearest(inbox, declared)))))
+    let detail = format!("`{connector}` has no such inbox of an application.{}", hint(nearest(inbox, declared)));
+    Err(invalid("/inbox", detail))
 }
 
 /// DELETE /admin/inboxes/{inbox_id}: what the service sends to its address is 404 from then on.

@@ -90,7 +90,7 @@ impl LocalCall {
     /// `NoOperation` with the nearest name.
     pub(crate) fn check_operation(&self, operation: &str) -> Result<(), CallError> {
         let connector = &self.connector;
-        if connector.operation(operation).is_some() {
+        if connector.operation(operation).or_else(|| connector.internal_operation(operation)).is_some() {
             return Ok(());
         }
         let known = nearest(operation, connector.operations().map(|known| known.manifest.path.as_str()));

@@ -133,6 +133,13 @@ impl Budget {
         BudgetReport { units: log.units, used, needed, needs, cooled_in: cooled_in.unwrap_or_default() }
     }
 
+    /// Time until the claim of a tenant ends, so that the gateway may need less. `None` while no
+    /// tenant has a claim.
+    pub fn until_claim_ends(&self) -> Option<Duration> {
+        let end = self.log.lock().tenants.first_end();
+        end.map(|end| end.saturating_duration_since(Instant::now()))
+    }
+
     /// Takes over the units and the calls of another budget, which has none then.
     pub fn take_over(&self, previous: &Self) {
         let log = std::mem::replace(&mut *previous.log.lock(), Log::new(0, Some(Instant::now())));

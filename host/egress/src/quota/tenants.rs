@@ -129,6 +129,11 @@ impl Tenants {
         self.known.iter().map(need).filter(|(_, needed)| *needed > 0).collect()
     }
 
+    /// The time at which the first of the claims ends. `None` while there are no claims.
+    pub(super) fn first_end(&self) -> Option<Instant> {
+        self.known.values().filter(|known| known.claims > 0).filter_map(|known| known.claimed_until).min()
+    }
+
     /// Notes the calls that each tenant may make at this gateway. Other tenants share the rest as
     /// if the gateway were alone.
     pub(super) fn allot(&mut self, allotments: &[(String, u32)]) {
@@ -183,16 +188,19 @@ impl Tenants {
         self.end_claims(now);
         let mut needs: Vec<u32> = self.known.values().map(Tenant::needed).collect();
         let (share, rest) = level(capacity, &mut needs);
-        let mut unmet: Vec<&mut Tenant> = Vec::new();
-        for known in self.known.values_mut() {
+        let mut unmet: Vec<(&Arc<str>, &mut Tenant)> = Vec::new();
+        for (name, known) in &mut self.known {
             known.has_extra = false;
             if known.needed() > share {
-                unmet.push(known);
+                unmet.push((name, known));
             }
         }
-        // A call that does not divide is for the tenant whose last call is the oldest.
-        unmet.sort_by_key(|known| known.last_call);
-        unmet.into_iter().take(rest as usize).for_each(|known| known.has_extra = true);
+        // A call that does not divide is for the tenant whose last call is the oldest. The names
+        // decide between two of the same age, because the order of the map is another in each process.
+        unmet.sort_by(|(name, known), (other_name, other)| {
+            known.last_call.cmp(&other.last_call).then_with(|| name.cmp(other_name))
+        });
+        unmet.into_iter().take(rest as usize).for_each(|(_, known)| known.has_extra = true);
         let reserved = self.known.values().map(|known| known.missing(share)).fold(0, u32::saturating_add);
         *self.division.insert(Division { at: now, share, reserved })
     }

@@ -233,6 +233,21 @@ async fn a_claim_ends_if_its_tenant_does_not_come() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_gateway_knows_when_it_will_need_less_because_a_tenant_has_gone() {
+    let quotas = Quotas::shared([quota(1, 10)]);
+    only(&quotas).grant(BudgetGrant { is_contended: true, ..grant(1, 1) });
+    check(&quotas).unwrap();
+    assert_eq!(only(&quotas).until_claim_ends(), None);
+    check(&quotas).unwrap_err();
+    let ends = only(&quotas).until_claim_ends().unwrap();
+    tokio::time::advance(ends - Duration::from_millis(1)).await;
+    assert_eq!(only(&quotas).report().units, 1, "the tenant may come again");
+    tokio::time::advance(Duration::from_millis(1)).await;
+    assert_eq!(only(&quotas).report().units, 0);
+    assert_eq!(only(&quotas).until_claim_ends(), None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn tenants_share_the_calls_of_a_gateway_as_all_gateways_have_divided_them() {
     let quotas = Quotas::shared([quota(100, 10)]);
     let units = |of_a, of_b| vec![("a".to_owned(), of_a), ("b".to_owned(), of_b)];

@@ -12,6 +12,9 @@ use store::{Budget, Exchange, Share, ShareReport, Silence, Store, StoreError};
 /// Time between two exchanges while gateways need more of a budget than there is.
 const WHILE_CONTENDED: Duration = Duration::from_secs(1);
 
+/// The shortest time between two exchanges that no call asks for, however often claims end.
+const SOONEST: Duration = Duration::from_millis(250);
+
 /// Time between two exchanges while calls use a budget. Units that calls no longer use are free
 /// within this time.
 const WHILE_USED: Duration = Duration::from_secs(2);
@@ -245,6 +248,7 @@ impl Known {
                     until: began + LEASE,
                 });
                 match () {
+                    () if share.is_contended && share.units > 0 => until_less_is_needed(calls),
                     () if share.is_contended || share.units > share.target => WHILE_CONTENDED,
                     () if share.units > idle_units(share.budget.requests) => WHILE_USED,
                     () => AT_REST,
@@ -312,6 +316,12 @@ fn nothing(budget: &Budget) -> ShareReport {
 /// not jump may still run at a slightly different speed.
 fn margin(budget: &Budget) -> Duration {
     MARGIN + budget.period / 1_000
+}
+
+/// Time until the next exchange of a gateway that holds units of a contended budget. When a tenant
+/// has gone, its units are for the others as soon as its claims have ended.
+fn until_less_is_needed(calls: &egress::Budget) -> Duration {
+    calls.until_claim_ends().map_or(WHILE_CONTENDED, |ends| ends.clamp(SOONEST, WHILE_CONTENDED))
 }
 
 /// The units that a gateway without calls would like to have.

@@ -203,3 +203,23 @@ fn hosts_are_asked_for_unless_they_are_granted() {
     assert_eq!(second.beyond(&first, &["c.example".to_owned()]), ["host b.example"]);
     assert!(first.beyond(&second, &[]).is_empty());
 }
+
+#[test]
+fn the_application_s_token_and_the_scopes_of_events_are_permissions() {
+    let mut inbox = contract::sample::inbox("events");
+    inbox.visibility = Some(contract::trigger_types::Visibility {
+        upstream: "api".to_owned(),
+        path: "/viewers".to_owned(),
+        context: "/context".to_owned(),
+        parameter: "context".to_owned(),
+        accounts: "/accounts".to_owned(),
+        cursor: ("/next".to_owned(), "cursor".to_owned()),
+    });
+    let mut trigger = contract::sample::trigger("message");
+    trigger.scopes = vec!["messages".to_owned()];
+    let additions = Additions { inboxes: vec![inbox], triggers: vec![trigger], ..Additions::default() };
+    let mut lines = BTreeSet::new();
+    of_additions(&additions, &mut lines);
+    let lines: Vec<String> = lines.into_iter().collect();
+    assert_eq!(lines, ["scope messages", "the application's token for upstream api, at /viewers"]);
+}

@@ -17,7 +17,9 @@ pub struct Hook {
 impl Hook {
     /// `address` is a URL, and `secret` has no character that JSON escapes.
     pub fn new(address: String, secret: SecretString) -> Self {
-        let masked = [SecretString::from(address.clone()), secret.clone()].into();
+        // A service may repeat the path without the host, and the last segment is the secret part.
+        let segment = address.rsplit('/').next().unwrap_or_default();
+        let masked = [SecretString::from(address.as_str()), SecretString::from(segment), secret.clone()].into();
         Self { address, secret, masked }
     }
 

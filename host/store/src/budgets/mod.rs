@@ -7,4 +7,5 @@ mod queries;
 mod tests;
 mod types;
 
+pub use self::queries::PERIODS_OF_TURN;
 pub use self::types::{Budget, Exchange, Share, ShareReport, Silence};

@@ -22,7 +22,7 @@ const FORGOTTEN: Duration = Duration::from_secs(60);
 
 /// Periods after which the units that do not divide go to other gateways and tenants. Each move
 /// leaves such a unit unused for up to three seconds.
-const PERIODS_OF_TURN: i64 = 20;
+pub const PERIODS_OF_TURN: i64 = 20;
 
 /// Shares in one statement, so that it has fewer parameters than both databases allow.
 const MAX_ROWS: usize = 500;

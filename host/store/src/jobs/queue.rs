@@ -158,42 +158,47 @@ impl Store {
         max_attempts: u32,
         limit: u32,
     ) -> Result<(u64, Vec<Job>), StoreError> {
-        let health = Arc::clone(&self.health);
+        // A lease that would last longer than `life` is the trace of a clock that was set back.
+        const ENDED: &str = "status = 'running' AND (leased_until <= now_ms() OR leased_until > now_ms() + $1)";
         // Gateways look often, and must not hold the write lock for nothing.
-        let lost: Vec<(Job, i64)> = self
+        let has_ended: bool = self
             .read(move |connection| {
-                // A lease that would last longer than `life` is the trace of a clock that was set
-                // back.
-                let ended: Vec<(Job, i64)> = connection.all(
-                    &format!(
-                        "SELECT {COLUMNS}, leased_until FROM jobs WHERE status = 'running'
-                             AND (leased_until <= now_ms() OR leased_until > now_ms() + $1)
-                         ORDER BY leased_until LIMIT {limit}"
-                    ),
-                    values![millis(life)],
-                )?;
-                let is_lost = |(job, until): &(Job, i64)| health.is_abandoned(&job.id, job.fence, *until);
-                Ok(ended.into_iter().filter(is_lost).collect())
+                connection.one(&format!("SELECT EXISTS (SELECT 1 FROM jobs WHERE {ENDED})"), values![millis(life)])
             })
             .await?;
-        let runs_again = |job: &Job| !job.changes_data && job.attempts < u64::from(max_attempts);
-        let (again, ended): (Vec<_>, Vec<_>) = lost.into_iter().partition(|(job, _)| runs_again(job));
-        let ended = ended.into_iter().map(|(job, _)| job).collect();
-        if again.is_empty() {
-            return Ok((0, ended));
+        if !has_ended {
+            return Ok((0, Vec::new()));
         }
-        let put_back = self.write(Durability::PowerLoss, move |connection| {
-            let mut put_back = 0;
-            for (job, until) in &again {
+        let health = Arc::clone(&self.health);
+        // While the database takes no writes, no one can renew. The look at the leases fails then,
+        // because it is in a transaction that locks their rows. A gateway that only read would take
+        // the jobs as soon as it can write, before those that run them can.
+        self.write(Durability::PowerLoss, move |connection| {
+            let ended: Vec<(Job, i64)> = connection.all(
+                &format!(
+                    "SELECT {COLUMNS}, leased_until FROM jobs WHERE {ENDED}
+                     ORDER BY leased_until LIMIT {limit} {}",
+                    connection.skip_locked()
+                ),
+                values![millis(life)],
+            )?;
+            let (mut put_back, mut lost) = (0, Vec::new());
+            for (job, until) in ended {
+                if !health.is_abandoned(&job.id, job.fence, until) {
+                    continue;
+                }
+                if job.changes_data || job.attempts >= u64::from(max_attempts) {
+                    lost.push(job);
+                    continue;
+                }
                 put_back += connection.execute(
-                    "UPDATE jobs SET status = 'pending', due_at = now_ms(), leased_until = NULL
-                     WHERE id = $1 AND fence = $2 AND leased_until = $3 AND status = 'running'",
-                    values![&job.id, job.fence, *until],
+                    "UPDATE jobs SET status = 'pending', due_at = now_ms(), leased_until = NULL WHERE id = $1",
+                    values![&job.id],
                 )?;
             }
-            Ok(put_back)
-        });
-        Ok((put_back.await?, ended))
+            Ok((put_back, lost))
+        })
+        .await
     }
 
     /// Returns the number of pending jobs of all tenants.

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::*;
+use crate::simulated::{Faults, SimulatedDatabase, Step};
 use crate::testing::{Site, data_key, on_every_database, sealed};
 use crate::{NewDelivery, Payload, Sealed, Store, StoreError, WebhookSource};
 
@@ -248,6 +250,50 @@ async fn a_job_that_is_renewed_in_the_grace_time_stays_with_its_gateway(site: Si
     store.health.pass_grace();
     assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap().0, 0);
     assert_eq!(status(store, "acme", &id).await, JobStatus::Running);
+}
+
+/// The way to a database that takes no writes while this is `true`.
+#[derive(Default)]
+struct ReadOnly(AtomicBool);
+
+impl Faults for ReadOnly {
+    fn before(&self, writes: bool) -> Step {
+        let is_refused = writes && self.0.load(Ordering::Relaxed);
+        Box::pin(std::future::ready(if is_refused { Err(StoreError::Closed) } else { Ok(()) }))
+    }
+
+    fn after(&self, _writes: bool) -> Step {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[tokio::test]
+async fn a_job_is_not_lost_because_the_database_took_no_renewal() {
+    let read_only = Arc::<ReadOnly>::default();
+    let store = &SimulatedDatabase::open(|| 1_000).unwrap().store(Arc::clone(&read_only) as Arc<dyn Faults>);
+    add(store, NewJob { changes_data: true, ..new("acme") }).await;
+    take(store, Duration::ZERO).await;
+    assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]));
+    read_only.0.store(true, Ordering::Relaxed);
+    store.health.pass_grace();
+    assert!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.is_err(), "its gateway could not renew either");
+    read_only.0.store(false, Ordering::Relaxed);
+    assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]), "the grace time begins again");
+    store.health.pass_grace();
+    assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap().1.len(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_takes_no_writes_shows_no_lost_job() {
+    let site = Site::postgres().await;
+    let store = &site.store;
+    add(store, NewJob { changes_data: true, ..new("acme") }).await;
+    take(store, Duration::ZERO).await;
+    assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]));
+    site.execute("SET default_transaction_read_only = on").await;
+    store.health.pass_grace();
+    let error = store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap_err();
+    assert!(error.to_string().contains("read-only transaction"), "{error}");
 }
 
 async fn a_worker_whose_job_was_taken_up_writes_nothing(site: Site) {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::types::{Blocked, ReadEvents, Standing, Subscription, SubscriptionStep};
+use super::types::{Blocked, ReadEvents, Route, Standing, Subscription, SubscriptionStep};
 use crate::connection::{Connection, Durability};
 use crate::time::millis;
 use crate::triggers::insert_events;
@@ -17,7 +17,7 @@ use crate::{Store, StoreError};
 /// The columns of a [`Subscription`], in the order in which they are read.
 pub(super) const COLUMNS: &str = "id, tenant, subject, connector, user_identifier, inbox, address, data_key, secret,
     cursor_key, cursor, standing, kinds, base, expires_at, renewed_at, renew_at, last_push_at, last_read_at, read_at,
-    failed_renewals, failed_reads, reason, blocked, rung, shakes_hands AND COALESCE(leased_until, 0) > now_ms(), fence, now_ms()";
+    failed_renewals, failed_reads, reason, blocked, rung, shakes_hands AND COALESCE(leased_until, 0) > now_ms(), is_identified, fence, now_ms()";
 
 impl Store {
     /// Takes the leases of subscriptions that are due, for the time `life`. Tenants take turns.
@@ -131,8 +131,19 @@ impl Store {
     pub async fn end_step(&self, of: &Subscription, step: SubscriptionStep) -> Result<bool, StoreError> {
         let (id, fence, rung) = (of.id.clone(), of.fence, of.rung);
         self.write(Durability::PowerLoss, move |connection| {
-            let SubscriptionStep { secret, standing, base, renewed, read, reason, blocked, renew_in, read_in, look_in } =
-                step;
+            let SubscriptionStep {
+                secret,
+                standing,
+                base,
+                identified,
+                renewed,
+                read,
+                reason,
+                blocked,
+                renew_in,
+                read_in,
+                look_in,
+            } = step;
             let next = [renew_in, read_in].into_iter().flatten().fold(look_in, Duration::min);
             let held = connection.execute(
                 "UPDATE subscriptions SET reason = $1, blocked = $2, renew_at = now_ms() + $3, read_at = now_ms() + $4,
@@ -158,6 +169,12 @@ impl Store {
                 connection.execute(
                     "UPDATE subscriptions SET data_key = $1, secret = $2 WHERE id = $3",
                     values![&secret.key_id, &secret.bytes, &id],
+                )?;
+            }
+            if let Some(route) = identified {
+                connection.execute(
+                    "UPDATE subscriptions SET is_identified = $1, route = $2 WHERE id = $3",
+                    values![true, route.map(Route::text), &id],
                 )?;
             }
             if let Some(base) = base {

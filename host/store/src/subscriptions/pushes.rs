@@ -2,8 +2,8 @@
 
 use super::leases::COLUMNS;
 use super::types::{PushedEvents, Route, Subscription};
-use crate::connection::Durability;
-use crate::triggers::insert_events;
+use crate::connection::{Connection, Durability};
+use crate::triggers::{NewEvent, insert_events};
 use crate::value::values;
 use crate::vault::Vault;
 use crate::{Store, StoreError};
@@ -56,6 +56,7 @@ impl Store {
         let vault = vault.clone();
         self.write(Durability::PowerLoss, move |connection| {
             let PushedEvents { events, mut about, mut renewed_now, shared, inbox } = pushed;
+            let is_shared_before = shared.is_some() && are_known(connection, &events)?;
             let stored = insert_events(connection, &vault, &events)?;
             // Each transaction locks rows in the same order.
             about.sort_unstable();
@@ -73,7 +74,7 @@ impl Store {
                     values![id],
                 )?;
             }
-            if let Some((id, inbox, body)) = shared {
+            if let Some((id, inbox, body)) = shared.filter(|_| !is_shared_before) {
                 connection.execute(
                     "INSERT INTO shared_notifications (id, inbox, data_key, body, due_at, created_at)
                      VALUES ($1, $2, $3, $4, now_ms(), now_ms()) ON CONFLICT (id) DO NOTHING",
@@ -87,4 +88,17 @@ impl Store {
         })
         .await
     }
+}
+
+/// Returns `true` if all of these events are known. The notification that they are of came before,
+/// and the service was asked about it then.
+fn are_known(connection: &mut dyn Connection, events: &[NewEvent]) -> Result<bool, StoreError> {
+    for event in events {
+        let is_known: bool =
+            connection.one("SELECT EXISTS (SELECT 1 FROM trigger_events WHERE id = $1)", values![&event.id])?;
+        if !is_known {
+            return Ok(false);
+        }
+    }
+    Ok(!events.is_empty())
 }

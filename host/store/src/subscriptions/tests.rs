@@ -16,6 +16,7 @@ on_every_database!(
     an_account_is_found_by_its_route,
     a_subscription_with_a_trigger_is_not_deleted,
     events_and_the_cursor_behind_them_are_stored_together,
+    another_account_under_the_name_gets_nothing_of_the_former_one,
 );
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -168,4 +169,44 @@ async fn events_and_the_cursor_behind_them_are_stored_together(site: Site) {
     let damaged = ReadEvents { cursor: sealed("dk_unknown"), events: vec![event(&trigger, "acme", "z")] };
     assert!(store.store_read(&vault, &id, taken.fence, damaged, LONG).await.is_err());
     assert_eq!(store.events_of(&trigger, 0, 9).await.unwrap().0.len(), 2, "neither is stored");
+}
+
+async fn another_account_under_the_name_gets_nothing_of_the_former_one(site: Site) {
+    let (store, vault) = (&site.store, site.vault().await);
+    vault.know_newest_key().await.unwrap();
+    let key = key(store).await;
+    let account = |id: &str| {
+        let account = crate::Account { id: Some(id.into()), ..crate::testing::details().account };
+        crate::Details { account, ..crate::testing::details() }
+    };
+    let holder = crate::testing::holder();
+    let connect = |id: &'static str| {
+        store.connect_integration(&holder, "ann", crate::AuthType::OAuth2, account(id), Vec::new(), None)
+    };
+    connect("one").await.unwrap();
+    let route = Route::of(&["one".into()]);
+    let of = |new: crate::NewTrigger| crate::NewTrigger {
+        connector: "calendar".into(),
+        user_identifier: "ann".into(),
+        ..new
+    };
+    let new = NewSubscription { address: None, route: Some(route.clone()), ..subscription("a", &key) };
+    let id = store.add_trigger(of(trigger("acme", &key)), Some(new), 9).await.unwrap().unwrap();
+    let taken = store.take_subscription(&id, LONG).await.unwrap().unwrap();
+    let read = ReadEvents { cursor: sealed(&key), events: vec![] };
+    store.store_read(&vault, &id, taken.fence, read, LONG).await.unwrap();
+    let step = SubscriptionStep { standing: Some((Standing::Active, "[]".into(), None)), ..idle() };
+    assert!(store.end_step(&taken, step).await.unwrap());
+
+    connect("one").await.unwrap();
+    assert!(store.subscription(&id).await.unwrap().unwrap().is_identified, "it is the same account");
+    connect("other").await.unwrap();
+    assert_eq!(store.subscriptions_on_route("calendar", "hook", "", &route).await.unwrap(), []);
+    let taken = take(&site).await.remove(0);
+    assert_eq!((taken.is_identified, taken.standing, taken.cursor.clone()), (false, Standing::New, None));
+    let other = Route::of(&["other".into()]);
+    let step = SubscriptionStep { identified: Some(Some(other.clone())), ..idle() };
+    assert!(store.end_step(&taken, step).await.unwrap());
+    let found = store.subscriptions_on_route("calendar", "hook", "", &other).await.unwrap();
+    assert!(found.len() == 1 && found[0].is_identified);
 }

@@ -123,6 +123,9 @@ pub struct Subscription {
     pub rung: i64,
     /// `true` while the service may prove that the address is the gateway's.
     pub shakes_hands: bool,
+    /// `false` once another account is connected under the name, until the service has said whose it
+    /// is.
+    pub is_identified: bool,
     /// Number of the last lease.
     pub fence: i64,
     /// The time of the database when it was read.
@@ -159,6 +162,9 @@ pub struct SubscriptionStep {
     pub standing: Option<(Standing, String, Option<Duration>)>,
     /// The URL of this gateway that the service was told, up to the address.
     pub base: Option<String>,
+    /// Set if the service was asked whose account it is: the account in notifications at an inbox of an
+    /// application.
+    pub identified: Option<Option<Route>>,
     /// Set if the service was asked to begin or renew it: `true` if it did.
     pub renewed: Option<bool>,
     /// Set if it was read: `true` if that succeeded.
@@ -230,6 +236,7 @@ impl FromRow for Subscription {
                 .and_then(|name| Blocked::ALL.into_iter().find(|blocked| blocked.name() == name)),
             rung: row.read()?,
             shakes_hands: row.read()?,
+            is_identified: row.read()?,
             fence: row.read()?,
             now: row.read()?,
         })

@@ -168,5 +168,6 @@ fn changes(input: Read) -> Result<Events, Fault> {
             events.push(Event::new(change.string("/id").unwrap_or_default(), Value::from(&change)));
         }
     }
-    Ok(Events { events, ..Events::none(Value::of(&found.string("/cursor").unwrap_or_default())?) })
+    let gap = found.pointer("/gap").is_some();
+    Ok(Events { events, gap, ..Events::none(Value::of(&found.string("/cursor").unwrap_or_default())?) })
 }

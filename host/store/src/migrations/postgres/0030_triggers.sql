@@ -74,6 +74,8 @@ CREATE TABLE subscriptions (
     rung            BIGINT NOT NULL DEFAULT 0,
     -- True while the service may prove that the address is ours.
     shakes_hands    BOOLEAN NOT NULL DEFAULT FALSE,
+    -- False once another account is connected under the name, until the service has said whose it is.
+    is_identified   BOOLEAN NOT NULL DEFAULT TRUE,
     -- Time of the next work on it.
     due_at          BIGINT NOT NULL,
     fence           BIGINT NOT NULL DEFAULT 0,
@@ -189,6 +191,21 @@ CREATE TABLE integration_changes (
     -- 'integration_connected', 'integration_expired', 'integration_restored' or 'integration_deleted'.
     kind            TEXT NOT NULL
 );
+-- Another account under the same name gets nothing of the former one: neither its notifications nor what its cursor leads to.
+CREATE FUNCTION part_from_former_account() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN
+    IF OLD.account_id IS NOT NULL
+        AND (NEW.account_id IS DISTINCT FROM OLD.account_id OR NEW.address IS DISTINCT FROM OLD.address)
+    THEN
+        UPDATE subscriptions SET is_identified = FALSE, route = NULL, cursor_key = NULL, cursor = NULL, standing = 'new', blocked = NULL,
+                due_at = 0
+            WHERE tenant = NEW.tenant AND subject = NEW.subject AND connector = NEW.connector AND user_identifier = NEW.user_identifier;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER integrations_are_others AFTER UPDATE OF account_id, address ON integrations
+    FOR EACH ROW EXECUTE FUNCTION part_from_former_account();
+
 CREATE FUNCTION note_integration_change() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 DECLARE
     changed integrations := coalesce(NEW, OLD);

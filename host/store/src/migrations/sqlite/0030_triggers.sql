@@ -74,6 +74,8 @@ CREATE TABLE subscriptions (
     rung            INTEGER NOT NULL DEFAULT 0,
     -- 1 while the service may prove that the address is ours.
     shakes_hands    INTEGER NOT NULL DEFAULT 0,
+    -- 0 once another account is connected under the name, until the service has said whose it is.
+    is_identified   INTEGER NOT NULL DEFAULT 1,
     -- Time of the next work on it.
     due_at          INTEGER NOT NULL,
     fence           INTEGER NOT NULL DEFAULT 0,
@@ -212,6 +214,14 @@ CREATE TRIGGER integrations_noted_deleted AFTER DELETE ON integrations WHEN EXIS
 BEGIN
     INSERT INTO integration_changes (tenant, subject, connector, user_identifier, kind)
         VALUES (OLD.tenant, OLD.subject, OLD.connector, OLD.user_identifier, 'integration_deleted');
+END;
+
+-- Another account under the same name gets nothing of the former one: neither its notifications nor what its cursor leads to.
+CREATE TRIGGER integrations_are_others AFTER UPDATE OF account_id, address ON integrations
+    WHEN OLD.account_id IS NOT NULL AND (NEW.account_id IS NOT OLD.account_id OR NEW.address IS NOT OLD.address)
+BEGIN
+    UPDATE subscriptions SET is_identified = 0, route = NULL, cursor_key = NULL, cursor = NULL, standing = 'new', blocked = NULL, due_at = 0
+        WHERE tenant = NEW.tenant AND subject = NEW.subject AND connector = NEW.connector AND user_identifier = NEW.user_identifier;
 END;
 
 -- What waits for the user goes on once the user has connected the account again.

@@ -1,0 +1,242 @@
+//! Recordings of notifications: the requests of a service to an inbox, and the events that they
+//! carry.
+//!
+//! The gateway's own code verifies and reads them. A file with `push` is such a recording:
+//! `connectors/docs/testing.md` describes its members.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use connector_gateway::Connector;
+use hooks::{Context, Items, Meaning, Notification};
+use hyper::Method;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::module_file::FileError;
+
+/// The version of the format. A file of another version is refused.
+const FORMAT: u32 = 1;
+
+/// Number of differences that are listed.
+const SHOWN: usize = 5;
+
+/// A recording of a notification.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pushed {
+    format: u32,
+    /// The inbox that it is for.
+    inbox: String,
+    push: Push,
+    /// The secret of the inbox. Absent if no check needs one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+    /// Seconds since 1970 at which it arrives. Absent for now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at: Option<u64>,
+    events: Vec<PushedEvent>,
+}
+
+/// The request of the service.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Push {
+    /// Without `?`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    query: String,
+    headers: Vec<(String, String)>,
+    /// The text as it was sent, because a signature is over its bytes.
+    body: String,
+}
+
+/// An event that a notification carries or announces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PushedEvent {
+    kind: String,
+    /// The types of events that have this kind, whatever their conditions say.
+    triggers: Vec<String>,
+    data: Value,
+}
+
+/// Why a recording cannot be replayed.
+#[derive(Debug, Error)]
+pub enum PushedError {
+    /// The file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The file has another form.
+    #[error("`{file}` is no recording of a notification: {reason}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// The mistake in it.
+        reason: String,
+    },
+    /// The recording names an inbox that the connector does not declare.
+    #[error("the connector has no inbox `{0}`; `connectors check` lists its inboxes")]
+    NoInbox(String),
+    /// A check of the inbox does not hold.
+    #[error("the notification is not verified: {0}")]
+    Rejected(hooks::Rejection),
+    /// The inbox declares another form of the body.
+    #[error("the notification is not understood: {0}")]
+    NotUnderstood(hooks::NotUnderstood),
+}
+
+impl Pushed {
+    /// Reads the file. `None` if it is a recording of a call.
+    ///
+    /// # Errors
+    /// `File` or `Unreadable`.
+    pub(crate) fn read(file: &Path) -> Result<Option<Self>, PushedError> {
+        let text = fs::read(file).map_err(|source| FileError { file: file.to_owned(), source })?;
+        let text = json_text::without_mark(&text);
+        // A file that is no JSON is reported as a recording of a call.
+        let is_push = serde_json::from_slice::<Value>(text).is_ok_and(|value| value.get("push").is_some());
+        if !is_push {
+            return Ok(None);
+        }
+        let unreadable = |reason: String| PushedError::Unreadable { file: file.display().to_string(), reason };
+        let pushed: Self = serde_json::from_slice(text).map_err(|error| unreadable(error.to_string()))?;
+        match pushed.format {
+            FORMAT => Ok(Some(pushed)),
+            other => Err(unreadable(format!("its format is {other}, and this gateway reads {FORMAT}"))),
+        }
+    }
+
+    /// The lines in which the events differ from those of the recording. With `update`, the events
+    /// are written into the file.
+    ///
+    /// # Errors
+    /// If the notification is not accepted, or the file cannot be written.
+    pub(crate) fn replay(
+        mut self,
+        connector: &Connector,
+        file: &Path,
+        update: bool,
+    ) -> Result<Vec<String>, PushedError> {
+        let found = self.events_at(connector)?;
+        if update && found != self.events {
+            self.events = found;
+            let write = || -> io::Result<()> { fs::write(file, serde_json::to_string_pretty(&self)? + "\n") };
+            write().map_err(|source| FileError { file: file.to_owned(), source })?;
+            return Ok(Vec::new());
+        }
+        Ok(differences(&self.events, &found))
+    }
+
+    /// The events of the notification.
+    fn events_at(&self, connector: &Connector) -> Result<Vec<PushedEvent>, PushedError> {
+        let inbox = connector.inboxes().iter().find(|inbox| inbox.name == self.inbox);
+        let inbox = inbox.ok_or_else(|| PushedError::NoInbox(self.inbox.clone()))?;
+        let headers = self.headers()?;
+        let notification = Notification {
+            method: &Method::POST,
+            headers: &headers,
+            query: &self.push.query,
+            body: self.push.body.as_bytes(),
+        };
+        let secrets: Vec<SecretString> = self.secret.iter().map(|secret| SecretString::from(secret.as_str())).collect();
+        let now = self.at.map_or_else(SystemTime::now, |at| SystemTime::UNIX_EPOCH + Duration::from_secs(at));
+        let settings = connector.settings().iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let context = Context { url: "", settings: &settings, keys: &BTreeMap::new() };
+        let verified = hooks::verify(inbox, &notification, &secrets, &context, now).map_err(PushedError::Rejected)?;
+        let Items { items, unverified: _, ignored } = hooks::items(inbox, &notification, &verified);
+        if let Some(reason) = ignored.into_iter().next() {
+            return Err(PushedError::NotUnderstood(reason));
+        }
+        let events = items.iter().filter(|item| item.meaning == Meaning::Event).map(|item| {
+            let of_inbox = connector.triggers().iter().filter(|trigger| trigger.inboxes.contains(&self.inbox));
+            let triggers = of_inbox.filter(|trigger| hooks::kind_is(&trigger.kinds, &item.kind));
+            PushedEvent {
+                kind: item.kind.clone(),
+                triggers: triggers.map(|trigger| trigger.name.clone()).collect(),
+                data: serde_json::from_str(item.data()).unwrap_or_default(),
+            }
+        });
+        Ok(events.collect())
+    }
+
+    fn headers(&self) -> Result<HeaderMap, PushedError> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &self.push.headers {
+            let header = HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value).ok());
+            let (name, value) = header.ok_or_else(|| PushedError::Unreadable {
+                file: "push".to_owned(),
+                reason: format!("`{name}` is no header"),
+            })?;
+            headers.append(name, value);
+        }
+        Ok(headers)
+    }
+}
+
+fn differences(expected: &[PushedEvent], found: &[PushedEvent]) -> Vec<String> {
+    let text = |event: Option<&PushedEvent>| match event {
+        None => "none".to_owned(),
+        Some(PushedEvent { kind, triggers, data }) => format!("kind `{kind}` of [{}] with {data}", triggers.join(", ")),
+    };
+    let number = expected.len().max(found.len());
+    let different = (0..number).filter(|index| expected.get(*index) != found.get(*index));
+    let lines = different.map(|index| {
+        let [expected, found] = [expected.get(index), found.get(index)].map(text);
+        format!("event {}: the recording has {expected}; the inbox reads {found}", index + 1)
+    });
+    lines.take(SHOWN).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use std::slice::from_ref;
+
+    use super::*;
+
+    fn event(kind: &str, data: Value) -> PushedEvent {
+        PushedEvent { kind: kind.to_owned(), triggers: vec!["issue".to_owned()], data }
+    }
+
+    #[test]
+    fn events_that_differ_are_shown_with_both_forms() {
+        let (opened, closed) = (event("issues/opened", json!({"a": 1})), event("issues/closed", json!({})));
+        assert!(differences(from_ref(&opened), from_ref(&opened)).is_empty());
+        assert_eq!(
+            differences(from_ref(&opened), &[closed]),
+            [
+                "event 1: the recording has kind `issues/opened` of [issue] with {\"a\":1}; the inbox reads kind `issues/closed` of [issue] with {}"
+            ]
+        );
+        assert_eq!(
+            differences(&[], &[opened]),
+            ["event 1: the recording has none; the inbox reads kind `issues/opened` of [issue] with {\"a\":1}"]
+        );
+    }
+
+    #[test]
+    fn a_file_without_a_push_is_a_recording_of_a_call() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.json");
+        let read = |text: &str| {
+            fs::write(&file, text).unwrap();
+            Pushed::read(&file)
+        };
+        assert!(matches!(read(r#"{"format": 1, "operation": "define"}"#), Ok(None)));
+        assert!(matches!(read("{"), Ok(None)));
+        let push = r#"{"format": 1, "inbox": "hook", "push": {"headers": [], "body": ""}, "events": []}"#;
+        assert!(matches!(read(push), Ok(Some(pushed)) if pushed.inbox == "hook"));
+        let later = push.replace("\"format\": 1", "\"format\": 2");
+        assert!(
+            matches!(read(&later), Err(PushedError::Unreadable { reason, .. }) if reason.contains("its format is 2"))
+        );
+        assert!(matches!(read(r#"{"push": {}}"#), Err(PushedError::Unreadable { .. })));
+    }
+}

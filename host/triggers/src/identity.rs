@@ -1,0 +1,53 @@
+//! The account of a subscription, as the service itself names it. Notifications at an inbox of an
+//! application are routed by it, and conditions compare with it.
+
+use serde_json::{Value, json};
+
+use super::Triggers;
+use super::call::{Failed, RunOf};
+use super::types::TypeOf;
+use contract::AuthScheme;
+use contract::trigger_types::{ConditionValue, Inbox, InboxScope, Trigger};
+use store::Route;
+
+/// Returns `true` if a subscription to an inbox needs the account. Types that share the inbox share
+/// the subscription.
+pub(super) fn needs_account(kind: &TypeOf, inbox: Option<&Inbox>) -> bool {
+    let compares = |declared: &Trigger| {
+        declared.conditions.iter().any(|condition| matches!(condition.value, ConditionValue::Account(_)))
+    };
+    match inbox {
+        None => compares(kind.declared()),
+        Some(inbox) if inbox.scope == InboxScope::Application => true,
+        Some(inbox) => {
+            let shares = |declared: &&Trigger| declared.inboxes.contains(&inbox.name);
+            kind.connector.additions().triggers.iter().filter(shares).any(compares)
+        }
+    }
+}
+
+/// The route of an account to an inbox of an application. `None` for another inbox, or if the
+/// account lacks a value.
+pub(super) fn route_of(inbox: &Inbox, account: &Value) -> Option<Route> {
+    let value = |pointer: &str| match account.pointer(pointer)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let values: Option<Vec<String>> = inbox.accounts.iter().map(|key| value(&key.account)).collect();
+    values.filter(|values| !values.is_empty()).map(|values| Route::of(&values))
+}
+
+impl Triggers {
+    /// The answer of the operation that identifies the account. Null if the connector has none.
+    ///
+    /// # Errors
+    /// See [`Failed`].
+    pub(super) async fn identify(&self, run: &RunOf<'_>) -> Result<Value, Failed> {
+        let AuthScheme::Oauth2(scheme) = &run.connector.manifest().auth else { return Ok(Value::Null) };
+        match &scheme.identity {
+            Some(identity) => self.call(run, &identity.operation, &json!({}), None).await,
+            None => Ok(Value::Null),
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The life of a trigger: what it gets, what its subscription goes through, and how it ends.
+
+use std::time::Duration;
+
+use support::webhooks::{make_secret, verified};
+
+use super::*;
+
+/// The public URL of the gateway for services. It is at no real host.
+const PUBLIC: &str = "https://hooks.example";
+
+/// The subscriptions at the service: the requests that have made them.
+#[derive(Default)]
+struct Subscriptions {
+    /// URL and secret of each, in the order in which they were made.
+    made: Vec<(String, String)>,
+    /// The status with which the service refuses further ones.
+    refuses: Option<u16>,
+}
+
+/// A world whose service makes subscriptions.
+fn notified() -> (World, Arc<Mutex<Subscriptions>>) {
+    let world = world_with(&format!("[hooks]\npublic_url = \"{PUBLIC}\""));
+    let subscriptions: Arc<Mutex<Subscriptions>> = Arc::default();
+    let shared = Arc::clone(&subscriptions);
+    world.service.on("/subscriptions", move |seen| {
+        let body: Value = serde_json::from_slice(&seen.body).unwrap();
+        let mut subscriptions = shared.lock();
+        if let Some(status) = subscriptions.refuses {
+            return Reply::empty(status);
+        }
+        let text = |name: &str| body[name].as_str().unwrap().to_owned();
+        subscriptions.made.push((text("notificationUrl"), text("clientState")));
+        Reply::json(json!({"id": format!("s{}", subscriptions.made.len())})).status(201)
+    });
+    world.service.reply("*", Reply::empty(204));
+    (world, subscriptions)
+}
+
+fn item() -> Value {
+    json!({"connector": "notified", "type": "item"})
+}
+
+impl World {
+    /// Notifies the gateway of an item at the last subscription.
+    fn notify(&self, subscriptions: &Mutex<Subscriptions>, id: &str) -> u16 {
+        let (url, secret) = subscriptions.lock().made.last().unwrap().clone();
+        let path = url.strip_prefix(PUBLIC).unwrap().to_owned();
+        let items = json!({"value": [{"clientState": secret, "id": id, "etag": "1", "changeType": "created"}]});
+        self.gateway.anonymous().request("POST", &path).json(&items).send().status
+    }
+
+    /// The requests of a method to the subscriptions of the service.
+    fn asked(&self, method: &str) -> usize {
+        self.service
+            .seen()
+            .iter()
+            .filter(|seen| seen.method == method && seen.path.starts_with("/subscriptions"))
+            .count()
+    }
+
+    #[track_caller]
+    fn wait_for_status(&self, id: &str, status: &str) -> Value {
+        wait_for(status, || Some(self.record(id)).filter(|record| record["status"] == status))
+    }
+
+    /// The ids in the data of all events.
+    fn ids(&self, id: &str) -> Vec<Value> {
+        self.events(id, "")["events"].as_array().unwrap().iter().map(|event| event["data"]["id"].clone()).collect()
+    }
+
+    /// Lets work on all subscriptions be due.
+    fn make_due(&self, change: &str) {
+        assert!(self.gateway.home().sqlite(&format!("UPDATE subscriptions SET due_at = 0{change}")) > 0);
+    }
+}
+
+#[test]
+fn triggers_of_one_account_share_a_subscription_and_the_last_one_ends_it() {
+    let (world, _) = notified();
+    world.connect();
+    let [one, other] = [world.trigger(&item()), world.trigger(&item())];
+    assert_eq!(world.asked("POST"), 1);
+    let path = |id: &str| format!("/triggers/{id}");
+    let first = world.client().delete(&path(&one)).ok();
+    assert_eq!(first, json!({"deleted": true, "unsubscribed": null}), "the other one still needs it");
+    let last = world.client().delete(&path(&other)).ok();
+    assert_eq!(last, json!({"deleted": true, "unsubscribed": true}));
+    assert_eq!(world.asked("DELETE"), 1);
+}
+
+#[test]
+fn a_service_that_is_away_is_asked_again_and_the_reason_is_shown() {
+    let (world, subscriptions) = notified();
+    world.connect();
+    subscriptions.lock().refuses = Some(503);
+    let made = world.make(&item());
+    assert_eq!((made.status, &made.json()["status"]), (201, &json!("pending")), "{}", made.text());
+    assert!(made.json()["reason"].is_string());
+    let id = made.json()["id"].as_str().unwrap().to_owned();
+    subscriptions.lock().refuses = None;
+    world.make_due(", renew_at = 0");
+    world.wait_for_status(&id, "active");
+}
+
+#[test]
+fn a_service_that_refuses_for_good_ends_the_trigger() {
+    let (world, subscriptions) = notified();
+    world.connect();
+    subscriptions.lock().refuses = Some(403);
+    let made = world.make(&item());
+    assert_eq!((made.status, &made.json()["status"]), (201, &json!("failed")), "{}", made.text());
+}
+
+#[test]
+fn a_subscription_that_cannot_be_renewed_is_replaced_and_the_former_one_ends_after_the_new_one_has_notified() {
+    let (world, subscriptions) = notified();
+    world.connect();
+    let id = world.trigger(&item());
+    world.make_due(", renew_at = 0");
+    wait_for("another subscription", || (world.asked("POST") == 2).then_some(()));
+    assert_eq!(world.asked("DELETE"), 0, "the new one has not notified yet");
+    assert_eq!(world.notify(&subscriptions, "1"), 200);
+    world.make_due("");
+    wait_for("the end of the former one", || (world.asked("DELETE") == 1).then_some(()));
+    assert_eq!(world.ids(&id), ["1"]);
+    assert_eq!(world.record(&id)["status"], "active");
+}
+
+#[test]
+fn services_are_told_another_url_of_the_gateway() {
+    let (world, subscriptions) = notified();
+    world.connect();
+    world.trigger(&item());
+    let World { gateway, service, .. } = world;
+    let _moved = gateway.start_again_with("GATEWAY__HOOKS__PUBLIC_URL", "https://moved.example");
+    wait_for("the new URL", || {
+        let last = subscriptions.lock().made.last().unwrap().0.clone();
+        last.starts_with("https://moved.example/hooks/").then_some(())
+    });
+    drop(service);
+}
+
+#[test]
+fn an_account_that_is_deleted_ends_its_subscriptions_first() {
+    let (world, _) = notified();
+    world.connect();
+    let id = world.trigger(&item());
+    let deleted = world.client().delete(&format!("/connectors/notified/integrations/{}", email("ada"))).ok();
+    assert_eq!(deleted["subscriptions"], json!({"ended": 1, "not_ended": 0}));
+    assert_eq!(world.asked("DELETE"), 1);
+    world.client().get(&format!("/triggers/{id}")).problem(404, "unknown-trigger");
+}
+
+#[test]
+fn a_trigger_whose_account_has_expired_waits_for_the_user_and_continues_at_its_cursor() {
+    let world = world();
+    world.connect();
+    let id = world.trigger(&on_folder("plans"));
+    world.happens("one");
+    world.gateway.home().sqlite("UPDATE integrations SET status = 'expired', next_refresh_at = NULL");
+    // A gateway keeps what it has read of an account for a moment.
+    std::thread::sleep(Duration::from_secs(2));
+    world.read(&id);
+    let waiting = world.wait_for_status(&id, "needs-user");
+    assert!(waiting["reason"].as_str().unwrap().contains("again"), "{waiting}");
+    world.connect();
+    wait_for("the event", || (world.ids(&id).len() == 2).then_some(()));
+    let kinds: Vec<Value> =
+        world.events(&id, "")["events"].as_array().unwrap().iter().map(|event| event["type"].clone()).collect();
+    assert_eq!(kinds, ["trigger.degraded", "notified.change"]);
+    world.wait_for_status(&id, "active");
+}
+
+#[test]
+fn filters_drop_events_and_a_second_read_of_the_same_stores_none() {
+    let world = world();
+    world.connect();
+    let mut body = on_folder("plans");
+    body["filters"] = json!([{"pointer": "/name", "in": ["wanted"]}]);
+    let [filtered, all] = [world.trigger(&body), world.trigger(&on_folder("plans"))];
+    for name in ["wanted", "other", "wanted"] {
+        world.happens(name);
+    }
+    world.read(&all);
+    wait_for("the events", || (world.ids(&all).len() == 3).then_some(()));
+    assert_eq!(world.ids(&filtered), ["1", "3"]);
+    // The service tells everything again.
+    world.gateway.home().sqlite("UPDATE subscriptions SET cursor = NULL, cursor_key = NULL");
+    world.read(&all);
+    world.happens("wanted");
+    world.read(&all);
+    wait_for("the new event", || (world.ids(&all).len() >= 4).then_some(()));
+    assert_eq!((world.ids(&all).len(), world.ids(&filtered).len()), (4, 3));
+    let series = r#"gateway_trigger_events_total{connector="notified",outcome="filtered"}"#;
+    assert!(world.gateway.metric(series) >= 1.0);
+}
+
+#[test]
+fn lost_events_are_told_once() {
+    let world = world();
+    world.connect();
+    let id = world.trigger(&on_folder("plans"));
+    world.has_forgotten();
+    world.read(&id);
+    let gap = wait_for("the gap", || world.events(&id, "")["events"].get(0).cloned());
+    assert_eq!(gap["type"], "trigger.gap");
+    assert!(gap["data"]["from"].is_string() && gap["data"]["to"].is_string(), "{gap}");
+    world.happens("after");
+    world.read(&id);
+    wait_for("the event", || (world.events(&id, "")["events"].as_array().unwrap().len() == 2).then_some(()));
+}
+
+#[test]
+fn a_paused_trigger_keeps_its_events_and_sends_them_when_it_continues() {
+    let (world, subscriptions) = notified();
+    world.connect();
+    let (_, secret) = make_secret(&world.client());
+    let receiver = Upstream::start();
+    receiver.reply("*", Reply::empty(204));
+    let mut body = item();
+    body["urls"] = json!([receiver.url()]);
+    let id = world.trigger(&body);
+    let patch = |body: Value| world.client().request("PATCH", &format!("/triggers/{id}")).json(&body).send().ok();
+    assert_eq!(patch(json!({"paused": true}))["status"], "paused");
+    assert_eq!(world.notify(&subscriptions, "1"), 200);
+    assert_eq!(world.ids(&id), ["1"], "it can be pulled");
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(receiver.seen().len(), 0);
+    assert_eq!(patch(json!({"paused": false}))["status"], "active");
+    receiver.wait_for_requests(1);
+    assert_eq!(verified(&receiver.seen()[0], &secret)["data"]["id"], "1");
+}
+
+#[test]
+fn a_receiver_that_is_gone_pauses_its_trigger() {
+    let (world, subscriptions) = notified();
+    world.connect();
+    make_secret(&world.client());
+    let receiver = Upstream::start();
+    receiver.reply("*", Reply::empty(410));
+    let mut body = item();
+    body["urls"] = json!([receiver.url()]);
+    let id = world.trigger(&body);
+    assert_eq!(world.notify(&subscriptions, "1"), 200);
+    let paused = world.wait_for_status(&id, "paused");
+    assert_eq!((&paused["reason"], &paused["pending_deliveries"]), (&json!("receiver-gone"), &json!(0)));
+    assert_eq!(world.ids(&id), ["1"]);
+}
+
+#[test]
+fn a_gateway_that_is_killed_while_it_reads_loses_no_event_and_stores_none_twice() {
+    let world = world();
+    world.connect();
+    let id = world.trigger(&on_folder("plans"));
+    world.happens("one");
+    let gate = support::Gate::default();
+    let held = gate.clone();
+    world.service.on("/changes", move |_| Reply::json(json!({"cursor": "9", "changes": []})).behind(&held));
+    let before = world.service.seen().len();
+    world.read(&id);
+    world.service.wait_for_requests(before + 1);
+    world.gateway.kill();
+    gate.open();
+    world.serve_changes();
+    let world = World { gateway: world.gateway.start_again(), ..world };
+    wait_for("the event", || (world.ids(&id) == ["1"]).then_some(()));
+    world.read(&id);
+    world.happens("two");
+    world.read(&id);
+    wait_for("the second event", || (world.ids(&id) == ["1", "2"]).then_some(()));
+}
+
+#[test]
+fn an_application_is_told_what_becomes_of_accounts() {
+    let world = world();
+    let made = world.client().post("/triggers", json!({"connector": "gateway", "type": "integration_connected"}));
+    assert_eq!((made.status, &made.json()["status"]), (201, &json!("active")), "{}", made.text());
+    let id = made.json()["id"].as_str().unwrap().to_owned();
+    world.connect();
+    let page = world.events(&id, "wait_s=10");
+    let event = &page["events"][0];
+    assert_eq!(event["type"], "gateway.integration_connected");
+    assert_eq!(
+        (&event["data"]["user_identifier"], &event["data"]["connector"]),
+        (&json!(email("ada")), &json!("notified"))
+    );
+}
