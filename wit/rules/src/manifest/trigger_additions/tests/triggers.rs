@@ -72,9 +72,9 @@ fn conditions_compare_values_that_exist() {
     only_trigger(|trigger| trigger.conditions = vec![of_event; 17], "conditions", "at most 16");
     let mut polled = declared();
     polled.triggers[0] = Trigger { inboxes: Vec::new(), subscribe: None, unsubscribe: None, ..trigger("message") };
-    assert_eq!(broken(&polled), [""; 0]);
+    assert_eq!(super::broken(&polled), [""; 0]);
     polled.triggers[0].conditions[0].place = header("X-Channel");
-    assert!(broken(&polled)[0].contains("without an inbox"));
+    assert!(super::broken(&polled)[0].contains("without an inbox"));
 }
 
 #[test]
