@@ -1,8 +1,8 @@
 //! Notifications of services: verified, and read as the inbox of a connector declares them.
 //!
 //! Nothing here waits, asks the time, or reads a file: the caller gives all of it. Nothing here
-//! runs the code of a connector. A notification is bytes of an unknown sender until [`verify()`] has
-//! accepted it. Before that, it is parsed only if the proof itself is in its items.
+//! runs the code of a connector. A notification is bytes of an unknown sender until [`verify()`]
+//! has accepted it. Before that, it is parsed only if the proof itself is in its items.
 //!
 //! - [`notification`]: a request to an inbox, and the values outside of its body
 //! - [`verify`](mod@verify): the proofs that a notification comes from the service
