@@ -11,7 +11,7 @@ const LARGER: [(&str, u64); 7] = [
     ("kb_office_sites", 2),
     ("office_sites", 2),
     ("preprint_archive", 2),
-    ("workspace_docs", 2),
+    ("workspace_docs", 3),
     ("workspace_mail", 5),
     ("workspace_user_management", 2),
 ];

@@ -51,6 +51,8 @@ fn a_key_is_the_same_for_a_repetition_and_for_nothing_else() {
         r#"{"a": "11"}"#,
         r#"{"a": "1", "b": "2"}"#,
         r#"{"a": "12"}"#,
+        r#"{"a": "1", "b": "11"}"#,
+        r#"{"a": "11", "b": "1"}"#,
     ];
     let keys: std::collections::BTreeSet<String> = bodies.iter().map(|body| key(body)).collect();
     assert_eq!(keys.len(), bodies.len());
