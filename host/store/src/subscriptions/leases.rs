@@ -146,7 +146,9 @@ impl Store {
             } = step;
             let next = [renew_in, read_in].into_iter().flatten().fold(look_in, Duration::min);
             let held = connection.execute(
-                "UPDATE subscriptions SET reason = $1, blocked = $2, renew_at = now_ms() + $3, read_at = now_ms() + $4,
+                "UPDATE subscriptions SET reason = $1, blocked = $2,
+                     renew_at = CASE WHEN rung <> $5 AND renew_at <= now_ms() THEN renew_at ELSE now_ms() + $3 END,
+                     read_at = CASE WHEN rung <> $5 THEN now_ms() ELSE now_ms() + $4 END,
                      due_at = CASE WHEN rung <> $5 THEN now_ms() ELSE now_ms() + $6 END,
                      shakes_hands = $7, leased_until = NULL
                  WHERE id = $8 AND fence = $9",

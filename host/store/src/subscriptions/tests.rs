@@ -75,6 +75,7 @@ async fn a_notification_during_a_step_makes_the_next_one_due(site: Site) {
     assert!(store.end_step(&taken, idle()).await.unwrap());
     let again = take(&site).await.remove(0);
     assert!(again.last_push_at.is_some());
+    assert!(again.read_at.is_some_and(|at| at <= again.now), "the step has not read what it is about");
     assert!(store.end_step(&again, idle()).await.unwrap());
     assert_eq!(take(&site).await, []);
     let pushed = PushedEvents { about: vec![(id, false)], ..PushedEvents::default() };
