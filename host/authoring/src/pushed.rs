@@ -38,7 +38,7 @@ pub(crate) struct Pushed {
     /// The secret of the inbox. Absent if no check needs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
-    /// Seconds since 1970 at which it arrives. Absent for now.
+    /// Seconds since 1970 at which it arrives. If it is absent, it arrives now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at: Option<u64>,
     events: Vec<PushedEvent>,

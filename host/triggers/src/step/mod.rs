@@ -1,0 +1,361 @@
+//! One step of work on a subscription: what is due is asked of the service, and everything that was
+//! found is stored with the fence of the lease.
+//!
+//! - here: the step from its beginning to its end
+//! - `subscribe`: the subscription at the service
+//! - `read`: reading what happened there
+
+mod read;
+mod subscribe;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::call::{AboutSubscription, Class, Failed, RunOf, Standing as Stands};
+use super::definition::Definition;
+use super::identity::{needs_account, route_of};
+use super::state;
+use super::types::{TypeOf, inbox_of};
+use super::{TriggerError, Triggers};
+use contract::trigger_types::TriggerSource;
+use store::{Blocked, Standing, Subscription, SubscriptionStep, Trigger, TriggerState};
+
+/// Time between two reads of a subscription that the service notifies, in case a notification was
+/// lost.
+const SAFETY: Duration = Duration::from_secs(3600);
+
+/// Time until a failed attempt is repeated: the first, and the longest.
+const FIRST_DELAY: Duration = Duration::from_secs(15);
+const LONGEST_DELAY: Duration = Duration::from_secs(900);
+
+/// Time until a step looks again if the user has connected the account.
+const USER_DELAY: Duration = Duration::from_secs(60);
+
+/// Time until a step looks again if the connector is back.
+const GONE_DELAY: Duration = Duration::from_secs(15);
+
+/// Longest time until the next step of a subscription for which nothing is due.
+const IDLE: Duration = Duration::from_secs(6 * 3600);
+
+/// The sealed part of a subscription.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Sealed {
+    /// The parameters that it covers.
+    pub(super) parameters: Value,
+    /// The secret of its inbox. Empty for an inbox of an application.
+    pub(super) secret: String,
+    /// The answer of the operation that identifies the account. Null if it was not asked.
+    pub(super) account: Value,
+    /// The subscription at the service.
+    pub(super) standing: Option<Stands>,
+    /// The former subscription, which is to be ended.
+    pub(super) former: Option<Stands>,
+}
+
+/// A trigger of a subscription, with its type.
+struct Member {
+    trigger: Trigger,
+    definition: Definition,
+    kind: TypeOf,
+}
+
+/// The work of one step.
+struct Step<'a> {
+    triggers: &'a Triggers,
+    subscription: &'a Subscription,
+    members: Vec<Member>,
+    sealed: Sealed,
+    cursor: Value,
+    deadline: Instant,
+    done: SubscriptionStep,
+    /// A read is due, whatever its time.
+    reads_now: bool,
+    /// Set if something is tried again after this time.
+    again_in: Option<Duration>,
+}
+
+impl Triggers {
+    /// One step of work on a subscription whose lease this gateway has. Returns if the subscription
+    /// ended at the service, in case it has no triggers any more.
+    ///
+    /// # Errors
+    /// If the store or the vault fails. The lease then ends by itself.
+    pub(super) async fn step(
+        &self,
+        subscription: &Subscription,
+        deadline: Instant,
+    ) -> Result<Option<bool>, TriggerError> {
+        let sealed: Sealed = self.unseal(&Subscription::context(&subscription.id), &subscription.secret).await?;
+        let triggers = self.parts.store.triggers_of(&subscription.id).await?;
+        if triggers.is_empty() {
+            return self.end(subscription, &sealed, deadline).await;
+        }
+        let mut members = Vec::with_capacity(triggers.len());
+        for trigger in triggers {
+            let kind = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind);
+            let Some(kind) = kind else { continue };
+            let definition = self.definition(&trigger).await?;
+            members.push(Member { trigger, definition, kind });
+        }
+        if members.is_empty() {
+            // The connector may be about to be replaced, or it may be at another gateway.
+            let reason = Some(format!("the connector `{}` has no such type now", subscription.connector));
+            let step = SubscriptionStep { reason, look_in: GONE_DELAY, ..SubscriptionStep::default() };
+            self.parts.store.end_step(subscription, step).await?;
+            return Ok(None);
+        }
+        let cursor = match &subscription.cursor {
+            Some(sealed) => self.unseal(&Subscription::cursor_context(&subscription.id), sealed).await?,
+            None => Value::Null,
+        };
+        let mut step = Step {
+            triggers: self,
+            subscription,
+            members,
+            sealed,
+            cursor,
+            deadline,
+            done: SubscriptionStep { look_in: IDLE, ..SubscriptionStep::default() },
+            reads_now: false,
+            again_in: None,
+        };
+        step.work().await?;
+        step.finish().await?;
+        Ok(None)
+    }
+
+    /// Ends a subscription without triggers: at the service as well as it can, and in the store.
+    async fn end(
+        &self,
+        subscription: &Subscription,
+        sealed: &Sealed,
+        deadline: Instant,
+    ) -> Result<Option<bool>, TriggerError> {
+        let mut ended = None;
+        for standing in [&sealed.former, &sealed.standing].into_iter().flatten() {
+            ended = Some(self.unsubscribe(subscription, &sealed.parameters, standing, deadline).await);
+        }
+        self.parts.store.delete_subscription(&subscription.id, subscription.fence).await?;
+        Ok(ended)
+    }
+
+    async fn unsubscribe(
+        &self,
+        subscription: &Subscription,
+        parameters: &Value,
+        standing: &Stands,
+        deadline: Instant,
+    ) -> bool {
+        let Some(connector) = self.parts.registry.get(&subscription.connector) else { return false };
+        let names = |declared: &contract::Trigger| declared.unsubscribe.clone();
+        let Some(operation) =
+            connector.additions().triggers.iter().filter(|declared| covers(declared, subscription)).find_map(names)
+        else {
+            return false;
+        };
+        let about = AboutSubscription {
+            upstream_id: Some(&standing.upstream_id),
+            state: Some(&standing.state),
+            parameters,
+            kinds: None,
+        };
+        let run = run_of(subscription, &connector, deadline);
+        match self.call::<Value>(&run, &operation, &about, None).await {
+            Ok(_) => true,
+            // It is gone already.
+            Err(Failed { class: Class::Refused(404 | 410), .. }) => true,
+            Err(failed) => {
+                let Subscription { id, connector, .. } = subscription;
+                tracing::info!(
+                    subscription = id,
+                    connector,
+                    error = failed.detail,
+                    "a subscription could not be ended"
+                );
+                false
+            }
+        }
+    }
+
+    pub(super) async fn definition(&self, trigger: &Trigger) -> Result<Definition, TriggerError> {
+        self.unseal(&Trigger::context(&trigger.id), &trigger.definition).await
+    }
+}
+
+/// Returns `true` if a type of the connector may have this subscription.
+fn covers(declared: &contract::Trigger, subscription: &Subscription) -> bool {
+    subscription.inbox.as_ref().is_none_or(|inbox| declared.inboxes.contains(inbox))
+}
+
+fn run_of<'a>(subscription: &'a Subscription, connector: &'a Arc<registry::Connector>, deadline: Instant) -> RunOf<'a> {
+    let Subscription { id, tenant, subject, user_identifier, .. } = subscription;
+    RunOf { connector, tenant, subject, user_identifier, request_id: id, deadline }
+}
+
+impl Step<'_> {
+    async fn work(&mut self) -> Result<(), TriggerError> {
+        if !self.subscription.is_identified && !self.identify().await? {
+            return Ok(());
+        }
+        // Events between the two are then read, and not lost.
+        if self.reads() && self.subscription.cursor.is_none() && !self.read_once(true).await? {
+            return Ok(());
+        }
+        if !self.subscribe().await? {
+            return Ok(());
+        }
+        self.end_former().await;
+        self.read().await
+    }
+
+    /// Asks the service whose account it is now. Returns `false` if it does not say.
+    async fn identify(&mut self) -> Result<bool, TriggerError> {
+        let connector = Arc::clone(&self.kind().connector);
+        let inbox = self.subscription.inbox.as_ref().and_then(|name| inbox_of(&connector, name));
+        if needs_account(self.kind(), inbox) {
+            self.sealed.account = match self.triggers.identify(&self.run()).await {
+                Ok(account) => account,
+                Err(failed) => {
+                    self.not_read(failed);
+                    return Ok(false);
+                }
+            };
+        }
+        let context = Subscription::context(&self.subscription.id);
+        self.done.secret = Some(self.triggers.seal(&context, &self.sealed).await?);
+        self.done.identified = Some(inbox.and_then(|inbox| route_of(inbox, &self.sealed.account)));
+        Ok(true)
+    }
+
+    fn kind(&self) -> &TypeOf {
+        // `step` has found that there is a member.
+        &self.members[0].kind
+    }
+
+    /// The operation of this role that one of the types names.
+    fn operation(&self, role: impl Fn(&contract::Trigger) -> Option<&String>) -> Option<String> {
+        self.members.iter().find_map(|member| role(member.kind.declared()).cloned())
+    }
+
+    fn run(&self) -> RunOf<'_> {
+        run_of(self.subscription, &self.kind().connector, self.deadline)
+    }
+
+    /// Returns `true` if the gateway reads: the type is read, or the service does not send its
+    /// events.
+    fn reads(&self) -> bool {
+        let declared = self.kind().declared();
+        declared.read.is_some() && (declared.source == TriggerSource::Read || self.standing() == Standing::None)
+    }
+
+    /// The state at the service, as far as this step knows it.
+    fn standing(&self) -> Standing {
+        self.done.standing.as_ref().map_or(self.subscription.standing, |(standing, ..)| *standing)
+    }
+
+    fn is_paused(&self) -> bool {
+        let stands = |member: &Member| matches!(member.trigger.state, TriggerState::Paused | TriggerState::Failed);
+        self.members.iter().all(stands)
+    }
+
+    fn block(&mut self, blocked: Blocked, look_in: Duration) -> bool {
+        self.done.blocked = Some(blocked);
+        self.done.look_in = look_in;
+        false
+    }
+
+    fn stands(&mut self, standing: Standing, kinds: Vec<String>, life: Option<Duration>) -> bool {
+        let is_known = self.subscription.standing == standing && standing != Standing::Active;
+        if !is_known || self.done.renewed == Some(true) {
+            self.done.standing = Some((standing, json!(kinds).to_string(), life));
+        }
+        true
+    }
+
+    fn is_pushed(&self) -> bool {
+        match &self.done.standing {
+            Some((standing, ..)) => *standing == Standing::Active,
+            None => state::is_pushed(self.subscription) && self.done.renewed != Some(false),
+        }
+    }
+
+    /// Stores the result, and tells the receivers of a change of the state.
+    async fn finish(mut self) -> Result<(), TriggerError> {
+        if let Some(again_in) = self.again_in {
+            self.done.look_in = self.done.look_in.min(again_in);
+        }
+        let (blocked, reason) = (self.done.blocked, self.done.reason.clone());
+        let is_settled =
+            self.done.blocked.is_none() && self.done.renewed != Some(false) && self.done.read != Some(false);
+        let store = &self.triggers.parts.store;
+        if !store.end_step(self.subscription, self.done.clone()).await? {
+            return Ok(());
+        }
+        let id = &self.subscription.id;
+        if blocked == Some(Blocked::Final) {
+            store.settle_triggers(id, TriggerState::Failed, reason).await?;
+        } else if is_settled {
+            store.settle_triggers(id, TriggerState::Live, None).await?;
+        }
+        let Some(now) = store.subscription(id).await? else { return Ok(()) };
+        let changed = store.triggers_of(id).await?;
+        let found = |trigger: &Trigger| self.members.iter().find(|member| member.trigger.id == trigger.id);
+        for trigger in &changed {
+            if let Some(member) = found(trigger) {
+                self.tell(member, trigger, &now).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the receivers of a trigger once that it is degraded, that it works again, or that it
+    /// ended.
+    async fn tell(&self, member: &Member, trigger: &Trigger, now: &Subscription) -> Result<(), TriggerError> {
+        let ways = self.triggers.ways(&member.kind, trigger, Some(now)).await?;
+        // A trigger that was just made has its state in the answer to the caller.
+        if member.trigger.state == TriggerState::Pending {
+            return Ok(());
+        }
+        let state = state::of(trigger, Some(now), ways);
+        let is_bad = matches!(state.status, "degraded" | "needs-user" | "failed");
+        let kind = match (is_bad, trigger.told_degraded, state.status) {
+            (true, false, "failed") => "trigger.disabled",
+            (true, false, _) => "trigger.degraded",
+            (false, true, "active") => "trigger.recovered",
+            _ => return Ok(()),
+        };
+        let Self { triggers, subscription, .. } = self;
+        if !triggers.parts.store.tell_degraded(&trigger.id, is_bad).await? {
+            return Ok(());
+        }
+        let data = json!({ "reason": state.reason });
+        let id = format!("{}/{}", subscription.id, subscription.fence);
+        let event = triggers.control_event(trigger, &member.definition, kind, &id, &data).await?;
+        triggers.parts.store.add_events(triggers.vault().await?, vec![event]).await?;
+        triggers.parts.webhooks.wake();
+        Ok(())
+    }
+}
+
+/// An interval less up to a tenth, which differs from one subscription to the next.
+fn jittered(id: &str, interval: Duration) -> Duration {
+    interval - interval.mul_f64(fraction(id) / 10.0)
+}
+
+/// A number from 0 to 1 that is always the same for an id.
+fn fraction(id: &str) -> f64 {
+    let hash = id.bytes().fold(0_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte)));
+    f64::from(hash) / f64::from(u32::MAX)
+}
+
+/// Time until a failed attempt is repeated.
+fn delay(class: Class, failures: u32) -> Duration {
+    match class {
+        Class::Limited(after) => after.clamp(Duration::from_secs(1), LONGEST_DELAY * 4),
+        _ => (FIRST_DELAY * 2_u32.saturating_pow(failures.min(8))).min(LONGEST_DELAY),
+    }
+}
