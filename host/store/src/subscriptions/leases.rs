@@ -17,7 +17,8 @@ use crate::{Store, StoreError};
 /// The columns of a [`Subscription`], in the order in which they are read.
 pub(super) const COLUMNS: &str = "id, tenant, subject, connector, user_identifier, inbox, address, data_key, secret,
     cursor_key, cursor, standing, kinds, base, expires_at, renewed_at, renew_at, last_push_at, last_read_at, read_at,
-    failed_renewals, failed_reads, reason, blocked, rung, shakes_hands AND COALESCE(leased_until, 0) > now_ms(), is_identified, fence, now_ms()";
+    failed_renewals, failed_reads, reason, blocked, rung, shakes_hands AND COALESCE(leased_until, 0) > now_ms(), is_identified,
+    NOT EXISTS (SELECT 1 FROM triggers WHERE subscription = subscriptions.id), fence, now_ms()";
 
 impl Store {
     /// Takes the leases of subscriptions that are due, for the time `life`. Tenants take turns.
@@ -196,6 +197,22 @@ impl Store {
                 connection.execute(&format!("UPDATE subscriptions SET {change} WHERE id = $1"), values![&id])?;
             }
             Ok(true)
+        })
+        .await
+    }
+
+    /// Gives the lease back, and leaves the time of the next step as it is.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn release_subscription(&self, id: &str, fence: i64) -> Result<(), StoreError> {
+        let id = id.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.execute(
+                "UPDATE subscriptions SET leased_until = NULL WHERE id = $1 AND fence = $2",
+                values![&id, fence],
+            )?;
+            Ok(())
         })
         .await
     }

@@ -15,6 +15,7 @@ on_every_database!(
     a_handshake_is_expected_only_while_a_gateway_works_on_the_subscription,
     an_account_is_found_by_its_route,
     a_subscription_with_a_trigger_is_not_deleted,
+    a_step_leaves_a_subscription_to_the_caller_that_deletes_its_last_trigger,
     events_and_the_cursor_behind_them_are_stored_together,
     another_account_under_the_name_gets_nothing_of_the_former_one,
 );
@@ -153,6 +154,19 @@ async fn a_subscription_with_a_trigger_is_not_deleted(site: Site) {
     store.remove_trigger(&trigger).await.unwrap();
     assert!(store.delete_subscription(&id, taken.fence).await.unwrap());
     assert_eq!(store.subscription(&id).await.unwrap(), None);
+}
+
+async fn a_step_leaves_a_subscription_to_the_caller_that_deletes_its_last_trigger(site: Site) {
+    let store = &site.store;
+    let (trigger, id) = add(store, "acme", "a").await;
+    let step = take(&site).await.remove(0);
+    assert!(!step.is_unused);
+    // The caller that deletes another trigger of the subscription has woken it.
+    store.wake_subscription(&id, false).await.unwrap();
+    store.remove_trigger(&trigger).await.unwrap();
+    store.release_subscription(&id, step.fence).await.unwrap();
+    assert_eq!(take(&site).await, [], "no other gateway ends it now");
+    assert!(store.take_subscription(&id, LONG).await.unwrap().unwrap().is_unused);
 }
 
 async fn events_and_the_cursor_behind_them_are_stored_together(site: Site) {

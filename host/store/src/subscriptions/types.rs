@@ -126,6 +126,8 @@ pub struct Subscription {
     /// `false` once another account is connected under the name, until the service has said whose it
     /// is.
     pub is_identified: bool,
+    /// `true` if it had no triggers when it was read or taken.
+    pub is_unused: bool,
     /// Number of the last lease.
     pub fence: i64,
     /// The time of the database when it was read.
@@ -237,6 +239,7 @@ impl FromRow for Subscription {
             rung: row.read()?,
             shakes_hands: row.read()?,
             is_identified: row.read()?,
+            is_unused: row.read()?,
             fence: row.read()?,
             now: row.read()?,
         })

@@ -91,6 +91,12 @@ impl Triggers {
     ) -> Result<Option<bool>, TriggerError> {
         let sealed: Sealed = self.unseal(&Subscription::context(&subscription.id), &subscription.secret).await?;
         let triggers = self.parts.store.triggers_of(&subscription.id).await?;
+        if triggers.is_empty() && !subscription.is_unused {
+            // Its last trigger was deleted since this step began. That caller waits for the lease, and
+            // says in its answer how the subscription ended.
+            self.parts.store.release_subscription(&subscription.id, subscription.fence).await?;
+            return Ok(None);
+        }
         if triggers.is_empty() {
             return self.end(subscription, &sealed, deadline).await;
         }
