@@ -34,6 +34,7 @@
 //! - [`data_keys`]: the keys that secrets are sealed under, and sealing secrets again under a new
 //!   key
 //! - [`tool_sets`]: the operations that agents get at one address
+//! - [`agent_sessions`]: bearer tokens of agents
 //! - [`confirmations`]: calls that a user must confirm before they run
 //! - [`caps`]: the number of integrations and authorizations that one holder may have
 //! - [`budgets`]: the rate limits that gateways share
@@ -75,6 +76,7 @@
 //! - [`id`]: random ids
 //! - [`sweep`]: deleting rows that are too old
 
+mod agent_sessions;
 mod audit;
 mod authorizations;
 mod backlog;
@@ -135,6 +137,7 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
+pub use self::agent_sessions::{AgentSession, NewAgentSession};
 pub use self::audit::{
     AUDIT_ACTIONS, Acting, AuditAction, AuditEntry, AuditFilter, AuditPlace, acting, inherit as inherit_acting,
 };

@@ -12,6 +12,7 @@ mod listening;
 mod listing;
 mod protocol;
 mod searching;
+mod sessions;
 mod sets;
 mod snippets;
 

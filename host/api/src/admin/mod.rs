@@ -78,7 +78,7 @@ use registry::{Actor, ChangeError, HostGrant, Installation, Installed, Registry,
 const DEFAULT_CHANGES: u32 = 100;
 
 /// The violation of a name that can look like another one.
-const HIDDEN: &str = "Must have no control or format characters, which are not seen.";
+pub(super) const HIDDEN: &str = "Must have no control or format characters, which are not seen.";
 
 /// The most changes of the history in one answer.
 const MAX_CHANGES: u32 = 1000;

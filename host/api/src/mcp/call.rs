@@ -129,7 +129,7 @@ impl ToolCall<'_> {
         let shown = shortened(account);
         Err(Stop::Said(match self.exchange.fixed_account() {
             Some(fixed) => {
-                format!("The tool set uses the account `{fixed}`, and not `{shown}`; leave the account out.")
+                format!("Every call here uses the account `{fixed}`, and not `{shown}`; leave the account out.")
             }
             None => format!("The call uses the account `{decided}`, and not `{shown}`; leave the account out."),
         }))

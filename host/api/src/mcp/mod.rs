@@ -91,6 +91,7 @@ use super::headers::CallHeaders;
 use super::idempotency;
 use super::route::HttpCall;
 use super::tool_sets::find_set;
+use auth::Limits;
 use body::{Body, complete, full};
 use gateway::Gateway;
 use mcp::message::{self, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, PARSE_ERROR, Request, RpcError};
@@ -135,11 +136,15 @@ async fn post(call: HttpCall<'_>, caller: AuthorizedCaller, is_readonly: bool) -
         named => Some((named, find_set(gateway, &caller, named).await?)),
     };
     let body = read_json_body(&head.headers, body, gateway).await?;
+    let bound = set.as_ref().filter(|_| caller.session().is_some());
+    let job_limits =
+        bound.and_then(|(_, set)| Limits::narrowed(caller.limits(), Some(&set.allow), set.effects.as_deref()));
     let exchange = Exchange {
         gateway,
         caller: &caller,
         connector,
         set,
+        job_limits,
         is_readonly,
         headers: &head.headers,
         body: &body,
@@ -158,6 +163,8 @@ struct Exchange<'a> {
     connector: Option<String>,
     /// The tool set that the path names.
     set: Option<(&'a str, ToolSet)>,
+    /// The limits of the jobs of an agent session that is bound to a tool set.
+    job_limits: Option<Limits>,
     is_readonly: bool,
     headers: &'a HeaderMap,
     body: &'a Bytes,

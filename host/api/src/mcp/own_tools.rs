@@ -187,16 +187,14 @@ fn unknown_job(id: &str) -> Problem {
 }
 
 async fn get_job(call: &ToolCall<'_>, arguments: &Params<'_>) -> Result<String, Stop> {
-    let caller = call.exchange.caller;
     let id = arguments.text("job_id").unwrap_or_default();
-    let found = call.exchange.gateway.jobs.get(caller.jobs(), &id).await.map_err(job_problem)?;
+    let found = call.exchange.gateway.jobs.get(call.exchange.jobs(), &id).await.map_err(job_problem)?;
     found.ok_or_else(|| unknown_job(&id).into())
 }
 
 async fn cancel_job(call: &ToolCall<'_>, arguments: &Params<'_>) -> Result<String, Stop> {
-    let caller = call.exchange.caller;
     let id = arguments.text("job_id").unwrap_or_default();
-    let ended = call.exchange.gateway.jobs.cancel(caller.jobs(), &id).await.map_err(job_problem)?;
+    let ended = call.exchange.gateway.jobs.cancel(call.exchange.jobs(), &id).await.map_err(job_problem)?;
     let cancelled = ended.ok_or_else(|| unknown_job(&id))?;
     Ok(json!({"cancelled": cancelled}).to_string())
 }

@@ -40,8 +40,7 @@ pub(super) async fn answer(exchange: &Exchange<'_>, client: &Client, request: &R
             Ok(r#"{"resultType":"complete"}"#.to_owned())
         }
         "tasks/cancel" => {
-            let caller = exchange.caller;
-            let cancelled = exchange.gateway.jobs.cancel(caller.jobs(), &id).await;
+            let cancelled = exchange.gateway.jobs.cancel(exchange.jobs(), &id).await;
             match cancelled.map_err(job_problem)? {
                 Some(_) => Ok(r#"{"resultType":"complete"}"#.to_owned()),
                 None => Err(unknown(&id).into()),
@@ -65,8 +64,7 @@ pub(super) async fn created(exchange: &Exchange<'_>, revision: Revision, job_id:
 }
 
 async fn find(exchange: &Exchange<'_>, id: &str) -> Result<String, Failed> {
-    let caller = exchange.caller;
-    let found = exchange.gateway.jobs.get(caller.jobs(), id).await.map_err(job_problem)?;
+    let found = exchange.gateway.jobs.get(exchange.jobs(), id).await.map_err(job_problem)?;
     found.ok_or_else(|| unknown(id).into())
 }
 

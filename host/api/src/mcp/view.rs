@@ -8,6 +8,7 @@ use super::Exchange;
 use auth::Scope;
 use contract::AuthScheme;
 use gateway::Gateway;
+use jobs::JobsOf;
 use mcp::{Catalogue, SetMode, ToolSet, View, catalogue};
 use problem::{Problem, integration_problem};
 use store::IntegrationFilter;
@@ -56,9 +57,17 @@ impl Exchange<'_> {
         self.caller.confirms() || self.set.as_ref().is_some_and(|(_, set)| set.confirm)
     }
 
-    /// The account that every call at this address uses.
+    /// The account that every call at this address uses: the one of the agent session, or of the
+    /// tool set.
     pub(super) fn fixed_account(&self) -> Option<&str> {
-        self.set.as_ref().and_then(|(_, set)| set.account.as_deref())
+        let of_session = self.caller.session().and_then(|session| session.account.as_deref());
+        of_session.or_else(|| self.set.as_ref().and_then(|(_, set)| set.account.as_deref()))
+    }
+
+    /// The jobs that the caller may see and cancel. An agent session of a tool set sees those of the
+    /// set's operations.
+    pub(super) fn jobs(&self) -> JobsOf<'_> {
+        JobsOf { limits: self.job_limits.as_ref().or(self.caller.limits()), ..self.caller.jobs() }
     }
 
     /// The caller's accounts of each connector, by their names.

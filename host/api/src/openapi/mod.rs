@@ -7,6 +7,7 @@
 //! - [`webhooks`]: the entries of the routes of webhook secrets, and the webhooks
 //! - [`console`]: the entries of the routes of the console's sessions
 //! - [`tool_sets`]: the entries of the routes of tool sets
+//! - [`agent_sessions`]: the entries of the routes of agent sessions
 //! - [`triggers`]: the entries of the routes of triggers, of inboxes and of requests of services
 //! - [`proxy`]: the entries of requests around the operations
 //! - [`operation`]: the entries of the connectors' operations
@@ -17,6 +18,7 @@
 //! - [`problems`]: problems and their responses
 //! - [`components`]: parameters and headers that entries share
 
+pub(super) mod agent_sessions;
 mod components;
 pub(super) mod connect;
 pub(super) mod console;
@@ -55,6 +57,7 @@ pub(super) fn document(config: &Config, live: &Live, routes: &[&[Route]]) -> Val
         json!({"name": "jobs", "description": "Operations that run in the background."}),
         json!({"name": "webhooks", "description": "The secrets that webhooks are signed with."}),
         json!({"name": "tool-sets", "description": "The operations that agents get at one address."}),
+        json!({"name": "agent-sessions", "description": "Tokens for agents, each for one address."}),
         json!({"name": "triggers", "description": "Events of services that reach the caller."}),
         json!({"name": "messages", "description": "Webhooks: requests that the gateway sends."}),
     ];
@@ -172,6 +175,7 @@ fn gateway_operation(route: &Route, endpoint: &Endpoint, description: &Descripti
         Family::Proxy => "proxy",
         Family::Webhooks => "webhooks",
         Family::ToolSets => "tool-sets",
+        Family::AgentSessions => "agent-sessions",
         Family::Triggers => "triggers",
         _ => "gateway",
     };
@@ -251,6 +255,7 @@ fn path_parameter(segment: &str) -> Option<Value> {
         "inbox_id" => "The id of an inbox; GET /admin/inboxes lists them.",
         "inbox_secret_id" => "The id of a secret of the inbox; the inbox lists its secrets.",
         "set" => "The name of a tool set; GET /mcp-sets lists them.",
+        "session_id" => "The id of an agent session; the answer that made it has it.",
         "secret_id" => "The id of a webhook secret; GET /webhooks/secrets lists them.",
         _ => "",
     };

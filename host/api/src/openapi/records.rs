@@ -56,6 +56,8 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<AuditPageRecord>(&mut answers);
     add::<ToolSetPageRecord>(&mut answers);
     add::<ToolSetDeletedRecord>(&mut answers);
+    add::<AgentSessionCreatedRecord<'_>>(&mut answers);
+    add::<AgentSessionDeletedRecord>(&mut answers);
     add::<TypePageRecord>(&mut answers);
     add::<TriggerPageRecord>(&mut answers);
     add::<TriggerDeletedRecord>(&mut answers);
@@ -82,6 +84,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<NewKey>(&mut bodies);
     add::<NewOauthClientBody>(&mut bodies);
     add::<NewToolSetBody>(&mut bodies);
+    add::<NewAgentSessionBody>(&mut bodies);
     add::<NewTriggerBody>(&mut bodies);
     add::<TriggerChangeBody>(&mut bodies);
     add::<ReplayBody>(&mut bodies);

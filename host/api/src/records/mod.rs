@@ -1,5 +1,6 @@
 //! The JSON that the gateway's own routes read and write.
 //!
+//! - [`agent_sessions`]: bearer tokens of agents
 //! - [`calls`]: records of calls
 //! - [`connect`]: links to the page on which an end user connects accounts
 //! - [`connectors`]: connectors, their versions, grants and history
@@ -22,6 +23,7 @@
 //! integration, of a job, of an event and of a trigger are next to the code that makes them, in
 //! `integrations`, `jobs`, `webhooks` and `triggers`.
 
+mod agent_sessions;
 mod calls;
 mod connect;
 pub mod connectors;
@@ -39,6 +41,7 @@ mod tool_sets;
 mod triggers;
 mod webhooks;
 
+pub(crate) use self::agent_sessions::*;
 pub(crate) use self::calls::*;
 pub(crate) use self::connect::*;
 pub(crate) use self::connectors::*;
