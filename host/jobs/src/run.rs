@@ -13,7 +13,7 @@ use super::end::Explained;
 use super::record::ProgressRecord;
 use super::{Failure, JobError, Jobs, Parts};
 use auth::{MakerError, check_maker};
-use calls::{EndedCall, Recording};
+use calls::{Door, EndedCall, Recording};
 use egress::EgressError;
 use integrations::{AccessError, IntegrationError};
 use pipeline::background::run_to_result;
@@ -113,6 +113,8 @@ impl Jobs {
             status: Some(explained.status),
             problem: explained.problem.clone(),
             is_replayed: false,
+            door: Door::Job,
+            bytes_out: 0,
         };
         self.parts.calls.end(recording, &call);
     }

@@ -169,6 +169,8 @@ pub struct Metrics {
     pub modules_refused: Gauge,
     /// Records of calls that were dropped.
     pub dropped_call_records: Counter,
+    /// Calls that usage does not have because there was no room in memory.
+    pub dropped_usage: Counter,
     /// Live connectors.
     pub connectors: Gauge,
     /// Open connections of callers.
@@ -235,6 +237,7 @@ impl Default for Metrics {
             modules_refused: add.metric("modules_refused", "Connectors whose newest module this gateway refuses"),
             dropped_call_records: add
                 .metric("dropped_call_records", "Records of calls that could not be written in time"),
+            dropped_usage: add.metric("dropped_usage", "Calls that usage does not have, for lack of memory"),
             connectors: add.metric("connectors", "Connectors that are live"),
             connections: add.metric("connections", "Open connections of callers"),
             computations_running: add

@@ -9,7 +9,7 @@ use super::ServeError;
 use api::server;
 use auth::{Authenticator, JwtIssuers, Oidc};
 use calls::idempotency::Idempotency;
-use calls::{CallLog, Writer};
+use calls::{CallLog, Writers};
 use config::Config;
 use doctor::exposure;
 use egress::{Egress, EgressError, Transport};
@@ -38,7 +38,7 @@ pub(super) struct Parts {
     /// The first key, if one was made.
     pub(super) first_key: Option<SecretString>,
     /// Writes the records of calls. `None` if no call is recorded.
-    pub(super) call_writer: Option<Writer>,
+    pub(super) call_writers: Writers,
 }
 
 impl Parts {
@@ -82,7 +82,7 @@ impl Parts {
             integrations.store_journaled_tokens().await?;
         }
         let name: Arc<str> = heartbeat::name_of(&config).into();
-        let (calls, call_writer) = CallLog::new(&config.calls, &name, &store, &metrics);
+        let (calls, call_writers) = CallLog::new(&config.calls, &name, &store, &metrics);
         let jobs = Arc::new(Jobs::new(jobs::Parts {
             gateway: Arc::clone(&name),
             calls: calls.clone(),
@@ -138,7 +138,7 @@ impl Parts {
             background: Handle::current(),
             config,
         };
-        Ok(Self { gateway, vault, is_reached, first_key, call_writer })
+        Ok(Self { gateway, vault, is_reached, first_key, call_writers })
     }
 }
 

@@ -49,6 +49,7 @@
 //! - [`inboxes`]: addresses for the notifications of an application, and the requests of services
 //! - [`audit`]: every change by a person, a key or a file
 //! - [`calls`]: records of calls
+//! - [`usage`]: what each tenant has called on each day
 //! - [`backlog`]: what waits, in numbers
 //! - [`stored_bytes`]: the bytes that each tenant has stored, and their limit
 //!
@@ -122,6 +123,7 @@ mod tenants;
 mod time;
 mod tool_sets;
 mod triggers;
+mod usage;
 mod value;
 pub mod vault;
 mod webhooks;
@@ -182,6 +184,9 @@ pub use self::tool_sets::{NewToolSet, StoredToolSet};
 pub use self::triggers::{
     EventDelivery, EventWebhooks, IntegrationChange, NewEvent, NewTrigger, Removed, StoredEvent, Trigger,
     TriggerChange, TriggerFilter, TriggerState, event_id, new_trigger_id,
+};
+pub use self::usage::{
+    NewUsageBatch, UsageBy, UsageCounts, UsageFilter, UsageKey, UsagePlace, UsageRow, new_usage_batch_id,
 };
 pub use self::webhooks::{
     AnyDelivery, AnyDeliveryFilter, AttemptResult, ClaimLimits, ClaimedDelivery, Delivery, DeliveryAttempt,

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::Triggers;
-use calls::{EndedCall, EndedProblem};
+use calls::{Door, EndedCall, EndedProblem};
 use integrations::AccessError;
 use pipeline::background::run_to_result;
 use pipeline::{Accept, Call, RunAs};
@@ -213,6 +213,8 @@ impl Triggers {
                     pointers: problem.pointers(),
                 }),
                 is_replayed: false,
+                door: Door::Trigger,
+                bytes_out: 0,
             },
         );
         failed.map_err(|(class, problem)| Failed { class, detail: problem.detail().to_owned() })

@@ -180,8 +180,8 @@ impl ToolCall<'_> {
             Ok((call.answer(&connector, operation).await?, call.deadline))
         };
         let answered = match Box::pin(answering).await {
-            Ok((response, deadline)) => {
-                open.end(&response, None);
+            Ok((mut response, deadline)) => {
+                open.end_of_part(&mut response);
                 self.result_of(&connector, tool, file.as_ref(), response, deadline).await
             }
             Err(problem) => {

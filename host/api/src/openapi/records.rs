@@ -46,6 +46,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<AnyJobPageRecord>(&mut answers);
     add::<AnyWebhookPageRecord>(&mut answers);
     add::<CallPageRecord>(&mut answers);
+    add::<UsagePageRecord>(&mut answers);
     add::<ConnectLinkCreatedRecord>(&mut answers);
     add::<ConnectLinkRecord>(&mut answers);
     add::<LinkDeletedRecord>(&mut answers);

@@ -14,6 +14,7 @@
 //! - [`tenants`]: tenants and their OAuth clients
 //! - [`tool_sets`]: the operations that agents get at one address
 //! - [`triggers`]: triggers, inboxes and requests of services
+//! - [`usage`]: usage of tenants
 //! - [`webhooks`]: secrets of webhooks
 //! - [`system`]: the health of the gateway
 //! - [`problems`]: the members of problem documents
@@ -39,6 +40,7 @@ mod system;
 mod tenants;
 mod tool_sets;
 mod triggers;
+mod usage;
 mod webhooks;
 
 pub(crate) use self::agent_sessions::*;
@@ -56,4 +58,5 @@ pub(crate) use self::system::*;
 pub(crate) use self::tenants::*;
 pub(crate) use self::tool_sets::*;
 pub(crate) use self::triggers::*;
+pub(crate) use self::usage::*;
 pub(crate) use self::webhooks::*;

@@ -269,6 +269,9 @@ impl<'a> Watch<'a> {
         retry: u32,
         paused_at: Option<Instant>,
     ) -> Self {
+        if let Some(record) = request.record.as_deref() {
+            record.attempt_begins();
+        }
         let record = request.record.as_deref().filter(|record| record.keeps_attempts()).map(|record| {
             let (began, host) = (Instant::now(), hop.location.host());
             let attempt = SentAttempt {
