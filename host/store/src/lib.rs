@@ -75,6 +75,7 @@
 //! - [`id`]: random ids
 //! - [`sweep`]: deleting rows that are too old
 
+mod agent_triggers;
 mod audit;
 mod authorizations;
 mod backlog;
@@ -135,6 +136,7 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
+pub use self::agent_triggers::{AgentCursor, AgentPart, AgentReceiver, DeliveryReport, NewAgentPart};
 pub use self::audit::{
     AUDIT_ACTIONS, Acting, AuditAction, AuditEntry, AuditFilter, AuditPlace, acting, inherit as inherit_acting,
 };
