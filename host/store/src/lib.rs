@@ -78,6 +78,7 @@
 //! - [`sweep`]: deleting rows that are too old
 
 mod agent_sessions;
+mod agent_triggers;
 mod audit;
 mod authorizations;
 mod backlog;
@@ -140,6 +141,7 @@ use std::sync::Arc;
 use secrecy::SecretString;
 
 pub use self::agent_sessions::{AgentSession, NewAgentSession};
+pub use self::agent_triggers::{AgentCursor, AgentPart, AgentReceiver, DeliveryReport, NewAgentPart};
 pub use self::audit::{
     AUDIT_ACTIONS, Acting, AuditAction, AuditEntry, AuditFilter, AuditPlace, acting, inherit as inherit_acting,
 };

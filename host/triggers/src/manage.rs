@@ -9,10 +9,11 @@ use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::agents::NewAgent;
 use super::call::RunOf;
 use super::definition::{Definition, Violations};
 use super::identity::{needs_account, route_of};
-use super::record::{SubscriptionRecord, TriggerRecord};
+use super::record::{AgentTriggerRecord, SubscriptionRecord, TriggerRecord};
 use super::state::{self, Ways};
 use super::step::Sealed;
 use super::types::{GATEWAY_TYPES, TypeOf, is_ready};
@@ -41,7 +42,18 @@ const LEASE_PAUSE: Duration = Duration::from_millis(30);
 /// Time that is left of a call for its answer.
 const ANSWER: Duration = Duration::from_secs(1);
 
-impl Of<'_> {
+impl<'a> Of<'a> {
+    /// The tenant and the subject of a caller.
+    ///
+    /// # Errors
+    /// For operators, who make no triggers.
+    pub(super) fn caller(self) -> Result<(&'a str, &'a str), TriggerError> {
+        match self {
+            Self::Caller { tenant, subject, .. } => Ok((tenant, subject)),
+            Self::Operator => Err(TriggerError::UnknownType("A trigger belongs to a tenant.".to_owned())),
+        }
+    }
+
     /// Returns `true` if the caller's key may use a type. Its name counts as that of an operation.
     pub fn may_use_type(&self, connector: &str, kind: &str) -> bool {
         match self {
@@ -75,9 +87,21 @@ impl Triggers {
         new: NewTrigger,
         deadline: Instant,
     ) -> Result<TriggerRecord, TriggerError> {
-        let Of::Caller { tenant, subject, .. } = of else {
-            return Err(TriggerError::UnknownType("A trigger belongs to a tenant.".to_owned()));
-        };
+        let id = self.make(of, user_identifier, new, None, deadline).await?;
+        self.get(of, &id).await?.ok_or_else(|| TriggerError::Damaged("a trigger was not stored".to_owned()))
+    }
+
+    /// Makes a trigger of an application or of an agent, and returns its id. The receiver of an agent
+    /// was checked before.
+    pub(super) async fn make(
+        self: &Arc<Self>,
+        of: Of<'_>,
+        user_identifier: Option<&str>,
+        new: NewTrigger,
+        agent: Option<NewAgent>,
+        deadline: Instant,
+    ) -> Result<String, TriggerError> {
+        let (tenant, subject) = of.caller()?;
         let kind = self.find_type(of, &new.connector, &new.kind)?;
         let parameters = if new.parameters.is_null() { json!({}) } else { new.parameters };
         let mut violations = Violations::default();
@@ -94,9 +118,12 @@ impl Triggers {
         violations.check_poll_s(new.poll_s);
         violations.finish()?;
         // The URLs are a part of the body; the secret is looked at when everything else is good.
-        let urls = match self.parts.webhooks.accept_urls(tenant, &new.urls).await {
-            Err(CallbackError::SecretRequired) => None,
-            other => Some(other?),
+        let urls = match &agent {
+            Some(_) => Some(new.urls),
+            None => match self.parts.webhooks.accept_urls(tenant, &new.urls).await {
+                Err(CallbackError::SecretRequired) => None,
+                other => Some(other?),
+            },
         };
 
         let account = match &kind {
@@ -106,6 +133,10 @@ impl Triggers {
         let urls = urls.ok_or(CallbackError::SecretRequired)?;
 
         let id = new_trigger_id()?;
+        let agent = match agent {
+            Some(agent) => Some(self.part_of_agent(&id, agent).await?),
+            None => None,
+        };
         let definition = Definition { parameters, urls, filters, response_fields };
         let stored = store::NewTrigger {
             definition: self.seal(&Trigger::context(&id), &definition).await?,
@@ -117,6 +148,7 @@ impl Triggers {
             user_identifier: account.clone(),
             labels: new.labels,
             poll_s: new.poll_s,
+            agent,
         };
         let subscription = match &kind {
             Some(kind) => {
@@ -137,11 +169,11 @@ impl Triggers {
         if let Some(subscription) = subscription {
             self.work_now(&subscription, deadline).await?;
         }
-        self.get(of, &id).await?.ok_or_else(|| TriggerError::Damaged("a trigger was not stored".to_owned()))
+        Ok(id)
     }
 
     /// The type that a caller names. `None` for a type of the gateway itself.
-    fn find_type(&self, of: Of<'_>, connector: &str, kind: &str) -> Result<Option<TypeOf>, TriggerError> {
+    pub(super) fn find_type(&self, of: Of<'_>, connector: &str, kind: &str) -> Result<Option<TypeOf>, TriggerError> {
         let may_use = of.may_use_type(connector, kind);
         if may_use && connector == GATEWAY && GATEWAY_TYPES.iter().any(|known| known.name == kind) {
             return Ok(None);
@@ -156,7 +188,7 @@ impl Triggers {
 
     /// The account of a new trigger, whose grant has the scopes of the type. Empty if the connector
     /// needs none.
-    async fn choose_account(
+    pub(super) async fn choose_account(
         &self,
         kind: &TypeOf,
         tenant: &str,
@@ -343,7 +375,13 @@ impl Triggers {
         let state = state::of(&trigger, subscription.as_ref(), ways);
         let stands = subscription.as_ref().filter(|found| found.standing == store::Standing::Active);
         let for_operator = matches!(of, Of::Operator);
+        let agent = trigger.agent.map(|part| AgentTriggerRecord {
+            subscription_id: part.id,
+            expires_at: part.expires_at.into(),
+            delivery: if definition.urls.is_empty() { "poll" } else { "webhook" },
+        });
         Ok(TriggerRecord {
+            agent,
             mode: state::mode(subscription.as_ref(), ways.reads),
             status: state.status,
             reason: state.reason,
@@ -426,6 +464,12 @@ impl Triggers {
             violations.check_labels(labels);
         }
         violations.check_poll_s(poll_s.flatten());
+        if urls.is_some() && trigger.agent.is_some() {
+            violations.add(
+                "/urls",
+                "An agent has made this trigger, with the URL that it subscribed for. Leave the member out.",
+            );
+        }
         violations.finish()?;
         if let Some(urls) = &urls {
             definition.urls = self.parts.webhooks.accept_urls(&trigger.tenant, urls).await?;
@@ -459,9 +503,21 @@ impl Triggers {
         id: &str,
         deadline: Instant,
     ) -> Result<Option<Option<bool>>, TriggerError> {
-        if self.find(of, id).await?.is_none() {
-            return Ok(None);
+        let Some(trigger) = self.find(of, id).await? else { return Ok(None) };
+        let receiver = self.receiver_of_end(&trigger).await?;
+        let removed = self.remove_untold(id, deadline).await?;
+        if let Some(receiver) = receiver.filter(|_| removed.is_some()) {
+            self.tell_end(&receiver);
         }
+        Ok(removed)
+    }
+
+    /// The same, without a message to the receiver of an agent.
+    pub(super) async fn remove_untold(
+        self: &Arc<Self>,
+        id: &str,
+        deadline: Instant,
+    ) -> Result<Option<Option<bool>>, TriggerError> {
         let Some(removed) = self.parts.store.remove_trigger(id).await? else { return Ok(None) };
         let ended = match removed.subscription.filter(|_| removed.is_last) {
             Some(subscription) => self.work_now(&subscription, deadline).await?,

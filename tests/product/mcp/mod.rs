@@ -12,6 +12,7 @@ mod listening;
 mod listing;
 mod protocol;
 mod searching;
+mod service_events;
 mod sessions;
 mod sets;
 mod snippets;

@@ -154,7 +154,7 @@ async fn connect_account(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: 
             hint.unwrap_or_else(|| ".".to_owned())
         )));
     }
-    let (_, url) = connect::link(call, &connector, call.exchange.fixed_account()).await?;
+    let (_, url) = connect::link(call.exchange, call.request_id, &connector, call.exchange.fixed_account()).await?;
     Ok(format!("Ask the user to open {url} within 15 minutes, and to connect the account there."))
 }
 

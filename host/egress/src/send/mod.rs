@@ -353,7 +353,8 @@ pub(super) fn describe(error: &Failure, host: &str) -> EgressError {
     if find_cause::<NotResolved>(error).is_some() {
         return EgressError::Unresolved { host: host.to_owned(), detail: root_cause(error) };
     }
-    EgressError::Unreachable { host: host.to_owned(), detail: root_cause(error) }
+    let is_tls = find_cause::<rustls::Error>(error).is_some();
+    EgressError::Unreachable { host: host.to_owned(), detail: root_cause(error), is_tls }
 }
 
 #[cfg(test)]
