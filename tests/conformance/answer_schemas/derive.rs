@@ -3,6 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
+/// Words of Google about a member, which are written as sentences.
+const MARKS: [&str; 6] = ["Required", "Optional", "Output only", "Input only", "Immutable", "Identifier"];
+
 /// How much of a specification a schema has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Detail {
@@ -238,15 +241,23 @@ impl Reader<'_> {
     }
 }
 
-/// The first sentence of a description. `None` if the detail has none, or it is too long.
+/// The first sentence of a description that says something. `None` if the detail has none, or it is
+/// too long.
 fn sentence(schema: &Value, detail: Detail) -> Option<String> {
     if detail.described == 0 {
         return None;
     }
     let text = schema["description"].as_str()?.split_whitespace().collect::<Vec<_>>().join(" ");
-    let end = text.match_indices(". ").map(|(at, _)| at).find(|at| !is_abbreviation(&text[..*at]));
-    let sentence = end.map_or(text.as_str(), |at| &text[..at]).trim_end_matches('.');
-    (!sentence.is_empty() && sentence.chars().count() < detail.sentence).then(|| format!("{sentence}."))
+    let mut rest = text.as_str();
+    loop {
+        let end = rest.match_indices(". ").map(|(at, _)| at).find(|at| !is_abbreviation(&rest[..*at]));
+        let sentence = end.map_or(rest, |at| &rest[..at]).trim_end_matches('.');
+        if !MARKS.contains(&sentence) {
+            let is_short = sentence.chars().count() < detail.sentence;
+            return (!sentence.is_empty() && is_short).then(|| format!("{sentence}."));
+        }
+        rest = end.map_or("", |at| &rest[at + 2..]);
+    }
 }
 
 /// Returns `true` if a text ends with a word whose full stop ends no sentence.
@@ -295,11 +306,14 @@ mod tests {
         let schema = json!({"type": "object", "properties": {
             "a": {"type": "object", "description": "One.", "properties": {"b": {"type": "string", "description": "Two."}}},
             "c": {"type": "string", "description": "A sentence of many words"},
+            "d": {"type": "string", "description": "Output only. Required. Its name. More."}, "e": {"type": "string", "description": "Required."},
         }});
         let found = of_schema(&schema, Detail { levels: 3, described: 2, sentence: 12 }).unwrap();
         assert_eq!(found["properties"]["a"]["description"], "One.");
         assert!(found["properties"]["a"]["properties"]["b"].get("description").is_none(), "{found}");
         assert!(found["properties"]["c"].get("description").is_none());
+        assert_eq!(found["properties"]["d"]["description"], "Its name.");
+        assert!(found["properties"]["e"].get("description").is_none());
     }
 
     #[test]

@@ -30,21 +30,13 @@ use crate::operations::Connector;
 use crate::specifications::{Answer, Method};
 use crate::table;
 
-const HEAD: [&str; 6] =
-    ["connector", "operations", "with a schema", "schemas of members", "bytes in the module", "detail"];
+const HEAD: [&str; 5] = ["connector", "operations", "with a schema", "schemas of members", "bytes in the module"];
 
 /// The most that the module of a connector may grow by.
 const MAX_BYTES: usize = 20 << 10;
 
-/// The amounts of detail, the most first. A connector has the first with which its schemas fit.
-const DETAILS: [Detail; 6] = [
-    Detail { levels: 3, described: 4, sentence: 160 },
-    Detail { levels: 3, described: 3, sentence: 120 },
-    Detail { levels: 3, described: 3, sentence: 70 },
-    Detail { levels: 3, described: 2, sentence: 120 },
-    Detail { levels: 3, described: 0, sentence: 0 },
-    Detail { levels: 2, described: 0, sentence: 0 },
-];
+/// Members of three levels, with the sentences that are not too long.
+const DETAIL: Detail = Detail { levels: 3, described: 4, sentence: 160 };
 
 /// Checks the files of all connectors, or writes them, and returns what is wrong, each as a
 /// sentence.
@@ -55,8 +47,8 @@ pub(crate) fn wrong(connectors: &[Connector], description: &Value, samples: &Sam
     for connector in connectors {
         let file = file(&connector.id);
         let present = fs::read_to_string(&file).ok();
-        let made = made(connector, description, samples);
-        let expected = made.as_ref().map(|(text, ..)| text.clone());
+        let schemas = made(connector, description, samples);
+        let expected = (!schemas.is_empty()).then(|| shared::text(&schemas));
         if is_update {
             match &expected {
                 Some(text) => fs::write(&file, text).unwrap(),
@@ -69,15 +61,13 @@ pub(crate) fn wrong(connectors: &[Connector], description: &Value, samples: &Sam
                 file.display()
             ));
         }
-        let Some((text, schemas, detail)) = made else { continue };
-        rows.push(vec![
-            connector.id.clone(),
-            connector.operations.len().to_string(),
-            schemas.len().to_string(),
-            schemas.values().map(parts).sum::<usize>().to_string(),
-            compressed(&text).to_string(),
-            format!("{detail:?}"),
-        ]);
+        let Some(text) = expected else { continue };
+        let bytes = compressed(&text);
+        if bytes > MAX_BYTES {
+            wrong.push(format!("{}: the schemas would take {bytes} bytes of the module", connector.id));
+        }
+        let numbers = [connector.operations.len(), schemas.len(), schemas.values().map(parts).sum(), bytes];
+        rows.push([connector.id.clone()].into_iter().chain(numbers.map(|number| number.to_string())).collect());
         wrong.extend(misfits(connector, description, samples, &schemas));
     }
     table::print("Schemas of answers, from the specifications and samples of the providers", &rows);
@@ -88,29 +78,19 @@ fn file(connector: &str) -> PathBuf {
     module::root().join("connectors").join(connector).join("answer_schemas.json")
 }
 
-/// The text of a connector's file, the schemas in it and their detail. `None` if no operation has a
-/// schema.
-fn made(connector: &Connector, description: &Value, samples: &Samples) -> Option<(String, Map<String, Value>, Detail)> {
-    for detail in DETAILS {
-        let mut schemas = Map::new();
-        for operation in &connector.operations {
-            let (name, content) = named(connector, &operation.path, description);
-            let example = &content["application/json"]["example"];
-            let answers_file = content.get("*/*").is_some();
-            let Some(method) = answers::method(&name, operation, example).filter(|_| !answers_file) else { continue };
-            if let Some(schema) = schema(method, example, samples, detail) {
-                schemas.insert(operation.path.clone(), schema);
-            }
-        }
-        if schemas.is_empty() {
-            return None;
-        }
-        let text = shared::text(&schemas);
-        if compressed(&text) <= MAX_BYTES {
-            return Some((text, schemas, detail));
+/// The schemas of a connector's operations.
+fn made(connector: &Connector, description: &Value, samples: &Samples) -> Map<String, Value> {
+    let mut schemas = Map::new();
+    for operation in &connector.operations {
+        let (name, content) = named(connector, &operation.path, description);
+        let example = &content["application/json"]["example"];
+        let answers_file = content.get("*/*").is_some();
+        let Some(method) = answers::method(&name, operation, example).filter(|_| !answers_file) else { continue };
+        if let Some(schema) = schema(method, example, samples) {
+            schemas.insert(operation.path.clone(), schema);
         }
     }
-    panic!("the answer schemas of {} are too large in every detail", connector.id)
+    schemas
 }
 
 /// The name of an operation, and the content of its answer in the description.
@@ -122,12 +102,12 @@ fn named<'a>(connector: &Connector, path: &str, description: &'a Value) -> (Stri
 
 /// The schema of the answer of a method: the members of its specification with which no sample and
 /// no example disagrees.
-fn schema(method: &Method, example: &Value, samples: &Samples, detail: Detail) -> Option<Value> {
+fn schema(method: &Method, example: &Value, samples: &Samples) -> Option<Value> {
     let recorded = samples.of(method);
     let mut schema = match &method.answer {
-        Answer::Schema(schema) => of_schema(schema, detail)?,
-        Answer::Sample(sample) => of_values([sample].into_iter().chain(recorded.iter().copied()), detail)?,
-        Answer::Empty if !recorded.is_empty() => of_values(recorded.iter().copied(), detail)?,
+        Answer::Schema(schema) => of_schema(schema, DETAIL)?,
+        Answer::Sample(sample) => of_values([sample].into_iter().chain(recorded.iter().copied()), DETAIL)?,
+        Answer::Empty if !recorded.is_empty() => of_values(recorded.iter().copied(), DETAIL)?,
         Answer::Empty | Answer::File => return None,
     };
     // The document may describe an item of the list that the service returns.
