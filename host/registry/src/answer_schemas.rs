@@ -65,6 +65,8 @@ mod tests {
     use super::*;
     use contract::sample;
 
+    type Change = fn(&mut contract::Operation);
+
     /// Why a manifest with the operation `list` does not fit schemas.
     fn refusal(schemas: &Value, change: impl FnOnce(&mut contract::Operation)) -> Option<String> {
         let mut manifest = sample::manifest();
@@ -80,7 +82,7 @@ mod tests {
         let list = json!({"list": {"type": "object", "properties": {"n": {"type": "integer"}}}});
         assert_eq!(refusal(&list, |_| ()), None);
         assert_eq!(refusal(&list, |operation| operation.answer_example = Some(r#"{"n": 1}"#.to_owned())), None);
-        let mistakes: [(Value, fn(&mut contract::Operation), &str); 4] = [
+        let mistakes: [(Value, Change, &str); 4] = [
             (json!({"lists": {"type": "object"}}), |_| (), "no such operation"),
             (list.clone(), |operation| operation.answer_schema = Some("{}".to_owned()), "its manifest has one too"),
             (list.clone(), |operation| operation.answer = Answer::File, "answers a file"),
