@@ -46,7 +46,7 @@ pub enum AnswerSchemaError {
     Form {
         /// The operation or the definition.
         owner: String,
-        /// What is wrong there.
+        /// The mistake there.
         reason: String,
     },
 }

@@ -1,5 +1,5 @@
-//! Schemas of answers in the few words that the gateway takes: one type each, `properties`, `items`,
-//! `description`, and `nullable`.
+//! Schemas of answers in the few words that the gateway takes: one type each, `properties`,
+//! `items`, `description`, and `nullable`.
 
 use serde_json::{Map, Value, json};
 
@@ -75,8 +75,8 @@ fn object(members: Map<String, Value>, detail: Detail) -> Value {
     json!({"type": "object", "properties": members})
 }
 
-/// The schema of values of which each fits one of two schemas. `None` if their types differ. Members
-/// of which the types differ are left out.
+/// The schema of values of which each fits one of two schemas. `None` if their types differ.
+/// Members whose types differ are left out.
 fn united(one: Value, other: Value) -> Option<Value> {
     let (Value::Object(mut united), Value::Object(other)) = (one, other) else { return None };
     let kinds = [united["type"].as_str()?.to_owned(), other["type"].as_str()?.to_owned()];

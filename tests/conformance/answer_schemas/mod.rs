@@ -1,11 +1,12 @@
-//! The schemas of answers that the connectors of the product have: they are made from the providers'
-//! specifications and samples, and written into `answer_schemas.json` of each connector.
+//! The schemas of answers that the connectors of the product have: they are made from the
+//! providers' specifications and samples, and written into `answer_schemas.json` of each connector.
 //!
 //! With `UPDATE_ANSWER_SCHEMAS` set, the test writes the files. Otherwise it compares them.
 //!
 //! # Layout
 //! - here: which operations have a schema, and the comparison
-//! - [`derive`](self::derive): a schema in the few words of the gateway, from a specification or a sample
+//! - [`derive`](self::derive): a schema in the few words of the gateway, from a specification or a
+//!   sample
 //! - [`samples`]: the recorded answers
 //! - [`shared`]: the file, in which operations share parts
 
