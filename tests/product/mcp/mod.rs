@@ -2,6 +2,7 @@
 //! other file one subject.
 
 mod abuse;
+mod answers;
 mod calling;
 mod clients;
 mod confirming;
