@@ -85,6 +85,7 @@ CREATE TABLE subscriptions (
 CREATE INDEX subscriptions_due ON subscriptions (due_at);
 CREATE INDEX subscriptions_of_route ON subscriptions (connector, inbox, route) WHERE route IS NOT NULL;
 CREATE INDEX subscriptions_sealed ON subscriptions (data_key, id);
+CREATE INDEX subscriptions_of_state ON subscriptions (blocked, standing);
 CREATE INDEX subscriptions_cursors ON subscriptions (cursor_key, id) WHERE cursor_key IS NOT NULL;
 
 CREATE TABLE triggers (
