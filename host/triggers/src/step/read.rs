@@ -76,7 +76,7 @@ impl Step<'_> {
                     parameters: &self.sealed.parameters,
                     kinds: None,
                 };
-                match self.triggers.call::<Value>(&self.run(), &operation, &about, None).await {
+                match self.triggers.call_to_read::<Value>(&self.run(), &operation, &about).await {
                     Ok(_) => self.done.read = Some(true),
                     Err(failed) => self.done.reason = Some(failed.detail),
                 }
@@ -92,7 +92,7 @@ impl Step<'_> {
         let Some(operation) = self.operation(|declared| declared.read.as_ref()) else { return Ok(true) };
         let about =
             AboutRead { parameters: &self.sealed.parameters, cursor: &self.cursor, hint: None, limit: READ_LIMIT };
-        let read: Read = match self.triggers.call(&self.run(), &operation, &about, None).await {
+        let read: Read = match self.triggers.call_to_read(&self.run(), &operation, &about).await {
             Ok(read) => read,
             Err(failed) => return Ok(self.not_read(failed)),
         };
