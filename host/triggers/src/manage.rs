@@ -401,7 +401,11 @@ impl Triggers {
         };
         Ok(Ways {
             reads: declared.read.is_some() && (declared.source == TriggerSource::Read || is_polled),
-            interval: Duration::from_secs(trigger.poll_s.unwrap_or(declared.poll_seconds).into()),
+            interval: state::interval(
+                trigger.poll_s,
+                declared.poll_seconds,
+                subscription.map_or(0, |subscription| subscription.empty_reads),
+            ),
             needs_setup,
         })
     }

@@ -73,6 +73,8 @@ struct Step<'a> {
     deadline: Instant,
     done: SubscriptionStep,
     /// A read is due, whatever its time.
+    /// Reads in a row without an event.
+    empty_reads: u32,
     reads_now: bool,
     /// Set if something is tried again after this time.
     again_in: Option<Duration>,
@@ -127,6 +129,7 @@ impl Triggers {
             deadline,
             done: SubscriptionStep { look_in: IDLE, ..SubscriptionStep::default() },
             reads_now: false,
+            empty_reads: subscription.empty_reads,
             again_in: None,
         };
         step.work().await?;
