@@ -1,0 +1,104 @@
+//! The installation of a GitHub App that covers a repository, as the user sees it.
+//!
+//! Only the access token of a GitHub App sees installations of this App. GitHub refuses the token of an
+//! OAuth App, and of an installation itself.
+
+use connector_sdk::http::{self, Method};
+use connector_sdk::triggers::{Identify, Value};
+use connector_sdk::{Document, Fault, Response};
+use serde::Serialize;
+
+use crate::{CONNECTOR, github};
+
+/// Maximum number of pages of a list. A user of more installations, or of an installation with more
+/// repositories, has webhooks.
+const PAGES: usize = 50;
+
+/// The installation and the repository, by their ids. Empty if the user sees none.
+#[derive(Default, Serialize)]
+struct Found {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    installation_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repository_id: Option<String>,
+}
+
+/// Finds the installation whose notifications the user may get for a repository: the user sees the
+/// installation, the installation covers the repository, and the user sees the repository.
+pub(crate) fn identify(input: Identify) -> Result<Value, Fault> {
+    let owner: String = input.parameters.required("owner")?;
+    let repo: String = input.parameters.required("repo")?;
+    // GitHub sends nothing for an installation that is suspended.
+    let is_of_owner = |installation: &Document| {
+        is_named(installation, "/account/login", &owner) && !is_given(installation, "/suspended_at")
+    };
+    let Some(installation) = find("/user/installations", "/installations", is_of_owner)? else {
+        return Value::of(&Found::default());
+    };
+    let installation_id = github::id(&installation);
+    let repository = match (installation.string("/repository_selection").as_deref(), &installation_id) {
+        (_, None) => None,
+        // GitHub leads on from the name that a repository had with another owner.
+        (Some("all"), Some(_)) => {
+            repository(&input.parameters)?.filter(|repository| is_named(repository, "/owner/login", &owner))
+        }
+        (_, Some(id)) => {
+            let path =
+                CONNECTOR.request(Method::Get, "api", "/user/installations")?.segment("installation_id", id)?.path;
+            let is_it = |repository: &Document| is_named(repository, "/name", &repo);
+            find(&format!("{path}/repositories"), "/repositories", is_it)?
+        }
+    };
+    Value::of(&match repository.as_ref().and_then(github::id) {
+        Some(id) => Found { installation_id, repository_id: Some(id) },
+        None => Found::default(),
+    })
+}
+
+/// The repository. `None` if the user does not see it.
+fn repository(parameters: &Value) -> Result<Option<Document>, Fault> {
+    let response = http::send(super::of_repository(Method::Get, parameters)?)?;
+    if is_refused(&response) {
+        return Ok(None);
+    }
+    Ok(Some(response.successful()?.document()?))
+}
+
+/// The first item of a list with pages that fits. `None` if there is none, or if the token has no list.
+fn find(path: &str, list: &str, fits: impl Fn(&Document) -> bool) -> Result<Option<Document>, Fault> {
+    let mut path = CONNECTOR.request(Method::Get, "api", path)?.query("per_page", github::MAX_PER_PAGE).path;
+    for _ in 0..PAGES {
+        let response = http::send(CONNECTOR.request(Method::Get, "api", path.as_str())?)?;
+        if is_refused(&response) {
+            return Ok(None);
+        }
+        let response = response.successful()?;
+        let page = response.document()?;
+        let found = page.pointer(list).and_then(|items| items.items().find(|item| fits(item)));
+        if found.is_some() {
+            return Ok(found);
+        }
+        match github::next_path(&path, &response) {
+            Some(next) => path = next,
+            None => break,
+        }
+    }
+    Ok(None)
+}
+
+/// GitHub answers so for what the token does not see. It also answers 403 for a rate limit, which proves
+/// nothing.
+fn is_refused(response: &Response) -> bool {
+    let is_limited =
+        response.header("retry-after").is_some() || response.header("x-ratelimit-remaining").as_deref() == Some("0");
+    response.status() == 404 || (response.status() == 403 && !is_limited)
+}
+
+/// GitHub does not distinguish the case of names.
+fn is_named(document: &Document, pointer: &str, name: &str) -> bool {
+    document.string(pointer).is_some_and(|found| found.eq_ignore_ascii_case(name))
+}
+
+fn is_given(document: &Document, pointer: &str) -> bool {
+    document.string(pointer).is_some()
+}
