@@ -321,7 +321,7 @@ fn a_token_that_is_not_of_an_app_sees_no_installation_and_a_rate_limit_proves_no
         .answer(Answer::json(200, &json!({"installations": []}).to_string()));
     assert_eq!(find_installation(), json!({}));
     for _ in 0..2 {
-        assert_eq!(status("find_installation", &json!({"parameters": parameters()})), 403);
+        assert_eq!(status("find_installation", &json!({"parameters": parameters()})), 429);
     }
     assert_eq!(find_installation(), json!({}), "the App is not installed");
 }

@@ -1,11 +1,11 @@
 //! The installation of a GitHub App that covers a repository, as the user sees it.
 //!
-//! Only the access token of a GitHub App sees installations of this App. GitHub refuses the token of an
-//! OAuth App, and of an installation itself.
+//! Only the access token of a GitHub App sees installations of this App. GitHub refuses the token of
+//! an OAuth App, and of an installation itself.
 
 use connector_sdk::http::{self, Method};
 use connector_sdk::triggers::{Identify, Value};
-use connector_sdk::{Document, Fault, Response};
+use connector_sdk::{Document, Fault, Request, Response, UpstreamFault};
 use serde::Serialize;
 
 use crate::{CONNECTOR, github};
@@ -57,22 +57,18 @@ pub(crate) fn identify(input: Identify) -> Result<Value, Fault> {
 
 /// The repository. `None` if the user does not see it.
 fn repository(parameters: &Value) -> Result<Option<Document>, Fault> {
-    let response = http::send(super::of_repository(Method::Get, parameters)?)?;
-    if is_refused(&response) {
-        return Ok(None);
+    match seen(super::of_repository(Method::Get, parameters)?)? {
+        Some(response) => Ok(Some(response.document()?)),
+        None => Ok(None),
     }
-    Ok(Some(response.successful()?.document()?))
 }
 
-/// The first item of a list with pages that fits. `None` if there is none, or if the token has no list.
+/// The first item of a list with pages that fits. `None` if there is none, or if the token has no
+/// list.
 fn find(path: &str, list: &str, fits: impl Fn(&Document) -> bool) -> Result<Option<Document>, Fault> {
     let mut path = CONNECTOR.request(Method::Get, "api", path)?.query("per_page", github::MAX_PER_PAGE).path;
     for _ in 0..PAGES {
-        let response = http::send(CONNECTOR.request(Method::Get, "api", path.as_str())?)?;
-        if is_refused(&response) {
-            return Ok(None);
-        }
-        let response = response.successful()?;
+        let Some(response) = seen(CONNECTOR.request(Method::Get, "api", path.as_str())?)? else { return Ok(None) };
         let page = response.document()?;
         let found = page.pointer(list).and_then(|items| items.items().find(|item| fits(item)));
         if found.is_some() {
@@ -86,12 +82,21 @@ fn find(path: &str, list: &str, fits: impl Fn(&Document) -> bool) -> Result<Opti
     Ok(None)
 }
 
-/// GitHub answers so for what the token does not see. It also answers 403 for a rate limit, which proves
-/// nothing.
-fn is_refused(response: &Response) -> bool {
+/// The response. `None` if the token does not see what the request is about.
+fn seen(request: Request) -> Result<Option<Response>, Fault> {
+    let response = http::send(request)?;
     let is_limited =
         response.header("retry-after").is_some() || response.header("x-ratelimit-remaining").as_deref() == Some("0");
-    response.status() == 404 || (response.status() == 403 && !is_limited)
+    match response.status() {
+        404 => Ok(None),
+        403 if !is_limited => Ok(None),
+        // GitHub's rate limit may have this status, and proves nothing.
+        403 => response.successful().map(Some).map_err(|fault| match fault {
+            Fault::Upstream(refusal) => Fault::Upstream(UpstreamFault { status: 429, ..refusal }),
+            other => other,
+        }),
+        _ => response.successful().map(Some),
+    }
 }
 
 /// GitHub does not distinguish the case of names.
