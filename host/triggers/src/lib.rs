@@ -8,7 +8,8 @@
 //! # Layout
 //! - `types`: the types that connectors declare, and those of the gateway itself
 //! - `definition`: what callers say of a trigger, checked
-//! - `manage`: making, changing, finding and deleting triggers
+//! - `manage`: making, changing, finding and deleting triggers; `new_subscription`: the
+//!   subscription of a new one, and the inbox that its service notifies
 //! - `events`: reading and repeating events
 //! - `identity`: the account of a subscription, as the service itself names it
 //! - `inboxes`: the inboxes of applications, for operators
@@ -58,6 +59,7 @@ mod events;
 mod identity;
 mod inboxes;
 mod manage;
+mod new_subscription;
 mod push;
 mod record;
 mod shared;

@@ -6,29 +6,21 @@ use std::time::{Duration, SystemTime};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::agents::NewAgent;
 use super::call::RunOf;
 use super::definition::{Definition, Violations};
-use super::identity::{needs_account, route_of};
 use super::record::{AgentTriggerRecord, SubscriptionRecord, TriggerRecord};
 use super::state::{self, Ways};
-use super::step::Sealed;
-use super::types::{GATEWAY_TYPES, TypeOf, is_ready};
+use super::types::{GATEWAY_TYPES, TypeOf};
 use super::work::LEASE;
 use super::{Changes, GATEWAY, ListQuery, Listed, NewTrigger, Of, TriggerError, Triggers};
-use contract::trigger_types::{Inbox, InboxScope, TriggerSource};
+use contract::trigger_types::{InboxScope, TriggerSource};
 use contract::{AuthScheme, Effect};
-use store::{
-    AuditAction, Holder, NewSubscription, Subscription, Trigger, TriggerChange, TriggerFilter, new_trigger_id,
-};
+use store::{AuditAction, Holder, Subscription, Trigger, TriggerChange, TriggerFilter, new_trigger_id};
 use webhooks::CallbackError;
-
-/// Random bytes of an address, which are 22 characters, and of a secret.
-const ADDRESS_BYTES: usize = 16;
-const SECRET_BYTES: usize = 32;
 
 /// The least time between a read that a caller requests and the last one.
 const READ_PAUSE: Duration = Duration::from_secs(10);
@@ -219,70 +211,6 @@ impl Triggers {
         Ok(user_identifier)
     }
 
-    /// The subscription that a new trigger needs, unless another trigger has the same.
-    async fn new_subscription(
-        &self,
-        kind: &TypeOf,
-        run: RunOf<'_>,
-        parameters: &Value,
-    ) -> Result<NewSubscription, TriggerError> {
-        let declared = kind.declared();
-        let inbox = self.choose_inbox(kind, run.tenant).await?;
-        let account = match needs_account(kind, inbox) {
-            true => self
-                .identify(&run)
-                .await
-                .map_err(|failed| TriggerError::Call(pipeline::Error::ConnectorFault(failed.detail)))?,
-            false => Value::Null,
-        };
-        let route = inbox.and_then(|inbox| route_of(inbox, &account));
-        let covered: Map<String, Value> =
-            declared.key.iter().filter_map(|name| Some((name.clone(), parameters.get(name)?.clone()))).collect();
-        let group = match (declared.source, inbox) {
-            // The types of one inbox share what stands at the service.
-            (TriggerSource::Carried, Some(inbox)) => format!("inbox {}", inbox.name),
-            (TriggerSource::Carried, None) => "inbox".to_owned(),
-            (TriggerSource::Read, _) => format!("type {}", declared.name),
-        };
-        let covered = Value::Object(covered);
-        let has_address = inbox.is_some_and(|inbox| inbox.scope == InboxScope::Subscription);
-        let (address, secret) = match has_address {
-            true => (Some(random(ADDRESS_BYTES)?), random(SECRET_BYTES)?),
-            false => (None, String::new()),
-        };
-        let id = Subscription::new_id()?;
-        let sealed = Sealed { parameters: covered.clone(), secret, account, standing: None, former: None };
-        Ok(NewSubscription {
-            covers: format!("{group}\0{covered}"),
-            inbox: inbox.map(|inbox| inbox.name.clone()),
-            address,
-            route,
-            secret: self.seal(&Subscription::context(&id), &sealed).await?,
-            id,
-        })
-    }
-
-    /// The inbox that the service is to notify: the first that works. If none works and nothing can
-    /// be read, the first one, which then waits for the operator.
-    async fn choose_inbox<'a>(&self, kind: &'a TypeOf, tenant: &str) -> Result<Option<&'a Inbox>, TriggerError> {
-        let made = self.parts.store.inboxes().await?;
-        let (has_url, has_setting) = (self.public_url().is_some(), self.has_required_setting(kind));
-        let works = |inbox: &&Inbox| match inbox.scope {
-            InboxScope::Subscription => has_url,
-            InboxScope::Application => {
-                let is_it = |made: &store::Inbox| {
-                    made.connector == **kind.connector.name()
-                        && made.inbox == inbox.name
-                        && (made.tenant.is_empty() || made.tenant == tenant)
-                        && is_ready(inbox, made)
-                };
-                has_url && has_setting && made.iter().any(is_it)
-            }
-        };
-        let first = kind.inboxes().next().filter(|_| kind.declared().read.is_none());
-        Ok(kind.inboxes().find(works).or(first))
-    }
-
     /// One step of a subscription, within a call. The rest is done after it.
     /// Returns if the subscription ended at the service.
     async fn work_now(self: &Arc<Self>, id: &str, deadline: Instant) -> Result<Option<bool>, TriggerError> {
@@ -427,19 +355,16 @@ impl Triggers {
         });
         let needs_setup = match application {
             None => false,
-            Some(inbox) => {
-                let is_it = |made: &store::Inbox| {
-                    made.connector == trigger.connector
-                        && made.inbox == inbox.name
-                        && (made.tenant.is_empty() || made.tenant == trigger.tenant)
-                        && is_ready(inbox, made)
-                };
-                !self.parts.store.inboxes().await?.iter().any(is_it)
-            }
+            // It may be gone since the last step, which will look for another way.
+            Some(inbox) => !self.is_made(kind, inbox, &trigger.tenant).await?,
         };
         Ok(Ways {
             reads: declared.read.is_some() && (declared.source == TriggerSource::Read || is_polled),
-            interval: Duration::from_secs(trigger.poll_s.unwrap_or(declared.poll_seconds).into()),
+            interval: state::interval(
+                trigger.poll_s,
+                declared.poll_seconds,
+                subscription.map_or(0, |subscription| subscription.empty_reads),
+            ),
             needs_setup,
         })
     }
@@ -572,7 +497,8 @@ impl Triggers {
         let (Some(kind), Some(subscription)) = (kind, subscription) else { return Err(TriggerError::NothingToRead) };
         let declared = kind.declared();
         let reads = self.ways(&kind, &trigger, Some(&subscription)).await?.reads;
-        if !reads && declared.recover.is_none() {
+        // No subscription can ask for deliveries that failed at the inbox of an application.
+        if !reads && (declared.recover.is_none() || subscription.address.is_none()) {
             return Err(TriggerError::NothingToRead);
         }
         let since = |at: SystemTime| subscription.now.duration_since(at).unwrap_or_default();

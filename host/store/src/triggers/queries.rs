@@ -323,7 +323,7 @@ fn find_or_insert(
     let covers = sha256_hex(covers.as_bytes());
     // The update locks the row against the deletion of a subscription whose last trigger has gone.
     let known: Option<String> = connection.optional(
-        "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1
+        "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1, empty_reads = 0
          WHERE tenant = $1 AND subject = $2 AND connector = $3 AND user_identifier = $4 AND covers = $5 RETURNING id",
         values![&new.tenant, &new.subject, &new.connector, &new.user_identifier, &covers],
     )?;
