@@ -17,6 +17,10 @@ const OF_SAME_MEANING: f64 = 0.65;
 /// The weight of the word "list" in a question that asks for no change.
 const OF_LISTS: f64 = 0.4;
 
+/// The factor for preferred texts. A text that has the words of the question comes before a
+/// preferred one that has half of them.
+const OF_PREFERRED: f64 = 1.5;
+
 /// Words of a question that say nothing about the operation.
 const EMPTY_WORDS: &[&str] = &[
     "a", "about", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "do", "does", "for", "from",
@@ -138,9 +142,9 @@ impl Index {
         Self { places, lengths, mean: mean.max(1.0) }
     }
 
-    /// The texts that have a word of the question, the best first. Texts that are as good are in
-    /// their own order.
-    pub fn search(&self, question: &str) -> Vec<usize> {
+    /// The texts that have a word of the question, the best first. Preferred texts count more. Texts
+    /// that are as good are in their own order.
+    pub fn search(&self, question: &str, is_preferred: impl Fn(usize) -> bool) -> Vec<usize> {
         let mut scores: HashMap<usize, f64> = HashMap::new();
         let (words, is_for_lists) = asked(question);
         for word in words {
@@ -159,6 +163,11 @@ impl Index {
             self.add_scores("list", OF_LISTS, &mut lists);
             for (number, score) in &mut scores {
                 *score += lists.get(number).copied().unwrap_or_default();
+            }
+        }
+        for (number, score) in &mut scores {
+            if is_preferred(*number) {
+                *score *= OF_PREFERRED;
             }
         }
         let mut found: Vec<_> = scores.into_iter().collect();
@@ -288,16 +297,25 @@ mod tests {
             vec![("list_events", 3.0), ("The events of a calendar", 1.0)],
             vec![("send_message", 3.0), ("Send a message to a person", 1.0)],
         ]);
-        assert_eq!(index.search("remove the appointment")[0], 0);
-        assert_eq!(index.search("list_events")[0], 1);
-        assert_eq!(index.search("write to a colleague")[0], 2);
-        assert!(index.search("zebra").is_empty() && index.search("").is_empty());
+        let search = |question: &str| index.search(question, |_| false);
+        assert_eq!(search("remove the appointment")[0], 0);
+        assert_eq!(search("list_events")[0], 1);
+        assert_eq!(search("write to a colleague")[0], 2);
+        assert!(search("zebra").is_empty() && search("").is_empty());
+    }
+
+    #[test]
+    fn a_preferred_text_comes_before_one_that_fits_as_well_and_not_before_a_better_one() {
+        let index =
+            Index::new([vec![("Send a mail", 1.0)], vec![("Send a mail", 1.0)], vec![("Send money to a person", 1.0)]]);
+        assert_eq!(index.search("send a mail", |text| text == 1), [1, 0, 2]);
+        assert_eq!(index.search("send a mail", |text| text == 2)[..2], [0, 1]);
     }
 
     #[test]
     fn a_question_of_any_length_is_answered() {
         let index = Index::new([vec![("a", 1.0)]]);
-        assert_eq!(index.search(&"a ".repeat(100_000)), [0]);
-        assert!(Index::new([]).search("a").is_empty());
+        assert_eq!(index.search(&"a ".repeat(100_000), |_| false), [0]);
+        assert!(Index::new([]).search("a", |_| false).is_empty());
     }
 }

@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use super::lifecycle::{Client, TASKS};
+use super::result::Form;
 use super::wait::progress_in;
 use super::{Exchange, Failed, Stop, result};
 use contract::Answer;
@@ -98,15 +99,15 @@ fn document(exchange: &Exchange<'_>, revision: Revision, record: &str, result_ty
     if let Some((fraction, words)) = progress_in(record) {
         task["statusMessage"] = format!("{:.0} %: {words}", fraction * 100.0).trim_end_matches([':', ' ']).into();
     }
-    let is_structured = match (text("connector"), text("operation")) {
-        (Some(connector), Some(operation)) => is_structured(exchange, &connector, &operation),
-        _ => false,
+    let form = match (text("connector"), text("operation")) {
+        (Some(connector), Some(operation)) => form(exchange, &connector, &operation),
+        _ => Form::default(),
     };
     let error = members.iter().find(|(name, _)| name == "error").map(|(_, raw)| raw.get());
     let is_cancelled = error.is_some_and(|error| error.contains(":problem:cancelled\""));
     if is_cancelled {
         task["status"] = "cancelled".into();
-    } else if let Some(ended) = result::of_job(exchange.gateway, revision, record, is_structured) {
+    } else if let Some(ended) = result::of_job(exchange.gateway, revision, record, form) {
         // A call that has failed is a result that says so.
         task["status"] = "completed".into();
         task["result"] = serde_json::from_str(&ended).unwrap_or_default();
@@ -114,12 +115,12 @@ fn document(exchange: &Exchange<'_>, revision: Revision, record: &str, result_ty
     task
 }
 
-/// Returns `true` if the result of an operation has a structured form too.
-fn is_structured(exchange: &Exchange<'_>, connector: &str, operation: &str) -> bool {
+/// The form of the results of an operation.
+fn form(exchange: &Exchange<'_>, connector: &str, operation: &str) -> Form {
     let is_set = exchange.set.as_ref().is_some_and(|(_, set)| set.structured);
-    let answers_json = || {
-        let connector = exchange.gateway.registry.get(connector)?;
-        Some(connector.operation(operation)?.manifest.answer == Answer::Json)
-    };
-    is_set && answers_json().unwrap_or_default()
+    let connector = exchange.gateway.registry.get(connector);
+    let operation = connector.as_ref().and_then(|connector| connector.operation(operation));
+    operation.map_or_else(Form::default, |operation| {
+        Form::of(operation, is_set && operation.manifest.answer == Answer::Json)
+    })
 }
