@@ -61,9 +61,9 @@ const SAME_MEANING: &[&[&str]] = &[
     &["delete", "remove", "erase", "drop", "trash", "throw", "kick", "recycle"],
     &["update", "edit", "change", "modify", "overwrite", "replace", "set", "patch", "close"],
     &["rename", "update"],
-    &["send", "post", "write", "say", "publish"],
+    &["send", "post", "write", "say", "publish", "tell"],
     &["write", "create", "update", "set"],
-    &["get", "show", "read", "fetch", "view", "detail", "look", "tell"],
+    &["get", "show", "read", "fetch", "view", "detail", "look"],
     &["list", "all", "every"],
     &["search", "find", "match", "lookup", "about"],
     &["cancel", "end", "stop", "decline"],
@@ -74,7 +74,7 @@ const SAME_MEANING: &[&[&str]] = &[
     &["file", "item", "document", "doc"],
     &["folder", "directory", "child", "subfolder"],
     &["user", "person", "people", "colleague", "account", "profile"],
-    &["member", "people", "membership", "invite", "belong"],
+    &["member", "people", "membership", "belong"],
     &["participant", "attendee", "part"],
     &["channel", "conversation"],
     &["space", "room"],
@@ -103,7 +103,30 @@ const SAME_MEANING: &[&[&str]] = &[
     &["changed", "change", "modified"],
     &["tweet", "post"],
     &["quick", "tomorrow", "today"],
+    &["pr", "pull"],
+    &["repo", "repository"],
+    &["assign", "assignee"],
+    &["react", "reaction", "emoji"],
+    &["empty", "clear", "wipe"],
+    &["reschedule", "move", "update", "patch"],
+    &["attended", "attendee", "participant", "joined"],
+    &["readme", "file", "content"],
+    &["slide", "deck", "presentation", "file"],
+    &["contract", "invoice", "document", "file"],
+    &["pdf", "export", "format"],
+    &["forgot", "reset"],
+    &["bug", "issue"],
     &["week", "day", "recent"],
+];
+
+/// Words of questions that together mean something else than each of them.
+const PHRASES: &[(&str, &str)] = &[
+    ("call off", "cancel"),
+    ("video call", "meeting space"),
+    ("who is in", "members of"),
+    ("who belongs to", "members of"),
+    ("file a bug", "create an issue"),
+    ("mark as", "modify"),
 ];
 
 /// A text to be searched, as parts with their weights.
@@ -195,7 +218,15 @@ const MAX_WORDS: usize = 64;
 /// The words of a question, as stems with weights. Each word comes with its synonyms.
 /// Returns `true` too if the question asks for no change.
 fn asked(question: &str) -> (Vec<Vec<(String, f64)>>, bool) {
-    let plain: Vec<String> = words(question).take(MAX_WORDS).collect();
+    let mut plain: Vec<String> = words(question).take(MAX_WORDS).collect();
+    let text = format!(" {} ", plain.join(" "));
+    for (phrase, meaning) in PHRASES {
+        let phrase = format!(" {phrase} ");
+        if text.contains(&phrase) {
+            plain = words(&text.replace(&phrase, &format!(" {meaning} "))).take(MAX_WORDS).collect();
+            break;
+        }
+    }
     let told: Vec<&String> = plain.iter().filter(|word| !EMPTY_WORDS.contains(&word.as_str())).collect();
     // A question of empty words alone is searched for as it is.
     let told = if told.is_empty() { plain.iter().collect() } else { told };
@@ -310,6 +341,13 @@ mod tests {
             Index::new([vec![("Send a mail", 1.0)], vec![("Send a mail", 1.0)], vec![("Send money to a person", 1.0)]]);
         assert_eq!(index.search("send a mail", |text| text == 1), [1, 0, 2]);
         assert_eq!(index.search("send a mail", |text| text == 2)[..2], [0, 1]);
+    }
+
+    #[test]
+    fn words_that_mean_something_else_together_are_read_together() {
+        let index = Index::new([vec![("The calls of a meeting", 1.0)], vec![("Cancel a meeting", 1.0)]]);
+        assert_eq!(index.search("call off the meeting", |_| false)[0], 1);
+        assert_eq!(index.search("call officials to the meeting", |_| false)[0], 0);
     }
 
     #[test]

@@ -68,8 +68,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The letters and digits of a name, which are the same for `$top` and `top`, and for `pageSize` and
-/// `page_size`.
+/// The letters and digits of a name, which are the same for `$top` and `top`, and for `pageSize`
+/// and `page_size`.
 fn letters(name: &str) -> String {
     shortened(name).chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }

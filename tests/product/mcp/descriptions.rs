@@ -1,4 +1,5 @@
-//! The descriptions of arguments: how many are missing, and what the descriptions of operations say.
+//! The descriptions of arguments: how many are missing, and what the descriptions of operations
+//! say.
 
 use serde_json::{Value, json};
 use support::Setup;

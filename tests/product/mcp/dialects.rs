@@ -1,6 +1,6 @@
-//! The dialects of models and clients: the parts of a tool that each refuses. Every tool must keep to
-//! all of them, because a client may leave out a tool for one part, and some providers refuse the
-//! whole request.
+//! The dialects of models and clients: the parts of a tool that each refuses. Every tool must keep
+//! to all of them, because a client may leave out a tool for one part, and some providers refuse
+//! the whole request.
 
 use serde_json::{Value, json};
 use support::{Setup, module};

@@ -93,7 +93,7 @@ fn no_argument_is_advised_that_the_tool_lacks() {
         assert!(!words.contains(hidden), "{words}");
     }
     assert!(words.contains("response_fields") && words.contains("path"), "{words}");
-    // The gateway takes them all the same.
+    // The gateway accepts them.
     service.reply("/a", Reply::json(json!({"list": [{"name": "a"}, {"name": "b"}]})));
     let filter = json!({"field_name": "name", "type": "string_list", "values": ["a"]});
     let arguments = json!({"path": "/a", "waiting": true, "response_filters": [filter]});

@@ -13,7 +13,7 @@ use mcp::input_schema::{Extra, InputSchema};
 use problem::Problem;
 use schema::Fields;
 
-/// A member of the envelope that is no argument of a tool, and that the gateway takes all the same.
+/// A member of the envelope that is no argument of a tool. The gateway accepts it.
 const RESPONSE_FILTERS: &str = "response_filters";
 
 /// A problem of a call in words.

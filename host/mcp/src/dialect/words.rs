@@ -11,7 +11,7 @@ const MAX_SHOWN: usize = 120;
 /// The most values that a description lists.
 const MAX_LISTED: usize = 20;
 
-/// Keywords whose rules have no words of their own.
+/// Keywords whose rules this module does not put into words.
 const WITHOUT_WORDS: [&str; 14] = [
     "not",
     "if",
