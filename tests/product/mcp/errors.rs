@@ -24,7 +24,7 @@ fn fields_that_lead_nowhere_are_named_with_the_nearest_in_a_second_text() {
         |fields: Value| result(&agent.call("account__forward", json!({"path": "/a", "response_fields": fields})));
     let answered = call(json!(["items.nmae", "zzz"]));
     assert_eq!(answered.get("isError"), None, "{answered}");
-    assert_eq!(text_of(&answered), r#"{"items":[{}]}"#);
+    assert!(text_of(&answered).starts_with("{\"items\""), "{answered}");
     let note = answered["content"][1]["text"].as_str().unwrap();
     assert!(note.contains("`items.nmae`, did you mean `items.name`?") && note.contains("`zzz`"), "{note}");
     let answered = call(json!(["items.name"]));
@@ -95,9 +95,9 @@ fn no_argument_is_advised_that_the_tool_lacks() {
     assert!(words.contains("response_fields") && words.contains("path"), "{words}");
     // The gateway accepts them.
     service.reply("/a", Reply::json(json!({"list": [{"name": "a"}, {"name": "b"}]})));
-    let filter = json!({"field_name": "name", "type": "string_list", "values": ["a"]});
+    let filter = json!({"field_name": "name", "type": "string_list", "values": ["a"], "root": "list"});
     let arguments = json!({"path": "/a", "waiting": true, "response_filters": [filter]});
-    assert!(agent.text("account__fetch", arguments).contains(r#""name":"a""#));
+    assert_eq!(agent.text("account__fetch", arguments), r#"{"list":[{"name":"a"}]}"#);
 }
 
 #[test]
