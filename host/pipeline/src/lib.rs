@@ -41,6 +41,7 @@ use tokio::time::{Instant, timeout_at};
 
 pub use self::answer::Answer;
 pub use self::error::{Error, Explanation, UpstreamError};
+pub use self::unmatched::{UnmatchedField, unmatched_fields};
 
 use self::account::ChosenAccount;
 use self::stages::Stages;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::call::ToolCall;
 use super::confirm::{self, CONFIRM};
 use super::lifecycle::{seal, unseal};
-use super::{Done, Exchange, Stop, result};
+use super::{Done, Exchange, Stop, refusal, result};
 use crate::connect::make_link;
 use crate::records::ConnectLinkInit;
 use auth::Scope;
@@ -142,8 +142,14 @@ pub(super) async fn after(
     match problem.name() {
         "integration-required" | "reauthorization-required" => connect(call, tool, step, &problem).await,
         "selection-required" => choose(call, tool, step, &problem),
-        _ => Err(Stop::Said(result::of_problem(&problem, call.request_id))),
+        _ => Err(Stop::Said(refusal::of_call(call, tool, &problem))),
     }
+}
+
+/// The service of a connector by its name for people.
+fn service(call: &ToolCall<'_>, connector: &str) -> String {
+    let live = call.exchange.gateway.registry.get(connector);
+    live.map_or_else(|| connector.to_owned(), |live| live.manifest().title.clone())
 }
 
 async fn connect(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Problem) -> Result<Done, Stop> {
@@ -151,7 +157,7 @@ async fn connect(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem:
     let named = document["user_identifier"].as_str().or(call.account());
     let account = named.map(|name| format!(" `{name}`")).unwrap_or_default();
     let again = if problem.name() == "reauthorization-required" { " again" } else { "" };
-    let message = format!("Connect the account{account} of {}{again}.", tool.connector);
+    let message = format!("Connect the account{account} of {}{again}.", service(call, &tool.connector));
     let (id, url) = match &step.pending.url {
         Some(url) => (String::new(), url.clone()),
         None => link(call.exchange, call.request_id, &tool.connector, named).await.map_err(|stop| match stop {
@@ -224,14 +230,14 @@ fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Probl
     if !revision.is_stateless() || !call.client.can.form {
         return Err(Stop::Said(format!(
             "Several accounts of {} are connected: {}. Name one in the argument `account`; `{}` lists them all.",
-            tool.connector,
+            service(call, &tool.connector),
             candidates.join(", "),
             Own::ListAccounts.name()
         )));
     }
     let question = json!({
         "mode": "form",
-        "message": format!("Which account of {} should be used?", tool.connector),
+        "message": format!("Which account of {} should be used?", service(call, &tool.connector)),
         "requestedSchema": {
             "type": "object",
             "properties": {CHOOSE: {"type": "string", "title": "Account", "enum": candidates}},

@@ -16,6 +16,7 @@
 //! - [`listen`]: streams that tell a client about changes of its tools
 //! - [`events`]: an answer as a stream of events
 //! - [`result`]: from an answer to the result of a tool
+//! - [`refusal`]: a refused call of an operation in words
 //! - [`files`]: the addresses of files
 //! - [`service_events`]: events of services, polled or sent to a URL of the agent
 //! - [`metadata`]: where clients get tokens (RFC 9728)
@@ -38,7 +39,8 @@
 //!    database has the hash of a digest and of the call. The second call deletes the row, so it
 //!    runs once over all gateways.
 //! 4. `call` takes out `account` and the digest, gives arguments the names of the operation, and
-//!    makes an `operations::OperationCall`. The arguments stay a slice of the request, so that the
+//!    decodes objects and lists that the model wrote as texts of JSON. It makes an
+//!    `operations::OperationCall`. The arguments stay a slice of the request, so that the
 //!    pipeline sees the text that the client sent. The call has its own record.
 //! 5. `result` reads the answer up to `mcp.max_result_kb` and drops the rest. A problem becomes a
 //!    result in words. A file that no model reads is not read at all: `files` makes an address that
@@ -73,6 +75,7 @@ mod lifecycle;
 mod listen;
 pub(super) mod metadata;
 mod own_tools;
+mod refusal;
 mod result;
 mod service_events;
 mod tasks;

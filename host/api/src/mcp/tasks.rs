@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use super::lifecycle::{Client, TASKS};
+use super::result::Form;
 use super::wait::progress_in;
 use super::{Exchange, Failed, Stop, result};
 use contract::words::shortened;
@@ -95,21 +96,27 @@ async fn document(exchange: &Exchange<'_>, revision: Revision, record: &str, res
     if let Some((fraction, words)) = progress_in(record) {
         task["statusMessage"] = format!("{:.0} %: {words}", fraction * 100.0).trim_end_matches([':', ' ']).into();
     }
-    let output = match (text("connector"), text("operation")) {
-        (Some(connector), Some(operation)) => {
-            let catalogue = exchange.catalogue().await;
-            catalogue.find(&format!("{connector}/{operation}")).and_then(|tool| tool.output.clone())
-        }
-        _ => None,
+    let form = match (text("connector"), text("operation")) {
+        (Some(connector), Some(operation)) => form(exchange, &connector, &operation).await,
+        _ => Form::default(),
     };
     let error = members.iter().find(|(name, _)| name == "error").map(|(_, raw)| raw.get());
     let is_cancelled = error.is_some_and(|error| error.contains(":problem:cancelled\""));
     if is_cancelled {
         task["status"] = "cancelled".into();
-    } else if let Some(ended) = result::of_job(exchange.gateway, revision, record, output.as_deref()) {
+    } else if let Some(ended) = result::of_job(exchange.gateway, revision, record, &form) {
         // A call that has failed is a result that says so.
         task["status"] = "completed".into();
         task["result"] = serde_json::from_str(&ended).unwrap_or_default();
     }
     task
+}
+
+/// The form of the results of an operation.
+async fn form(exchange: &Exchange<'_>, connector: &str, operation: &str) -> Form {
+    let catalogue = exchange.catalogue().await;
+    let output = catalogue.find(&format!("{connector}/{operation}")).and_then(|tool| tool.output.clone());
+    let connector = exchange.gateway.registry.get(connector);
+    let operation = connector.as_ref().and_then(|connector| connector.operation(operation));
+    operation.map_or_else(Form::default, |operation| Form::of(operation, output))
 }
