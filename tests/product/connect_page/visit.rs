@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use support::oauth::browser::open;
-use support::{Endpoint, Person, Setup, Store};
+use support::{Client, Endpoint, Person, Setup, Store, module};
 
 use super::{Browser, KEY_OF_USER, World, connectors, link, texts, world};
 use crate::integrations::on_each_store;
@@ -155,17 +155,50 @@ fn an_account_that_was_connected_before_does_not_count() {
 }
 
 #[test]
-fn a_connector_that_is_not_configured_says_so() {
+fn a_connector_that_is_not_set_up_is_not_offered() {
     let provider = support::OAuthProvider::start(support::Dialect::strict());
-    let gateway = Setup::new().account_without_client("mail", &provider).start();
+    let free = json!({"identifier": "free", "auth": "none"});
+    let gateway = Setup::new().account_without_client("mail", &provider).module("free", module::account(&free)).start();
     let (_, url) = link(&gateway.client(), json!({"connectors": ["mail"]}));
     let mut ann = Browser::default();
     let page = ann.get(&url);
-    assert!(texts(&page).contains("This cannot be connected here yet."), "{}", texts(&page));
-    assert!(!page.text().contains("name=\"connector\""), "there is no button: {}", page.text());
+    assert!(texts(&page).contains("Nothing can be connected here yet."), "{}", texts(&page));
+    assert!(!page.text().contains("<button"), "there is no button: {}", page.text());
     let answer = ann.post(&url, &[("connector", "mail")]);
     let page = ann.get(answer.header("location"));
-    assert!(texts(&page).contains("This cannot be connected here yet."), "{}", texts(&page));
+    assert!(texts(&page).contains("Nothing can be connected here yet."), "{}", texts(&page));
+    // The application learns that the account is missing, also if the others are there.
+    let body = json!({"connectors": ["mail", "free"], "callback_url": "http://localhost:9/done"});
+    let (_, url) = link(&gateway.client(), body);
+    let page = ann.get(&url);
+    assert!(texts(&page).contains("Ready.") && !page.text().contains("value=\"mail\""), "{}", page.text());
+    let end = ann.post(&url, &[("finish", "true")]);
+    assert!(end.header("location").contains("status=incomplete"), "{}", end.header("location"));
+}
+
+#[test]
+fn the_page_names_the_application_in_the_language_of_the_browser() {
+    let provider = support::OAuthProvider::start(support::Dialect::strict());
+    let folder = tempfile::tempdir().unwrap();
+    let logo = folder.path().join("logo.svg");
+    std::fs::write(&logo, "<svg xmlns=\"http://www.w3.org/2000/svg\"/>").unwrap();
+    let config = format!("[connect]\nname = \"Planner & Co\"\nlogo = {:?}", logo.display().to_string());
+    let gateway = Setup::new().account("mail", &provider).config(&config).start();
+    let (_, url) = link(&gateway.client(), json!({"connectors": ["mail"]}));
+    let in_language = |accepted: &str| {
+        let page = Client::new("").at(&url).request("GET", "").header("accept-language", accepted).send();
+        assert!(page.text().contains("src=\"data:image/svg+xml;base64,PHN2ZyB"), "{}", page.text());
+        (page.text().contains("lang=\"de\""), texts(&page))
+    };
+    let (is_german, english) = in_language("en-GB");
+    assert!(english.contains("Planner &#38; Co asks for access to these accounts."), "{english}");
+    assert!(!is_german && !english.contains("Finish"), "nothing was done that could end: {english}");
+    let (is_german, german) = in_language("de-AT,de;q=0.9,en;q=0.8");
+    assert!(is_german && german.contains("Planner &#38; Co bittet um Zugriff auf diese Konten."), "{german}");
+    assert!(german.contains("verbinden"), "{german}");
+    let unknown =
+        Client::new(&gateway.address()).request("GET", "/connect/none").header("accept-language", "de").send();
+    assert!(texts(&unknown).contains("Dieser Link ist nicht bekannt"), "{}", texts(&unknown));
 }
 
 #[test]
