@@ -62,6 +62,18 @@ for (const [name, title] of [["acme", "Tenant acme"], ["mail", "Connector mail"]
 }
 await look("several");
 
+// On a small screen, the screens are behind a button, which closes when one is opened.
+await page.setViewportSize({ width: 320, height: 900 });
+const menu = page.getByRole("button", { name: "Screens" });
+await tabTo(page, menu, seen, "Shift+Tab");
+await page.keyboard.press("Enter");
+await tabTo(page, page.getByRole("link", { name: "Jobs", exact: true }), seen);
+await page.keyboard.press("Enter");
+await page.locator("h1", { hasText: "Jobs" }).waitFor();
+await settled(page);
+seen.menu = await menu.getAttribute("aria-expanded");
+await page.setViewportSize({ width: 1280, height: 900 });
+
 // The overview refreshes itself while it is seen. The clock is the test's own, so that nobody waits.
 await page.clock.install();
 let asked = 0;

@@ -1,6 +1,7 @@
 //! The page, as a browser without JavaScript gets it.
 
 use serde_json::{Value, json};
+use support::catalogue::CONFIGURED;
 use support::oauth::browser::open;
 use support::{Client, Endpoint, Person, Setup, Store, module};
 
@@ -174,6 +175,25 @@ fn a_connector_that_is_not_set_up_is_not_offered() {
     assert!(texts(&page).contains("Ready.") && !page.text().contains("value=\"mail\""), "{}", page.text());
     let end = ann.post(&url, &[("finish", "true")]);
     assert!(end.header("location").contains("status=incomplete"), "{}", end.header("location"));
+}
+
+#[test]
+fn every_connector_that_comes_with_the_gateway_has_an_icon_and_a_title_for_users() {
+    let providers = ["github", "google", "hr", "microsoft", "slack", "x"];
+    let client = |name| format!("[oauth_clients.{name}]\nclient_id = \"id\"\nclient_secret = \"secret-of-a-client\"\n");
+    let clients: String = providers.into_iter().map(client).collect();
+    let gateway = Setup::new().every_shipped().config(CONFIGURED).config(&clients).start();
+    for names in module::shipped_names().chunks(10) {
+        let (_, url) = link(&gateway.client(), json!({"connectors": names}));
+        let page = Browser::default().get(&url);
+        let rows: Vec<_> = page.text().split("<li aria-labelledby=").skip(1).map(str::to_owned).collect();
+        assert_eq!(rows.len(), names.len(), "{}", texts(&page));
+        for row in rows {
+            assert!(row.contains("<img src=\"data:image/svg+xml;base64,"), "{row}");
+            let title = row.split("<h2").nth(1).unwrap().split('<').next().unwrap();
+            assert!(!title.contains('('), "{title}");
+        }
+    }
 }
 
 #[test]

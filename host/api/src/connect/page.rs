@@ -323,18 +323,28 @@ pub(super) fn connect_page(status: StatusCode, page: &ConnectPage, form_origins:
 /// A page that says what happened and what to do. `root` is the way from the page to the root of
 /// the gateway.
 pub(crate) fn message_page(status: StatusCode, title: &str, text: &str, root: &str) -> Response<Body> {
-    let page = MessagePage { words: &ENGLISH, title, text, root };
-    html_response(status, page.render(), POLICY)
+    message_page_of(&ENGLISH, status, title, text, root)
+}
+
+/// A page that says what happened and what to do, in the language of the browser.
+pub(crate) fn message_page_of(
+    words: &'static Words,
+    status: StatusCode,
+    title: &str,
+    text: &str,
+    root: &str,
+) -> Response<Body> {
+    html_response(status, MessagePage { words, title, text, root }.render(), POLICY)
 }
 
 /// One of the messages in the language of the browser.
-pub(super) fn message_in(
+pub(crate) fn message_in(
     words: &'static Words,
     status: StatusCode,
     Message { title, text }: Message,
     root: &str,
 ) -> Response<Body> {
-    html_response(status, MessagePage { words, title, text, root }.render(), POLICY)
+    message_page_of(words, status, title, text, root)
 }
 
 /// The page with a code as a response.

@@ -15,9 +15,9 @@ use crate::integrations::{begin, client, connect};
 /// The most clicks from the start page to a reason.
 const MOST_CLICKS: u64 = 3;
 
-/// A gateway with five people who complain: ann's account has expired, the service that bob calls
-/// is down, the client secret with which cid connects is wrong, dora's application sends what is not
-/// valid, and the receiver of eve's webhook is down.
+/// A gateway with five people who complain. The account of ann has expired. The service that bob
+/// calls is down. The client secret with which cid connects is wrong. The application of dora sends
+/// what is not valid. The receiver of the webhook of eve is down.
 struct World {
     gateway: Gateway,
     _provider: OAuthProvider,
@@ -107,6 +107,7 @@ fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
     ] {
         assert!(seen["found"][name].as_str().unwrap().contains(text), "{name}: {seen:#}");
     }
+    assert_eq!(seen["menu"], "false", "the menu of a small screen is closed by its links");
     let refreshes = json!([["seen", true], ["hidden", false], ["seen again", true]]);
     assert_eq!(seen["refreshes"], refreshes, "the overview asks while it is seen");
 }

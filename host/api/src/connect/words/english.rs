@@ -1,6 +1,9 @@
 //! The texts in English.
 
-use super::{Message, Words};
+use super::{Message, Returned, Words};
+
+const START_AGAIN: &str =
+    "Nothing was connected. Go back to the application that sent you, and start again from there.";
 
 pub(in crate::connect) const ENGLISH: Words = Words {
     language: "en",
@@ -69,4 +72,13 @@ pub(in crate::connect) const ENGLISH: Words = Words {
         text: "Open the link itself, and use its buttons.",
     },
     unavailable: Message { title: "This cannot be completed now", text: "Wait a moment, and open the link again." },
+    returned: Returned {
+        not_complete: Message { title: "This link is not complete", text: START_AGAIN },
+        not_known: Message { title: "This link is not known", text: START_AGAIN },
+        used: Message { title: "This link was used before", text: START_AGAIN },
+        expired: Message { title: "This link has expired", text: START_AGAIN },
+        unavailable: Message { title: "This cannot be completed now", text: START_AGAIN },
+        another_account: "This is another account",
+        another_account_text: "You have signed in as {consented}, but the account that is connected as {name} is {connected}. Nothing was changed. Go back to the application that sent you. Start again and sign in as {connected}, or connect {consented} as another account there.",
+    },
 };

@@ -1,6 +1,8 @@
 //! The texts in German.
 
-use super::{Message, Words};
+use super::{Message, Returned, Words};
+
+const START_AGAIN: &str = "Es wurde nichts verbunden. Gehen Sie zurück zu der Anwendung, die Sie geschickt hat, und beginnen Sie dort von vorn.";
 
 pub(in crate::connect) const GERMAN: Words = Words {
     language: "de",
@@ -71,5 +73,14 @@ pub(in crate::connect) const GERMAN: Words = Words {
     unavailable: Message {
         title: "Das kann jetzt nicht abgeschlossen werden",
         text: "Warten Sie einen Moment und öffnen Sie den Link noch einmal.",
+    },
+    returned: Returned {
+        not_complete: Message { title: "Dieser Link ist nicht vollständig", text: START_AGAIN },
+        not_known: Message { title: "Dieser Link ist nicht bekannt", text: START_AGAIN },
+        used: Message { title: "Dieser Link wurde schon benutzt", text: START_AGAIN },
+        expired: Message { title: "Dieser Link ist abgelaufen", text: START_AGAIN },
+        unavailable: Message { title: "Das kann jetzt nicht abgeschlossen werden", text: START_AGAIN },
+        another_account: "Das ist ein anderes Konto",
+        another_account_text: "Sie haben sich als {consented} angemeldet, aber das Konto, das als {name} verbunden ist, ist {connected}. Es wurde nichts geändert. Gehen Sie zurück zu der Anwendung, die Sie geschickt hat. Beginnen Sie dort von vorn und melden Sie sich als {connected} an, oder verbinden Sie {consented} dort als weiteres Konto.",
     },
 };

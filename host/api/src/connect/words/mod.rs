@@ -79,18 +79,34 @@ pub(crate) struct Words {
     pub(super) other_browser: Message,
     pub(super) other_site: Message,
     pub(super) unavailable: Message,
+    /// The pages for a user whom a provider has sent back, and whose authorization is not one of a
+    /// link.
+    pub(crate) returned: Returned,
+}
+
+/// Texts for a user who comes back from a provider, where no page of a link can show them.
+pub(crate) struct Returned {
+    pub(crate) not_complete: Message,
+    pub(crate) not_known: Message,
+    pub(crate) used: Message,
+    pub(crate) expired: Message,
+    pub(crate) unavailable: Message,
+    pub(crate) another_account: &'static str,
+    /// `{consented}` is the account with which the user has signed in, `{connected}` the one that is
+    /// connected, and `{name}` its name at the application.
+    pub(crate) another_account_text: &'static str,
 }
 
 /// A page with one text.
 #[derive(Clone, Copy)]
-pub(super) struct Message {
-    pub(super) title: &'static str,
-    pub(super) text: &'static str,
+pub(crate) struct Message {
+    pub(crate) title: &'static str,
+    pub(crate) text: &'static str,
 }
 
 impl Words {
     /// The texts in the language that a browser wants most (RFC 9110, 12.5.4).
-    pub(super) fn for_browser(headers: &HeaderMap) -> &'static Self {
+    pub(crate) fn for_browser(headers: &HeaderMap) -> &'static Self {
         let ranges = headers.get_all(ACCEPT_LANGUAGE).iter().filter_map(|value| value.to_str().ok());
         let wanted = ranges.flat_map(|ranges| ranges.split(',')).filter_map(|range| {
             let (tag, weight) = range.split_once(';').unwrap_or((range, "q=1"));
