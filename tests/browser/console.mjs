@@ -108,7 +108,7 @@ await page.getByRole("cell", { name: "more.example" }).first().waitFor();
 await look("accepted");
 
 await openScreen(page, "Overview", seen);
-await page.getByText("Connectors that lag").waitFor();
+await page.getByText("Connectors that lag").first().waitFor();
 // The first sample is taken 15 seconds after the start.
 for (let tries = 0; tries < 60 && !(await page.locator(".chart").count()); tries += 1) {
   await page.getByRole("button", { name: "Refresh" }).click();
