@@ -99,5 +99,9 @@ mod tests {
         assert_eq!(pointers, ["/status", "/owner", "/since", "/user"]);
         let filter = parse_query("status=502&owner=provider&connector=demo&limit=3").unwrap();
         assert_eq!((filter.status, filter.owner.as_deref(), filter.limit), (Some(502), Some("provider"), 3));
+        let filter = parse_query("subject=&user_identifier=work&account=ann%40example.com").unwrap();
+        let CallFilter { subject, user_identifier, account, .. } = filter;
+        let named = [subject, user_identifier, account];
+        assert_eq!(named.map(Option::unwrap), ["", "work", "ann@example.com"]);
     }
 }
