@@ -53,11 +53,17 @@ for (const { name, steps, reason } of JSON.parse(waysText)) {
 }
 
 // The search field opens the only thing that has a name, and says if there is none or several.
-for (const [name, title] of [["acme", "Tenant acme"], ["mail", "Connector mail"], ["nobody-goes-by-this", "Find nobody-goes-by-this"], ["plain", "Find plain"]]) {
+const names = [
+  ["acme", "Tenant acme", "OAuth clients"],
+  ["mail", "Connector mail", "Operations"],
+  ["nobody-goes-by-this", "Find nobody-goes-by-this", "Nothing here has this name."],
+  ["plain", "Find plain", "Several things have this name."],
+];
+for (const [name, title, text] of names) {
   await start();
   await find(name);
   await page.locator("h1", { hasText: title }).waitFor();
-  await settled(page);
+  await page.locator("main", { hasText: text }).waitFor();
   seen.found[name] = await page.innerText("main");
 }
 await look("several");

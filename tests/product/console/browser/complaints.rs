@@ -103,7 +103,7 @@ fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
         ("mail", "Operations"),
         ("nobody-goes-by-this", "Nothing here has this name."),
         ("plain", "Connector plain"),
-        ("plain", "Key key_"),
+        ("plain", "Key plain"),
     ] {
         assert!(seen["found"][name].as_str().unwrap().contains(text), "{name}: {seen:#}");
     }
