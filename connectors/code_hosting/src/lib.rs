@@ -43,6 +43,7 @@ connector! {
     /// GitHub also answers with status 404 for a private repository that the user has no access to,
     /// and with 410 for a repository whose issues are disabled.
     connector code_hosting "GitHub";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {

@@ -10,6 +10,7 @@ connector! {
     /// DEX Screener's rate limits apply, for the whole installation. An answer that is a list has
     /// no enclosing object.
     connector dex_market_data "DEX Screener";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::None;

@@ -12,6 +12,7 @@ connector! {
     /// the user's address is not `/userinfo` below the base URL, the operator also configures the
     /// setting `userinfo_path`, or `oauth.userinfo_url` for another host.
     connector hr_platform "HR platform (a private or in-house system, set by configuration)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {

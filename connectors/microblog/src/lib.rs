@@ -25,6 +25,7 @@ connector! {
     /// Answers are X's. A 200 may have `errors` in addition to `data`: X then found only a part of
     /// the requested data. X's limits of requests depend on the operator's plan.
     connector microblog "X (API v2)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {

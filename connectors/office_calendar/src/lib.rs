@@ -16,6 +16,7 @@ connector! {
     /// its answer has `@odata.nextLink`. The parameter `$skip` of that URL, or `$skiptoken` if the
     /// URL has it, is the entry of `query` for the next page.
     connector office_calendar "Microsoft Outlook calendar (Graph)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {

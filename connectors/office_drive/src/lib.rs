@@ -22,6 +22,7 @@ connector! {
     /// Microsoft Graph's. `@odata.nextLink` of an answer has the parameter `$skiptoken` of the next
     /// page, which goes into `query`.
     connector office_drive "Microsoft OneDrive and document libraries (Graph)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {

@@ -7,6 +7,7 @@ connector_microsoft::sites! {
     /// Answers are Microsoft Graph's. `@odata.nextLink` of an answer has the parameter `$skiptoken`
     /// of the next page, which goes into `query`.
     connector office_sites "Microsoft SharePoint sites (Graph)";
+    icon "../icon.svg";
 
     answer_examples "answers.json";
 

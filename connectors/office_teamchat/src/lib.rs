@@ -19,6 +19,7 @@ connector! {
     /// Only `delete_team` needs the scope `Group.ReadWrite.All`. If the operator leaves it out,
     /// every other operation works.
     connector office_teamchat "Microsoft Teams (Graph)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {

@@ -32,6 +32,7 @@ connector! {
     /// connection. Calls wait in a queue. A call that would wait longer than 15 seconds is refused
     /// as rate limited. The gateway does not store PDFs.
     connector preprint_archive "arXiv";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::None;

@@ -22,6 +22,7 @@ connector! {
     /// next page; it is empty on the last page. Only users of an Enterprise organization need
     /// `team_id`.
     connector team_chat "Slack";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {

@@ -13,6 +13,7 @@ connector! {
     ///
     /// Entries of `query` and members of `body` have Google's names.
     connector workspace_calendar "Google Calendar";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {

@@ -34,6 +34,7 @@ connector! {
     ///
     /// An index in a document counts UTF-16 code units, as in Google's API.
     connector workspace_docs "Google Docs (with Drive for files and comments)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {

@@ -36,6 +36,7 @@ connector! {
     ///
     /// Entries of `query` have Google's names.
     connector workspace_mail "Gmail";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {

@@ -14,6 +14,7 @@ connector! {
     /// Entries of `query` and members of `body` have Google's names. Of a resource name such as
     /// `spaces/abc`, an operation takes the last part, `abc`.
     connector workspace_meet "Google Meet";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {

@@ -7,6 +7,7 @@ connector! {
     ///
     /// Entries of `query` and members of `body` have Google's names.
     connector workspace_sheets "Google Sheets";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {

@@ -16,6 +16,7 @@ connector! {
     /// other accounts with the status
     /// 403. Entries of `query` have Google's names.
     connector workspace_user_management "Google Workspace directory (Admin SDK)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {

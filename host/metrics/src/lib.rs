@@ -10,7 +10,7 @@
 pub mod samples;
 mod totals;
 
-pub use self::totals::Totals;
+pub use self::totals::{ADMIN, SYSTEM, Totals};
 
 use std::hash::Hash;
 use std::sync::Arc;

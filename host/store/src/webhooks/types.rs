@@ -285,6 +285,8 @@ pub enum UrlFilter {
 /// Selects a page of the deliveries of all tenants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnyDeliveryFilter {
+    /// Only the delivery with this id, or the deliveries of the event with it.
+    pub id: Option<String>,
     /// Only deliveries in this state.
     pub status: Option<DeliveryStatus>,
     /// Only deliveries of this tenant.
