@@ -59,6 +59,8 @@ mod manage;
 mod push;
 mod record;
 mod shared;
+#[cfg(feature = "simulation")]
+pub mod simulated;
 mod state;
 mod step;
 mod types;
