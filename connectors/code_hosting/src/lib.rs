@@ -80,6 +80,7 @@ connector! {
     delete_hook: internal unsubscribe fn triggers::delete;
     read_activity: internal read fn triggers::read;
     redeliver: internal recover fn triggers::redeliver;
+    find_installation: internal identify fn triggers::identify;
 
     header "Accept" "application/vnd.github+json";
     header "X-GitHub-Api-Version" "{settings.api_version}";

@@ -114,6 +114,7 @@ pub(super) enum Family {
     Connectors,
     Mcp,
     ToolSets,
+    AgentSessions,
     Triggers,
     Admin,
     System,
@@ -132,6 +133,7 @@ impl Family {
             Self::Connectors => "connectors",
             Self::Mcp => "mcp",
             Self::ToolSets => "tool-sets",
+            Self::AgentSessions => "agent-sessions",
             Self::Triggers => "triggers",
             Self::Admin => "admin",
             Self::System => "system",
@@ -166,6 +168,8 @@ pub(super) struct PathArguments<'a> {
     pub(super) inbox_secret_id: &'a str,
     /// The name of a tool set.
     pub(super) set: &'a str,
+    /// The id of an agent session.
+    pub(super) session_id: &'a str,
     /// The secret part of a link.
     pub(super) token: &'a str,
     pub(super) oauth_client: &'a str,
@@ -258,6 +262,7 @@ impl<'a> PathArguments<'a> {
             "{inbox_id}" => Some(&mut self.inbox_id),
             "{inbox_secret_id}" => Some(&mut self.inbox_secret_id),
             "{set}" => Some(&mut self.set),
+            "{session_id}" => Some(&mut self.session_id),
             "{link_id}" => Some(&mut self.link_id),
             "{token}" => Some(&mut self.token),
             "{address}" => Some(&mut self.address),

@@ -126,6 +126,8 @@ settings! {
         pub audit_keep: Duration = Duration::from_secs(90 * 86_400) => "audit": only("keep_days", days(1..=36_500));
         /// Records of calls.
         pub calls: Calls = Calls::default() => "calls": section();
+        /// The time for which usage is kept.
+        pub usage_keep: Duration = Duration::from_secs(400 * 86_400) => "usage": only("keep_days", days(1..=36_500));
         /// Webhooks.
         pub callbacks: Callbacks = Callbacks::default() => "callbacks": checked_section(Callbacks::check);
         /// The addresses at which services notify the gateway.

@@ -9,6 +9,8 @@
 //! - `service`: upstreams, settings, headers and limits.
 //! - `auth`: how users authenticate.
 //! - `operation`: one operation.
+//! - `inbox` and `trigger`: how the service notifies the gateway, and of what.
+//! - `section`: the clauses of one of these.
 //! - `field`: a field of an operation, or a setting.
 //! - `places`: the lines of what a rule is about.
 //! - `component`: the component of a manifest.
@@ -16,11 +18,14 @@
 mod auth;
 mod component;
 mod field;
+mod inbox;
 mod node;
 mod operation;
 mod places;
+mod section;
 mod service;
 mod statement;
+mod trigger;
 
 use std::fmt;
 use std::path::Path;

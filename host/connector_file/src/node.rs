@@ -68,6 +68,14 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// The only entry of a table, which says what the value is: `{ header = "X-Id" }`.
+    pub(crate) fn case(self, form: &str, mistakes: &mut Mistakes) -> Option<(&'a str, Self)> {
+        match self.table(form, mistakes)?.named().as_slice() {
+            [entry] => Some((entry.name, entry.node)),
+            _ => self.expected(form, mistakes),
+        }
+    }
+
     pub(crate) fn text(self, form: &str, mistakes: &mut Mistakes) -> Option<&'a str> {
         match self.value {
             DeValue::String(text) => Some(text),
@@ -184,6 +192,22 @@ impl<'a> Table<'a> {
             DeValue::Boolean(choice) => Some(*choice),
             _ => entry.node.expected(&format!("`{name} = true` or `{name} = false`"), mistakes),
         }
+    }
+
+    /// One of these words.
+    pub(crate) fn word<T: Copy>(
+        &mut self,
+        name: &'static str,
+        words: &[(&str, T)],
+        mistakes: &mut Mistakes,
+    ) -> Option<T> {
+        let node = self.take(name)?.node;
+        let given = node.value.as_str();
+        if let Some((_, value)) = words.iter().find(|(word, _)| given == Some(word)) {
+            return Some(*value);
+        }
+        let words: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+        node.expected(&format!("one of {}", words.join(", ")), mistakes)
     }
 
     pub(crate) fn number(&mut self, name: &'static str, mistakes: &mut Mistakes) -> Option<u32> {

@@ -9,10 +9,12 @@ use rows::Lists;
 use serde_json::{Map, Value};
 
 use crate::field::documentation;
+use crate::inbox::inbox;
 use crate::node::{Entry, Mistakes, Table};
 use crate::operation::{self, Context};
 use crate::places::Places;
 use crate::service::{address_part, header, rate_limit, settings, upstream};
+use crate::trigger::trigger;
 use crate::{Connector, auth};
 
 /// The connector of a file. A part with a mistake is left out.
@@ -69,6 +71,10 @@ pub(crate) fn connector(mut table: Table<'_>, folder: &Path, mistakes: &mut Mist
         lists: lists.unwrap_or(Lists::Joined(Cow::Borrowed(","))),
         answers: answers.as_ref().map(|(_, answers)| answers),
     };
+    let inboxes = table.inner("inboxes", "inboxes: a section `[inboxes.NAME]` for each", mistakes);
+    let inboxes = inboxes.into_iter().filter_map(|entry| inbox(entry, &mut places, mistakes)).collect();
+    let triggers = table.inner("triggers", "types of events: a section `[triggers.NAME]` for each", mistakes);
+    let triggers = triggers.into_iter().filter_map(|entry| trigger(entry, &mut places, mistakes)).collect();
     let declared = table.inner("operations", "operations: a section `[operations.NAME]` for each", mistakes);
     table.end("statement", mistakes);
     if declared.is_empty() {
@@ -93,8 +99,8 @@ pub(crate) fn connector(mut table: Table<'_>, folder: &Path, mistakes: &mut Mist
         upstreams: UpstreamAdditions { parts, sites: sites.collect() },
         rows,
         pages,
-        inboxes: Vec::new(),
-        triggers: Vec::new(),
+        inboxes,
+        triggers,
     };
     let manifest = Manifest {
         identifier: identifier?,

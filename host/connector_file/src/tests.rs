@@ -76,6 +76,35 @@ fn a_mistake_names_its_line_and_says_what_to_write() {
 }
 
 #[test]
+fn a_mistake_in_an_inbox_or_a_type_of_events_names_its_line() {
+    const ROW: &str = "[operations.list]\nrequest = \"GET api /items\"\ndoc = \"Items.\"\n";
+    let inbox = |more: &str| format!("{ROW}[inboxes.hook]\nid = [\"body_hash\"]\n{more}\n");
+    let place = "a place: `{ header = \"X-Id\" }`, `{ header_field = [\"X-Signature\", \"v1\"] }`, `{ pointer = \"/id\" }`, `{ query = \"token\" }` or `\"body_hash\"`";
+    only(&inbox("kind = [{ head = \"X\" }]"), &format!("11: expected {place}"));
+    only(
+        &inbox("scope = \"subscription\""),
+        "11: unknown clause `scope`; the clauses are `checks`, `handshakes`, `decode`, `items`, `id`, `kind`, `data`, `time`, `accounts`, `visibility`, `ignored`, `lifecycle` and `max_body`",
+    );
+    only(
+        &inbox("checks = [{ hmac = { hash = \"md5\", signature = { header = \"X\" } } }]"),
+        "11: expected one of `sha1`, `sha256`, `sha512`",
+    );
+    only(
+        &inbox("lifecycle = { removed = \"away\" }"),
+        "11: expected kinds with `reauthorize`, `recreate`, `read` or `gone`: `lifecycle = { app_removed = \"gone\" }`",
+    );
+    let rules = mistakes(&inbox("kind = [{ header = \"X-Kind\" }]\nchecks = []\nmax_body = 1"));
+    assert_eq!(rules[0], "connector.toml:9: accounts: an inbox of an application has 1 to 4 account keys");
+    assert!(rules.contains(&"connector.toml:12: an inbox has 1 to 4 checks".to_owned()), "{rules:?}");
+    let trigger = |more: &str| format!("{ROW}[triggers.word]\ntitle = \"Word\"\nkinds = [\"a\"]\n{more}\n");
+    only(&trigger("inboxes = [\"other\"]"), "12: `other`: there is no inbox of this name");
+    only(
+        &trigger("read = \"list\""),
+        "12: unknown clause `read`; the clauses are `title`, `description`, `parameters`, `payload`, `example`, `kinds`, `scopes`, `inboxes` and `conditions`",
+    );
+}
+
+#[test]
 fn all_mistakes_are_told_in_the_order_of_their_lines() {
     let found = mistakes(
         "colour = 1\n[operations.b]\nrequest = \"FETCH api /b\"\ndoc = \"B.\"\n[operations.a]\nrequest = \"GET api /a\"\n",

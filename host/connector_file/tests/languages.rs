@@ -11,7 +11,7 @@ use wasmtime::component::{Component, Linker, Val};
 use wasmtime::{Engine, Store};
 
 /// Operations of the shared table that have code.
-const WITH_CODE: [&str; 8] = [
+const WITH_CODE: [&str; 9] = [
     "update_label",
     "guarded",
     "typed",
@@ -20,6 +20,7 @@ const WITH_CODE: [&str; 8] = [
     "change_unsubscribe",
     "change_read",
     "change_recover",
+    "change_identify",
 ];
 
 /// The calls of `describe`: the function, and its arguments.
@@ -49,6 +50,7 @@ fn described(text: &str, folder: &Path) -> (Value, Declared) {
         ("upstream-additions", vec!["declare-part", "declare-site"]),
         ("row-additions", vec!["declare-row"]),
         ("page-additions", vec!["declare-last-item"]),
+        ("trigger-additions", vec!["declare-inbox", "declare-trigger"]),
     ] {
         let mut instance = linker.instance(&format!("gateway:connector/{interface}@1.2.0")).expect("a name");
         for function in functions {
@@ -103,6 +105,74 @@ fn the_file_describes_itself_as_the_same_table_in_rust_does() {
     };
     assert_eq!(of("declare-row", "row"), shared_json("declarations.json"));
     assert_eq!(of("declare-last-item", "more"), shared_json("last_items.json"));
+    // The others need code.
+    let events = shared_json("events.json");
+    for (function, list, name) in [("declare-inbox", "inboxes", "app"), ("declare-trigger", "triggers", "message")] {
+        let found: Vec<&Value> =
+            declared.iter().filter(|(known, _)| known == function).map(|(_, arguments)| &arguments[0]).collect();
+        let expected: Vec<&Value> =
+            events[list].as_array().expect("a list").iter().filter(|one| one["name"] == name).collect();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn every_form_of_an_inbox_is_declared_as_it_stands_in_the_file() {
+    let text = r#"
+        identifier = "example"
+        version = "1.0.0"
+        title = "Example"
+        auth.oauth2 = { provider = "acme", token_url = "https://acme.example/token", identity = { operation = "me", id = "/id" } }
+        upstreams.api = "https://acme.example"
+        settings.audience = { type = "string", doc = "The audience." }
+
+        [inboxes.app]
+        checks = [
+          { token = { header_field = ["X-Token", "t"] } },
+          { jwt = { place = { header = "Authorization" }, issuers = ["https://acme.example"], jwks_url = "https://acme.example/keys", audience = { setting = "audience" }, claims = { verified = "true", of = { setting = "audience" } } } },
+          { hmac = { hash = "sha512", secret = "base64", encoding = "base64", signature = { header = "X-Signature" }, list_separator = " " } },
+        ]
+        handshakes = [{ hmac_query = { parameter = "crc", member = "answer", prefix = "sha256=" } }]
+        decode = "/message/data"
+        items = "/value"
+        id = [{ header = "X-Id" }, "body_hash"]
+        kind = [{ query = "kind" }, { header = "X-Kind" }]
+        accounts = [{ place = { pointer = "/user" }, account = "/id" }]
+        ignored = ["sync"]
+        lifecycle = { removed = "gone", missed = "read" }
+        max_body = 65536
+
+        [operations.me]
+        request = "GET api /me"
+        doc = "The user."
+    "#;
+    let (_, declared) = described(text, Path::new(""));
+    let inbox = declared.into_iter().find(|(name, _)| name == "declare-inbox").expect("the inbox").1.remove(0);
+    let header = |name: &str| json!({"tag": "header", "val": name});
+    let setting = json!({"tag": "setting", "val": "audience"});
+    let checks = json!([
+        {"tag": "token", "val": {"tag": "header-field", "val": ["X-Token", "t"]}},
+        {"tag": "jwt", "val": {
+            "place": header("Authorization"), "issuers": ["https://acme.example"], "jwks_url": "https://acme.example/keys",
+            "audience": setting, "claims": [["verified", {"tag": "literal", "val": "true"}], ["of", setting]],
+        }},
+        {"tag": "hmac", "val": {
+            "hash": "sha512", "secret": "base64", "encoding": "base64", "text": [{"tag": "body"}], "separator": "",
+            "signature": header("X-Signature"), "prefix": "", "list_separator": " ", "timestamp": null,
+            "tolerance_seconds": 300,
+        }},
+    ]);
+    let handshake = json!([{"tag": "hmac-query", "val": {
+        "parameter": "crc", "hash": "sha256", "secret": "text", "encoding": "base64", "member": "answer", "prefix": "sha256=",
+    }}]);
+    let expected = json!({
+        "name": "app", "scope": "application", "checks": checks, "handshakes": handshake, "decode": "/message/data",
+        "items": "/value", "id": [header("X-Id"), {"tag": "body-hash"}],
+        "kind": [{"tag": "query", "val": "kind"}, header("X-Kind")], "data": "", "time": null,
+        "accounts": [{"place": {"tag": "pointer", "val": "/user"}, "account": "/id"}], "visibility": null, "ignored": ["sync"],
+        "lifecycle": [["removed", "gone"], ["missed", "read"]], "max_body": 65536,
+    });
+    assert_eq!(inbox, expected);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::output_schema::output_schema;
 use super::own::{Own, annotations};
 use super::ranking::Index;
 use auth::Limits;
-use contract::{Answer, AuthScheme, Effect};
+use contract::{Answer, AnswerSchemas, AuthScheme, Effect};
 use registry::{Connector, Live, Operation};
 use store::digest::sha256_hex;
 
@@ -83,8 +83,8 @@ pub struct Tool {
     pub has_own_account: bool,
     /// `true` if the tool is in the list.
     pub is_direct: bool,
-    /// `true` if a result has a structured form too.
-    pub is_structured: bool,
+    /// The schema of the structured form of results. `None` if they have none.
+    pub output: Option<Arc<Value>>,
     /// The argument that confirms a call. `None` if calls need no confirmation.
     pub confirm_argument: Option<&'static str>,
     /// Arguments that have another name than the member of the operation: the argument, the member.
@@ -120,8 +120,14 @@ pub fn keep(catalogues: &Catalogues, view: View, catalogue: Arc<Catalogue>) {
 }
 
 impl Catalogue {
-    /// The tools of a view. Up to `direct_tools` operations each is a tool.
-    pub fn make(live: &Live, view: &View, direct_tools: usize) -> Self {
+    /// The tools of a view. Up to `direct_tools` operations each is a tool. `answer_schemas` reads the
+    /// schemas of answers of a connector.
+    pub fn make(
+        live: &Live,
+        view: &View,
+        direct_tools: usize,
+        answer_schemas: impl Fn(&Connector) -> AnswerSchemas,
+    ) -> Self {
         let mut operations: Vec<(Tool, &Connector, &Operation)> = Vec::new();
         for connector in live.values() {
             for operation in connector.operations().filter(|operation| view.has(connector.name(), operation)) {
@@ -138,7 +144,17 @@ impl Catalogue {
             let is_pinned =
                 || view.pinned.iter().any(|name| name.split_once('/') == Some((&*tool.connector, &*tool.operation)));
             tool.is_direct = mode == Mode::Direct || is_pinned();
-            tool.is_structured &= tool.is_direct;
+        }
+        if view.is_structured {
+            let mut read: HashMap<String, AnswerSchemas> = HashMap::new();
+            let answers_json = |operation: &Operation| operation.manifest.answer == Answer::Json;
+            let structured =
+                operations.iter_mut().filter(|(tool, _, operation)| tool.is_direct && answers_json(operation));
+            for (tool, connector, operation) in structured {
+                let connector: &Connector = connector;
+                let known = read.entry(tool.connector.clone()).or_insert_with(|| answer_schemas(connector));
+                tool.output = Some(Arc::new(output_schema(operation.known_answer(known).as_ref())));
+            }
         }
         let has_background = operations.iter().any(|(_, _, operation)| operation.manifest.background);
         let needs_account = operations.iter().any(|(tool, ..)| tool.needs_account);
@@ -234,7 +250,7 @@ fn tool(connector: &Connector, operation: &Operation, view: &View) -> Tool {
         is_background: manifest.background,
         has_own_account: has_own(ACCOUNT),
         is_direct: false,
-        is_structured: view.is_structured && manifest.answer == Answer::Json,
+        output: None,
         confirm_argument: (view.confirms && manifest.effect == Effect::Destructive).then_some(confirm_argument),
         renamed: schema.renamed,
     }
@@ -251,8 +267,8 @@ pub fn tool_document(tool: &Tool, connector: &Connector, operation: &Operation, 
         "inputSchema": schema.document,
         "annotations": annotations(manifest.effect),
     });
-    if tool.is_structured {
-        document["outputSchema"] = output_schema(operation.answer_schema().as_ref());
+    if let Some(output) = &tool.output {
+        document["outputSchema"] = Value::clone(output);
     }
     document
 }

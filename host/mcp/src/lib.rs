@@ -5,6 +5,7 @@
 //! - [`revision`]: the revisions of the protocol that the gateway speaks
 //! - [`message`]: messages of JSON-RPC
 //! - [`catalogue`]: the tools of one caller at one address
+//! - [`events`]: events of services for agents
 //! - [`streams`]: the open streams of clients that wait for changes
 //! - [`tool_set`]: the operations that a tenant puts at one address
 //! - [`own`]: the tools of the gateway itself
@@ -19,6 +20,7 @@
 
 pub mod catalogue;
 pub mod compact;
+pub mod events;
 pub mod input_schema;
 pub mod message;
 pub mod names;

@@ -80,7 +80,7 @@ impl Own {
             ),
             Self::DescribeOperations => (
                 "Describe operations",
-                "Answers the description and the schema of the arguments of operations. Read it before you call one.".to_owned(),
+                "Answers the description, the schema of the arguments and the members of the answer of operations. Read it before you call one.".to_owned(),
                 json!({"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MAX_DESCRIBED,
                     "description": "Names from search_operations."}}),
                 json!(["names"]),

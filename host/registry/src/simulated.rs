@@ -168,6 +168,7 @@ impl Registry {
             digest,
             origin: Origin::Shipped,
             signed: None,
+            has_answer_schemas: false,
             granted: Vec::new(),
             config: &self.config,
             metrics: &self.metrics,

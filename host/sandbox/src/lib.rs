@@ -15,6 +15,7 @@
 //! - [`row`]: operations that are one request, which no guest makes
 //! - [`outline`]: imports and size of a component, checked before it is compiled
 //! - [`mod@pack`]: the component of a core module
+//! - [`answer_schemas`]: the schemas of answers in a component
 //! - [`provenance`]: source, commit and packages of a component
 //! - [`setup`]: the settings of a sandbox
 //! - [`engine`]: the WebAssembly engine and its settings
@@ -26,6 +27,7 @@
 //! - [`shares`]: the slots and connections that modules share
 //! - [`ticker`]: the clock that limits the computing time of guests
 
+pub mod answer_schemas;
 mod auth_additions;
 mod bindings;
 mod cache;

@@ -127,6 +127,7 @@ impl Triggers {
             user_identifier: String::new(),
             labels: Default::default(),
             poll_s: None,
+            agent: None,
         };
         let inbox = INBOXES.into_iter().find(|(of, _)| *of == kind).map(|(_, inbox)| inbox.to_owned());
         let sealed = Sealed { parameters, secret: secret_of(&subscription), ..Sealed::default() };

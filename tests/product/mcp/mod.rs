@@ -2,6 +2,7 @@
 //! other file one subject.
 
 mod abuse;
+mod answers;
 mod calling;
 mod clients;
 mod confirming;
@@ -12,6 +13,8 @@ mod listening;
 mod listing;
 mod protocol;
 mod searching;
+mod service_events;
+mod sessions;
 mod sets;
 mod snippets;
 

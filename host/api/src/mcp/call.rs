@@ -129,7 +129,7 @@ impl ToolCall<'_> {
         let shown = shortened(account);
         Err(Stop::Said(match self.exchange.fixed_account() {
             Some(fixed) => {
-                format!("The tool set uses the account `{fixed}`, and not `{shown}`; leave the account out.")
+                format!("Every call here uses the account `{fixed}`, and not `{shown}`; leave the account out.")
             }
             None => format!("The call uses the account `{decided}`, and not `{shown}`; leave the account out."),
         }))
@@ -180,8 +180,8 @@ impl ToolCall<'_> {
             Ok((call.answer(&connector, operation).await?, call.deadline))
         };
         let answered = match Box::pin(answering).await {
-            Ok((response, deadline)) => {
-                open.end(&response, None);
+            Ok((mut response, deadline)) => {
+                open.end_of_part(&mut response);
                 self.result_of(&connector, tool, file.as_ref(), response, deadline).await
             }
             Err(problem) => {
@@ -212,7 +212,7 @@ impl ToolCall<'_> {
             return Ok(Done::Text(result::complete(revision, &link, false)));
         }
         if !is_background {
-            let reading = result::of_answer(gateway, revision, response, tool.is_structured);
+            let reading = result::of_answer(gateway, revision, response, tool.output.as_deref());
             let read = timeout_at(deadline, reading).await.unwrap_or_else(|_| {
                 Err(problem::UPSTREAM_TIMED_OUT
                     .with_detail("The answer did not arrive before the call ended; ask for less."))
@@ -230,7 +230,7 @@ impl ToolCall<'_> {
         }
         let token = self.progress_token.clone();
         let is_told = token.is_some();
-        let wait = JobWait::new(gateway, self.exchange.caller, job_id, revision, tool.is_structured, token);
+        let wait = JobWait::new(gateway, self.exchange.caller, job_id, revision, tool.output.clone(), token);
         if is_told {
             return Ok(Done::Waiting(Box::new(wait)));
         }

@@ -1,20 +1,30 @@
 //! Calls of the tools of the gateway itself.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
 use super::call::ToolCall;
 use super::{Done, Failed, Stop, connect, result};
+use contract::AnswerSchemas;
 use contract::words::{nearest, shortened};
 use integrations::IntegrationRecord;
 use jobs::job_problem;
 use mcp::message::Params;
+use mcp::output_schema::members;
 use mcp::own::{DEFAULT_FOUND, Own, call_name};
 use mcp::{Catalogue, Mode, Tool, catalogue, input_schema};
 use problem::{self, Problem, input_problem, integration_problem};
 use schema::Schema;
 use store::IntegrationFilter;
+
+/// The most bytes of the members of an answer. A model pays for each description.
+const MAX_MEMBERS_BYTES: usize = 1600;
+
+/// The largest example of an answer that a description has.
+const MAX_EXAMPLE_BYTES: usize = 1000;
 
 /// The most accounts that one call lists.
 const MAX_LISTED: u32 = 200;
@@ -65,7 +75,7 @@ pub(super) async fn run(
             return Box::pin(call.call_operation(tool, arguments.raw("arguments"), step)).await;
         }
         Own::SearchOperations => search(call, catalogue, &arguments).await,
-        Own::DescribeOperations => describe(call, catalogue, &arguments),
+        Own::DescribeOperations => describe(call, catalogue, &arguments).await,
         Own::ConnectAccount => connect_account(call, catalogue, &arguments).await,
         Own::ListAccounts => list_accounts(call, &arguments).await,
         Own::GetJob => get_job(call, &arguments).await,
@@ -122,10 +132,11 @@ async fn search(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'
     Ok(lines.join("\n"))
 }
 
-fn describe(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Result<String, Stop> {
+async fn describe(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Result<String, Stop> {
     let names: Vec<String> = serde_json::from_value(arguments.value("names")).unwrap_or_default();
     let gateway = call.exchange.gateway;
     let mut described = Vec::with_capacity(names.len());
+    let mut answer_schemas: HashMap<String, AnswerSchemas> = HashMap::new();
     for name in &names {
         let tool = catalogue.find(name).ok_or_else(|| unknown_operation(catalogue, name))?;
         let Some(connector) = gateway.registry.get(&tool.connector) else { continue };
@@ -133,9 +144,26 @@ fn describe(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) 
         let mut document = catalogue::tool_document(tool, &connector, operation, false);
         if let Some(document) = document.as_object_mut() {
             document.remove("annotations");
+            // The answer is described in fewer words.
+            document.remove("outputSchema");
             document.insert("effect".to_owned(), tool.effect.name().into());
             if catalogue.mode == Mode::Search && !tool.is_direct {
                 document.insert("call_with".to_owned(), call_name(tool.effect).into());
+            }
+            let known = match answer_schemas.entry(tool.connector.clone()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    let read = || gateway.registry.answer_schemas(&connector);
+                    place.insert(compute::run(compute::LARGE_BYTES, read).await)
+                }
+            };
+            if let Some(answer) = operation.known_answer(known) {
+                document.insert("answer".to_owned(), members(&answer, MAX_MEMBERS_BYTES));
+            }
+            let example = operation.manifest.answer_example.as_deref();
+            let example = example.filter(|example| example.len() <= MAX_EXAMPLE_BYTES);
+            if let Some(example) = example.and_then(|example| serde_json::from_str::<Value>(example).ok()) {
+                document.insert("answer_example".to_owned(), example);
             }
         }
         described.push(document);
@@ -154,7 +182,7 @@ async fn connect_account(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: 
             hint.unwrap_or_else(|| ".".to_owned())
         )));
     }
-    let (_, url) = connect::link(call, &connector, call.exchange.fixed_account()).await?;
+    let (_, url) = connect::link(call.exchange, call.request_id, &connector, call.exchange.fixed_account()).await?;
     Ok(format!("Ask the user to open {url} within 15 minutes, and to connect the account there."))
 }
 
@@ -187,16 +215,14 @@ fn unknown_job(id: &str) -> Problem {
 }
 
 async fn get_job(call: &ToolCall<'_>, arguments: &Params<'_>) -> Result<String, Stop> {
-    let caller = call.exchange.caller;
     let id = arguments.text("job_id").unwrap_or_default();
-    let found = call.exchange.gateway.jobs.get(caller.jobs(), &id).await.map_err(job_problem)?;
+    let found = call.exchange.gateway.jobs.get(call.exchange.jobs(), &id).await.map_err(job_problem)?;
     found.ok_or_else(|| unknown_job(&id).into())
 }
 
 async fn cancel_job(call: &ToolCall<'_>, arguments: &Params<'_>) -> Result<String, Stop> {
-    let caller = call.exchange.caller;
     let id = arguments.text("job_id").unwrap_or_default();
-    let ended = call.exchange.gateway.jobs.cancel(caller.jobs(), &id).await.map_err(job_problem)?;
+    let ended = call.exchange.gateway.jobs.cancel(call.exchange.jobs(), &id).await.map_err(job_problem)?;
     let cancelled = ended.ok_or_else(|| unknown_job(&id))?;
     Ok(json!({"cancelled": cancelled}).to_string())
 }

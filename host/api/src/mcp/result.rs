@@ -58,17 +58,15 @@ pub(super) fn error(revision: Revision, text: &str) -> String {
 }
 
 /// A result of JSON text, cut at the limit of the operator.
-fn of_json(gateway: &Gateway, revision: Revision, document: &str, is_structured: bool) -> String {
+fn of_json(gateway: &Gateway, revision: Revision, document: &str, output: Option<&Value>) -> String {
     let mut beginning = Beginning::new(gateway.config.mcp.max_result_bytes, true);
     beginning.push(document.as_bytes());
-    of_beginning(revision, beginning, is_structured)
+    of_beginning(revision, beginning, output)
 }
 
-/// A result of text, and of its structured form.
-fn of_beginning(revision: Revision, beginning: Beginning, is_structured: bool) -> String {
-    if !is_structured {
-        return text(revision, &with_advice(beginning));
-    }
+/// A result of text, and of its structured form if the tool has a schema of it.
+fn of_beginning(revision: Revision, beginning: Beginning, output: Option<&Value>) -> String {
+    let Some(output) = output else { return text(revision, &with_advice(beginning)) };
     if beginning.is_cut() {
         // A part of a document has no structured form, and clients refuse a result without one.
         return error(revision, &with_advice(beginning));
@@ -76,16 +74,16 @@ fn of_beginning(revision: Revision, beginning: Beginning, is_structured: bool) -
     let document = beginning.into_text();
     let mut result = text(revision, &document);
     result.pop();
-    result.push_str(&format!(r#","structuredContent":{}}}"#, structured(&document)));
+    result.push_str(&format!(r#","structuredContent":{}}}"#, structured(output, &document)));
     result
 }
 
 /// The result of a job that has ended, from its record. `None` if it has not ended.
-pub(super) fn of_job(gateway: &Gateway, revision: Revision, record: &str, is_structured: bool) -> Option<String> {
+pub(super) fn of_job(gateway: &Gateway, revision: Revision, record: &str, output: Option<&Value>) -> Option<String> {
     let members = json_text::members(record).ok()?;
     let member = |name: &str| members.iter().find(|(member, _)| member == name).map(|(_, raw)| raw.get());
     match member("status")? {
-        "\"succeeded\"" => Some(of_json(gateway, revision, member("result")?, is_structured)),
+        "\"succeeded\"" => Some(of_json(gateway, revision, member("result")?, output)),
         "\"failed\"" => {
             let document: Value = serde_json::from_str(member("error")?).ok()?;
             Some(error(revision, &in_words(&document, None)))
@@ -114,7 +112,7 @@ pub(super) async fn of_answer(
     gateway: &Gateway,
     revision: Revision,
     answer: Response<Body>,
-    is_structured: bool,
+    output: Option<&Value>,
 ) -> Result<String, Problem> {
     let (head, mut body) = answer.into_parts();
     let media_type =
@@ -133,7 +131,7 @@ pub(super) async fn of_answer(
         compute::run(piece.len(), || beginning.push(&piece)).await;
     }
     if !is_image {
-        return Ok(of_beginning(revision, beginning, is_structured));
+        return Ok(of_beginning(revision, beginning, output));
     }
     if beginning.is_cut() {
         let bytes = beginning.total();

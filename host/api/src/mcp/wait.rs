@@ -27,8 +27,8 @@ const LOOKS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_m
 pub(super) struct JobWait {
     job: AbandonedJob,
     revision: Revision,
-    /// `true` if the result has a structured form too.
-    is_structured: bool,
+    /// The schema of the structured form of the result, if it has one.
+    output: Option<Arc<Value>>,
     /// The token of the client's request for progress, as JSON text.
     token: Option<String>,
     end: Instant,
@@ -51,11 +51,11 @@ impl JobWait {
         caller: &AuthorizedCaller,
         job_id: &str,
         revision: Revision,
-        is_structured: bool,
+        output: Option<Arc<Value>>,
         token: Option<String>,
     ) -> Self {
         let job = AbandonedJob { gateway: Arc::clone(gateway), caller: caller.clone(), id: job_id.to_owned() };
-        Self { job, revision, is_structured, token, end: Instant::now() + JOB_WAIT, pause: LOOKS.0, told: 0.0 }
+        Self { job, revision, output, token, end: Instant::now() + JOB_WAIT, pause: LOOKS.0, told: 0.0 }
     }
 
     /// Waits for the end, and answers the result, or the id of the job if it takes longer.
@@ -101,7 +101,7 @@ impl JobWait {
             let AbandonedJob { gateway, caller, id } = &self.job;
             let record = gateway.jobs.get(caller.jobs(), id).await.map_err(job_problem)?;
             if let Some(record) = &record {
-                if let Some(result) = result::of_job(gateway, self.revision, record, self.is_structured) {
+                if let Some(result) = result::of_job(gateway, self.revision, record, self.output.as_deref()) {
                     self.job.disarm();
                     return Ok(Step::End(result));
                 }

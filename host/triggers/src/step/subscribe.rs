@@ -27,6 +27,10 @@ impl Step<'_> {
             return Ok(self.stands(Standing::None, Vec::new(), None));
         };
         let declared = inbox_of(&self.kind().connector, &inbox).cloned();
+        let proves = self.operation(|declared| declared.identify.as_ref()).is_some();
+        if let Some(inbox) = declared.as_ref().filter(|inbox| proves && inbox.scope == InboxScope::Application) {
+            return self.prove(inbox).await;
+        }
         let Some(operation) = self.operation(|declared| declared.subscribe.as_ref()) else {
             // The service notifies the application of the operator.
             return Ok(self.stands(Standing::Active, Vec::new(), None));
