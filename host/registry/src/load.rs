@@ -235,7 +235,7 @@ impl Registry {
     }
 
     /// The manifest of a module and what it declares in addition, if they break no rule.
-    async fn describe(
+    pub(super) async fn describe(
         &self,
         loaded: &Loaded,
         digest: &str,

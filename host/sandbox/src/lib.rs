@@ -299,6 +299,21 @@ impl Sandbox {
         Ok(Loaded { module, compiled, record })
     }
 
+    /// Loads a component as [`Sandbox::load`] does, but compiles it in this process: the binary of the
+    /// simulation is a test, which has no command that compiles.
+    ///
+    /// # Errors
+    /// If it cannot be compiled, or breaks the contract.
+    #[cfg(feature = "simulation")]
+    pub fn load_here(&self, bytes: &[u8]) -> Result<Loaded, LoadError> {
+        let failed = |error: wasmtime::Error| ContractError::Artifact(format!("{error:#}"));
+        let artifact = compile::compile_here(bytes).map_err(failed)?;
+        let code = NativeCode::load(&self.engine, &artifact, self.cache.folder()).map_err(failed)?;
+        let module = Module::link(code, &self.linkers, Arc::clone(&self.ticker), &self.resources)?;
+        let compiled = Compiled { bytes: artifact.len() as u64, took: None };
+        Ok(Loaded { module, compiled, record: Record { artifact: None, tried: None, turn: None } })
+    }
+
     async fn compile(&self, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
         // The semaphore is never closed, so this does not fail.
         let _permit = self.children.acquire().await;

@@ -198,6 +198,10 @@ impl Triggers {
         let result = match found {
             // A manifest that names a missing operation was refused when the module was loaded.
             None => Err(pipeline::Error::ConnectorFault(format!("the connector has no operation `{operation}`"))),
+            #[cfg(feature = "simulation")]
+            Some(operation) if **connector.name() == *super::simulated::CONNECTOR => {
+                self.simulated_call(of, &operation.manifest.path, body).await
+            }
             Some(operation) => {
                 let call = Call {
                     connector,

@@ -63,6 +63,8 @@ mod new_subscription;
 mod push;
 mod record;
 mod shared;
+#[cfg(feature = "simulation")]
+pub mod simulated;
 mod state;
 mod step;
 mod types;

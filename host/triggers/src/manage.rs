@@ -213,7 +213,7 @@ impl Triggers {
 
     /// One step of a subscription, within a call. The rest is done after it.
     /// Returns if the subscription ended at the service.
-    async fn work_now(self: &Arc<Self>, id: &str, deadline: Instant) -> Result<Option<bool>, TriggerError> {
+    pub(super) async fn work_now(self: &Arc<Self>, id: &str, deadline: Instant) -> Result<Option<bool>, TriggerError> {
         let end = deadline.checked_sub(ANSWER).unwrap_or(deadline);
         // A step may be at its end, here or at another gateway.
         let subscription = loop {
