@@ -50,8 +50,8 @@ fn service(happened: &Arc<Mutex<Happened>>) -> Upstream {
     service
 }
 
-/// Notifies a gateway of an item, as a service does that waits for the answer. Returns `true` if the
-/// gateway has it.
+/// Notifies a gateway of an item, as a service does that waits for the answer. Returns `true` if
+/// the gateway has it.
 fn push(gateway: &Gateway, happened: &Mutex<Happened>, id: &str) -> bool {
     begin_push(gateway, happened, id).try_wait().is_ok_and(|answer| answer.status == 200)
 }

@@ -1,5 +1,5 @@
-//! The account of the subscription, as the service names it, and the notifications at an inbox of an
-//! application that it may get.
+//! The account of the subscription, as the service names it, and the notifications at an inbox of
+//! an application that it may get.
 
 use std::sync::Arc;
 
