@@ -32,6 +32,7 @@ fn a_tenant_that_has_stored_as_much_as_it_may_is_refused_more(store: &Store) {
     assert!(problem["detail"].as_str().unwrap().contains("`tenants.max_stored_mb`"), "{problem}");
     acme.call("account/change", json!({"path": "/"})).problem(507, "tenant-full");
     acme.post("/mcp-sets", json!({"name": "reports", "allow": ["account"]})).problem(507, "tenant-full");
+    acme.post("/agent-sessions", json!({})).problem(507, "tenant-full");
     acme.request("POST", "/webhooks/secrets").send().problem(507, "tenant-full");
     assert_eq!(service.seen().len(), sent, "nothing of it ran");
     // What is stored is still there, and what stores nothing runs.

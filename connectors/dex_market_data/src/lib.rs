@@ -23,6 +23,7 @@ connector! {
     fields token {
         /// for example solana, ethereum, base
         chain_id: string,
+        /// address of the token on its chain
         token_address: string,
     };
 
@@ -58,7 +59,10 @@ connector! {
     example { chain_id: "solana", pair_id: ["JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN"] };
 
     /// Pairs matching a query
-    search_pairs: GET api "/latest/dex/search" { q: string }
+    search_pairs: GET api "/latest/dex/search" {
+        /// symbols, names or addresses, such as SOL/USDC
+        q: string,
+    }
     rate_limit market
     example { q: "SOL/USDC" };
 

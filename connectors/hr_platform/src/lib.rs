@@ -47,11 +47,18 @@ connector! {
     /// Employees of the HR system, page by page
     ///
     /// The HR system defines the parameters for pages and the answer.
-    list_employees: GET api "{settings.employees_path}" { query?: entries[page, per_page, search] }
-        example { query: { page: 1, per_page: 50 } };
+    list_employees: GET api "{settings.employees_path}" {
+        /// parameters of the HR system
+        query?: entries[page, per_page, search],
+    }
+    example { query: { page: 1, per_page: 50 } };
 
     /// One employee by id
-    get_employee: GET api "{settings.employees_path}/{employee_id}" example { employee_id: "42" };
+    get_employee: GET api "{settings.employees_path}/{employee_id}" {
+        /// id of the employee
+        employee_id: string,
+    }
+    example { employee_id: "42" };
 }
 
 #[cfg(test)]

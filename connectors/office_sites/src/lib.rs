@@ -19,6 +19,7 @@ connector_microsoft::sites! {
     /// Items of a list with their column values
     list_list_items: GET graph "/sites/{site_id}/lists/{list_id}/items" {
         ..site,
+        /// id or title of the list
         list_id: string,
         ..listing,
     }

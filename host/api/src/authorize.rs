@@ -1,6 +1,7 @@
 //! The one place that decides who may call an endpoint.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use hyper::header::AUTHORIZATION;
 use hyper::http::request::Parts;
@@ -8,7 +9,8 @@ use hyper::http::request::Parts;
 use super::console;
 use super::records::ScopeName;
 use super::route::Family;
-use auth::{AuthError, Caller, JwtError, Limits, Scope, Scopes, check_key};
+use super::routes::normalized;
+use auth::{AuthError, Caller, JwtError, Limits, MakerError, Scope, Scopes, SessionBounds, check_maker};
 use contract::Effect;
 use contract::words::sentence;
 use gateway::Gateway;
@@ -35,7 +37,7 @@ impl AuthorizedCaller {
         self.0.subject.as_deref().unwrap_or_default()
     }
 
-    /// The caller's API key. `None` if the caller sent a JWT.
+    /// The caller's API key or agent session. `None` if the caller sent a JWT.
     pub(super) fn key_id(&self) -> Option<&KeyId> {
         self.0.key_id.as_ref()
     }
@@ -48,6 +50,21 @@ impl AuthorizedCaller {
     /// The names of the caller's scopes.
     pub(super) fn scopes(&self) -> Vec<ScopeName> {
         self.0.scopes.iter().map(|scope| ScopeName(scope.name().to_owned())).collect()
+    }
+
+    /// The names of those of these scopes that the caller has, as the store has them.
+    pub(super) fn scopes_among(&self, scopes: &[Scope]) -> String {
+        scopes.iter().copied().filter(|scope| self.may(*scope)).collect::<Scopes>().to_string()
+    }
+
+    /// The bounds of the caller's agent session. `None` for all other callers.
+    pub(super) fn session(&self) -> Option<&SessionBounds> {
+        self.0.session.as_ref()
+    }
+
+    /// The end of the caller's JWT. `None` for all other callers.
+    pub(super) fn token_ends_at(&self) -> Option<SystemTime> {
+        self.0.token_ends_at
     }
 
     /// Returns `true` if the caller's token has a scope.
@@ -125,7 +142,12 @@ impl AuthorizedCaller {
 
     /// The jobs that the caller may see and cancel.
     pub(super) fn jobs(&self) -> JobsOf<'_> {
-        JobsOf { tenant: self.tenant(), subject: self.subject(), limits: self.limits() }
+        JobsOf {
+            tenant: self.tenant(),
+            subject: self.subject(),
+            limits: self.limits(),
+            account: self.session().and_then(|session| session.account.as_deref()),
+        }
     }
 
     /// The triggers that the caller may see and change.
@@ -167,6 +189,14 @@ pub(super) async fn authorize(
         None => gateway.authenticator.authenticate(token).await,
     };
     let caller = found.map_err(|error| unauthenticated(&error))?;
+    if let Some(session) = &caller.session
+        && !is_address_of(session, &normalized(head.uri.path()))
+    {
+        return Err(problem::NOT_ALLOWED.with_detail(
+            "The token of an agent session is for the address that came with it alone (`url`). Use an API key for all other \
+             routes.",
+        ));
+    }
     if let Some(scope) = scope {
         caller.require(scope).map_err(|missing| {
             let name = missing.0.name();
@@ -177,6 +207,15 @@ pub(super) async fn authorize(
         })?;
     }
     Ok(AuthorizedCaller(caller))
+}
+
+/// Returns `true` for the address of an agent session, and for those that show a part of its tools.
+fn is_address_of(session: &SessionBounds, path: &str) -> bool {
+    let path = path.strip_suffix("/readonly").unwrap_or(path);
+    match &session.set {
+        Some(set) => path.strip_prefix("/mcp/sets/") == Some(set.as_str()),
+        None => path == "/mcp" || path.strip_prefix("/mcp/").is_some_and(|connector| !connector.contains('/')),
+    }
 }
 
 /// The caller of a sealed address, which a caller with this key got before. It may only call the
@@ -192,11 +231,12 @@ pub(super) async fn authorize_link(
     (connector, operation): (&str, &Operation),
 ) -> Result<AuthorizedCaller, Problem> {
     if let Some(id) = &key_id {
-        let key = gateway.store.key(id).await;
-        let key = key.map_err(|error| problem::store_problem(&error, "The API keys cannot be read now; try again."))?;
         let manifest = &operation.manifest;
-        check_key(key.as_ref(), connector, &manifest.path, manifest.effect)
-            .map_err(|refusal| problem::NOT_ALLOWED.with_detail(sentence(&refusal.to_string())))?;
+        let checked = check_maker(&gateway.store, id, connector, &manifest.path, manifest.effect).await;
+        checked.map_err(|error| match error {
+            MakerError::Refused(refusal) => problem::NOT_ALLOWED.with_detail(sentence(&refusal.to_string())),
+            MakerError::Store(error) => problem::store_problem(&error, "The API keys cannot be read now; try again."),
+        })?;
     }
     Ok(AuthorizedCaller(Arc::new(Caller {
         tenant: tenant.to_owned(),
@@ -206,6 +246,8 @@ pub(super) async fn authorize_link(
         limits: None,
         confirms: false,
         person: None,
+        session: None,
+        token_ends_at: None,
     })))
 }
 
@@ -223,6 +265,12 @@ fn unauthenticated(error: &AuthError) -> Problem {
 }
 
 fn refused(error: &AuthError) -> Problem {
+    if matches!(error, AuthError::AgentSessionEnded) {
+        return problem::UNAUTHENTICATED.with_detail(format!(
+            "{} The application makes another one with POST /agent-sessions.",
+            sentence(&error.to_string())
+        ));
+    }
     if matches!(error, AuthError::SessionEnded) {
         return problem::UNAUTHENTICATED.with_detail(format!("{} Sign in again.", sentence(&error.to_string())));
     }
@@ -230,4 +278,27 @@ fn refused(error: &AuthError) -> Problem {
         "{} Send an API key as `Authorization: Bearer cgw_…`; `connector-gateway keys create` makes one.",
         sentence(&error.to_string())
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_for_its_address_and_parts_of_it() {
+        let is_for = |set: Option<&str>, path: &str| {
+            is_address_of(&SessionBounds { account: None, set: set.map(str::to_owned) }, path)
+        };
+        for path in ["/mcp", "/mcp/readonly", "/mcp/mail", "/mcp/mail/readonly"] {
+            assert!(is_for(None, path) && !is_for(Some("mail"), path), "{path}");
+        }
+        for path in ["/mcp/sets/mail", "/mcp/sets/mail/readonly"] {
+            assert!(is_for(Some("mail"), path) && !is_for(None, path) && !is_for(Some("mai"), path), "{path}");
+        }
+        for path in
+            ["/", "/connectors", "/connectors/mail/send", "/mcp-sets", "/mcp-sets/mail", "/agent-sessions", "/readonly"]
+        {
+            assert!(!is_for(None, path) && !is_for(Some("mail"), path), "{path}");
+        }
+    }
 }

@@ -22,6 +22,7 @@
 //! - [`system`]: health, metrics and the API's description
 //! - [`mcp`]: operations as tools of agents
 //! - [`tool_sets`]: the operations that agents get at one address
+//! - [`agent_sessions`]: bearer tokens of agents
 //! - [`triggers`]: events of services that callers want to know of
 //! - [`docs`]: the description as a page for browsers
 //! - [`home`]: the page at the root, which leads browsers to the others
@@ -45,6 +46,7 @@
 
 mod admin;
 mod admin_host;
+mod agent_sessions;
 mod answer;
 mod authorize;
 mod body;
@@ -91,5 +93,5 @@ use registry::Registry;
 
 /// The API's description with the connectors that are live now: an OpenAPI 3.1 document.
 pub fn description(config: &Config, registry: &Registry) -> Value {
-    openapi::document(config, &registry.live(), routes::ROUTES)
+    openapi::document(config, &registry.live(), routes::ROUTES, openapi::Answers::Plain)
 }

@@ -80,6 +80,7 @@ pub(super) fn find_allowed<'a>(
 ) -> Result<&'a Operation, Problem> {
     recording.runs(&connector.manifest().version);
     let operation = find_operation(connector, path)?;
+    recording.is_known();
     caller.require_operation(connector.name(), operation)?;
     trace.calls(connector.name(), &operation.manifest.path);
     Ok(operation)
@@ -191,6 +192,7 @@ impl OperationCall {
             deadline: self.deadline,
             background: None,
             hook: None,
+            gives_way: false,
             trace: self.trace.clone(),
             recording,
         };

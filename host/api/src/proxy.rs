@@ -60,6 +60,7 @@ async fn answer(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response
     let HttpCall { gateway, head, body, arguments, arrived, trace, recording, .. } = call;
     let connector = connectors::live_connector(gateway, arguments.connector)?;
     recording.runs(&connector.manifest().version);
+    recording.is_known();
     let effect = effect_of(&head.method);
     caller.require_proxy(connector.name(), effect)?;
     trace.calls(connector.name(), proxy::PROXY);
@@ -88,13 +89,14 @@ async fn answer(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response
     };
     if key.is_none() && !takes_forms {
         let pause = gateway.config.caller_timeout;
-        let read = Limited::read(&head.headers, body.take(pause), gateway, deadline).await?;
+        let read = Limited::read(&head.headers, body.take(pause), gateway, deadline, recording).await?;
         return proxied.send(read).await;
     }
     // The body is a part of what makes two requests the same, or a form that gets one more field.
     let (limit_mb, advice) = (gateway.config.max_body_mb, "send less, or have `max_body_mb` raised");
     let whole = body::read_body(&head.headers, body, limit_mb, advice, gateway.egress.memory()).await?;
     let content_type = content_type_of(&head.headers)?;
+    recording.received(whole.len());
     let sent = if takes_forms { form(&content_type, &whole)? } else { typed(content_type, whole.clone()) };
     let Some(key) = key.map(str::to_owned) else { return proxied.send(Limited::of(sent)).await };
     proxied.recording.has_key();
@@ -273,6 +275,7 @@ impl Limited {
         mut request: StreamedRequest,
         gateway: &Gateway,
         deadline: Instant,
+        recording: &Recording,
     ) -> Result<Self, Problem> {
         if headers.get(CONTENT_ENCODING).is_some_and(|encoding| *encoding != HeaderValue::from_static("identity")) {
             return Err(problem::UNSUPPORTED_MEDIA_TYPE
@@ -293,10 +296,16 @@ impl Limited {
                 return Ok(Self::of(body));
             };
             held.grow_to(beginning.len() + piece.len()).map_err(problem::no_memory)?;
+            recording.received(piece.len());
             beginning.extend_from_slice(&piece);
         }
         let is_too_large = Arc::new(AtomicBool::new(false));
-        let rest = Rest { request: Some(request), remaining: limit, is_too_large: Arc::clone(&is_too_large) };
+        let rest = Rest {
+            request: Some(request),
+            remaining: limit,
+            is_too_large: Arc::clone(&is_too_large),
+            recording: recording.clone(),
+        };
         let content = StreamedBody::new(rest.pieces(held.tie_to(beginning.freeze())), announced);
         let content_type = content_type.unwrap_or_else(|| BYTES.to_owned());
         Ok(Self { body: egress::Body::Streamed { content_type, content }, is_too_large })
@@ -310,6 +319,8 @@ struct Rest {
     /// Bytes up to the limit.
     remaining: usize,
     is_too_large: Arc<AtomicBool>,
+    /// Counts the bytes that arrive before the service answers.
+    recording: Recording,
 }
 
 impl Rest {
@@ -319,7 +330,10 @@ impl Rest {
             let piece = match first {
                 Some(first) => Some(first),
                 None => match rest.request.as_mut()?.piece().await {
-                    Ok(piece) => piece,
+                    Ok(piece) => {
+                        rest.recording.received(piece.as_ref().map_or(0, Bytes::len));
+                        piece
+                    }
                     Err(_) => return Some((Err("the caller stopped sending the body".into()), (None, rest))),
                 },
             }?;

@@ -1,12 +1,13 @@
 //! The record of a request that calls an operation, from its arrival to its answer.
 
 use hyper::Response;
+use hyper::body::Body as _;
 use tokio::time::Instant;
 
 use super::authorize::AuthorizedCaller;
 use super::idempotency::is_replayed;
-use body::Body;
-use calls::{CallLog, EndedCall, EndedProblem, Recording};
+use body::{Body, counted, full};
+use calls::{CallLog, Door, EndedCall, EndedProblem, Recording};
 use problem::Problem;
 
 /// A request whose record is written when it ends. If the caller does not wait for the answer, the
@@ -18,6 +19,7 @@ pub(super) struct OpenCall<'a> {
     request_id: &'a str,
     connector: &'a str,
     operation: &'a str,
+    door: Door,
     arrived: Instant,
 }
 
@@ -30,12 +32,26 @@ impl<'a> OpenCall<'a> {
         arrived: Instant,
     ) -> Self {
         let recording = log.begin();
-        Self { recording, log: Some(log), request_id, connector, operation, arrived }
+        Self { recording, log: Some(log), request_id, connector, operation, door: Door::Caller, arrived }
+    }
+
+    /// The same request, which connects an account.
+    pub(super) fn connecting(mut self) -> Self {
+        self.door = Door::Connection;
+        self
     }
 
     /// A request that has no record.
     pub(super) fn unrecorded(arrived: Instant) -> Self {
-        Self { recording: Recording::default(), log: None, request_id: "", connector: "", operation: "", arrived }
+        Self {
+            recording: Recording::default(),
+            log: None,
+            request_id: "",
+            connector: "",
+            operation: "",
+            door: Door::Caller,
+            arrived,
+        }
     }
 
     /// The caller is known.
@@ -43,17 +59,37 @@ impl<'a> OpenCall<'a> {
         self.recording.is_of(caller.tenant(), caller.subject(), caller.key_id().map(|id| id.0.as_str()));
     }
 
-    /// The request is answered.
-    pub(super) fn end(&mut self, response: &Response<Body>, problem: Option<EndedProblem>) {
-        self.write(Some(response.status().as_u16()), problem, is_replayed(response));
+    /// The request is answered. The bytes of a body whose size is not known are counted while it is
+    /// sent.
+    pub(super) fn end(&mut self, response: &mut Response<Body>, problem: Option<EndedProblem>) {
+        let size = response.body().size_hint().exact();
+        if size.is_none() {
+            self.count_as_read(response);
+        }
+        self.write(Some(response.status().as_u16()), problem, is_replayed(response), size.unwrap_or_default());
+    }
+
+    /// A part of a request is answered, and the request itself shows what it reads of the answer.
+    pub(super) fn end_of_part(&mut self, response: &mut Response<Body>) {
+        self.count_as_read(response);
+        self.write(Some(response.status().as_u16()), None, is_replayed(response), 0);
+    }
+
+    /// Counts the bytes of the body while it is read.
+    fn count_as_read(&self, response: &mut Response<Body>) {
+        let late = self.log.and_then(|log| log.late_bytes(&self.recording, self.connector, self.operation));
+        if let Some(late) = late.filter(|_| self.door == Door::Caller) {
+            let body = std::mem::replace(response.body_mut(), full(""));
+            *response.body_mut() = counted(body, move |bytes| late.add(bytes));
+        }
     }
 
     /// A part of a request has ended with a problem, and the request itself is answered.
     pub(super) fn fail(&mut self, problem: &Problem) {
-        self.write(Some(problem.code()), Some(ended(problem)), false);
+        self.write(Some(problem.code()), Some(ended(problem)), false, 0);
     }
 
-    fn write(&mut self, status: Option<u16>, problem: Option<EndedProblem>, is_replayed: bool) {
+    fn write(&mut self, status: Option<u16>, problem: Option<EndedProblem>, is_replayed: bool, bytes_out: u64) {
         let Some(log) = self.log.take() else { return };
         let call = EndedCall {
             request_id: self.request_id,
@@ -63,6 +99,8 @@ impl<'a> OpenCall<'a> {
             status,
             problem,
             is_replayed,
+            door: self.door,
+            bytes_out,
         };
         log.end(&self.recording, &call);
     }
@@ -70,7 +108,7 @@ impl<'a> OpenCall<'a> {
 
 impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
-        self.write(None, None, false);
+        self.write(None, None, false, 0);
     }
 }
 

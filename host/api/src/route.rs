@@ -115,6 +115,7 @@ pub(super) enum Family {
     Connectors,
     Mcp,
     ToolSets,
+    AgentSessions,
     Triggers,
     Admin,
     System,
@@ -133,6 +134,7 @@ impl Family {
             Self::Connectors => "connectors",
             Self::Mcp => "mcp",
             Self::ToolSets => "tool-sets",
+            Self::AgentSessions => "agent-sessions",
             Self::Triggers => "triggers",
             Self::Admin => ADMIN,
             Self::System => SYSTEM,
@@ -167,6 +169,8 @@ pub(super) struct PathArguments<'a> {
     pub(super) inbox_secret_id: &'a str,
     /// The name of a tool set.
     pub(super) set: &'a str,
+    /// The id of an agent session.
+    pub(super) session_id: &'a str,
     /// The secret part of a link.
     pub(super) token: &'a str,
     pub(super) oauth_client: &'a str,
@@ -259,6 +263,7 @@ impl<'a> PathArguments<'a> {
             "{inbox_id}" => Some(&mut self.inbox_id),
             "{inbox_secret_id}" => Some(&mut self.inbox_secret_id),
             "{set}" => Some(&mut self.set),
+            "{session_id}" => Some(&mut self.session_id),
             "{link_id}" => Some(&mut self.link_id),
             "{token}" => Some(&mut self.token),
             "{address}" => Some(&mut self.address),

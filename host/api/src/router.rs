@@ -66,10 +66,10 @@ pub(super) async fn answer_request(
     let caller_address = caller_address::of(&gateway.config.trusted_proxies, peer.address, &head.headers);
     let span = request_span(&request_id, found, caller_address);
     let trace = trace_of_request(gateway, found, &request_id, &head);
-    let connects = || connection_names(&method, found);
-    let mut open = match operation_names(found).or_else(connects) {
-        Some(names) => OpenCall::begin(&gateway.calls, &request_id, names, arrived),
-        None => OpenCall::unrecorded(arrived),
+    let mut open = match (operation_names(found), connection_names(&method, found)) {
+        (Some(names), _) => OpenCall::begin(&gateway.calls, &request_id, names, arrived),
+        (None, Some(names)) => OpenCall::begin(&gateway.calls, &request_id, names, arrived).connecting(),
+        (None, None) => OpenCall::unrecorded(arrived),
     };
     let answering = async {
         let result = match preflight(&head, found).filter(|_| origin.is_some()) {
@@ -82,18 +82,18 @@ pub(super) async fn answer_request(
         };
         let is_counted = result.is_ok() && found.is_some_and(|(route, _)| route.family == Family::Operations);
         let mut response = match result {
-            Ok(response) => {
+            Ok(mut response) => {
                 log_answer(&method, &response, None, arrived);
                 trace.answered(response.status(), None);
-                open.end(&response, None);
+                open.end(&mut response, None);
                 response
             }
             Err(problem) => {
                 let (name, ended) = (problem.name(), recorded::ended(&problem));
-                let response = problem.into_response(&request_id);
+                let mut response = problem.into_response(&request_id);
                 log_answer(&method, &response, Some((name, ended.detail.clone())), arrived);
                 trace.answered(response.status(), Some(name));
-                open.end(&response, Some(ended));
+                open.end(&mut response, Some(ended));
                 response
             }
         };

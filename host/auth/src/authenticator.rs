@@ -24,6 +24,7 @@ use super::error::AuthError;
 use super::jwt::JwtIssuers;
 use super::key;
 use super::limits::has_expired;
+use super::sessions::Sessions;
 use metrics::Metrics;
 use store::{ApiKey, KeyHash, Store, StoreError};
 
@@ -55,6 +56,7 @@ pub struct Authenticator {
     /// The age from which on the table tells nothing about a key.
     max_age: Duration,
     last_look: Mutex<Option<Look>>,
+    sessions: Sessions,
     issuers: JwtIssuers,
 }
 
@@ -115,6 +117,7 @@ impl Authenticator {
 
     fn with_keys(store: Store, metrics: Arc<Metrics>, max_age: Duration, keys: HashMap<KeyHash, Entry>) -> Self {
         Self {
+            sessions: Sessions::new(store.clone(), max_age),
             store,
             metrics,
             table: ArcSwap::from_pointee(KeyTable { revision: -1, keys }),
@@ -162,6 +165,7 @@ impl Authenticator {
     async fn authenticate_unknown(&self, token: &str, hash: &KeyHash) -> Result<Arc<Caller>, AuthError> {
         match key::form_of(token) {
             key::Form::Ours => self.look_and_find(hash).await,
+            key::Form::Session => self.sessions.find(hash).await,
             // A character is missing or wrong, so the store cannot have it.
             key::Form::Damaged => Err(AuthError::Malformed),
             key::Form::Other if self.issuers.may_know(token) => Ok(Arc::new(self.issuers.verify(token).await?)),
@@ -203,9 +207,10 @@ impl Authenticator {
         Look { began, ended: Instant::now(), has_succeeded: matches!(result, Ok(Ok(()))) }
     }
 
-    /// Reads the keys again after this gateway has changed them, so that the change holds here at
-    /// once. If the store fails, the next poll reads them.
+    /// Reads keys and agent sessions again after this gateway has changed them, so that the change
+    /// holds here at once. If the store fails, the next poll reads them.
     pub async fn note_change(&self) {
+        self.sessions.forget();
         if let Err(error) = self.reload_if_changed().await {
             error.log_failure();
         }

@@ -1,12 +1,14 @@
 //! The caller of a request, and its permissions.
 
+use std::time::SystemTime;
+
 use thiserror::Error;
 
 use super::bootstrap::DEFAULT_TENANT;
 use super::limits::{KeyRefusal, Limits};
 use super::scope::{Scope, Scopes};
 use contract::Effect;
-use store::{ApiKey, KeyId};
+use store::{AgentSession, ApiKey, KeyId};
 
 /// The caller of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +17,7 @@ pub struct Caller {
     pub tenant: String,
     /// The user that the caller acts for, or `None` if it acts for every user of the tenant.
     pub subject: Option<String>,
-    /// The API key, or `None` if the caller sent a JWT.
+    /// The API key, or the agent session. `None` if the caller sent a JWT.
     pub key_id: Option<KeyId>,
     /// The permissions of the key or JWT.
     pub scopes: Scopes,
@@ -26,6 +28,19 @@ pub struct Caller {
     /// The name of a person who has signed in to the console at an OpenID provider, for the audit:
     /// `SUBJECT@HOST`. `None` for all other callers.
     pub person: Option<String>,
+    /// The bounds of an agent session. `None` for all other callers.
+    pub session: Option<SessionBounds>,
+    /// The end of the caller's JWT. `None` for all other callers.
+    pub token_ends_at: Option<SystemTime>,
+}
+
+/// The bounds of an agent session, in addition to its tenant and user.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionBounds {
+    /// The one account that its calls use. `None` if calls choose it.
+    pub account: Option<String>,
+    /// The tool set whose address its token is for. `None` for the address of all tools.
+    pub set: Option<String>,
 }
 
 impl Caller {
@@ -39,6 +54,23 @@ impl Caller {
             limits: Limits::of_key(key),
             confirms: key.confirm,
             person: None,
+            session: None,
+            token_ends_at: None,
+        }
+    }
+
+    /// The agent with the token of a session.
+    pub(super) fn of_session(session: &AgentSession) -> Self {
+        Self {
+            tenant: session.tenant.clone(),
+            subject: session.subject.clone(),
+            key_id: Some(session.id.clone()),
+            scopes: Scopes::parse(&session.scopes),
+            limits: Limits::of_texts(session.allow.as_deref(), session.effects.as_deref()),
+            confirms: session.confirm,
+            person: None,
+            session: Some(SessionBounds { account: session.account.clone(), set: session.set.clone() }),
+            token_ends_at: None,
         }
     }
 
@@ -52,6 +84,8 @@ impl Caller {
             limits: None,
             confirms: false,
             person: None,
+            session: None,
+            token_ends_at: None,
         }
     }
 
@@ -65,6 +99,8 @@ impl Caller {
             limits: None,
             confirms: false,
             person: Some(name),
+            session: None,
+            token_ends_at: None,
         }
     }
 

@@ -29,6 +29,9 @@ pub enum AuthError {
     /// The cookie of the console belongs to no session, or its session has ended.
     #[error("the session of the console has ended")]
     SessionEnded,
+    /// The token is of no agent session, or its session has ended.
+    #[error("the agent session has ended")]
+    AgentSessionEnded,
     /// The store does not answer, so that the gateway cannot know if it has such a key, or if the
     /// key was revoked.
     #[error("the keys cannot be read")]

@@ -1,5 +1,5 @@
 //! The form of API keys: `cgw_`, then 43 characters with 256 random bits, then 6 characters of a
-//! checksum.
+//! checksum. The token of an agent session has the same form, and begins with `cgs_`.
 //!
 //! People and secret scanners recognise a key by its prefix. The checksum is the CRC-32 of the
 //! text before it. A scanner can verify a key with it, and the gateway recognises a damaged key
@@ -17,6 +17,11 @@ use store::digest::sha256;
 use store::{KeyHash, KeyId, NewApiKey};
 
 const PREFIX: &str = "cgw_";
+
+const SESSION_PREFIX: &str = "cgs_";
+
+/// The beginning of the id of an agent session.
+const SESSION_ID: &str = "ags_";
 
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -42,7 +47,9 @@ pub struct NoRandomness;
 pub(super) enum Form {
     /// An API key with a correct checksum.
     Ours,
-    /// An API key that was not copied whole.
+    /// The token of an agent session with a correct checksum.
+    Session,
+    /// An API key or a token of an agent session that was not copied whole.
     Damaged,
     /// Not an API key; possibly a JWT.
     Other,
@@ -59,13 +66,34 @@ pub fn make_key(
     subject: Option<&str>,
     scopes: Scopes,
 ) -> Result<(NewApiKey, SecretString), NoRandomness> {
-    let mut text = format!("{PREFIX}{}", random(RANDOM_CHARACTERS)?);
-    let checksum = checksum(&text);
-    text.push_str(&checksum);
+    let text = token(PREFIX)?;
     let mut key = stored(&text, name, tenant, scopes)?;
     key.subject = subject.map(str::to_owned);
     key.prefix = text.chars().take(SHOWN_CHARACTERS).collect();
     Ok((key, text.into()))
+}
+
+/// Makes the token of an agent session. Returns the id of the session, the hash to store, and the
+/// token itself, which the caller shows once and which is stored nowhere.
+///
+/// # Errors
+/// If there are no random numbers.
+pub fn make_session_token() -> Result<(KeyId, KeyHash, SecretString), NoRandomness> {
+    let text = token(SESSION_PREFIX)?;
+    Ok((KeyId(format!("{SESSION_ID}{}", random(ID_CHARACTERS)?)), hash(&text), text.into()))
+}
+
+/// Returns `true` if an id is one of an agent session, and not of a key.
+pub(super) fn is_session(id: &KeyId) -> bool {
+    id.0.starts_with(SESSION_ID)
+}
+
+/// A random token with its checksum.
+fn token(prefix: &str) -> Result<String, NoRandomness> {
+    let mut text = format!("{prefix}{}", random(RANDOM_CHARACTERS)?);
+    let checksum = checksum(&text);
+    text.push_str(&checksum);
+    Ok(text)
 }
 
 /// The record of a key that a person chose. Lists show no part of such a key.
@@ -87,12 +115,14 @@ pub(super) fn hash(token: &str) -> KeyHash {
 
 /// Finds the kind of a token without a query to the store.
 pub(super) fn form_of(token: &str) -> Form {
-    if !token.starts_with(PREFIX) {
-        return Form::Other;
-    }
+    let form = match token.get(..PREFIX.len()) {
+        Some(PREFIX) => Form::Ours,
+        Some(SESSION_PREFIX) => Form::Session,
+        _ => return Form::Other,
+    };
     let is_whole = token.len() == PREFIX.len() + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS
         && token.split_at_checked(token.len() - CHECKSUM_CHARACTERS).is_some_and(|(text, end)| checksum(text) == end);
-    if is_whole { Form::Ours } else { Form::Damaged }
+    if is_whole { form } else { Form::Damaged }
 }
 
 fn random(characters: usize) -> Result<String, NoRandomness> {

@@ -7,6 +7,7 @@
 //! - [`caller`]: the tenant, the user and the scopes of a caller
 //! - [`scope`]: the permissions
 //! - [`limits`]: the operations that a key may call
+//! - [`sessions`]: the sessions of agents
 //! - [`key`]: the form of API keys, and how a key is made
 //! - [`mod@bootstrap`]: the first key
 //! - [`jwt`]: JWTs of trusted issuers
@@ -22,16 +23,17 @@ mod key;
 mod limits;
 mod oidc;
 mod scope;
+mod sessions;
 
 pub use ::jwt::JwtError;
 
 pub use self::authenticator::{Authenticator, is_jwt};
 pub use self::bootstrap::{BootstrapError, bootstrap, check as check_first_key};
-pub use self::caller::Caller;
+pub use self::caller::{Caller, SessionBounds};
 pub use self::error::AuthError;
 pub use self::jwt::{JwtIssuer, JwtIssuers, KeyRing, TenantOf};
-pub use self::key::{NoRandomness, make_key};
-pub use self::limits::{KeyRefusal, Limits, check_key};
+pub use self::key::{NoRandomness, make_key, make_session_token};
+pub use self::limits::{KeyRefusal, Limits, MakerError, check_maker};
 pub use self::oidc::{Oidc, OidcError, OidcSettings, Person, SignInSecret, error_code as oidc_error_code};
 pub use self::scope::{Scope, Scopes};
 

@@ -5,9 +5,10 @@ use std::time::SystemTime;
 use thiserror::Error;
 
 use super::caller::Caller;
+use super::key;
 use super::scope::Scope;
 use contract::Effect;
-use store::ApiKey;
+use store::{ApiKey, KeyId, Store, StoreError};
 
 /// The operations that a key may call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +53,20 @@ pub enum KeyRefusal {
     /// There is no such key.
     #[error("the key is not known")]
     Unknown,
+    /// The agent session has expired or was deleted, or its key was revoked.
+    #[error("the agent session has ended")]
+    SessionEnded,
+}
+
+/// Why the maker of an earlier call may not call an operation now.
+#[derive(Debug, Error)]
+pub enum MakerError {
+    /// It may not.
+    #[error(transparent)]
+    Refused(#[from] KeyRefusal),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 impl Limits {
@@ -62,13 +77,43 @@ impl Limits {
 
     /// The limits of a key, or `None` if it has no limits.
     pub(super) fn of_key(key: &ApiKey) -> Option<Self> {
-        if key.allow.is_none() && key.effects.is_none() {
+        Self::of_texts(key.allow.as_deref(), key.effects.as_deref())
+    }
+
+    /// The limits that the store has as these texts, or `None` if there are no limits.
+    pub(super) fn of_texts(allow: Option<&str>, effects: Option<&str>) -> Option<Self> {
+        if allow.is_none() && effects.is_none() {
             return None;
         }
         // A text that this version cannot read allows nothing.
-        let allow = key.allow.as_ref().map(|text| serde_json::from_str(text).unwrap_or_default());
-        let effects = key.effects.as_ref().map(|names| names.split_whitespace().map(str::to_owned).collect());
+        let allow = allow.map(|text| serde_json::from_str(text).unwrap_or_default());
+        let effects = effects.map(|names| names.split_whitespace().map(str::to_owned).collect());
         Some(Self { allow, effects })
+    }
+
+    /// The texts of `allow` and `effects` for the store.
+    pub fn to_texts(&self) -> (Option<String>, Option<String>) {
+        // Strings can always be written as JSON.
+        let allow = self.allow.as_ref().map(|names| serde_json::to_string(names).unwrap_or_default());
+        (allow, self.effects.as_ref().map(|effects| effects.join(" ")))
+    }
+
+    /// The operations that both these limits and `allow` and `effects` have. `None` stands for all.
+    #[must_use]
+    pub fn narrowed(limits: Option<&Self>, allow: Option<&[String]>, effects: Option<&[String]>) -> Option<Self> {
+        let own = limits.map(|limits| (limits.allow.as_deref(), limits.effects.as_deref()));
+        let (own_allow, own_effects) = own.unwrap_or_default();
+        let allow = both(own_allow, allow, |names, name| {
+            let is_in = |connector: &str| names.iter().any(|allowed| allowed == connector);
+            is_in(name) || name.split_once('/').is_some_and(|(connector, _)| is_in(connector))
+        });
+        let effects = both(own_effects, effects, |names, name| names.iter().any(|effect| effect == name));
+        (allow.is_some() || effects.is_some()).then_some(Self { allow, effects })
+    }
+
+    /// Returns `true` if the limits admit nothing at all.
+    pub fn are_empty(&self) -> bool {
+        [&self.allow, &self.effects].into_iter().flatten().any(Vec::is_empty)
     }
 
     /// Admits a request around the operations of a connector. A key that names single operations of
@@ -130,16 +175,46 @@ impl Limits {
     }
 }
 
+/// The names that two lists have in common. A name is in a list if `has` says so, since a list may
+/// have it as a part of another name. `None` stands for all names.
+fn both(
+    one: Option<&[String]>,
+    other: Option<&[String]>,
+    has: impl Fn(&[String], &str) -> bool,
+) -> Option<Vec<String>> {
+    let (Some(one), Some(other)) = (one, other) else { return one.or(other).map(<[String]>::to_vec) };
+    let mut common: Vec<String> = one.iter().filter(|name| has(other, name)).cloned().collect();
+    let missing = other.iter().filter(|name| has(one, name) && !one.contains(name));
+    common.extend(missing.cloned());
+    Some(common)
+}
+
 /// Returns `true` if a key has expired.
 pub(super) fn has_expired(expires_at: Option<SystemTime>) -> bool {
     expires_at.is_some_and(|time| time <= clock::now())
 }
 
-/// Checks if a key that made a call earlier may still call the operation now.
+/// Checks if the key or the agent session that made a call earlier may still call the operation
+/// now.
 ///
 /// # Errors
-/// If it may not.
-pub fn check_key(key: Option<&ApiKey>, connector: &str, operation: &str, effect: Effect) -> Result<(), KeyRefusal> {
+/// If it may not, or the store fails.
+pub async fn check_maker(
+    store: &Store,
+    id: &KeyId,
+    connector: &str,
+    operation: &str,
+    effect: Effect,
+) -> Result<(), MakerError> {
+    let caller = match key::is_session(id) {
+        true => Caller::of_session(&store.agent_session(id).await?.ok_or(KeyRefusal::SessionEnded)?),
+        false => caller_of_key(store.key(id).await?.as_ref())?,
+    };
+    caller.require(Scope::Operate).map_err(|_| KeyRefusal::Scope)?;
+    Ok(caller.require_operation(connector, operation, effect)?)
+}
+
+fn caller_of_key(key: Option<&ApiKey>) -> Result<Caller, KeyRefusal> {
     let key = key.ok_or(KeyRefusal::Unknown)?;
     if key.revoked_at.is_some() {
         return Err(KeyRefusal::Revoked);
@@ -147,9 +222,7 @@ pub fn check_key(key: Option<&ApiKey>, connector: &str, operation: &str, effect:
     if has_expired(key.expires_at) {
         return Err(KeyRefusal::Expired);
     }
-    let caller = Caller::of_key(key);
-    caller.require(Scope::Operate).map_err(|_| KeyRefusal::Scope)?;
-    caller.require_operation(connector, operation, effect)
+    Ok(Caller::of_key(key))
 }
 
 #[cfg(test)]
@@ -195,6 +268,26 @@ mod tests {
         assert_eq!(set(&["mail"], None), Err(KeyRefusal::EffectOfSet("destructive")));
         let by_effect = Limits { allow: None, effects: Some(vec!["read".to_owned()]) };
         assert_eq!(by_effect.admit_set(&["mail".to_owned()], Some(&["read".to_owned()])), Ok(()));
+    }
+
+    #[test]
+    fn limits_are_narrowed_to_what_both_sides_have() {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let narrow = |allow: &[&str], effects: Option<&[&str]>| {
+            let maker = limits(r#"["mail", "chat/search"]"#, Some("read write"));
+            Limits::narrowed(Some(&maker), Some(&owned(allow)), effects.map(owned).as_deref()).unwrap()
+        };
+        let narrowed = narrow(&["chat", "mail/send", "files"], Some(&["read", "destructive"]));
+        assert_eq!(narrowed.to_texts(), (Some(r#"["chat/search","mail/send"]"#.to_owned()), Some("read".to_owned())));
+        assert!(narrow(&["files", "chat/post"], None).are_empty());
+        assert!(narrow(&["mail"], Some(&["destructive"])).are_empty());
+        let all = narrow(&["mail", "chat"], None);
+        assert_eq!(all.to_texts().0.unwrap(), r#"["mail","chat/search"]"#);
+        assert_eq!(Limits::narrowed(None, None, None), None);
+        assert_eq!(Limits::narrowed(Some(&all), None, None), Some(all.clone()));
+        let by_effect = Limits::narrowed(None, None, Some(&owned(&["read"]))).unwrap();
+        assert_eq!(by_effect.admit("any", "read", Effect::Read), Ok(()));
+        assert!(by_effect.admit("any", "write", Effect::Write).is_err());
     }
 
     #[test]

@@ -96,6 +96,50 @@ pub fn complete<P: Send + Unpin + 'static>(bytes: Bytes, permit: P) -> Body {
     Body::held(WithPermit { body: Full::new(bytes).map_err(|never| match never {}), _permit: permit })
 }
 
+/// A body whose bytes are counted as they are read. `done` gets their number once the body is
+/// dropped.
+pub fn counted(body: Body, done: impl FnOnce(u64) + Send + Unpin + 'static) -> Body {
+    Body::held(Counted { body, bytes: 0, done: Some(done) })
+}
+
+struct Counted<F: FnOnce(u64)> {
+    body: Body,
+    bytes: u64,
+    done: Option<F>,
+}
+
+impl<F: FnOnce(u64)> Drop for Counted<F> {
+    fn drop(&mut self) {
+        if let Some(done) = self.done.take() {
+            done(self.bytes);
+        }
+    }
+}
+
+impl<F: FnOnce(u64) + Unpin> hyper::body::Body for Counted<F> {
+    type Data = Bytes;
+    type Error = EgressError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, EgressError>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
+            self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 /// A body that drops the permit of its call when it is dropped itself.
 struct WithPermit<B, P> {
     body: B,

@@ -1,5 +1,6 @@
 //! Records of calls, for people who look for the reason of a failure: the caller, the connector and
-//! its version, the stages, and the requests to upstreams.
+//! its version, the stages, and the requests to upstreams. Also counts of calls, for people who
+//! look at what tenants use.
 //!
 //! A record has no body, no query, no header and no secret. Of a problem it has the detail and the
 //! pointers, without the values that they lead to. It is written off the path of the call: a call
@@ -10,11 +11,13 @@
 //! - [`path`]: the paths of requests without the values in them
 //! - [`record`]: the parts of a record that are stored as JSON
 //! - [`writer`]: writes records in batches
+//! - [`usage`]: counts calls, and writes the counts
 
 pub mod idempotency;
 mod path;
 mod record;
 mod recording;
+mod usage;
 mod writer;
 
 use std::sync::Arc;
@@ -27,10 +30,12 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::record::{CallIdempotency, UpstreamCallRecord};
 pub use self::recording::Recording;
-pub use self::writer::Writer;
+pub use self::usage::LateBytes;
 
 use self::record::upstream_json;
 use self::recording::{Facts, NotedCaller, Notes};
+use self::usage::{Usage, UsageWriter};
+use self::writer::Writer;
 use config::{self, KeptCalls};
 use contract::Owner;
 use metrics::Metrics;
@@ -52,11 +57,49 @@ pub struct CallLog(Option<Arc<Log>>);
 
 #[derive(Clone)]
 struct Log {
+    usage: Usage,
+    /// `None` if the operator keeps no records.
+    records: Option<Records>,
+    stop: CancellationToken,
+}
+
+#[derive(Clone)]
+struct Records {
     keeps_all: bool,
     gateway: String,
     queue: mpsc::Sender<(Instant, RecordedCall)>,
     dropped: Counter,
-    stop: CancellationToken,
+}
+
+/// The tasks that write what a log has.
+pub struct Writers {
+    records: Option<Writer>,
+    usage: UsageWriter,
+}
+
+impl Writers {
+    /// Writes until the log is stopped and everything is written.
+    pub async fn run(self) {
+        let records = async {
+            if let Some(records) = self.records {
+                records.run().await;
+            }
+        };
+        tokio::join!(records, self.usage.run());
+    }
+}
+
+/// The way by which a call came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// A caller has called an operation, or sent a request around the operations.
+    Caller,
+    /// A job has run. The call that added it came by another door.
+    Job,
+    /// The gateway has called an operation for a trigger.
+    Trigger,
+    /// A user has connected an account.
+    Connection,
 }
 
 /// A call that has ended.
@@ -75,6 +118,10 @@ pub struct EndedCall<'a> {
     pub problem: Option<EndedProblem>,
     /// `true` if the answer was kept from the first call with its idempotency key.
     pub is_replayed: bool,
+    /// The way by which it came.
+    pub door: Door,
+    /// Bytes of the answer's body, as far as they are known.
+    pub bytes_out: u64,
 }
 
 /// The problem that a call ended with.
@@ -115,40 +162,47 @@ impl EndedCall<'_> {
 }
 
 impl CallLog {
-    /// A log of the gateway with this name, and the task that writes it. There is no task if the
-    /// operator keeps no records.
-    pub fn new(settings: &config::Calls, gateway: &str, store: &Store, metrics: &Metrics) -> (Self, Option<Writer>) {
-        let keeps_all = match settings.keep {
-            KeptCalls::None => return (Self::default(), None),
-            KeptCalls::Failed => false,
-            KeptCalls::All => true,
+    /// A log of the gateway with this name, and the tasks that write it. There are no records if the
+    /// operator keeps none.
+    pub fn new(settings: &config::Calls, gateway: &str, store: &Store, metrics: &Metrics) -> (Self, Writers) {
+        let stop = CancellationToken::new();
+        let (records, writer) = match settings.keep {
+            KeptCalls::None => (None, None),
+            kept => {
+                let (queue, records) = mpsc::channel(QUEUE);
+                let dropped = metrics.dropped_call_records.clone();
+                let writer = Writer::new(records, store.clone(), settings.max, dropped.clone(), stop.clone());
+                let keeps_all = kept == KeptCalls::All;
+                (Some(Records { keeps_all, gateway: gateway.to_owned(), queue, dropped }), Some(writer))
+            }
         };
-        let (queue, records) = mpsc::channel(QUEUE);
-        let (dropped, stop) = (metrics.dropped_call_records.clone(), CancellationToken::new());
-        let writer = Writer::new(records, store.clone(), settings.max, dropped.clone(), stop.clone());
-        let log = Log { keeps_all, gateway: gateway.to_owned(), queue, dropped, stop };
-        (Self(Some(Arc::new(log))), Some(writer))
+        let usage = Usage::new(metrics.dropped_usage.clone());
+        let counting = usage.writer(store.clone(), stop.clone());
+        (Self(Some(Arc::new(Log { usage, records, stop }))), Writers { records: writer, usage: counting })
     }
 
     /// The same log for the calls of one core, which then change no count of references that other
     /// cores change.
     pub fn for_core(&self) -> Self {
-        Self(self.0.as_deref().map(|log| Arc::new(log.clone())))
+        Self(self.0.as_deref().map(|log| Arc::new(Log { usage: log.usage.for_core(), ..log.clone() })))
     }
 
     /// The notes on a call that begins.
     pub fn begin(&self) -> Recording {
-        Recording::new(self.0.is_some())
+        self.0.as_ref().map_or_else(Recording::default, |log| Recording::new(log.records.is_some()))
     }
 
-    /// Records a call that has ended, if its caller is known and calls of its kind are kept.
+    /// Counts a call that has ended if its caller is known, and records it if calls of its kind are
+    /// kept.
     pub fn end(&self, recording: &Recording, call: &EndedCall<'_>) {
         let (Some(log), Some(notes)) = (&self.0, recording.notes()) else { return };
+        let facts = notes.facts.lock();
+        let Some(caller) = &facts.caller else { return };
+        log.usage.count(caller, &facts, notes, call);
+        let Some(log) = &log.records else { return };
         if !log.keeps_all && !call.has_failed() {
             return;
         }
-        let facts = notes.facts.lock();
-        let Some(caller) = &facts.caller else { return };
         // A record that would be dropped is not made.
         match log.queue.try_reserve() {
             Ok(place) => place.send((call.began, log.record(caller, &facts, notes, call))),
@@ -156,6 +210,14 @@ impl CallLog {
                 log.dropped.inc();
             }
         }
+    }
+
+    /// Counts the bytes of an answer later, for a call whose answer is sent after its end. `None` if
+    /// the call is not counted.
+    pub fn late_bytes(&self, recording: &Recording, connector: &str, operation: &str) -> Option<LateBytes> {
+        let (log, notes) = (self.0.as_ref()?, recording.notes()?);
+        let facts = notes.facts.lock();
+        Some(log.usage.late_bytes(facts.caller.as_ref()?, notes, connector, operation))
     }
 
     /// Records a connection that has failed.
@@ -171,11 +233,13 @@ impl CallLog {
             status,
             problem: Some(problem),
             is_replayed: false,
+            door: Door::Connection,
+            bytes_out: 0,
         };
         self.end(&recording, &call);
     }
 
-    /// Lets the task that writes end, once the queue is empty.
+    /// Lets the tasks that write end, once everything is written.
     pub fn stop(&self) {
         if let Some(log) = &self.0 {
             log.stop.cancel();
@@ -183,7 +247,7 @@ impl CallLog {
     }
 }
 
-impl Log {
+impl Records {
     fn record(&self, caller: &NotedCaller, facts: &Facts, notes: &Notes, call: &EndedCall<'_>) -> RecordedCall {
         let (took, problem) = (call.began.elapsed(), call.problem.as_ref());
         let attempts = facts.requests.as_ref().map(|requests| requests.attempts()).unwrap_or_default();

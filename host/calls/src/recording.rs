@@ -1,7 +1,7 @@
 //! The notes on one call while it runs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,17 +10,23 @@ use parking_lot::Mutex;
 use egress::CallRecord;
 use metrics::StageKind;
 
-/// The notes on one call. Clones are the same notes. There are none if calls are not recorded, and
-/// nothing is allocated then.
+/// The notes on one call. Clones are the same notes. There are none if calls are neither recorded
+/// nor counted, and nothing is allocated then.
 ///
-/// Every call of a gateway that records failures takes notes, and most calls do not fail. So a note
-/// costs little: the parts of a call follow one another, and do not wait for the lock.
+/// Every call of a gateway takes notes, and most calls do not fail. So a note costs little: the
+/// parts of a call follow one another, and do not wait for the lock.
 #[derive(Clone, Default)]
 pub struct Recording(Option<Arc<Notes>>);
 
 #[derive(Default)]
 pub(super) struct Notes {
     pub(super) facts: Mutex<Facts>,
+    /// `false` if the notes are for the counts of usage alone.
+    is_recorded: bool,
+    /// `true` if there is the operation that was called.
+    pub(super) is_known: AtomicBool,
+    /// Bytes of the body.
+    pub(super) bytes_in: AtomicU64,
     /// Nanoseconds in each stage. 0 stands for a stage that has not begun.
     stages: [AtomicU64; StageKind::ALL.len()],
 }
@@ -65,21 +71,35 @@ impl Notes {
 }
 
 impl Recording {
-    pub(super) fn new(is_on: bool) -> Self {
-        Self(is_on.then(Arc::default))
+    /// Notes for a record, or for the counts of usage alone.
+    pub(super) fn new(is_recorded: bool) -> Self {
+        Self(Some(Arc::new(Notes { is_recorded, ..Notes::default() })))
     }
 
-    /// Returns `true` if the call is recorded.
+    /// Returns `true` if the call may have a record.
     pub fn is_on(&self) -> bool {
-        self.0.is_some()
+        self.0.as_ref().is_some_and(|notes| notes.is_recorded)
+    }
+
+    /// There is the operation that was called. Callers could invent any number of others.
+    pub fn is_known(&self) {
+        if let Some(notes) = &self.0 {
+            notes.is_known.store(true, Relaxed);
+        }
+    }
+
+    /// The call has sent these bytes of its body, in addition to others.
+    pub fn received(&self, bytes: usize) {
+        if let Some(notes) = &self.0 {
+            notes.bytes_in.fetch_add(bytes as u64, Relaxed);
+        }
     }
 
     /// The caller: its tenant, its user, which is empty for the tenant itself, and the id of its key.
     pub fn is_of(&self, tenant: &str, subject: &str, key_id: Option<&str>) {
-        self.note(|facts| {
-            let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
-            facts.caller = Some(NotedCaller { tenant, subject, key_id: key_id.map(str::to_owned) });
-        });
+        let Some(notes) = &self.0 else { return };
+        let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
+        notes.facts.lock().caller = Some(NotedCaller { tenant, subject, key_id: key_id.map(str::to_owned) });
     }
 
     /// The version of the connector that runs the call.
@@ -94,12 +114,15 @@ impl Recording {
 
     /// The body of the call.
     pub fn takes(&self, body: &Bytes) {
+        self.received(body.len());
         self.note(|facts| facts.body = Some(body.clone()));
     }
 
     /// The requests that the call sends.
     pub fn sends(&self, requests: &Arc<CallRecord>) {
-        self.note(|facts| facts.requests = Some(Arc::clone(requests)));
+        if let Some(notes) = &self.0 {
+            notes.facts.lock().requests = Some(Arc::clone(requests));
+        }
     }
 
     /// The call has an idempotency key.
@@ -114,20 +137,20 @@ impl Recording {
 
     /// The call spent this time in a stage. Times in the same stage are added.
     pub fn stage(&self, kind: StageKind, time: Duration) {
-        let Some(notes) = &self.0 else { return };
+        let Some(notes) = self.0.as_ref().filter(|notes| notes.is_recorded) else { return };
         let total = &notes.stages[kind as usize];
         let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(1);
         // The stages of a call follow one another, so no time is added in between.
         total.store(total.load(Relaxed).saturating_add(time), Relaxed);
     }
 
-    /// The notes so far. `None` if the call is not recorded.
+    /// The notes so far. `None` if the call is neither recorded nor counted.
     pub(super) fn notes(&self) -> Option<&Notes> {
         self.0.as_deref()
     }
 
     fn note(&self, write: impl FnOnce(&mut Facts)) {
-        if let Some(notes) = &self.0 {
+        if let Some(notes) = self.0.as_ref().filter(|notes| notes.is_recorded) {
             write(&mut notes.facts.lock());
         }
     }

@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 const REST: u32 = 39;
 
 /// The task that writes records.
-pub struct Writer {
+pub(super) struct Writer {
     /// Each with the time at which its call arrived.
     records: mpsc::Receiver<(Instant, RecordedCall)>,
     store: Store,
@@ -44,7 +44,7 @@ impl Writer {
     }
 
     /// Writes until the log is stopped and the queue is empty.
-    pub async fn run(mut self) {
+    pub(super) async fn run(mut self) {
         let mut is_failing = false;
         loop {
             let mut batch = Vec::new();

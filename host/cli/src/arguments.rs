@@ -13,7 +13,7 @@ use crate::installed::InstalledCommand;
 use crate::keys::KeysCommand;
 use crate::operator::{
     AuditArguments, CallsCommand, GatewaysCommand, InboxesCommand, IntegrationsCommand, JobsCommand, TenantsCommand,
-    ToolSetsCommand, TriggersCommand, WebhooksCommand,
+    ToolSetsCommand, TriggersCommand, UsageArguments, WebhooksCommand,
 };
 use sandbox::child::ChildLimits;
 
@@ -93,6 +93,8 @@ pub enum Command {
     /// List records of calls, and show one
     #[command(subcommand)]
     Calls(CallsCommand),
+    /// List what tenants have called on each day
+    Usage(UsageArguments),
     /// List changes by people, keys and files
     Audit(AuditArguments),
     /// Print the OpenAPI document of the live connectors

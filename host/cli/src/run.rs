@@ -115,6 +115,7 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
         Command::Webhooks(command) => operator::webhooks(command).await?,
         Command::Triggers(command) => operator::triggers(command).await?,
         Command::Inboxes(command) => operator::inboxes(command).await?,
+        Command::Usage(arguments) => operator::usage(arguments).await?,
         Command::Audit(arguments) => operator::audit(arguments, &config).await?,
         Command::Connectors(ConnectorsCommand::Author(command)) => command.run(config, &program(arguments)).await?,
         Command::Connectors(ConnectorsCommand::Installed(command)) => {

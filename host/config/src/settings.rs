@@ -127,6 +127,8 @@ settings! {
         pub audit_keep: Duration = Duration::from_secs(90 * 86_400) => "audit": only("keep_days", days(1..=36_500));
         /// Records of calls.
         pub calls: Calls = Calls::default() => "calls": section();
+        /// The time for which usage is kept.
+        pub usage_keep: Duration = Duration::from_secs(400 * 86_400) => "usage": only("keep_days", days(1..=36_500));
         /// The page on which users connect accounts.
         pub connect: Connect = Connect::default() => "connect": section();
         /// Webhooks.

@@ -69,6 +69,8 @@ pub struct CallRecord {
     /// The last response, and the last one with a status of 400 or above. See [`packed`].
     last: AtomicU32,
     last_refusal: AtomicU32,
+    /// The number of attempts that have begun.
+    begun: AtomicU32,
     /// `None` if attempts are not kept. Most calls make one.
     attempts: Option<Mutex<SmallVec<[SentAttempt; 1]>>>,
 }
@@ -82,6 +84,16 @@ impl CallRecord {
     /// The last attempts, the oldest first.
     pub fn attempts(&self) -> Vec<SentAttempt> {
         self.attempts.iter().flat_map(|attempts| attempts.lock().to_vec()).collect()
+    }
+
+    /// Counts an attempt to send a request.
+    pub(super) fn attempt_begins(&self) {
+        self.begun.fetch_add(1, Relaxed);
+    }
+
+    /// The number of attempts so far, also of those that are not kept.
+    pub fn attempts_begun(&self) -> u32 {
+        self.begun.load(Relaxed)
     }
 
     /// Returns `true` if attempts are kept.

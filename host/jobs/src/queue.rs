@@ -45,6 +45,8 @@ pub struct JobsOf<'a> {
     pub subject: &'a str,
     /// The limits of the caller's key. `None` if it has none.
     pub limits: Option<&'a Limits>,
+    /// The one account that the caller is bound to. `None` if it may use all of its user.
+    pub account: Option<&'a str>,
 }
 
 /// A page of a list of jobs.
@@ -142,8 +144,13 @@ impl Jobs {
         Ok(found.filter(|job| self.is_of(of, job)))
     }
 
-    /// Returns `true` if the limits of the caller's key admit the operation of a job.
+    /// Returns `true` if the limits of the caller's key admit the operation of a job, and the caller
+    /// may use its account.
     fn is_of(&self, of: JobsOf<'_>, job: &Job) -> bool {
+        let used = job.user_identifier.as_deref();
+        if of.account.is_some() && used.is_some() && used != of.account {
+            return false;
+        }
         let Some(limits) = of.limits else { return true };
         let connector = self.parts.registry.get(&job.connector);
         let live = connector.as_ref().and_then(|connector| connector.operation(&job.operation));

@@ -12,8 +12,8 @@ use tracing::Instrument;
 use super::end::Explained;
 use super::record::ProgressRecord;
 use super::{Failure, JobError, Jobs, Parts};
-use auth::check_key;
-use calls::{EndedCall, Recording};
+use auth::{MakerError, check_maker};
+use calls::{Door, EndedCall, Recording};
 use egress::EgressError;
 use integrations::{AccessError, IntegrationError};
 use pipeline::background::run_to_result;
@@ -113,6 +113,8 @@ impl Jobs {
             status: Some(explained.status),
             problem: explained.problem.clone(),
             is_replayed: false,
+            door: Door::Job,
+            bytes_out: 0,
         };
         self.parts.calls.end(recording, &call);
     }
@@ -216,9 +218,11 @@ impl Jobs {
         recording.takes(&body);
         let operation = connector.operation(&job.operation).ok_or_else(gone)?;
         if let Some(id) = &job.key_id {
-            let key = store.key(id).await.map_err(JobError::from)?;
-            check_key(key.as_ref(), connector.name(), &job.operation, operation.manifest.effect)
-                .map_err(Failure::NotAllowed)?;
+            let effect = operation.manifest.effect;
+            check_maker(store, id, connector.name(), &job.operation, effect).await.map_err(|error| match error {
+                MakerError::Refused(refusal) => Failure::NotAllowed(refusal),
+                MakerError::Store(error) => JobError::from(error).into(),
+            })?;
         }
         let added_by = if telemetry.is_on() { self.value(&job.id, JobValue::Trace).await? } else { None };
         let trace = telemetry.job(&job.id, added_by);
@@ -236,6 +240,7 @@ impl Jobs {
             deadline,
             background: Some(Background { cpu: config.cpu, requests: MAX_REQUESTS, progress }),
             hook: None,
+            gives_way: false,
             trace: trace.clone(),
             recording,
         };

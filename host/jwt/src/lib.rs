@@ -17,4 +17,4 @@ pub use jsonwebtoken::Algorithm;
 
 pub use self::error::JwtError;
 pub use self::key_set::KeySet;
-pub use self::token::{Claims, Expected, Token};
+pub use self::token::{Claims, Expected, Token, expiry};

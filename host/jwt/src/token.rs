@@ -1,6 +1,6 @@
 //! The verification of a token against the keys of its issuer.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jsonwebtoken::dangerous::insecure_decode_claims;
 use jsonwebtoken::errors::ErrorKind;
@@ -116,6 +116,11 @@ fn check_times(claims: &Claims, now: SystemTime) -> Result<(), JwtError> {
         Some(begins) if begins > now.saturating_add(CLOCK_SKEW_S) => Err(JwtError::NotYetValid),
         _ => Ok(()),
     }
+}
+
+/// The end of a token with these claims. `None` if the claim `exp` is not a time.
+pub fn expiry(claims: &Claims) -> Option<SystemTime> {
+    UNIX_EPOCH.checked_add(Duration::from_secs(claims.get("exp").and_then(seconds)?))
 }
 
 /// A number of seconds since 1970, which may have a fraction (RFC 7519, section 2).

@@ -96,7 +96,7 @@ pub struct WebhookLabels {
 
 /// Labels of [`Metrics::fleet_gateways`].
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct FleetLabels {
+pub struct StateLabels {
     /// `starting`, `ready`, `draining` or `away`.
     pub state: &'static str,
 }
@@ -136,6 +136,8 @@ pub struct Metrics {
     pub trigger_events: Family<OutcomeLabels, Counter>,
     /// Subscriptions at services that were begun or renewed: `succeeded` or `failed`.
     pub subscription_renewals: Family<OutcomeLabels, Counter>,
+    /// Subscriptions at services by state, in the whole database.
+    pub subscriptions: Family<StateLabels, Gauge>,
     /// Requests of services to the addresses of inboxes.
     pub hook_requests: Family<OutcomeLabels, Counter>,
     /// Seconds for which the subscription that was due first has waited for a gateway.
@@ -162,13 +164,15 @@ pub struct Metrics {
     /// When the gateway's own certificates expire, in seconds since 1970.
     pub certificate_expiry: Family<CertificateLabels, Gauge>,
     /// Gateways that share the database.
-    pub fleet_gateways: Family<FleetLabels, Gauge>,
+    pub fleet_gateways: Family<StateLabels, Gauge>,
     /// 1 if the database answers this gateway, else 0.
     pub database_answers: Gauge,
     /// Connectors whose newest module this gateway refuses.
     pub modules_refused: Gauge,
     /// Records of calls that were dropped.
     pub dropped_call_records: Counter,
+    /// Calls that usage does not have because there was no room in memory.
+    pub dropped_usage: Counter,
     /// Live connectors.
     pub connectors: Gauge,
     /// Open connections of callers.
@@ -204,6 +208,8 @@ impl Default for Metrics {
             webhooks: add.metric("webhooks", "Attempts of webhooks by outcome"),
             trigger_events: add.metric("trigger_events", "Events of services by outcome"),
             subscription_renewals: add.metric("subscription_renewals", "Subscriptions begun or renewed by outcome"),
+            subscriptions: add
+                .metric("subscriptions", "Subscriptions at services, in all gateways of the database, by state"),
             hook_requests: add.metric("hook_requests", "Requests of services to inboxes by outcome"),
             trigger_lag: add.metric(
                 "trigger_lag_seconds",
@@ -235,6 +241,7 @@ impl Default for Metrics {
             modules_refused: add.metric("modules_refused", "Connectors whose newest module this gateway refuses"),
             dropped_call_records: add
                 .metric("dropped_call_records", "Records of calls that could not be written in time"),
+            dropped_usage: add.metric("dropped_usage", "Calls that usage does not have, for lack of memory"),
             connectors: add.metric("connectors", "Connectors that are live"),
             connections: add.metric("connections", "Open connections of callers"),
             computations_running: add

@@ -163,6 +163,10 @@ kinds! {
     TOOL_SET_EXISTS = ("tool-set-exists", CONFLICT, "There is a tool set of this name", Caller, false, Gateway);
     /// The tenant has too many tool sets.
     TOO_MANY_TOOL_SETS = ("too-many-tool-sets", TOO_MANY_REQUESTS, "The tenant has too many tool sets", Caller, false, Gateway);
+    /// There is no agent session of this id that has not ended.
+    UNKNOWN_AGENT_SESSION = ("unknown-agent-session", NOT_FOUND, "There is no such agent session", Caller, false, Gateway);
+    /// The tenant has too many agent sessions.
+    TOO_MANY_AGENT_SESSIONS = ("too-many-agent-sessions", TOO_MANY_REQUESTS, "The tenant has too many agent sessions", Caller, true, Gateway);
     /// The caller has no trigger of this id.
     UNKNOWN_TRIGGER = ("unknown-trigger", NOT_FOUND, "There is no such trigger", Caller, false, Gateway);
     /// The trigger has no event of this id.

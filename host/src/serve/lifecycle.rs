@@ -34,8 +34,8 @@ pub(super) struct Lifecycle {
     /// The exchange of rate limits, which ends once the last call has ended.
     sharing: JoinHandle<()>,
     stop_sharing: CancellationToken,
-    /// The writer of records of calls. At its end it stores the records of the last calls.
-    call_writer: Option<JoinHandle<()>>,
+    /// The writers of records of calls and of usage. At their end they store what the last calls left.
+    call_writers: JoinHandle<()>,
     /// Tasks that tell others of this gateway, until everything else has ended.
     presence: [JoinHandle<()>; 2],
 }
@@ -46,9 +46,9 @@ impl Lifecycle {
     /// # Errors
     /// If the database does not answer.
     pub(super) async fn start(parts: Parts, certificates: Certificates) -> Result<Self, ServeError> {
-        let Parts { gateway, vault, is_reached, first_key: _, call_writer } = parts;
+        let Parts { gateway, vault, is_reached, first_key: _, call_writers } = parts;
         let id = Store::new_gateway_id()?;
-        let call_writer = call_writer.map(|writer| tokio::spawn(writer.run()));
+        let call_writers = tokio::spawn(call_writers.run());
         let presence = [
             tokio::spawn(heartbeat::beat(gateway.clone(), id.clone())),
             tokio::spawn(backlog::measure(gateway.clone())),
@@ -74,7 +74,7 @@ impl Lifecycle {
             let (store, vault, integrations) = (store.clone(), vault.clone(), Arc::clone(integrations));
             background.push(tokio::spawn(catch_up(Arc::clone(config), store, vault, integrations)));
         }
-        Ok(Self { gateway, vault, id, background, sharing, stop_sharing, call_writer, presence })
+        Ok(Self { gateway, vault, id, background, sharing, stop_sharing, call_writers, presence })
     }
 
     /// Starts the tasks that need the connectors.
@@ -110,10 +110,8 @@ impl Lifecycle {
             tracing::warn!("the rate limits could not be left to other gateways in time; they get them later");
         }
         calls.stop();
-        if let Some(call_writer) = self.call_writer
-            && timeout(LAST_RECORDS, call_writer).await.is_err()
-        {
-            tracing::warn!("the last records of calls could not be stored in time");
+        if timeout(LAST_RECORDS, self.call_writers).await.is_err() {
+            tracing::warn!("the last records of calls, or the last usage, could not be stored in time");
         }
         telemetry.stop(drained_at).await;
         abort(self.presence);

@@ -9,7 +9,7 @@ use super::ServeError;
 use api::server;
 use auth::{Authenticator, JwtIssuers, Oidc};
 use calls::idempotency::Idempotency;
-use calls::{CallLog, Writer};
+use calls::{CallLog, Writers};
 use config::Config;
 use doctor::exposure;
 use egress::{Egress, EgressError, Transport};
@@ -38,7 +38,7 @@ pub(super) struct Parts {
     /// The first key, if one was made.
     pub(super) first_key: Option<SecretString>,
     /// Writes the records of calls. `None` if no call is recorded.
-    pub(super) call_writer: Option<Writer>,
+    pub(super) call_writers: Writers,
 }
 
 impl Parts {
@@ -82,7 +82,7 @@ impl Parts {
             integrations.store_journaled_tokens().await?;
         }
         let name: Arc<str> = heartbeat::name_of(&config).into();
-        let (calls, call_writer) = CallLog::new(&config.calls, &name, &store, &metrics);
+        let (calls, call_writers) = CallLog::new(&config.calls, &name, &store, &metrics);
         let jobs = Arc::new(Jobs::new(jobs::Parts {
             gateway: Arc::clone(&name),
             calls: calls.clone(),
@@ -127,10 +127,12 @@ impl Parts {
             telemetry,
             calls,
             description: Arc::default(),
+            typed_description: Arc::default(),
             catalogues: Arc::default(),
             // Streams wait for most of their time. They leave connections to calls.
             streams: Arc::new(Streams::new(config.mcp.max_streams.min(server::connection_limit(&config) / 2))),
             descriptions: Arc::default(),
+            typed_descriptions: Arc::default(),
             egress,
             store,
             requests: Arc::new(RequestIds::of_process()),
@@ -138,7 +140,7 @@ impl Parts {
             background: Handle::current(),
             config,
         };
-        Ok(Self { gateway, vault, is_reached, first_key, call_writer })
+        Ok(Self { gateway, vault, is_reached, first_key, call_writers })
     }
 }
 

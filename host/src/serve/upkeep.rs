@@ -124,5 +124,11 @@ pub(super) async fn sweep_storage(store: Store, vault: Vault, config: Arc<Config
         if let Err(error) = store.delete_old_calls(config.calls.keep_for).await {
             tracing::warn!(%error, "old records of calls could not be removed");
         }
+        if let Err(error) = store.sweep_usage(config.usage_keep).await {
+            tracing::warn!(%error, "old usage could not be removed");
+        }
+        if let Err(error) = store.sweep_agent_sessions().await {
+            tracing::warn!(%error, "agent sessions that have expired could not be removed");
+        }
     }
 }

@@ -50,7 +50,7 @@ impl Store {
     /// - No lease of a gateway, of a job, of a call or of a delivery is left.
     /// - A job that changes data and had not ended is not run again, also if it was waiting.
     /// - A call that a user had confirmed is not confirmed any more, and operators sign in to the
-    ///   console again.
+    ///   console again. Agents need new sessions, because one may have been deleted since the backup.
     /// - The tokens of every account are refreshed at the next start. The provider decides if the
     ///   refresh token is still valid.
     ///
@@ -86,7 +86,14 @@ impl Store {
                 "UPDATE jobs SET leased_until = $1, fence = fence + 1 WHERE status = 'running'",
                 values![DEAD],
             )?;
-            for emptied in ["confirmations", "console_sessions", "gateway_connectors", "gateways", "budget_holders"] {
+            for emptied in [
+                "confirmations",
+                "console_sessions",
+                "agent_sessions",
+                "gateway_connectors",
+                "gateways",
+                "budget_holders",
+            ] {
                 connection.execute(&format!("DELETE FROM {emptied}"), &[])?;
             }
             let accounts = connection.execute(

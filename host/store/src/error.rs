@@ -106,6 +106,12 @@ pub enum StoreError {
         /// The maximum number.
         limit: u64,
     },
+    /// The tenant has the maximum number of agent sessions.
+    #[error("the tenant has {limit} agent sessions and may not have more")]
+    TooManyAgentSessions {
+        /// The maximum number.
+        limit: u64,
+    },
     /// The tenant has the maximum number of calls that wait for a confirmation.
     #[error("the tenant has {limit} calls that wait for a confirmation and may not have more")]
     TooManyConfirmations {
@@ -171,6 +177,7 @@ impl StoreError {
                 | Self::TooManyIntegrations { .. }
                 | Self::TooManyLinks { .. }
                 | Self::TooManyToolSets { .. }
+                | Self::TooManyAgentSessions { .. }
                 | Self::TooManyTriggers { .. }
                 | Self::TooManyConfirmations { .. }
                 | Self::TooManyJobs { .. }

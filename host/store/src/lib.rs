@@ -34,6 +34,7 @@
 //! - [`data_keys`]: the keys that secrets are sealed under, and sealing secrets again under a new
 //!   key
 //! - [`tool_sets`]: the operations that agents get at one address
+//! - [`agent_sessions`]: bearer tokens of agents
 //! - [`confirmations`]: calls that a user must confirm before they run
 //! - [`caps`]: the number of integrations and authorizations that one holder may have
 //! - [`budgets`]: the rate limits that gateways share
@@ -48,6 +49,7 @@
 //! - [`inboxes`]: addresses for the notifications of an application, and the requests of services
 //! - [`audit`]: every change by a person, a key or a file
 //! - [`calls`]: records of calls
+//! - [`usage`]: what each tenant has called on each day
 //! - [`backlog`]: what waits, in numbers
 //! - [`stored_bytes`]: the bytes that each tenant has stored, and their limit
 //!
@@ -75,6 +77,8 @@
 //! - [`id`]: random ids
 //! - [`sweep`]: deleting rows that are too old
 
+mod agent_sessions;
+mod agent_triggers;
 mod audit;
 mod authorizations;
 mod backlog;
@@ -120,6 +124,7 @@ mod tenants;
 mod time;
 mod tool_sets;
 mod triggers;
+mod usage;
 mod value;
 pub mod vault;
 mod webhooks;
@@ -135,11 +140,13 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
+pub use self::agent_sessions::{AgentSession, NewAgentSession};
+pub use self::agent_triggers::{AgentCursor, AgentPart, AgentReceiver, DeliveryReport, NewAgentPart};
 pub use self::audit::{
     AUDIT_ACTIONS, Acting, AuditAction, AuditEntry, AuditFilter, AuditPlace, acting, inherit as inherit_acting,
 };
 pub use self::authorizations::{Authorization, DevicePoll, DeviceProgress, StateHash, TakenAuthorization};
-pub use self::backlog::Backlog;
+pub use self::backlog::{Backlog, SUBSCRIPTION_STATES};
 pub use self::backup::Restored;
 pub use self::budgets::{Budget, Exchange, PERIODS_OF_TURN, Share, ShareReport, Silence};
 pub use self::calls::{CallFilter, CallPlace, RecordedCall};
@@ -179,6 +186,9 @@ pub use self::tool_sets::{NewToolSet, StoredToolSet};
 pub use self::triggers::{
     EventDelivery, EventWebhooks, IntegrationChange, NewEvent, NewTrigger, Removed, StoredEvent, Trigger,
     TriggerChange, TriggerFilter, TriggerState, event_id, new_trigger_id,
+};
+pub use self::usage::{
+    NewUsageBatch, UsageBy, UsageCounts, UsageFilter, UsageKey, UsagePlace, UsageRow, new_usage_batch_id,
 };
 pub use self::webhooks::{
     AnyDelivery, AnyDeliveryFilter, AttemptResult, ClaimLimits, ClaimedDelivery, Delivery, DeliveryAttempt,

@@ -13,6 +13,7 @@ mod limited_keys;
 mod queries;
 mod settings;
 mod tenants;
+mod usage;
 mod webhooks;
 
 use serde_json::{Value, json};

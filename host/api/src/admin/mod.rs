@@ -12,6 +12,7 @@
 //! - [`settings`]: the settings, the findings and the samples of the gateway that answers
 //! - [`tenants`]: tenants and their OAuth clients
 //! - [`triggers`]: triggers of all tenants
+//! - [`usage`]: what tenants have called on each day
 //! - [`webhooks`]: webhooks of all tenants
 //!
 //! The routes that install, remove and roll back connectors, and those of grants and of the
@@ -29,6 +30,7 @@ mod keys;
 mod settings;
 mod tenants;
 mod triggers;
+mod usage;
 mod webhooks;
 
 use std::cmp::Reverse;
@@ -57,6 +59,7 @@ pub(super) use self::tenants::{
     delete_oauth_client, get_oauth_client, list_oauth_clients, list_tenants, set_oauth_client,
 };
 pub(super) use self::triggers::{get_trigger, list_triggers, remove_trigger, resubscribe_trigger};
+pub(super) use self::usage::list_usage;
 pub(super) use self::webhooks::{list_webhooks, resend_webhook};
 
 use super::answer::json_answer;
@@ -78,7 +81,7 @@ use registry::{Actor, ChangeError, HostGrant, Installation, Installed, Registry,
 const DEFAULT_CHANGES: u32 = 100;
 
 /// The violation of a name that can look like another one.
-const HIDDEN: &str = "Must have no control or format characters, which are not seen.";
+pub(super) const HIDDEN: &str = "Must have no control or format characters, which are not seen.";
 
 /// The most changes of the history in one answer.
 const MAX_CHANGES: u32 = 1000;

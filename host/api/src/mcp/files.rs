@@ -136,7 +136,7 @@ pub(crate) async fn get_file(call: HttpCall<'_>) -> Result<Response<Body>, Probl
     };
     match Box::pin(answering).await {
         Ok(mut response) => {
-            open.end(&response, None);
+            open.end(&mut response, None);
             protect(response.headers_mut());
             Ok(response)
         }

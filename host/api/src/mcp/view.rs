@@ -8,8 +8,10 @@ use super::Exchange;
 use auth::Scope;
 use contract::AuthScheme;
 use gateway::Gateway;
+use jobs::JobsOf;
 use mcp::{Catalogue, SetMode, ToolSet, View, catalogue};
 use problem::{Problem, integration_problem};
+use registry::Connector;
 use store::IntegrationFilter;
 
 /// The most accounts of a caller that are looked at for the argument `account`.
@@ -56,9 +58,17 @@ impl Exchange<'_> {
         self.caller.confirms() || self.set.as_ref().is_some_and(|(_, set)| set.confirm)
     }
 
-    /// The account that every call at this address uses.
+    /// The account that every call at this address uses: the one of the agent session, or of the
+    /// tool set.
     pub(super) fn fixed_account(&self) -> Option<&str> {
-        self.set.as_ref().and_then(|(_, set)| set.account.as_deref())
+        let of_session = self.caller.session().and_then(|session| session.account.as_deref());
+        of_session.or_else(|| self.set.as_ref().and_then(|(_, set)| set.account.as_deref()))
+    }
+
+    /// The jobs that the caller may see and cancel. An agent session of a tool set sees those of the
+    /// set's operations.
+    pub(super) fn jobs(&self) -> JobsOf<'_> {
+        JobsOf { limits: self.job_limits.as_ref().or(self.caller.limits()), ..self.caller.jobs() }
     }
 
     /// The caller's accounts of each connector, by their names.
@@ -98,7 +108,9 @@ pub(super) async fn catalogue_of(gateway: &Gateway, view: View) -> Arc<Catalogue
     }
     let operations: usize = live.values().map(|connector| connector.operations().count()).sum();
     let direct_tools = gateway.config.mcp.direct_tools;
-    let made = compute::run(operations * BYTES_OF_TOOL, || Catalogue::make(&live, &view, direct_tools)).await;
+    let answer_schemas = |connector: &Connector| gateway.registry.answer_schemas(connector);
+    let make = || Catalogue::make(&live, &view, direct_tools, answer_schemas);
+    let made = compute::run(operations * BYTES_OF_TOOL, make).await;
     let made = Arc::new(made);
     catalogue::keep(&kept, view, Arc::clone(&made));
     made

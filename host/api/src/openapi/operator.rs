@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::gateway::{describe_answer, describe_created, filter, list, with_problems};
 use super::problems::OF_SERVICE;
 use super::schemas::reference;
-use store::{AUDIT_ACTIONS, DeliveryStatus};
+use store::{AUDIT_ACTIONS, DeliveryStatus, UsageBy};
 
 /// Members of GET /admin/settings.
 pub(crate) fn describe_settings() -> Value {
@@ -228,6 +228,26 @@ pub(crate) fn describe_calls() -> Value {
 /// Members of GET /admin/calls/{request_id}.
 pub(crate) fn describe_call() -> Value {
     describe_answer("The record.", reference("Call"))
+}
+
+/// Members of GET /admin/usage.
+pub(crate) fn describe_usage() -> Value {
+    let time = || json!({"type": "string", "format": "date-time"});
+    let names: Vec<_> = UsageBy::ALL.into_iter().map(UsageBy::name).collect();
+    list(
+        "Usage. It is kept for `usage.keep_days`. A gateway that is killed loses the counts of its last seconds.",
+        "UsagePage",
+        vec![
+            filter("since", time(), "Only the day of this time, and later ones. Days are in UTC."),
+            filter("until", time(), "Only days that began before this time."),
+            filter(
+                "by",
+                json!({"type": "string", "enum": names, "default": UsageBy::default().name()}),
+                "The members by which counts are added up, next to the day and the tenant: `connector`; `operation` with \
+                 its connector; or `subject`. With `tenant`, there is no other one.",
+            ),
+        ],
+    )
 }
 
 /// Members of POST /admin/webhooks/{webhook_id}/resend.

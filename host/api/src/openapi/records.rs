@@ -46,6 +46,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<AnyJobPageRecord>(&mut answers);
     add::<AnyWebhookPageRecord>(&mut answers);
     add::<CallPageRecord>(&mut answers);
+    add::<UsagePageRecord>(&mut answers);
     add::<ConnectLinkCreatedRecord>(&mut answers);
     add::<ConnectLinkRecord>(&mut answers);
     add::<LinkDeletedRecord>(&mut answers);
@@ -56,6 +57,8 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<AuditPageRecord>(&mut answers);
     add::<ToolSetPageRecord>(&mut answers);
     add::<ToolSetDeletedRecord>(&mut answers);
+    add::<AgentSessionCreatedRecord<'_>>(&mut answers);
+    add::<AgentSessionDeletedRecord>(&mut answers);
     add::<TypePageRecord>(&mut answers);
     add::<TriggerPageRecord>(&mut answers);
     add::<TriggerDeletedRecord>(&mut answers);
@@ -82,6 +85,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<NewKey>(&mut bodies);
     add::<NewOauthClientBody>(&mut bodies);
     add::<NewToolSetBody>(&mut bodies);
+    add::<NewAgentSessionBody>(&mut bodies);
     add::<NewTriggerBody>(&mut bodies);
     add::<TriggerChangeBody>(&mut bodies);
     add::<ReplayBody>(&mut bodies);

@@ -1,5 +1,6 @@
 //! The JSON that the gateway's own routes read and write.
 //!
+//! - [`agent_sessions`]: bearer tokens of agents
 //! - [`calls`]: records of calls
 //! - [`connect`]: links to the page on which an end user connects accounts
 //! - [`connectors`]: connectors, their versions, grants and history
@@ -13,6 +14,7 @@
 //! - [`tenants`]: tenants and their OAuth clients
 //! - [`tool_sets`]: the operations that agents get at one address
 //! - [`triggers`]: triggers, inboxes and requests of services
+//! - [`usage`]: usage of tenants
 //! - [`webhooks`]: secrets of webhooks
 //! - [`system`]: the health of the gateway
 //! - [`problems`]: the members of problem documents
@@ -22,6 +24,7 @@
 //! integration, of a job, of an event and of a trigger are next to the code that makes them, in
 //! `integrations`, `jobs`, `webhooks` and `triggers`.
 
+mod agent_sessions;
 mod calls;
 mod connect;
 pub mod connectors;
@@ -37,8 +40,10 @@ mod system;
 mod tenants;
 mod tool_sets;
 mod triggers;
+mod usage;
 mod webhooks;
 
+pub(crate) use self::agent_sessions::*;
 pub(crate) use self::calls::*;
 pub(crate) use self::connect::*;
 pub(crate) use self::connectors::*;
@@ -53,4 +58,5 @@ pub(crate) use self::system::*;
 pub(crate) use self::tenants::*;
 pub(crate) use self::tool_sets::*;
 pub(crate) use self::triggers::*;
+pub(crate) use self::usage::*;
 pub(crate) use self::webhooks::*;

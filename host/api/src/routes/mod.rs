@@ -8,6 +8,7 @@
 //! - [`proxy`]: requests to the services of connectors, around their operations
 //! - [`mcp`]: operations as tools of agents
 //! - [`tool_sets`]: the operations that agents get at one address
+//! - [`agent_sessions`]: bearer tokens of agents
 //! - [`triggers`]: events of services that callers want to know of
 //! - [`admin`]: changes of connectors
 //! - [`operator`]: keys, integrations and jobs of all tenants, and the audit
@@ -16,6 +17,7 @@
 //! - [`system`]: the gateway itself
 
 mod admin;
+mod agent_sessions;
 mod connect;
 mod console;
 mod events;
@@ -46,6 +48,7 @@ pub(super) static ROUTES: &[&[Route]] = &[
     proxy::ROUTES,
     mcp::ROUTES,
     tool_sets::ROUTES,
+    agent_sessions::ROUTES,
     triggers::ROUTES,
     system::ROUTES,
     admin::ROUTES,

@@ -298,6 +298,21 @@ pub(super) static ROUTES: &[Route] = &[
         }],
     },
     Route {
+        path: "/admin/usage",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            query: Query::Read,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_usage(call))),
+            description: Some(Description {
+                id: "usage",
+                summary: "What tenants have called on each day, the newest day first.",
+                members: operator::describe_usage,
+            }),
+        }],
+    },
+    Route {
         path: "/admin/tenants",
         family: Family::Admin,
         methods: &[Endpoint {

@@ -106,6 +106,8 @@ impl Issuer {
             limits: None,
             confirms: false,
             person: None,
+            session: None,
+            token_ends_at: ::jwt::expiry(claims),
         })
     }
 }

@@ -1,5 +1,5 @@
 //! The commands `integrations …`, `jobs …`, `webhooks …`, `triggers …`, `inboxes …`, `calls …`,
-//! `tenants …`, `tool-sets …`, `gateways …` and `audit`, and their options.
+//! `tenants …`, `tool-sets …`, `gateways …`, `usage` and `audit`, and their options.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -477,6 +477,23 @@ pub struct ListJobsArguments {
     /// Only jobs of this user
     #[arg(long)]
     pub subject: Option<String>,
+    #[command(flatten)]
+    pub list: PagedListArguments,
+}
+
+/// The options of `usage`.
+#[derive(Clone, Debug, Args)]
+pub struct UsageArguments {
+    /// The members by which counts are added up, next to the day and the tenant. `operation` also
+    /// shows its connector
+    #[arg(long, default_value = "tenant", value_parser = ["tenant", "connector", "operation", "subject"])]
+    pub by: String,
+    /// Only the day of this time and later ones, such as 2026-01-31T00:00:00Z; `30d` is 30 days ago
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub since: Option<SystemTime>,
+    /// Only days that began before this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub until: Option<SystemTime>,
     #[command(flatten)]
     pub list: PagedListArguments,
 }

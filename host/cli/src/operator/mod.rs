@@ -1,6 +1,6 @@
 //! The commands `integrations …`, `jobs …`, `webhooks …`, `triggers …`, `inboxes …`, `calls …`,
-//! `tenants …`, `tool-sets …`, `gateways …` and `audit`. They read and change a running gateway by
-//! its routes (`--url`). `audit` also reads the database of the configuration.
+//! `tenants …`, `tool-sets …`, `gateways …`, `usage` and `audit`. They read and change a running
+//! gateway by its routes (`--url`). `audit` also reads the database of the configuration.
 //!
 //! - here: the commands
 //! - [`mod@gateways`]: the commands `gateways …`
@@ -39,7 +39,7 @@ use store::AuditFilter;
 
 pub(crate) use self::arguments::{
     AuditArguments, CallsCommand, GatewaysCommand, InboxesCommand, IntegrationsCommand, JobsCommand, TenantsCommand,
-    ToolSetsCommand, TriggersCommand, WebhooksCommand,
+    ToolSetsCommand, TriggersCommand, UsageArguments, WebhooksCommand,
 };
 pub(crate) use self::gateways::gateways;
 pub(crate) use self::inboxes::inboxes;
@@ -239,6 +239,47 @@ fn described_requests(requests: &Value) -> String {
         format!("{method} {host}{path}: {status} after {} ms", request["ms"])
     });
     described.collect::<Vec<_>>().join(", ")
+}
+
+/// Runs the command `usage`.
+///
+/// # Errors
+/// See [`OperatorError`].
+pub(crate) async fn usage(arguments: &UsageArguments) -> Result<(), OperatorError> {
+    let UsageArguments { by, since, until, list } = arguments;
+    let [since, until] = [*since, *until].map(in_query);
+    let filters = [("by", Some(by.as_str())), ("since", since.as_deref()), ("until", until.as_deref())];
+    let [day, tenant] = [("DAY", "day"), ("TENANT", "tenant")];
+    let [calls, failed, requests, bytes_in, bytes_out, jobs, events] = [
+        ("CALLS", "calls"),
+        ("FAILED", "failed"),
+        ("REQUESTS", "upstream_requests"),
+        ("BYTES IN", "bytes_in"),
+        ("BYTES OUT", "bytes_out"),
+        ("JOBS", "jobs"),
+        ("EVENTS", "events"),
+    ];
+    let [connector, operation, subject] =
+        [("CONNECTOR", "connector"), ("OPERATION", "operation"), ("SUBJECT", "subject")];
+    match by.as_str() {
+        "connector" => {
+            let columns = [day, tenant, connector, calls, failed, requests, bytes_in, bytes_out, jobs, events];
+            print_page_of(list, "usage", &filters, columns).await
+        }
+        "operation" => {
+            let columns =
+                [day, tenant, connector, operation, calls, failed, requests, bytes_in, bytes_out, jobs, events];
+            print_page_of(list, "usage", &filters, columns).await
+        }
+        "subject" => {
+            let columns = [day, tenant, subject, calls, failed, requests, bytes_in, bytes_out, jobs, events];
+            print_page_of(list, "usage", &filters, columns).await
+        }
+        _ => {
+            let columns = [day, tenant, calls, failed, requests, bytes_in, bytes_out, jobs, events];
+            print_page_of(list, "usage", &filters, columns).await
+        }
+    }
 }
 
 /// Runs the command `audit`.

@@ -77,6 +77,10 @@ actions! {
     ToolSetCreated = "tool_set.created";
     /// A tool set was deleted.
     ToolSetDeleted = "tool_set.deleted";
+    /// An agent session was made.
+    AgentSessionCreated = "agent_session.created";
+    /// An agent session was deleted.
+    AgentSessionDeleted = "agent_session.deleted";
     /// A trigger was made.
     TriggerCreated = "trigger.created";
     /// A trigger was changed.

@@ -20,11 +20,13 @@ pub(super) const COLUMNS: &str =
     expires_at, labels, oauth_client, connect_link, address, key_id";
 
 /// The condition of authorizations that may connect no one any more: the key that began them, or
-/// that made their link, is revoked, or their link was deleted or finished.
+/// that made their link, is revoked, or their link was deleted or finished. The link of an agent
+/// also ends with the agent's session.
 pub(super) const WITHDRAWN: &str =
     "(EXISTS (SELECT 1 FROM api_keys WHERE api_keys.id = authorizations.key_id AND revoked_at IS NOT NULL)
      OR EXISTS (SELECT 1 FROM connect_links WHERE connect_links.id = authorizations.connect_link AND (ended IS NOT NULL
-         OR EXISTS (SELECT 1 FROM api_keys WHERE api_keys.id = connect_links.key_id AND revoked_at IS NOT NULL))))";
+         OR EXISTS (SELECT 1 FROM api_keys WHERE api_keys.id = connect_links.key_id AND revoked_at IS NOT NULL)
+         OR EXISTS (SELECT 1 FROM agent_sessions WHERE agent_sessions.id = connect_links.key_id AND ended_at IS NOT NULL))))";
 
 impl Store {
     /// Stores an authorization. Deletes those that expired more than a day ago.

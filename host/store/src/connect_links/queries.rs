@@ -18,9 +18,11 @@ const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(7 * 24 * 3600);
 const MAX_OPEN: u64 = 10_000;
 
 /// The columns of a [`ConnectLink`], in the order in which they are read. A link is deleted as soon
-/// as the key that made it is revoked.
+/// as the key that made it is revoked, or the agent session is deleted.
 const COLUMNS: &str = "id, hash, tenant, subject, connectors, user_identifier, callback_url, labels, key_id, expires_at, browser, \
-     CASE WHEN ended IS NULL AND EXISTS (SELECT 1 FROM api_keys WHERE api_keys.id = connect_links.key_id AND revoked_at IS NOT NULL) \
+     CASE WHEN ended IS NULL \
+             AND (EXISTS (SELECT 1 FROM api_keys WHERE api_keys.id = connect_links.key_id AND revoked_at IS NOT NULL) \
+                 OR EXISTS (SELECT 1 FROM agent_sessions WHERE agent_sessions.id = connect_links.key_id AND ended_at IS NOT NULL)) \
          THEN 'deleted' ELSE ended END, \
      expires_at <= now_ms()";
 

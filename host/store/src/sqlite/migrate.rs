@@ -43,7 +43,10 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0028_reasons_of_calls.sql"),
     include_str!("../migrations/sqlite/0029_stored_bytes.sql"),
     include_str!("../migrations/sqlite/0030_triggers.sql"),
-    include_str!("../migrations/sqlite/0031_people.sql"),
+    include_str!("../migrations/sqlite/0031_agent_sessions.sql"),
+    include_str!("../migrations/sqlite/0032_usage.sql"),
+    include_str!("../migrations/sqlite/0033_agent_triggers.sql"),
+    include_str!("../migrations/sqlite/0034_people.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

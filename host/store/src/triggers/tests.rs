@@ -5,7 +5,9 @@ use secrecy::ExposeSecret;
 use super::testing::{LONG, add, delivery, event, key, subscription, trigger};
 use super::*;
 use crate::testing::{Site, on_every_database};
-use crate::{AttemptResult, ClaimLimits, DeliveryAttempt, Labels, Store, StoreError, WebhookSource};
+use crate::{
+    AttemptResult, ClaimLimits, DeliveryAttempt, Labels, Store, StoreError, UsageBy, UsageFilter, WebhookSource,
+};
 
 on_every_database!(
     triggers_that_cover_the_same_share_a_subscription,
@@ -21,6 +23,7 @@ on_every_database!(
     a_swept_event_still_makes_no_second_one,
     a_trigger_is_told_degraded_once,
     changes_of_accounts_are_noted_for_tenants_that_want_to_know,
+    an_event_counts_in_the_usage_of_its_user_once,
 );
 
 const LIMITS: ClaimLimits = ClaimLimits { of_receiver: 9, of_tenant: 9, of_claim: 9, bytes: 100_000 };
@@ -101,6 +104,29 @@ async fn a_list_has_the_newest_trigger_first_and_only_those_that_fit(site: Site)
     assert_eq!(list(team("bl_e")).await, [ids[1].clone()]);
     let other = TriggerFilter { tenant: Some("globex".into()), ..TriggerFilter::default() };
     assert_eq!(list(other).await, [""; 0]);
+}
+
+async fn an_event_counts_in_the_usage_of_its_user_once(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let (id, _) = add(store, "acme", "a").await;
+    let (other, _) = add(store, "globex", "a").await;
+    let found = find(store, &id).await;
+    for _ in 0..2 {
+        let events = vec![event(&id, "acme", "x"), event(&id, "acme", "y"), event(&other, "globex", "x")];
+        store.add_events(&vault, events).await.unwrap();
+    }
+    let counts = async |by| -> Vec<(String, u64)> {
+        let rows = store.usage(UsageFilter { by, limit: 10, ..UsageFilter::default() }).await.unwrap();
+        rows.into_iter().map(|row| (row.names.join("/"), row.counts.events)).collect()
+    };
+    let connector = &found.connector;
+    let expected = [(format!("acme/{connector}/"), 2), (format!("globex/{connector}/"), 1)];
+    for _ in 0..2 {
+        assert_eq!(counts(UsageBy::Operation).await, expected);
+        assert_eq!(counts(UsageBy::Subject).await[0], (format!("acme/{}", found.subject), 2));
+        // It is the same once the parts of sessions are added up.
+        store.sweep_usage(std::time::Duration::from_secs(86_400)).await.unwrap();
+    }
 }
 
 async fn an_event_is_stored_once_and_has_the_next_number(site: Site) {

@@ -12,7 +12,7 @@ use crate::{Store, StoreError};
 /// The columns of an [`AnyDelivery`] after those of its [`Delivery`], in the order in which they
 /// are read.
 pub(super) const MORE_COLUMNS: &str =
-    "tenant, job_id, trigger_id, message_id, receiver, data_key, url, created_at, next_attempt_at, body_until";
+    "tenant, kind, job_id, trigger_id, message_id, receiver, data_key, url, created_at, next_attempt_at, body_until";
 
 impl Store {
     /// Returns a page of the deliveries of all tenants, the newest first.

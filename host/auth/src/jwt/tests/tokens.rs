@@ -17,8 +17,11 @@ async fn a_token_identifies_its_subject_with_the_tenant_and_scopes_of_the_settin
         limits: None,
         confirms: false,
         person: None,
+        session: None,
+        token_ends_at: caller.token_ends_at,
     };
     assert_eq!(caller, expected);
+    assert!(caller.token_ends_at.unwrap() > std::time::SystemTime::now());
     assert!(caller.require(Scope::Admin).is_err());
     issuers.verify(&token).await.unwrap();
     assert_eq!(published.fetches(), 1, "the keys are fetched once");

@@ -1,0 +1,80 @@
+//! An agent session, as it is stored. The store has only the SHA-256 of its token.
+
+use std::time::{Duration, SystemTime};
+
+use crate::StoreError;
+use crate::keys::{KeyHash, KeyId};
+use crate::value::{FromRow, Row};
+
+/// An agent session to add.
+#[derive(Clone, Debug, Default)]
+pub struct NewAgentSession {
+    /// See [`AgentSession::id`].
+    pub id: KeyId,
+    /// SHA-256 of its token.
+    pub hash: KeyHash,
+    /// See [`AgentSession::tenant`].
+    pub tenant: String,
+    /// See [`AgentSession::subject`].
+    pub subject: Option<String>,
+    /// See [`AgentSession::account`].
+    pub account: Option<String>,
+    /// See [`AgentSession::set`].
+    pub set: Option<String>,
+    /// See [`AgentSession::scopes`].
+    pub scopes: String,
+    /// See [`AgentSession::allow`].
+    pub allow: Option<String>,
+    /// See [`AgentSession::effects`].
+    pub effects: Option<String>,
+    /// See [`AgentSession::confirm`].
+    pub confirm: bool,
+    /// The API key that makes it. `None` for a JWT.
+    pub maker: Option<KeyId>,
+    /// Time after which it ends. It ends earlier if its key does.
+    pub lifetime: Duration,
+    /// The end of the JWT that makes it. It ends no later.
+    pub ends_by: Option<SystemTime>,
+}
+
+/// An agent session. Its rights are those of its maker at the time at which it was made, or fewer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentSession {
+    /// Stands in records and in the audit where those of a key have the key's id.
+    pub id: KeyId,
+    /// The tenant of its maker.
+    pub tenant: String,
+    /// The one user that it acts for. `None` for the tenant itself.
+    pub subject: Option<String>,
+    /// The one account that its calls use. `None` if calls choose it.
+    pub account: Option<String>,
+    /// The tool set whose address it is for. `None` for the address of all tools.
+    pub set: Option<String>,
+    /// Names of scopes, as in [`crate::ApiKey::scopes`].
+    pub scopes: String,
+    /// As [`crate::ApiKey::allow`].
+    pub allow: Option<String>,
+    /// As [`crate::ApiKey::effects`].
+    pub effects: Option<String>,
+    /// As [`crate::ApiKey::confirm`].
+    pub confirm: bool,
+    /// Time from which it is refused.
+    pub expires_at: SystemTime,
+}
+
+impl FromRow for AgentSession {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.read()?,
+            tenant: row.read()?,
+            subject: row.read()?,
+            account: row.read()?,
+            set: row.read()?,
+            scopes: row.read()?,
+            allow: row.read()?,
+            effects: row.read()?,
+            confirm: row.read()?,
+            expires_at: row.read()?,
+        })
+    }
+}
