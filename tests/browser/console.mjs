@@ -119,9 +119,10 @@ await tabTo(page, page.getByText("The same as a table"), seen);
 await page.keyboard.press("Enter");
 await page.getByRole("table", { name: "The highest values of each five minutes" }).waitFor();
 await look("overview");
+await page.evaluate(() => scrollTo(0, 0));
+await picture("overview");
 await page.locator(".chart svg").first().hover();
 seen.point = await page.locator(".chart .point").first().innerText();
-await picture("overview");
 
 // Try: an operation that answers, and one that fails.
 await openScreen(page, "Try", seen);

@@ -222,9 +222,12 @@ fn three_commands_lead_from_a_report_of_a_user_to_the_reason() {
     });
     assert!(listed.contains("reauthorization-required  user"), "{listed}");
     // The user may say who they are in the words of the application, or in those of the service.
-    for who in
-        [["--subject", "ann"], ["--user-identifier", "ada"], ["--account", "ada"], ["--account", "Ada@Example.com"]]
-    {
+    for who in [
+        ["--subject", "ann"],
+        ["--user-identifier", "ada@example.com"],
+        ["--account", "Ada@Example.com"],
+        ["--account", "id-of-ada"],
+    ] {
         let found = printed(&gateway, &["calls", "list", who[0], who[1]]);
         assert_eq!(found["calls"][0]["problem"], "reauthorization-required", "{who:?}: {found:#}");
     }
