@@ -99,7 +99,8 @@ shipped:
 	@connectors/build.sh
 	@mkdir -p $(SHIPPED)
 	@for connector in $(CONNECTORS); do \
-	  $(GATEWAY) connectors pack $(CORE)/$$connector.wasm --output $(SHIPPED)/$$connector.wasm; \
+	  schemas=connectors/$$connector/answer_schemas.json; [ -f $$schemas ] || schemas=; \
+	  $(GATEWAY) connectors pack $(CORE)/$$connector.wasm --output $(SHIPPED)/$$connector.wasm $${schemas:+--answer-schemas $$schemas}; \
 	done
 	@rm -f $(filter-out $(addprefix $(SHIPPED)/,$(addsuffix .wasm,$(CONNECTORS))),$(wildcard $(SHIPPED)/*.wasm))
 

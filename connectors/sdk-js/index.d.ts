@@ -125,6 +125,7 @@ export interface Roles {
   unsubscribe: { upstream_id: string; state?: any; parameters: { [name: string]: any } };
   read: { parameters: { [name: string]: any }; cursor?: any; hint?: any; limit: number };
   recover: { upstream_id: string; state?: any; parameters: { [name: string]: any } };
+  identify: { parameters: { [name: string]: any } };
 }
 /** A subscription at the service. `cursor` and `state` are any JSON. */
 export interface Subscription {
@@ -147,6 +148,7 @@ interface Answers {
   unsubscribe: void;
   read: ReadEvents;
   recover: void;
+  identify: { [name: string]: unknown };
 }
 /** An operation that a trigger names, and that callers cannot run. */
 export function internal<R extends keyof Roles>(
@@ -202,7 +204,7 @@ export interface Inbox {
   lifecycle?: Record<string, "reauthorize" | "recreate" | "read" | "gone">;
   max_body?: number;
 }
-/** A type of events. `subscribe` and the four after it are the names of operations that are `internal`. */
+/** A type of events. `subscribe` and the five after it are the names of operations that are `internal`. */
 export interface Trigger {
   name: string;
   title: string;
@@ -224,6 +226,7 @@ export interface Trigger {
   unsubscribe?: string;
   read?: string;
   recover?: string;
+  identify?: string;
   requires_setting?: string;
   lifetime_seconds?: number;
   poll_seconds?: number;

@@ -168,6 +168,7 @@ impl LocalCalls {
             deadline: Instant::now() + timeout,
             background,
             hook: None,
+            gives_way: false,
             trace: Trace::default(),
             recording: &Recording::default(),
         };

@@ -49,7 +49,7 @@ await tabTo(page, page.getByRole("button", { name: "Filter" }), seen);
 await page.keyboard.press("Enter");
 await page.waitForURL(/owner=provider/);
 await page.locator("td", { hasText: "upstream-failed" }).first().waitFor();
-await tabTo(page, page.getByRole("search", { name: "Find by id" }).getByRole("textbox"), seen, "Shift+Tab");
+await tabTo(page, page.getByRole("search", { name: "Find", exact: true }).getByRole("textbox"), seen, "Shift+Tab");
 await page.keyboard.type(ids.call);
 await page.keyboard.press("Enter");
 await page.getByText("curl -X POST").waitFor();
@@ -108,7 +108,7 @@ await page.getByRole("cell", { name: "more.example" }).first().waitFor();
 await look("accepted");
 
 await openScreen(page, "Overview", seen);
-await page.getByText("Connectors that lag").waitFor();
+await page.getByText("Connectors that lag").first().waitFor();
 // The first sample is taken 15 seconds after the start.
 for (let tries = 0; tries < 60 && !(await page.locator(".chart").count()); tries += 1) {
   await page.getByRole("button", { name: "Refresh" }).click();
@@ -119,7 +119,10 @@ await tabTo(page, page.getByText("The same as a table"), seen);
 await page.keyboard.press("Enter");
 await page.getByRole("table", { name: "The highest values of each five minutes" }).waitFor();
 await look("overview");
+await page.evaluate(() => scrollTo(0, 0));
 await picture("overview");
+await page.locator(".chart svg").first().hover();
+seen.point = await page.locator(".chart .point").first().innerText();
 
 // Try: an operation that answers, and one that fails.
 await openScreen(page, "Try", seen);
@@ -218,6 +221,9 @@ await picture("settings");
 await tabTo(page, page.getByLabel("Only what is not the default"), seen);
 await page.keyboard.press("Space");
 await look("only changed");
+await tabTo(page, page.getByRole("searchbox", { name: "Search the settings" }), seen);
+await page.keyboard.type("service_name");
+await look("searched");
 if ((await page.title()).includes("taken")) seen.elements.push("a text of others has run");
 
 // Below a path of a proxy.

@@ -46,6 +46,8 @@ export async function check(page, name, seen) {
     const found = await page.evaluate((rules) => axe.run(document, { rules, resultTypes: ["violations"] }), rules);
     seen.violations.push(...found.violations.map(({ id, nodes }) => `${name}, ${colorScheme}, ${width}: ${id} ${nodes[0].html}`));
     if (await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)) seen.wide.push(`${name}, ${width}`);
+    // The head leaves the screen to what the page is about.
+    if (await page.evaluate(() => document.querySelector("header")?.offsetHeight > 120)) seen.wide.push(`the head of ${name}, ${width}`);
     seen.checked += 1;
   }
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });

@@ -89,29 +89,47 @@ pub(crate) fn wrong(connectors: &[Connector], description: &Value) -> Vec<String
 /// The differences between an example and the answer of its operation's call, or the reason why
 /// there is nothing to compare. If several methods describe the call, the example must fit one.
 fn check(name: &str, operation: &Operation, example: &Value) -> Result<Vec<String>, String> {
+    best(name, operation, example)?.1
+}
+
+/// The method whose answer is the answer of an operation. `None` if the answer is the connector's
+/// own, or no specification describes the method.
+pub(crate) fn method<'a>(name: &str, operation: &'a Operation, example: &Value) -> Option<&'a Method> {
+    best(name, operation, example).ok().map(|(method, _)| method)
+}
+
+/// The method that an example fits best, and the differences.
+fn best<'a>(
+    name: &str,
+    operation: &'a Operation,
+    example: &Value,
+) -> Result<(&'a Method, Result<Vec<String>, String>), String> {
     if text(&operation.entry, "kind") != "thin" && !FORWARDING.contains(&name) {
         return Err("the answer is the connector's own".to_owned());
     }
-    let mut fewest: Result<Vec<String>, String> = Err("it calls nothing".to_owned());
+    let mut reason = "it calls nothing".to_owned();
+    let mut best: Option<(&Method, Result<Vec<String>, String>)> = None;
     for call in &operation.calls {
-        match &call.methods {
-            Err(reason) if fewest.is_err() => fewest = Err(reason.clone()),
-            Err(_) => {}
-            Ok(methods) => {
-                for method in methods {
-                    let found = compared(method, example);
-                    let is_better = match (&fewest, &found) {
-                        (Ok(least), Ok(found)) => found.len() < least.len(),
-                        (least, _) => least.is_err(),
-                    };
-                    if is_better {
-                        fewest = found;
-                    }
-                }
+        let methods = match &call.methods {
+            Ok(methods) => methods,
+            Err(why) => {
+                reason.clone_from(why);
+                continue;
+            }
+        };
+        for method in methods {
+            let found = compared(method, example);
+            let is_better = match (best.as_ref().map(|(_, least)| least), &found) {
+                (Some(Ok(least)), Ok(found)) => found.len() < least.len(),
+                (Some(Ok(_)), Err(_)) => false,
+                (Some(Err(_)) | None, _) => true,
+            };
+            if is_better {
+                best = Some((method, found));
             }
         }
     }
-    fewest
+    best.ok_or(reason)
 }
 
 /// The differences between an example and what a method answers.

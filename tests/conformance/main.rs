@@ -21,12 +21,14 @@
 //! - [`deviations`]: differences that are right
 //! - [`report`]: the result
 //! - [`answers`]: the examples of answers
+//! - [`answer_schemas`]: the schemas of answers that the connectors have
 //! - [`catalogue`]: the second table
 //! - [`failures`]: every operation while its service fails
 //! - [`triggers`]: the requests for every type of events
 //! - [`table`]: tables on standard output
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
+mod answer_schemas;
 mod answers;
 mod arrival;
 mod catalogue;
@@ -52,6 +54,7 @@ use support::catalogue::{CONFIGURED, connectors, text};
 use support::description::inlined;
 use support::{Setup, module};
 
+use self::answer_schemas::Samples;
 use self::lanes::Lanes;
 use self::operations::Connector;
 use self::report::report;
@@ -98,6 +101,13 @@ fn every_request_to_an_upstream_is_as_its_specification_says() {
 fn every_example_of_an_answer_is_as_its_specification_says() {
     let Some(connectors) = all_connectors() else { return };
     let wrong = answers::wrong(&connectors, &description());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_answer_schemas_of_every_connector_are_those_of_the_specifications_and_fit_all_samples() {
+    let (Some(connectors), Some(folder)) = (all_connectors(), specifications::folder()) else { return };
+    let wrong = answer_schemas::wrong(&connectors, &description(), &Samples::read(&folder));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

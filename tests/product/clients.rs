@@ -32,11 +32,20 @@ impl Deref for World {
 impl World {
     /// `name` is the name of the folder with the programs.
     fn start(name: &str) -> Self {
+        Self::described(name, "/openapi.json")
+    }
+
+    /// A world whose tools get the description with the members of answers.
+    fn with_typed_answers(name: &str) -> Self {
+        Self::described(name, "/openapi.json?answers=typed")
+    }
+
+    fn described(name: &str, description: &str) -> Self {
         let service = dexscreener::start();
         let setup = Setup::new().every_shipped().config(CONFIGURED);
         let gateway = setup.upstream("dex_market_data", "api", &service.url()).start();
         let programs = Programs::of("clients", name);
-        fs::write(programs.path().join("openapi.json"), gateway.anonymous().get("/openapi.json").body).unwrap();
+        fs::write(programs.path().join("openapi.json"), gateway.anonymous().get(description).body).unwrap();
         Self { gateway, _service: service, programs }
     }
 }
@@ -49,11 +58,12 @@ fn python() -> Command {
 #[test]
 #[ignore = "make test-clients"]
 fn the_description_is_valid_openapi() {
-    let world = World::start("validator");
     let validate = "import json\n\
          from openapi_spec_validator import OpenAPIV31SpecValidator\n\
          OpenAPIV31SpecValidator(json.load(open('openapi.json'))).validate()";
-    world.run(python().args(["-c", validate]));
+    for world in [World::start("validator"), World::with_typed_answers("typed-validator")] {
+        world.run(python().args(["-c", validate]));
+    }
 }
 
 #[test]
@@ -78,6 +88,19 @@ fn a_generated_python_client_calls_the_gateway() {
     world.copy(&["calls.py"]);
     let called = world.run(python().args(["calls.py", &world.gateway.address(), KEY]));
     assert_eq!(called.trim(), "three calls");
+}
+
+#[test]
+#[ignore = "make test-clients"]
+fn a_generated_python_client_reads_typed_answers() {
+    let world = World::with_typed_answers("typed-python-client");
+    let mut generate = python();
+    generate.args(["-m", "openapi_python_client", "generate", "--meta", "none"]);
+    generate.args(["--path", "openapi.json", "--output-path", "gateway_client", "--config"]);
+    world.run(generate.arg(world.sources().join("python.yaml")));
+    world.copy(&["typed.py"]);
+    let called = world.run(python().args(["typed.py", &world.gateway.address(), KEY]));
+    assert_eq!(called.trim(), "PairOne and PairTwo");
 }
 
 /// Runs openapi-generator.
@@ -163,6 +186,14 @@ fn a_generated_typescript_client_calls_the_gateway() {
     world.run(world.node("tsc").args(["--project", "."]));
     let called = world.run(Command::new("node").args(["calls.js", &world.gateway.address(), KEY]));
     assert_eq!(called.trim(), "three calls");
+}
+
+#[test]
+#[ignore = "make test-clients"]
+fn a_generated_typescript_client_reads_typed_answers() {
+    let world = World::with_typed_answers("typed-typescript-client");
+    world.run(world.node("openapi-typescript").args(["openapi.json", "-o", "gateway.d.ts"]));
+    assert_eq!(run_typescript(&world, "typed").trim(), "PairOne and PairTwo");
 }
 
 /// A package is then the one that was tested, from whichever registry it comes. The exceptions are

@@ -78,6 +78,29 @@ fn every_shipped_operation_has_an_example_of_its_answer() {
 }
 
 #[test]
+fn every_example_of_an_answer_fits_its_typed_schema() {
+    let gateway = Setup::new().every_shipped().config(CONFIGURED).start();
+    let document = gateway.anonymous().get("/openapi.json?answers=typed").ok();
+    let mut found = Vec::new();
+    inline_objects("", &document, &mut found);
+    assert!(found.is_empty(), "{found:?}");
+    let operations = document["paths"].as_object().unwrap().iter();
+    let operations = operations.filter(|(path, _)| path.starts_with("/connectors/") && !path.contains('{'));
+    let mut typed = 0;
+    for (path, item) in operations {
+        let media = &item["post"]["responses"]["200"]["content"]["application/json"];
+        let mut schema = media["schema"].clone();
+        let text = schema.to_string();
+        typed += usize::from(["Answer", "File"].iter().all(|name| !text.contains(&format!("/schemas/{name}\""))));
+        schema["components"] = document["components"].clone();
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        let wrong: Vec<String> = validator.iter_errors(&media["example"]).map(|error| error.to_string()).collect();
+        assert!(wrong.is_empty(), "{path}: {wrong:?}");
+    }
+    assert!(typed >= 190, "{typed}");
+}
+
+#[test]
 fn every_operation_is_described_as_it_is_served() {
     let gateway = gateway();
     let document = document(&gateway);

@@ -1,7 +1,7 @@
 //! Requests to GitHub's REST API, and the next page of a response.
 
 use connector_sdk::http::{self, Error, Method, Response};
-use connector_sdk::{Fault, Request};
+use connector_sdk::{Document, Fault, Request};
 use serde_json::value::RawValue;
 
 use crate::CONNECTOR;
@@ -22,6 +22,12 @@ pub(crate) fn issues(method: Method, owner: &str, repo: &str) -> Result<Request,
 /// [`Fault::Upstream`] if GitHub returns an error.
 pub(crate) fn send(request: Request) -> Result<Response, Fault> {
     http::send(request)?.successful()
+}
+
+/// The id of a document, a number that may be larger than an `i64`.
+pub(crate) fn id(document: &Document) -> Option<String> {
+    let id = document.pointer("/id")?;
+    Some(id.as_string().unwrap_or_else(|| id.text()))
 }
 
 /// The items of a response that is a JSON array.

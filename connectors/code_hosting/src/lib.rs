@@ -43,6 +43,7 @@ connector! {
     /// GitHub also answers with status 404 for a private repository that the user has no access to,
     /// and with 410 for a repository whose issues are disabled.
     connector code_hosting "GitHub";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
@@ -80,6 +81,7 @@ connector! {
     delete_hook: internal unsubscribe fn triggers::delete;
     read_activity: internal read fn triggers::read;
     redeliver: internal recover fn triggers::redeliver;
+    find_installation: internal identify fn triggers::identify;
 
     header "Accept" "application/vnd.github+json";
     header "X-GitHub-Api-Version" "{settings.api_version}";
@@ -96,7 +98,9 @@ connector! {
     /// If the user has no push access, GitHub ignores assignees, milestone and labels.
     create_issue: POST api "/repos/{owner}/{repo}/issues" {
         ..repository,
+        /// one line
         title: string,
+        /// text in Markdown
         body?: string,
         /// logins; only users with push access
         assignees?: [string],
@@ -110,6 +114,7 @@ connector! {
     /// An issue by number
     get_issue: GET api "/repos/{owner}/{repo}/issues/{issue_number}" {
         ..repository,
+        /// the number in the URL of the issue
         issue_number: integer(1..),
     }
     example { owner: "octocat", repo: "hello-world", issue_number: 1347 };
@@ -119,15 +124,22 @@ connector! {
     /// The answer is `{items, page_info: {next_cursor, has_next_page, reverse, per_page}}`. Pull
     /// requests are left out, so a page that is not the last can have fewer items than `per_page`.
     /// With `reverse` the first page is the end of the list, and each next page precedes it.
+    ///
+    /// Usual `response_fields`: `items.number`, `items.title`, `items.state`, `items.html_url`,
+    /// `page_info`.
     list_issues: read fn issues::list {
         ..repository,
+        /// items on a page
         per_page?: integer(1..=100) default 30 assumed,
         /// opaque next_cursor of the previous answer
         page_cursor?: string,
+        /// begins at the end of the list
         reverse?: boolean default false,
+        /// key of the order
         sort?: string one_of ["created", "updated", "comments"] default "created" assumed,
         /// another name for sort; both given and different is an error
         order_by?: string one_of ["created", "updated", "comments"],
+        /// direction of the order
         direction?: string one_of ["asc", "desc"] default "desc" assumed,
         /// further upstream parameters; labels may be a list
         filters?: entries[state, labels, assignee, creator, mentioned, milestone, type, since],
@@ -149,9 +161,14 @@ connector! {
     /// connector answers from a copy of the comments that is at most five minutes old, or the age
     /// that the operator has set. `force_refresh` reads the comments anew. A comment must match all
     /// dates that are given.
+    ///
+    /// Usual `response_fields`: `items.user.login`, `items.body`, `items.created_at`,
+    /// `total_pages`.
     list_issue_comments: read fn comments::list {
         ..repository,
+        /// the number in the URL of the issue
         issue_number: integer(1..),
+        /// reads the comments anew
         force_refresh?: boolean default false,
         /// YYYY-MM-DDTHH:MM:SSZ
         created_after?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
@@ -161,9 +178,13 @@ connector! {
         updated_after?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
         /// YYYY-MM-DDTHH:MM:SSZ
         updated_before?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+        /// items on a page
         per_page?: integer(1..=100) default 30,
+        /// number of the page
         page?: integer(1..) default 1,
+        /// key of the order
         order_by?: string one_of ["created_at", "updated_at", "id"] default "created_at",
+        /// direction of the order
         direction?: string one_of ["asc", "desc"] default "desc",
     }
     example {
@@ -181,7 +202,9 @@ connector! {
     /// Deletes the copy of the issue's comments that list_issue_comments answers from.
     create_issue_comment: write fn comments::create {
         ..repository,
+        /// the number in the URL of the issue
         issue_number: integer(1..),
+        /// text in Markdown
         body: string(..=262144),
     }
     example { owner: "octocat", repo: "hello-world", issue_number: 1347, body: "Me too" };
@@ -194,18 +217,27 @@ connector! {
     /// MiB. With `summarize` it has only the first five, and `summary` counts all of them. `errors`
     /// names the repositories that could not be read. The search reads some 10,000 issues.
     /// `truncated` is true if there may be more results.
+    ///
+    /// Usual `response_fields`: `total_count`, `issues.repository`, `issues.number`,
+    /// `issues.title`, `issues.state`.
     search_issues: read fn search::issues {
         /// OWNER/REPO, or REPO in the default organization; absent: all repositories of the default organization
         repositories?: [string] pattern "^([A-Za-z0-9_.-]+/)?[A-Za-z0-9_.-]+$",
+        /// state of the issues
         state?: string one_of ["open", "closed", "all"] default "all",
+        /// login of the author
         creator?: string,
         /// keys of an issue to include, dot notation; absent: all
         fields?: [string],
+        /// counts instead of all issues
         summarize?: boolean default false,
+        /// key of the order
         sort?: string one_of ["created", "updated", "comments"] default "updated",
+        /// direction of the order
         direction?: string one_of ["asc", "desc"] default "desc" assumed,
         /// an issue must match all
         labels?: [string],
+        /// login, * for any, none for nobody
         assignee?: string,
         /// milestone number
         milestone?: integer,
@@ -230,6 +262,8 @@ connector! {
     /// Search issues and pull requests with AND and OR keywords
     ///
     /// GitHub answers with the first 1000 results of a search only.
+    ///
+    /// Usual `response_fields`: `total_count`, `items.number`, `items.title`, `items.html_url`.
     advanced_search: GET api "/search/issues?advanced_search=true" {
         /// for example repo:octocat/hello-world is:issue (label:bug OR label:regression)
         q: string,
@@ -238,27 +272,36 @@ connector! {
             "comments", "reactions", "reactions-+1", "reactions--1", "reactions-smile", "reactions-thinking_face",
             "reactions-heart", "reactions-tada", "interactions", "created", "updated",
         ],
+        /// direction of sort
         order?: string one_of ["desc", "asc"] default "desc",
+        /// number of the page
         page?: integer(1..) default 1,
+        /// items on a page
         per_page?: integer(1..=100) default 30,
     }
     example { q: "org:octocat is:open (label:bug OR label:regression)", sort: "updated", per_page: 50 }
     pages "/items" next page_number 1 into "/page";
 
     /// Commits of a repository
+    ///
+    /// Usual `response_fields`: `sha`, `commit.message`, `commit.author`, `html_url`.
     list_commits: GET api "/repos/{owner}/{repo}/commits" {
         ..repository,
         /// SHA or branch to start from; default the default branch
         sha?: string,
         /// only commits that touch this file path
         path?: string,
+        /// login or email address of the author
         author?: string,
+        /// login or email address of the committer
         committer?: string,
         /// YYYY-MM-DDTHH:MM:SSZ
         since?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
         /// YYYY-MM-DDTHH:MM:SSZ
         until?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+        /// items on a page
         per_page?: integer(1..=100) default 30,
+        /// number of the page
         page?: integer(1..) default 1,
     }
     example { owner: "octocat", repo: "hello-world", sha: "main", since: "2026-03-01T00:00:00Z" }
@@ -269,7 +312,10 @@ connector! {
     example { owner: "octocat", repo: "hello-world" };
 
     /// Repositories of the user
+    ///
+    /// Usual `response_fields`: `full_name`, `description`, `html_url`, `pushed_at`.
     list_repositories: GET api "/user/repos" {
+        /// GitHub's parameters; since and before are times such as 2026-03-01T00:00:00Z
         query?: entries[visibility, affiliation, type, sort, direction, per_page, page, since, before],
     }
     example { query: { sort: "pushed", per_page: 50 } }
@@ -278,21 +324,31 @@ connector! {
     /// Change an issue: text, state, labels, assignees, milestone
     update_issue: PATCH api "/repos/{owner}/{repo}/issues/{issue_number}" {
         ..repository,
+        /// the number in the URL of the issue
         issue_number: integer(1..),
+        /// one line
         title?: string,
+        /// text in Markdown
         body?: string,
+        /// new state
         state?: string one_of ["open", "closed"],
+        /// why the state changes
         state_reason?: string one_of ["completed", "not_planned", "duplicate", "reopened"],
+        /// logins; replace the present ones
         assignees?: [string],
         /// null removes it
         milestone?: integer nullable,
+        /// names; replace the present ones
         labels?: [string],
     }
     example { owner: "octocat", repo: "hello-world", issue_number: 1347, state: "closed", state_reason: "completed" };
 
     /// Pull requests of a repository
+    ///
+    /// Usual `response_fields`: `number`, `title`, `state`, `user.login`, `html_url`.
     list_pull_requests: GET api "/repos/{owner}/{repo}/pulls" {
         ..repository,
+        /// GitHub's parameters; head is USER:BRANCH, base a branch
         query?: entries[state, head, base, sort, direction, per_page, page],
     }
     example { owner: "octocat", repo: "hello-world", query: { state: "open" } }
@@ -301,6 +357,7 @@ connector! {
     /// A commit with its changed files
     get_commit: GET api "/repos/{owner}/{repo}/commits/{ref}" {
         ..repository,
+        /// SHA, branch or tag
         ref: string keeps_slashes,
     }
     example { owner: "octocat", repo: "hello-world", ref: "main" };
@@ -310,7 +367,9 @@ connector! {
     /// The `content` of a file is base64, as GitHub gives it.
     get_file_contents: GET api "/repos/{owner}/{repo}/contents/{path}" {
         ..repository,
+        /// path in the repository
         path: string keeps_slashes,
+        /// SHA, branch or tag; default the default branch
         ref?: string in query,
     }
     example { owner: "octocat", repo: "hello-world", path: "docs/README.md" };

@@ -255,3 +255,73 @@ fn activity_that_the_user_may_not_read_is_refused_with_githubs_status() {
     let input = json!({"parameters": parameters(), "cursor": null, "limit": 1});
     assert_eq!(status("read_activity", &input), 404);
 }
+
+fn installations(selection: &str) -> Value {
+    json!({"total_count": 3, "installations": [
+        {"id": 1, "account": {"login": "other"}, "repository_selection": "all", "suspended_at": null},
+        {"id": 2, "account": {"login": "O"}, "repository_selection": "all", "suspended_at": "2026-01-02T03:04:05Z"},
+        {"id": 12345678901234567890_u64, "account": {"login": "O"}, "repository_selection": selection, "suspended_at": null},
+    ]})
+}
+
+fn found() -> Value {
+    json!({"installation_id": "12345678901234567890", "repository_id": "7"})
+}
+
+fn find_installation() -> Value {
+    reply("find_installation", &json!({"parameters": parameters()}))
+}
+
+#[test]
+fn an_installation_on_all_repositories_covers_one_that_the_user_sees() {
+    let repository =
+        |owner: &str| Answer::json(200, &json!({"id": 7, "name": "R", "owner": {"login": owner}}).to_string());
+    let all = || Answer::json(200, &installations("all").to_string());
+    let gateway = Gateway::new()
+        .answer(all())
+        .answer(repository("O"))
+        .answer(all())
+        .answer(Answer::json(404, r#"{"message":"Not Found"}"#))
+        .answer(all())
+        .answer(repository("new owner"));
+    assert_eq!(find_installation(), found());
+    assert_eq!(find_installation(), json!({}), "the user does not see it");
+    assert_eq!(find_installation(), json!({}), "it has moved");
+    let paths: Vec<String> = sent(&gateway).into_iter().map(|(_, path)| path).collect();
+    assert_eq!(paths[..2], ["/user/installations?per_page=100", "/repos/o/r"]);
+}
+
+#[test]
+fn an_installation_on_some_repositories_covers_those_that_github_lists() {
+    let next = r#"<https://api.github.test/user/installations/1/repositories?page=2>; rel="next""#;
+    let page = |id: u64, name: &str| {
+        Answer::json(200, &json!({"repositories": [{"id": id, "name": name, "owner": {"login": "O"}}]}).to_string())
+    };
+    let gateway = Gateway::new()
+        .answer(Answer::json(200, &installations("selected").to_string()))
+        .answer(page(6, "another").header("Link", next))
+        .answer(page(7, "R"))
+        .answer(Answer::json(200, &installations("selected").to_string()))
+        .answer(page(6, "another"));
+    assert_eq!(find_installation(), found(), "GitHub does not distinguish the case of names");
+    let of_installation = "/user/installations/12345678901234567890/repositories";
+    assert_eq!(sent(&gateway)[1].1, format!("{of_installation}?per_page=100"));
+    assert_eq!(sent(&gateway)[2].1, format!("{of_installation}?page=2"));
+    assert_eq!(find_installation(), json!({}));
+}
+
+#[test]
+fn a_token_that_is_not_of_an_app_sees_no_installation_and_a_rate_limit_proves_nothing() {
+    let refused =
+        || Answer::json(403, r#"{"message":"You must authenticate with an access token authorized to a GitHub App"}"#);
+    let _gateway = Gateway::new()
+        .answer(refused())
+        .answer(refused().header("X-RateLimit-Remaining", "0"))
+        .answer(refused().header("Retry-After", "60"))
+        .answer(Answer::json(200, &json!({"installations": []}).to_string()));
+    assert_eq!(find_installation(), json!({}));
+    for _ in 0..2 {
+        assert_eq!(status("find_installation", &json!({"parameters": parameters()})), 429);
+    }
+    assert_eq!(find_installation(), json!({}), "the App is not installed");
+}

@@ -10,6 +10,7 @@ connector! {
     /// DEX Screener's rate limits apply, for the whole installation. An answer that is a list has
     /// no enclosing object.
     connector dex_market_data "DEX Screener";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::None;
@@ -22,6 +23,7 @@ connector! {
     fields token {
         /// for example solana, ethereum, base
         chain_id: string,
+        /// address of the token on its chain
         token_address: string,
     };
 
@@ -57,7 +59,10 @@ connector! {
     example { chain_id: "solana", pair_id: ["JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN"] };
 
     /// Pairs matching a query
-    search_pairs: GET api "/latest/dex/search" { q: string }
+    search_pairs: GET api "/latest/dex/search" {
+        /// symbols, names or addresses, such as SOL/USDC
+        q: string,
+    }
     rate_limit market
     example { q: "SOL/USDC" };
 

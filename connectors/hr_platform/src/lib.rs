@@ -12,6 +12,7 @@ connector! {
     /// the user's address is not `/userinfo` below the base URL, the operator also configures the
     /// setting `userinfo_path`, or `oauth.userinfo_url` for another host.
     connector hr_platform "HR platform (a private or in-house system, set by configuration)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
@@ -46,11 +47,18 @@ connector! {
     /// Employees of the HR system, page by page
     ///
     /// The HR system defines the parameters for pages and the answer.
-    list_employees: GET api "{settings.employees_path}" { query?: entries[page, per_page, search] }
-        example { query: { page: 1, per_page: 50 } };
+    list_employees: GET api "{settings.employees_path}" {
+        /// parameters of the HR system
+        query?: entries[page, per_page, search],
+    }
+    example { query: { page: 1, per_page: 50 } };
 
     /// One employee by id
-    get_employee: GET api "{settings.employees_path}/{employee_id}" example { employee_id: "42" };
+    get_employee: GET api "{settings.employees_path}/{employee_id}" {
+        /// id of the employee
+        employee_id: string,
+    }
+    example { employee_id: "42" };
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ connector_microsoft::sites! {
     /// separate integrations, so that a knowledge base can use another account. `@odata.nextLink`
     /// of an answer has the parameter `$skiptoken` of the next page, which goes into `query`.
     connector kb_office_sites "Microsoft SharePoint sites (Graph), knowledge-base variant";
+    icon "../icon.svg";
 
     answer_examples "answers.json";
 }

@@ -25,6 +25,7 @@ connector! {
     /// Answers are X's. A 200 may have `errors` in addition to `data`: X then found only a part of
     /// the requested data. X's limits of requests depend on the operator's plan.
     connector microblog "X (API v2)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
@@ -61,15 +62,23 @@ connector! {
     via request::forward;
 
     fields of_posts {
+        /// fields of posts, such as created_at, public_metrics
         tweet_fields?: [string] as "post.fields" joined ",",
+        /// ids to resolve into objects, such as author_id
         expansions?: [string] joined ",",
+        /// fields of media, such as url
         media_fields?: [string] as "media.fields" joined ",",
+        /// fields of places, such as full_name
         place_fields?: [string] as "place.fields" joined ",",
+        /// fields of polls, such as options
         poll_fields?: [string] as "poll.fields" joined ",",
+        /// fields of users, such as username
         user_fields?: [string] as "user.fields" joined ",",
     };
     fields period {
+        /// oldest time, included
         start_time?: string format "date-time",
+        /// newest time, excluded
         end_time?: string format "date-time",
     };
 
@@ -78,18 +87,24 @@ connector! {
     /// X refuses a time that is not within the last seven days. If nothing is found, the answer has
     /// no `data`, and `meta.result_count` is 0.
     tweet_search: read fn search::recent {
+        /// X's search syntax, such as from:NAME -is:retweet
         query: string(1..=512),
+        /// newest time, excluded
         end_time?: string format "date-time",
+        /// oldest time, included
         start_time?: string format "date-time",
+        /// newest first, or most relevant first
         sort_order?: string one_of ["recency", "relevancy"],
         /// language code
         lang?: string pattern "^[a-z]{2,3}(-[A-Za-z]+)?$",
+        /// posts on a page
         max_results?: integer(10..=100) default 10 assumed,
         ..of_posts,
         /// results with id greater than it
         since_id?: string pattern "^[0-9]{1,19}$",
         /// results with id less than it
         until_id?: string pattern "^[0-9]{1,19}$",
+        /// next_token of the previous answer
         next_token?: string,
     }
     example {
@@ -102,6 +117,7 @@ connector! {
 
     /// Posts by their ids
     get_tweets: GET api "/tweets" {
+        /// ids of posts
         ids: [string](1..=100) pattern "^[0-9]{1,19}$" joined ",",
         ..of_posts,
     }
@@ -132,12 +148,19 @@ connector! {
     /// A call needs exactly one of the four. `data` is an object for `id` and `username`, and a
     /// list for `ids` and `usernames`.
     "get-users": read fn users::find {
+        /// id of one user
         id?: string pattern "^[0-9]{1,19}$",
+        /// ids of users
         ids?: [string](1..=100) pattern "^[0-9]{1,19}$",
+        /// handle of one user
         username?: string pattern "^@?[A-Za-z0-9_]{1,15}$",
+        /// handles of users
         usernames?: [string](1..=100) pattern "^@?[A-Za-z0-9_]{1,15}$",
+        /// fields of users, such as username
         user_fields?: [string],
+        /// ids to resolve into objects, such as author_id
         expansions?: [string],
+        /// fields of posts, such as created_at, public_metrics
         tweet_fields?: [string],
     }
     example { usernames: ["XDevelopers", "jack"], user_fields: ["created_at", "verified"] };
@@ -146,25 +169,34 @@ connector! {
     ///
     /// The gateway does not publish it again after a timeout.
     create_tweet: POST api "/tweets" {
+        /// text of the post
         text: string,
+        /// id of the post to reply to
         in_reply_to_tweet_id?: string as "reply.in_reply_to_tweet_id",
+        /// id of the post to quote
         quote_tweet_id?: string,
+        /// who may reply; absent: anyone
         reply_settings?: string one_of ["following", "mentionedUsers", "subscribers", "verified"],
     }
     example { text: "Hello" };
 
     /// Delete a post of the user
     delete_tweet: DELETE api "/tweets/{id}" {
+        /// id of the post
         id: string pattern "^[0-9]{1,19}$",
     }
     example { id: "1519781379172495360" };
 
     /// Posts of a user
     get_user_tweets: GET api "/users/{id}/tweets" {
+        /// id of the user
         id: string pattern "^[0-9]{1,19}$",
+        /// posts on a page
         max_results?: integer(5..=100),
+        /// next_token of the previous answer
         pagination_token?: string,
         ..period,
+        /// replies, retweets
         exclude?: [string] joined ",",
         ..of_posts,
     }
@@ -173,8 +205,11 @@ connector! {
 
     /// Posts that mention a user
     get_user_mentions: GET api "/users/{id}/mentions" {
+        /// id of the user
         id: string pattern "^[0-9]{1,19}$",
+        /// posts on a page
         max_results?: integer(5..=100),
+        /// next_token of the previous answer
         pagination_token?: string,
         ..period,
         ..of_posts,
@@ -184,9 +219,12 @@ connector! {
 
     /// Number of posts that match a search, over time
     tweet_counts: GET api "/tweets/counts/recent" {
+        /// X's search syntax, such as from:NAME -is:retweet
         query: string(1..=512),
+        /// length of a period that is counted
         granularity?: string one_of ["minute", "hour", "day"] default "hour",
         ..period,
+        /// next_token of the previous answer
         next_token?: string,
     }
     example { query: "rust wasm", granularity: "day" }

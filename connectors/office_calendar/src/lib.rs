@@ -16,6 +16,7 @@ connector! {
     /// its answer has `@odata.nextLink`. The parameter `$skip` of that URL, or `$skiptoken` if the
     /// URL has it, is the entry of `query` for the next page.
     connector office_calendar "Microsoft Outlook calendar (Graph)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
@@ -40,11 +41,13 @@ connector! {
     ];
 
     fields list {
+        /// OData parameters; $top limits a page, $select lists properties, $filter is an expression
         query?: entries[
             "$select", "$expand", "$filter", "$search", "$orderby", "$top", "$skip", "$count", "$skiptoken",
         ],
     };
     fields selection {
+        /// OData parameters; $select and $expand take names with commas between
         query?: entries["$select", "$expand"],
     };
     fields preferences {
@@ -52,25 +55,35 @@ connector! {
         headers?: entries[Prefer],
     };
     fields response {
+        /// text for the other side
         comment?: string,
+        /// tells the organizer
         send_response?: boolean as "sendResponse" default true sent,
     };
 
     /// Partial update of an event: subject, attendees, times, location, body, importance,
     /// reminders, online-meeting settings; only supplied fields change
     update_event: PATCH graph "/me/events/{event_id}" {
+        /// id of the event
         event_id: string,
+        /// members of the event to change, in Microsoft's form
         body: object,
     }
     example { event_id: "AAMkAGI1", body: { subject: "Review (moved)", location: { displayName: "Room 4" } } };
 
     /// Delete an event; on an organizer's meeting a cancellation goes to all attendees; irreversible
-    delete_event: DELETE graph "/me/events/{event_id}"
-        example { event_id: "AAMkAGI1" };
+    delete_event: DELETE graph "/me/events/{event_id}" {
+        /// id of the event
+        event_id: string,
+    }
+    example { event_id: "AAMkAGI1" };
 
     /// Delete an event into the purge area, not reachable by mail clients
-    permanently_delete_event: destructive POST graph "/me/events/{event_id}/permanentDelete"
-        example { event_id: "AAMkAGI1" };
+    permanently_delete_event: destructive POST graph "/me/events/{event_id}/permanentDelete" {
+        /// id of the event
+        event_id: string,
+    }
+    example { event_id: "AAMkAGI1" };
 
     /// The user's calendars of the default group
     list_calendars: GET graph "/me/calendars" { ..list }
@@ -79,13 +92,16 @@ connector! {
 
     /// Create a calendar
     create_calendar: POST graph "/me/calendars" {
+        /// display name
         name: string,
+        /// colour theme
         color?: string one_of calendar_colors,
     }
     example { name: "Team", color: "lightBlue" };
 
     /// A calendar by id
     get_calendar: GET graph "/me/calendars/{calendar_id}" {
+        /// id of the calendar
         calendar_id: string,
         ..selection,
     }
@@ -93,24 +109,33 @@ connector! {
 
     /// Update name, colour theme or default status of a calendar
     update_calendar: PATCH graph "/me/calendars/{calendar_id}" {
+        /// id of the calendar
         calendar_id: string,
+        /// display name
         name?: string,
+        /// colour theme
         color?: string one_of calendar_colors,
+        /// makes it the default calendar
         is_default_calendar?: boolean as "isDefaultCalendar",
     }
     check changes_something
     example { calendar_id: "AAMkAGI2", name: "Team 2026" };
 
     /// Delete a non-default calendar with its events; the default calendar cannot be deleted
-    delete_calendar: DELETE graph "/me/calendars/{calendar_id}"
-        example { calendar_id: "AAMkAGI2" };
+    delete_calendar: DELETE graph "/me/calendars/{calendar_id}" {
+        /// id of the calendar
+        calendar_id: string,
+    }
+    example { calendar_id: "AAMkAGI2" };
 
     /// Events between start and end, including occurrences, exceptions and single instances
     ///
     /// The times are in ISO 8601. Microsoft takes a time without an offset as UTC. It returns 10
     /// events, unless `$top` sets another number.
     list_events_in_time_range: GET graph "/me/calendarView" {
+        /// such as 2026-03-01T00:00:00Z
         start_date_time: string as "startDateTime",
+        /// such as 2026-03-08T00:00:00Z
         end_date_time: string as "endDateTime",
         ..list,
         ..preferences,
@@ -129,18 +154,22 @@ connector! {
         pages "/value" next link "/@odata.nextLink" parameter "$skip" into "/query/$skip";
 
     /// Create an event in the default calendar
-    create_event: POST graph "/me/events" { body: object }
-        example {
-            body: {
-                subject: "Kick-off",
-                start: { dateTime: "2026-03-02T10:00:00", timeZone: "UTC" },
-                end: { dateTime: "2026-03-02T11:00:00", timeZone: "UTC" },
-                attendees: [{ emailAddress: { address: "kim@example.com" }, type: "required" }],
-            },
-        };
+    create_event: POST graph "/me/events" {
+        /// event in Microsoft's form: subject, start, end, attendees
+        body: object,
+    }
+    example {
+        body: {
+            subject: "Kick-off",
+            start: { dateTime: "2026-03-02T10:00:00", timeZone: "UTC" },
+            end: { dateTime: "2026-03-02T11:00:00", timeZone: "UTC" },
+            attendees: [{ emailAddress: { address: "kim@example.com" }, type: "required" }],
+        },
+    };
 
     /// An event by id
     get_event: GET graph "/me/events/{event_id}" {
+        /// id of the event
         event_id: string,
         ..selection,
         ..preferences,
@@ -149,6 +178,7 @@ connector! {
 
     /// Accept an invitation
     accept_event: POST graph "/me/events/{event_id}/accept" {
+        /// id of the event
         event_id: string,
         ..response,
     }
@@ -156,24 +186,32 @@ connector! {
 
     /// Decline an invitation, optionally proposing another time
     decline_event: POST graph "/me/events/{event_id}/decline" {
+        /// id of the event
         event_id: string,
         ..response,
+        /// {start, end}, each {dateTime, timeZone}
         proposed_new_time?: object as "proposedNewTime",
     }
     example { event_id: "AAMkAGI1", comment: "Out of office" };
 
     /// Cancel a meeting of the organizer with a message to the attendees
     cancel_event: POST graph "/me/events/{event_id}/cancel" {
+        /// id of the event
         event_id: string,
+        /// text for the other side
         comment?: string,
     }
     example { event_id: "AAMkAGI1", comment: "Moved to next week" };
 
     /// Free and busy times of people and rooms
     get_schedule: read POST graph "/me/calendar/getSchedule" {
+        /// addresses of people and rooms
         schedules: [string],
+        /// {dateTime, timeZone}
         start_time: object as "startTime",
+        /// {dateTime, timeZone}
         end_time: object as "endTime",
+        /// minutes of a slot
         availability_view_interval?: integer(5..=1440) as "availabilityViewInterval" default 30,
     }
     example {

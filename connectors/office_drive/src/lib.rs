@@ -22,6 +22,7 @@ connector! {
     /// Microsoft Graph's. `@odata.nextLink` of an answer has the parameter `$skiptoken` of the next
     /// page, which goes into `query`.
     connector office_drive "Microsoft OneDrive and document libraries (Graph)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
@@ -40,10 +41,13 @@ connector! {
     read_changes: internal read fn triggers::read;
 
     fields item {
+        /// id of the drive
         drive_id: string,
+        /// id of the file or folder, or root
         item_id: string,
     };
     fields listing {
+        /// OData parameters; $top limits a page, $select lists properties, $filter is an expression
         query?: entries[
             "$select", "$expand", "$filter", "$search", "$orderby", "$top", "$skip", "$count", "$skiptoken",
         ],
@@ -53,6 +57,7 @@ connector! {
         q: string odata_string,
     };
     fields conflicts {
+        /// what happens if the name exists
         query?: entries["@microsoft.graph.conflictBehavior" one_of ["fail", "replace", "rename"]],
     };
 
@@ -68,7 +73,9 @@ connector! {
         parent_reference?: object as "parentReference",
         /// new name
         name?: string,
+        /// copies the children without the folder
         children_only?: boolean as "childrenOnly" default false,
+        /// copies all versions
         include_all_version_history?: boolean as "includeAllVersionHistory" default false,
         ..conflicts,
     }
@@ -88,16 +95,22 @@ connector! {
     pages "/value" next link "/@odata.nextLink" parameter "$skiptoken" into "/query/$skiptoken";
 
     /// A drive by id
-    get_drive: GET graph "/drives/{drive_id}" example { drive_id: "b!abc" };
+    get_drive: GET graph "/drives/{drive_id}" {
+        /// id of the drive
+        drive_id: string,
+    }
+    example { drive_id: "b!abc" };
 
     /// The current user's drive, provisioned if absent and the user is licensed
     get_my_drive: GET graph "/me/drive" example {};
 
     /// Create a folder under a parent; returns id, name, creation time and parent reference
     create_folder: POST graph "/drives/{drive_id}/items/{parent_item_id}/children" {
+        /// id of the drive
         drive_id: string,
         /// folder that gets the new one; root for the top level
         parent_item_id: string,
+        /// name of the folder
         name: string,
         /// what happens when the name exists
         conflict_behavior?: string as "@microsoft.graph.conflictBehavior" one_of ["fail", "replace", "rename"]
@@ -107,7 +120,11 @@ connector! {
     example { drive_id: "b!abc", parent_item_id: "root", name: "Reports", conflict_behavior: "rename" };
 
     /// Metadata of an item by id
-    get_item: GET graph "/drives/{drive_id}/items/{item_id}" { ..item, query?: entries["$select", "$expand"] }
+    get_item: GET graph "/drives/{drive_id}/items/{item_id}" {
+        ..item,
+        /// OData parameters; $select and $expand take names with commas between
+        query?: entries["$select", "$expand"],
+    }
     example { drive_id: "b!abc", item_id: "01ABC", query: { "$expand": "thumbnails" } };
 
     /// Children of an item
@@ -123,6 +140,7 @@ connector! {
     /// start again without it.
     track_changes: GET graph "/drives/{drive_id}/items/{item_id}/delta" {
         ..item,
+        /// OData parameters; token from the link of the previous answer
         query?: entries[
             "$select", "$expand", "$filter", "$search", "$orderby", "$top", "$skip", "$count", "$skiptoken", token,
         ],
@@ -132,6 +150,7 @@ connector! {
 
     /// Search within a drive by name, metadata and content
     search_in_drive: GET graph "/drives/{drive_id}/root/search(q='{q}')" {
+        /// id of the drive
         drive_id: string,
         ..text,
         ..listing,
@@ -160,10 +179,15 @@ connector! {
     ///
     /// An empty `content_base64` makes an empty file. The answer is the item of the file.
     upload_file: destructive fn upload::file {
+        /// id of the drive
         drive_id: string(1..),
+        /// id of the folder, or root
         parent_item_id: string(1..),
+        /// name with extension
         file_name: string pattern r#"^[^/:*?"<>|\\]+$"#,
+        /// content in base64
         content_base64: string,
+        /// media type
         content_type?: string pattern "^[ -~]+$" default "application/octet-stream",
         ..conflicts,
     }
@@ -178,7 +202,9 @@ connector! {
     /// Rename or move an item
     update_item: PATCH graph "/drives/{drive_id}/items/{item_id}" {
         ..item,
+        /// new name
         name?: string,
+        /// new parent: {driveId, id}
         parent_reference?: object as "parentReference",
     }
     check target::of_update
@@ -191,9 +217,13 @@ connector! {
     /// Create a sharing link for an item
     create_sharing_link: POST graph "/drives/{drive_id}/items/{item_id}/createLink" {
         ..item,
+        /// what the link allows
         type: string one_of ["view", "edit", "embed"],
+        /// who may use the link
         scope?: string one_of ["anonymous", "organization", "users"],
+        /// when the link ends
         expiration_date_time?: string as "expirationDateTime" format "date-time",
+        /// password of the link
         password?: string secret,
     }
     example { drive_id: "b!abc", item_id: "01ABC", type: "view", scope: "organization" };

@@ -7,6 +7,7 @@ connector_microsoft::sites! {
     /// Answers are Microsoft Graph's. `@odata.nextLink` of an answer has the parameter `$skiptoken`
     /// of the next page, which goes into `query`.
     connector office_sites "Microsoft SharePoint sites (Graph)";
+    icon "../icon.svg";
 
     answer_examples "answers.json";
 
@@ -18,6 +19,7 @@ connector_microsoft::sites! {
     /// Items of a list with their column values
     list_list_items: GET graph "/sites/{site_id}/lists/{list_id}/items" {
         ..site,
+        /// id or title of the list
         list_id: string,
         ..listing,
     }

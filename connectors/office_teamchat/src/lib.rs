@@ -19,6 +19,7 @@ connector! {
     /// Only `delete_team` needs the scope `Group.ReadWrite.All`. If the operator leaves it out,
     /// every other operation works.
     connector office_teamchat "Microsoft Teams (Graph)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
@@ -51,16 +52,23 @@ connector! {
     unsubscribe: internal unsubscribe fn triggers::unsubscribe;
 
     fields list {
+        /// OData parameters; $top limits a page, $select lists properties, $filter is an expression
         query?: entries[
             "$select", "$expand", "$filter", "$search", "$orderby", "$top", "$skip", "$count", "$skiptoken",
         ],
     };
     fields message {
+        /// text of the message
         content: string as "body.content",
+        /// form of content
         content_type?: string as "body.contentType" one_of ["text", "html"] default "text",
+        /// title
         subject?: string,
+        /// mark of the message
         importance?: string one_of ["normal", "high", "urgent"],
+        /// Microsoft's form: {id, mentionText, mentioned}
         mentions?: [object],
+        /// Microsoft's form: {id, contentType, contentUrl, name}
         attachments?: [object],
     };
 
@@ -78,29 +86,45 @@ connector! {
 
     /// Properties and relationships of a team
     get_team: GET graph "/teams/{team_id}" {
+        /// id of the team
         team_id: string,
+        /// OData parameters; $select and $expand take names with commas between
         query?: entries["$select", "$expand"],
     }
     example { team_id: "893075dd", query: { "$select": "id,displayName" } };
 
     /// Members of a chat
-    list_chat_members: GET graph "/chats/{chat_id}/members" { chat_id: string, ..list }
-        example { chat_id: "19:8b08@thread.v2" }
-        pages "/value" next link "/@odata.nextLink" parameter "$skiptoken" into "/query/$skiptoken";
+    list_chat_members: GET graph "/chats/{chat_id}/members" {
+        /// id of the chat, such as 19:…@thread.v2
+        chat_id: string,
+        ..list,
+    }
+    example { chat_id: "19:8b08@thread.v2" }
+    pages "/value" next link "/@odata.nextLink" parameter "$skiptoken" into "/query/$skiptoken";
 
     /// Channels of a team
-    list_team_channels: GET graph "/teams/{team_id}/channels" { team_id: string, ..list }
-        example { team_id: "893075dd", query: { "$filter": "membershipType eq 'private'" } }
-        pages "/value" next link "/@odata.nextLink" parameter "$skiptoken" into "/query/$skiptoken";
+    list_team_channels: GET graph "/teams/{team_id}/channels" {
+        /// id of the team
+        team_id: string,
+        ..list,
+    }
+    example { team_id: "893075dd", query: { "$filter": "membershipType eq 'private'" } }
+    pages "/value" next link "/@odata.nextLink" parameter "$skiptoken" into "/query/$skiptoken";
 
     /// Members of a team
-    list_team_members: GET graph "/teams/{team_id}/members" { team_id: string, ..list }
-        example { team_id: "893075dd", query: { "$top": 100 } }
-        pages "/value" next link "/@odata.nextLink" parameter "$skiptoken" into "/query/$skiptoken";
+    list_team_members: GET graph "/teams/{team_id}/members" {
+        /// id of the team
+        team_id: string,
+        ..list,
+    }
+    example { team_id: "893075dd", query: { "$top": 100 } }
+    pages "/value" next link "/@odata.nextLink" parameter "$skiptoken" into "/query/$skiptoken";
 
     /// Messages of a channel, without replies
     list_channel_messages: GET graph "/teams/{team_id}/channels/{channel_id}/messages" {
+        /// id of the team
         team_id: string,
+        /// id of the channel, such as 19:…@thread.tacv2
         channel_id: string,
         ..list,
     }
@@ -114,7 +138,9 @@ connector! {
     /// it. Content of the type `text` with mentions or attachments is sent as HTML: all but these
     /// tags is escaped. The gateway does not post the message again after a timeout.
     send_channel_message: POST graph "/teams/{team_id}/channels/{channel_id}/messages" {
+        /// id of the team
         team_id: string,
+        /// id of the channel, such as 19:…@thread.tacv2
         channel_id: string,
         ..message,
     }
@@ -128,13 +154,21 @@ connector! {
     };
 
     /// Properties of a channel
-    get_channel: GET graph "/teams/{team_id}/channels/{channel_id}"
-        example { team_id: "893075dd", channel_id: "19:4a95@thread.tacv2" };
+    get_channel: GET graph "/teams/{team_id}/channels/{channel_id}" {
+        /// id of the team
+        team_id: string,
+        /// id of the channel, such as 19:…@thread.tacv2
+        channel_id: string,
+    }
+    example { team_id: "893075dd", channel_id: "19:4a95@thread.tacv2" };
 
     /// Replies to a channel message
     list_channel_message_replies: GET graph "/teams/{team_id}/channels/{channel_id}/messages/{message_id}/replies" {
+        /// id of the team
         team_id: string,
+        /// id of the channel, such as 19:…@thread.tacv2
         channel_id: string,
+        /// id of the message
         message_id: string,
         ..list,
     }
@@ -145,8 +179,11 @@ connector! {
     ///
     /// The fields are the same as in `send_channel_message`.
     reply_to_channel_message: POST graph "/teams/{team_id}/channels/{channel_id}/messages/{message_id}/replies" {
+        /// id of the team
         team_id: string,
+        /// id of the channel, such as 19:…@thread.tacv2
         channel_id: string,
+        /// id of the message
         message_id: string,
         ..message,
     }
@@ -164,16 +201,24 @@ connector! {
         pages "/value" next link "/@odata.nextLink" parameter "$skiptoken" into "/query/$skiptoken";
 
     /// Messages of a chat
-    list_chat_messages: GET graph "/chats/{chat_id}/messages" { chat_id: string, ..list }
-        example { chat_id: "19:8b08@thread.v2", query: { "$top": 20 } }
-        pages "/value" next link "/@odata.nextLink" parameter "$skiptoken" into "/query/$skiptoken";
+    list_chat_messages: GET graph "/chats/{chat_id}/messages" {
+        /// id of the chat, such as 19:…@thread.v2
+        chat_id: string,
+        ..list,
+    }
+    example { chat_id: "19:8b08@thread.v2", query: { "$top": 20 } }
+    pages "/value" next link "/@odata.nextLink" parameter "$skiptoken" into "/query/$skiptoken";
 
     /// Post a message to a chat
     ///
     /// The fields are the same as in `send_channel_message`.
-    send_chat_message: POST graph "/chats/{chat_id}/messages" { chat_id: string, ..message }
-        via message::post
-        example { chat_id: "19:8b08@thread.v2", content: "Hello" };
+    send_chat_message: POST graph "/chats/{chat_id}/messages" {
+        /// id of the chat, such as 19:…@thread.v2
+        chat_id: string,
+        ..message,
+    }
+    via message::post
+    example { chat_id: "19:8b08@thread.v2", content: "Hello" };
 
     /// The connected Microsoft account, in the common userinfo shape
     userinfo: read fn connector_microsoft::userinfo example {};

@@ -32,6 +32,7 @@ connector! {
     /// connection. Calls wait in a queue. A call that would wait longer than 15 seconds is refused
     /// as rate limited. The gateway does not store PDFs.
     connector preprint_archive "arXiv";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::None;
@@ -69,17 +70,25 @@ connector! {
         search_query?: string,
         /// one or several, any may match
         category?: string | [string],
+        /// words of the title
         title?: string,
+        /// name of an author
         author?: string,
+        /// words of the abstract
         abstract?: string,
         /// YYYY-MM-DD or date-time
         submitted_after?: string,
         /// YYYY-MM-DD or date-time
         submitted_before?: string,
+        /// ids such as 2104.12255
         id_list?: [string] pattern r"^[^,]*[^,\s][^,]*$",
+        /// number of papers to skip
         start?: integer(0..) default 0,
+        /// most papers in the answer
         max_results?: integer(1..=2000) default 10,
+        /// key of the order
         sort_by?: string one_of ["relevance", "lastUpdatedDate", "submittedDate"] default "relevance",
+        /// direction of the order
         sort_order?: string one_of ["ascending", "descending"] default "descending",
     }
     example {
@@ -105,7 +114,9 @@ connector! {
     /// nightly announcement, so the list can be short or empty. The name of an archive, such as
     /// `cs`, means all its categories.
     get_daily_updates: read fn daily::updates {
+        /// such as cs.AI, or an archive such as cs
         categories: [string](1..=20) pattern "^[A-Za-z0-9.-]+$",
+        /// most papers in the answer
         max_results?: integer(1..=2000) default 100,
     }
     example { categories: ["cs.AI", "cs.LG"], max_results: 50 };

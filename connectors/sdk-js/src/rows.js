@@ -36,7 +36,7 @@ const call = (effect) => (run, clauses = {}) => new Row({ run, effect }, clauses
 /** An operation that a trigger names, and that callers cannot run. */
 export function internal(role, run, clauses = {}) {
   if (!Object.hasOwn(ROLES, role)) throw new Mistake(`\`internal\` has a role: ${Object.keys(ROLES).map((name) => `"${name}"`).join(", ")}`);
-  return new Row({ run, role, effect: role === "read" ? "read" : "write" }, clauses, ["doc", "rate_limit"]);
+  return new Row({ run, role, effect: ["read", "identify"].includes(role) ? "read" : "write" }, clauses, ["doc", "rate_limit"]);
 }
 
 export const read = call("read");

@@ -10,7 +10,7 @@ const INBOX = [
 ];
 const TRIGGER = [
   "name", "title", "description", "parameters", "payload", "example", "source", "kinds", "scopes", "inboxes", "key", "conditions", "subscribe",
-  "renew", "unsubscribe", "read", "recover", "requires_setting", "lifetime_seconds", "poll_seconds",
+  "renew", "unsubscribe", "read", "recover", "identify", "requires_setting", "lifetime_seconds", "poll_seconds",
 ];
 const HMAC = [
   "hash", "secret", "encoding", "text", "separator", "signature", "prefix", "list_separator", "timestamp", "tolerance_seconds",
@@ -114,13 +114,13 @@ function triggerOf(trigger) {
   only(trigger, TRIGGER, "a trigger");
   const { name, title, description = "", parameters = NO_PARAMETERS, payload = { type: "object" }, example = {}, source } = trigger;
   if (!["carried", "read"].includes(source)) throw new Mistake('`source` of a trigger is "carried" or "read"');
-  const { kinds = [], scopes = [], inboxes = [], key = [], conditions = [], subscribe, renew, unsubscribe, read, recover } = trigger;
+  const { kinds = [], scopes = [], inboxes = [], key = [], conditions = [], subscribe, renew, unsubscribe, read, recover, identify } = trigger;
   const { requires_setting, lifetime_seconds, poll_seconds = 300 } = trigger;
   const [parametersText, payloadText, exampleText] = [parameters, payload, example].map((value) => JSON.stringify(value));
   return {
     name, title, description: documentation(description), parameters: parametersText, payload: payloadText, example: exampleText, source, kinds,
-    scopes, inboxes, key, conditions: conditions.map(condition), subscribe, renew, unsubscribe, read, recover, requiresSetting: requires_setting,
-    lifetimeSeconds: lifetime_seconds, pollSeconds: poll_seconds,
+    scopes, inboxes, key, conditions: conditions.map(condition), subscribe, renew, unsubscribe, read, recover, identify,
+    requiresSetting: requires_setting, lifetimeSeconds: lifetime_seconds, pollSeconds: poll_seconds,
   };
 }
 
@@ -157,6 +157,7 @@ export const ROLES = {
   unsubscribe: { summary: "End a subscription", members: SUBSCRIPTION },
   read: { summary: "Read events", members: ["parameters", "cursor", "hint", "limit"] },
   recover: { summary: "Let the service send failed notifications again", members: SUBSCRIPTION },
+  identify: { summary: "What the account sees", members: ["parameters"] },
 };
 
 /** The schema of the input of an operation with a role. */

@@ -144,6 +144,7 @@ export default connector({
       unsubscribe: "change_unsubscribe",
       read: "change_read",
       recover: "change_recover",
+      identify: "change_identify",
       requires_setting: "api_version",
       lifetime_seconds: 86400,
       poll_seconds: 600,
@@ -305,6 +306,7 @@ export default connector({
     change_unsubscribe: internal("unsubscribe", () => {}, { rate_limit: "searches" }),
     change_read: internal("read", changes, { doc: "Changes of a folder" }),
     change_recover: internal("recover", () => {}),
+    change_identify: internal("identify", ({ parameters }) => parameters),
   },
 });
 

@@ -169,7 +169,7 @@ def internal(context: Context, name: str, role: Role, run: Callable[..., Any], c
     _check(context, name, doc, clauses)
     check_function("the function", run)
     check_arguments("the function", run, list(members))
-    effect: Effect = "read" if role == "read" else "write"
+    effect: Effect = "read" if role in ("read", "identify") else "write"
     return Operation(name, doc, effect, {**clauses, "no_envelope": True}, [], run=run, role=role)
 
 

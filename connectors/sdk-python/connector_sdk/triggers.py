@@ -14,7 +14,7 @@ from typing import Any, Literal
 from .mistake import Mistake, only, within
 from .reader import written
 
-Role = Literal["subscribe", "renew", "unsubscribe", "read", "recover"]
+Role = Literal["subscribe", "renew", "unsubscribe", "read", "recover", "identify"]
 
 _INBOX = (
     "name", "scope", "checks", "handshakes", "decode", "items", "id", "kind", "data", "time", "accounts", "visibility", "ignored", "lifecycle",
@@ -22,7 +22,7 @@ _INBOX = (
 )
 _TRIGGER = (
     "name", "title", "description", "parameters", "payload", "example", "source", "kinds", "scopes", "inboxes", "key", "conditions", "subscribe",
-    "renew", "unsubscribe", "read", "recover", "requires_setting", "lifetime_seconds", "poll_seconds",
+    "renew", "unsubscribe", "read", "recover", "identify", "requires_setting", "lifetime_seconds", "poll_seconds",
 )
 _HMAC = {
     "hash": "sha256", "secret": "text", "encoding": "hex", "text": ["body"], "separator": "", "signature": None, "prefix": "",
@@ -190,6 +190,7 @@ ROLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "unsubscribe": ("End a subscription", _SUBSCRIPTION),
     "read": ("Read events", ("parameters", "cursor", "hint", "limit")),
     "recover": ("Let the service send failed notifications again", _SUBSCRIPTION),
+    "identify": ("What the account sees", ("parameters",)),
 }
 
 

@@ -159,6 +159,7 @@ connector = Connector(
             "unsubscribe": "change_unsubscribe",
             "read": "change_read",
             "recover": "change_recover",
+            "identify": "change_identify",
             "requires_setting": "api_version",
             "lifetime_seconds": 86400,
             "poll_seconds": 600,
@@ -375,3 +376,8 @@ def change_read(parameters, cursor, hint, limit):
 @connector.internal("recover")
 def change_recover(upstream_id, state, parameters):
     pass
+
+
+@connector.internal("identify")
+def change_identify(parameters):
+    return parameters

@@ -31,6 +31,7 @@ const INTERNAL: &[(&str, &str)] = &[
     ("change_renew", r#"{"upstream_id":"a","state":null,"parameters":{"folder":"a"},"kinds":[]}"#),
     ("change_unsubscribe", r#"{"upstream_id":"a","parameters":{"folder":"a"}}"#),
     ("change_recover", r#"{"upstream_id":"a","state":null,"parameters":{"folder":"a"}}"#),
+    ("change_identify", r#"{"parameters":{"folder":"a"}}"#),
     ("change_read", r#"{"parameters":{"folder":"a"},"cursor":null,"hint":null,"limit":50}"#),
     ("change_read", r#"{"parameters":{"folder":"a"},"cursor":"1","hint":{"id":"7"},"limit":50}"#),
 ];

@@ -22,6 +22,7 @@ connector! {
     /// next page; it is empty on the last page. Only users of an Enterprise organization need
     /// `team_id`.
     connector team_chat "Slack";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
@@ -68,19 +69,27 @@ connector! {
         channel: string,
     };
     fields selection {
+        /// newest ts, such as 1700000000.000100
         latest?: string,
+        /// includes the messages at latest and oldest
         inclusive?: boolean default false,
+        /// includes the metadata of messages
         include_all_metadata?: boolean default false,
     };
     fields content {
+        /// text in mrkdwn; what notifications show
         text?: string,
+        /// blocks of Block Kit
         blocks?: [object],
+        /// Slack's older form of rich parts
         attachments?: [object],
+        /// text in Markdown, without text and blocks
         markdown_text?: string(..=12000),
     };
 
     /// List channels of the team
     conversations_list: GET api "/conversations.list" {
+        /// Slack's parameters; types such as public_channel,private_channel
         query?: entries[cursor, exclude_archived, limit, team_id, types],
     }
     example {
@@ -91,7 +100,9 @@ connector! {
     /// Members of a conversation
     conversations_members: GET api "/conversations.members" {
         ..conversation,
+        /// response_metadata.next_cursor of the previous answer
         cursor?: string,
+        /// most items on a page
         limit?: integer default 100,
     }
     example { channel: "C024BE91L", limit: 200 }
@@ -100,13 +111,16 @@ connector! {
     /// Information about a channel
     conversations_info: GET api "/conversations.info" {
         ..conversation,
+        /// includes the locale
         include_locale?: boolean default false,
+        /// includes the number of members
         include_num_members?: boolean default false,
     }
     example { channel: "C024BE91L", include_num_members: true };
 
     /// Conversations the calling user may access
     users_conversations: GET api "/users.conversations" {
+        /// Slack's parameters; user is a user id
         query?: entries[cursor, exclude_archived, exclude_muted, limit, team_id, types, user],
     }
     example { query: { types: "public_channel,private_channel,im", limit: 100 } }
@@ -115,7 +129,9 @@ connector! {
     /// Message and event history of a conversation
     conversations_history: GET api "/conversations.history" {
         ..conversation,
+        /// response_metadata.next_cursor of the previous answer
         cursor?: string,
+        /// most items on a page
         limit?: integer(..=999) default 100,
         /// Unix time, for example 1700000000.000100
         oldest?: string,
@@ -129,8 +145,11 @@ connector! {
         ..conversation,
         /// ts of the parent message or of a message of the thread
         ts: string,
+        /// response_metadata.next_cursor of the previous answer
         cursor?: string,
+        /// most items on a page
         limit?: integer default 1000,
+        /// oldest ts, such as 1700000000.000100
         oldest?: string,
         ..selection,
     }
@@ -139,8 +158,11 @@ connector! {
 
     /// Create a public or private channel
     conversations_create: POST api "/conversations.create" {
+        /// lower case, without blanks
         name: string,
+        /// makes a private channel
         is_private?: boolean default false,
+        /// id of the workspace, for an Enterprise organization
         team_id?: string,
     }
     example { name: "launch", is_private: true };
@@ -148,6 +170,7 @@ connector! {
     /// Rename a conversation
     conversations_rename: POST api "/conversations.rename" {
         ..conversation,
+        /// new name: lower case, without blanks
         name: string,
     }
     example { channel: "C024BE91L", name: "launch-2026" };
@@ -155,6 +178,7 @@ connector! {
     /// Set the channel description
     conversations_set_purpose: POST api "/conversations.setPurpose" {
         ..conversation,
+        /// the description
         purpose: string,
     }
     example { channel: "C024BE91L", purpose: "All about the launch" };
@@ -166,11 +190,17 @@ connector! {
     chat_post_message: POST api "/chat.postMessage" {
         ..conversation,
         ..content,
+        /// ts of the message to reply to
         thread_ts?: string,
+        /// shows the reply in the channel too
         reply_broadcast?: boolean,
+        /// previews of links
         unfurl_links?: boolean,
+        /// previews of media
         unfurl_media?: boolean,
+        /// false: text has no markup
         mrkdwn?: boolean,
+        /// {event_type, event_payload}
         metadata?: object,
     }
     via message::post
@@ -179,6 +209,7 @@ connector! {
     /// Change a message
     chat_update: POST api "/chat.update" {
         ..conversation,
+        /// ts of the message
         ts: string,
         ..content,
     }
@@ -187,25 +218,35 @@ connector! {
     /// Invite users to a channel
     conversations_invite: POST api "/conversations.invite" {
         ..conversation,
+        /// user ids
         users: string | [string] joined ",",
+        /// invites the valid ones if others fail
         force?: boolean,
     }
     example { channel: "C024BE91L", users: ["U1", "U2"] };
 
     /// Users of the team
-    users_list: GET api "/users.list" { query?: entries[cursor, include_locale, limit, team_id] }
+    users_list: GET api "/users.list" {
+        /// Slack's parameters
+        query?: entries[cursor, include_locale, limit, team_id],
+    }
     example { query: { limit: 200 } }
     pages "/members" next cursor "/response_metadata/next_cursor" into "/query/cursor";
 
     /// A user by id
     users_info: GET api "/users.info" {
+        /// user id
         user: string,
+        /// includes the locale
         include_locale?: boolean default false,
     }
     example { user: "U023BECGF" };
 
     /// A user by address
-    users_lookup_by_email: GET api "/users.lookupByEmail" { email: string }
+    users_lookup_by_email: GET api "/users.lookupByEmail" {
+        /// address of the user
+        email: string,
+    }
     example { email: "kim@example.com" };
 
     /// The connected Slack user, in the common userinfo shape

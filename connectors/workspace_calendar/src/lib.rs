@@ -13,6 +13,7 @@ connector! {
     ///
     /// Entries of `query` and members of `body` have Google's names.
     connector workspace_calendar "Google Calendar";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
@@ -46,9 +47,11 @@ connector! {
         calendar_id: string,
     };
     fields notifications {
+        /// sendUpdates is all, externalOnly or none
         query?: entries[sendNotifications, sendUpdates] in query,
     };
     fields changes {
+        /// Google's parameters; sendUpdates is all, externalOnly or none
         query?: entries[
             alwaysIncludeEmail, conferenceDataVersion, eventLabelVersion, maxAttendees, sendNotifications,
             sendUpdates, supportsAttachments,
@@ -61,6 +64,7 @@ connector! {
 
     /// Calendars on the user's calendar list
     calendarlist_list: GET api "/users/me/calendarList" {
+        /// Google's parameters, by their names
         query?: entries[
             maxResults, minAccessRole, pageToken, showDeleted, showHidden, showOwnOrganizationOnly, syncToken,
         ],
@@ -76,19 +80,24 @@ connector! {
     ///
     /// Google needs `timeMin` and `timeMax`. `groupExpansionMax` is at most 100, and
     /// `calendarExpansionMax` at most 50.
-    freebusy_query: read POST api "/freeBusy" { body: object }
-        example {
-            body: {
-                timeMin: "2026-03-02T08:00:00Z",
-                timeMax: "2026-03-02T18:00:00Z",
-                items: [{ id: "primary" }],
-            },
-        };
+    freebusy_query: read POST api "/freeBusy" {
+        /// {timeMin, timeMax, items: [{id}]}
+        body: object,
+    }
+    example {
+        body: {
+            timeMin: "2026-03-02T08:00:00Z",
+            timeMax: "2026-03-02T18:00:00Z",
+            items: [{ id: "primary" }],
+        },
+    };
 
     /// Event by its id in the calendar service
     events_get: GET api "/calendars/{calendar_id}/events/{event_id}" {
         ..calendar,
+        /// id of the event
         event_id: string,
+        /// Google's parameters; timeZone such as Europe/Berlin
         query?: entries[alwaysIncludeEmail, maxAttendees, timeZone],
     }
     example { calendar_id: "primary", event_id: "abc123def456", query: { timeZone: "Europe/Berlin" } };
@@ -98,6 +107,7 @@ connector! {
     /// The answer is `{}`.
     events_delete: DELETE api "/calendars/{calendar_id}/events/{event_id}" {
         ..calendar,
+        /// id of the event
         event_id: string,
         ..notifications,
     }
@@ -106,6 +116,7 @@ connector! {
     /// Overwrite an existing event; the whole event object must be supplied to change any one field
     events_update: destructive PUT api "/calendars/{calendar_id}/events/{event_id}" {
         ..calendar,
+        /// id of the event
         event_id: string,
         ..changes,
         /// the complete event; parts left out are removed
@@ -125,10 +136,12 @@ connector! {
     /// Create an event in a calendar
     events_insert: POST api "/calendars/{calendar_id}/events" {
         ..calendar,
+        /// Google's parameters; conferenceDataVersion 1 takes a conference
         query?: entries[
             conferenceDataVersion, eventLabelVersion, maxAttendees, sendNotifications, sendUpdates,
             supportsAttachments,
         ] in query,
+        /// event in Google's form: summary, start, end, attendees
         body: object,
     }
     example {
@@ -146,6 +159,7 @@ connector! {
     /// `maxResults` is at most 2500. Without it, Google returns at most 250 events.
     events_list: GET api "/calendars/{calendar_id}/events" {
         ..calendar,
+        /// Google's parameters; timeMin and timeMax such as 2026-03-01T00:00:00Z
         query?: entries[
             alwaysIncludeEmail, eventTypes, iCalUID, maxAttendees, maxResults, orderBy, pageToken,
             privateExtendedProperty, q, sharedExtendedProperty, showDeleted, showHiddenInvitations, singleEvents,
@@ -166,8 +180,10 @@ connector! {
     /// Change only the given parts of an event
     events_patch: PATCH api "/calendars/{calendar_id}/events/{event_id}" {
         ..calendar,
+        /// id of the event
         event_id: string,
         ..changes,
+        /// members of the event to change, in Google's form
         body: object,
     }
     example { calendar_id: "primary", event_id: "abc123def456", body: { location: "Room 4" } };
@@ -175,7 +191,9 @@ connector! {
     /// Instances of a recurring event
     events_instances: GET api "/calendars/{calendar_id}/events/{event_id}/instances" {
         ..calendar,
+        /// id of the event
         event_id: string,
+        /// Google's parameters; timeMin and timeMax such as 2026-03-01T00:00:00Z
         query?: entries[
             alwaysIncludeEmail, maxAttendees, maxResults, originalStart, pageToken, showDeleted, timeMax, timeMin,
             timeZone,
@@ -187,6 +205,7 @@ connector! {
     /// Move an event to another calendar
     events_move: POST api "/calendars/{calendar_id}/events/{event_id}/move" {
         ..calendar,
+        /// id of the event
         event_id: string,
         /// calendar id of the target
         destination: string(1..) in query,
@@ -197,6 +216,7 @@ connector! {
     /// Create an event from one line of text
     events_quick_add: POST api "/calendars/{calendar_id}/events/quickAdd" {
         ..calendar,
+        /// what, when and where
         text: string(1..) in query,
         ..notifications,
     }

@@ -14,6 +14,7 @@ connector! {
     /// Entries of `query` and members of `body` have Google's names. Of a resource name such as
     /// `spaces/abc`, an operation takes the last part, `abc`.
     connector workspace_chat "Google Chat";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
@@ -42,14 +43,19 @@ connector! {
     read_messages: internal read fn triggers::read;
 
     fields space {
+        /// id of the space, the part after spaces/
         space_id: string pattern "^[^/]+$",
     };
     fields message {
+        /// id of the space, the part after spaces/
         space_id: string pattern "^[^/]+$",
+        /// id of the message, the part after messages/
         message_id: string pattern "^[^/]+$",
     };
     fields membership {
+        /// id of the space, the part after spaces/
         space_id: string pattern "^[^/]+$",
+        /// id of the member, the part after members/
         member_id: string pattern "^[^/]+$",
     };
 
@@ -57,6 +63,7 @@ connector! {
     ///
     /// `pageSize` is at most 1000. Without it, Google returns at most 100 spaces.
     spaces_list: GET api "/spaces" {
+        /// Google's parameters; filter such as spaceType = "SPACE"
         query?: entries[filter, pageSize, pageToken],
     }
     example { query: { pageSize: 100, filter: "spaceType = \"SPACE\"" } }
@@ -78,9 +85,11 @@ connector! {
     /// JSON in UTF-8 counts.
     messages_create: POST api "/spaces/{space_id}/messages" {
         ..space,
+        /// Google's parameters; requestId makes a repetition safe
         query?: entries[
             "createMessageNotificationOptions.notificationType", messageId, messageReplyOption, requestId, threadKey,
         ] in query,
+        /// message in Google's form, such as {text}
         body: object max_bytes 32000,
     }
     example { space_id: "AAAAtZLKDkk", query: { requestId: "7f0c" }, body: { text: "Hello" } };
@@ -90,6 +99,7 @@ connector! {
     /// `pageSize` is at most 1000. Without it, Google returns at most 25 messages.
     messages_list: GET api "/spaces/{space_id}/messages" {
         ..space,
+        /// Google's parameters; filter such as createTime > "2026-03-01T00:00:00Z"
         query?: entries[filter, markupSyntax, orderBy, pageSize, pageToken, showDeleted],
     }
     example { space_id: "AAAAtZLKDkk", query: { pageSize: 50, orderBy: "createTime desc" } }
@@ -104,6 +114,7 @@ connector! {
     /// A text has at most 32,000 bytes in UTF-8.
     messages_update: PATCH api "/spaces/{space_id}/messages/{message_id}?updateMask=text" {
         ..message,
+        /// new text
         text: string max_bytes 32000,
     }
     example { space_id: "AAAAtZLKDkk", message_id: "BBBB.BBBB", text: "Hello again" };
@@ -119,6 +130,7 @@ connector! {
     /// `pageSize` is at most 1000. Without it, Google returns at most 100 memberships.
     memberships_list: GET api "/spaces/{space_id}/members" {
         ..space,
+        /// Google's parameters, by their names
         query?: entries[filter, pageSize, pageToken, showGroups, showInvited, useAdminAccess],
     }
     example { space_id: "AAAAtZLKDkk", query: { pageSize: 100 } }
@@ -129,7 +141,9 @@ connector! {
     /// A body with `groupMember` is refused. The member `users/app` is the calling app.
     memberships_create: POST api "/spaces/{space_id}/members" {
         ..space,
+        /// useAdminAccess needs an administrator
         query?: entries[useAdminAccess] in query,
+        /// {member: {name: users/ID, type: HUMAN}}
         body: object without [groupMember],
     }
     example { space_id: "AAAAtZLKDkk", body: { member: { name: "users/kim@example.com", type: "HUMAN" } } };
@@ -150,20 +164,24 @@ connector! {
     example { name: "users/kim@example.com" };
 
     /// Create a space and add members in one call
-    spaces_setup: POST api "/spaces:setup" { body: object }
-        example {
-            body: {
-                space: { spaceType: "GROUP_CHAT" },
-                memberships: [
-                    { member: { name: "users/kim@example.com", type: "HUMAN" } },
-                    { member: { name: "users/lee@example.com", type: "HUMAN" } },
-                ],
-            },
-        };
+    spaces_setup: POST api "/spaces:setup" {
+        /// {space, memberships}
+        body: object,
+    }
+    example {
+        body: {
+            space: { spaceType: "GROUP_CHAT" },
+            memberships: [
+                { member: { name: "users/kim@example.com", type: "HUMAN" } },
+                { member: { name: "users/lee@example.com", type: "HUMAN" } },
+            ],
+        },
+    };
 
     /// Add an emoji reaction to a message
     reactions_create: POST api "/spaces/{space_id}/messages/{message_id}/reactions" {
         ..message,
+        /// one emoji
         emoji: string as "emoji.unicode",
     }
     example { space_id: "AAAAtZLKDkk", message_id: "BBBB.BBBB", emoji: "👍" };

@@ -34,6 +34,7 @@ connector! {
     ///
     /// An index in a document counts UTF-16 code units, as in Google's API.
     connector workspace_docs "Google Docs (with Drive for files and comments)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
@@ -65,7 +66,9 @@ connector! {
 
     /// A document by id
     get_document: GET docs "/documents/{document_id}" {
+        /// id of the document
         document_id: string,
+        /// how suggestions are shown
         suggestions_view_mode?: string as "suggestionsViewMode" one_of [
             "DEFAULT_FOR_CURRENT_ACCESS", "SUGGESTIONS_INLINE", "PREVIEW_SUGGESTIONS_ACCEPTED",
             "PREVIEW_WITHOUT_SUGGESTIONS",
@@ -80,7 +83,9 @@ connector! {
     list_documents: read fn files::list {
         /// Drive search expression, for example name contains 'plan'
         q?: string,
+        /// most items on a page
         page_size?: integer(1..=1000) default 100,
+        /// nextPageToken of the previous answer
         page_token?: string,
         /// comma-separated sort keys, each optionally followed by desc
         order_by?: string,
@@ -94,6 +99,7 @@ connector! {
     /// has created the document, and then cannot give it back, the answer is
     /// `{documentId, title, parentFolderId, webViewLink}`.
     create_document: write fn files::create {
+        /// title of the document
         title: string,
         /// Drive folder that gets the document
         parent_folder_id?: string default "root",
@@ -102,9 +108,11 @@ connector! {
 
     /// Update a document by batch update
     update_document: POST docs "/documents/{document_id}:batchUpdate" {
+        /// id of the document
         document_id: string,
         /// Docs API update requests, applied in order, all or none
         requests: [object],
+        /// {requiredRevisionId} or {targetRevisionId}
         write_control?: object as "writeControl",
     }
     example {
@@ -127,12 +135,15 @@ connector! {
     copy_content: write fn copy::content {
         /// document to copy from
         source_id: string,
+        /// first index of the range
         start_index: integer(1..),
         /// exclusive
         end_index: integer(2..),
         /// document to copy into; may be the source
         destination_id: string(1..),
+        /// index to insert at
         destination_index: integer(1..),
+        /// begins on a new page
         add_page_break?: boolean default false,
     }
     example {
@@ -154,6 +165,7 @@ connector! {
     /// counts paragraphs outside of tables. If the document changes meanwhile, nothing is written
     /// and the call is a conflict.
     replace_content_with_markdown: write fn markdown::replace {
+        /// id of the document
         document_id: string(1..),
         /// CommonMark with tables and strikethrough
         markdown: string,
@@ -166,11 +178,15 @@ connector! {
     /// fewer comments than `page_size`.
     list_comments: read fn comments::list {
         ..file,
+        /// most items on a page
         page_size?: integer(1..=100) default 30,
         /// nextPageToken of the previous answer
         page_token?: string,
+        /// includes deleted comments
         include_deleted?: boolean default false assumed,
+        /// oldest change
         modified_after?: string format "date-time",
+        /// newest change
         modified_before?: string format "date-time",
     }
     example { document_id: "1aBcD", page_size: 50, modified_after: "2026-03-01T00:00:00Z" }
@@ -187,6 +203,7 @@ connector! {
     /// Add an unanchored comment to a document
     create_comment: POST drive "/files/{document_id}/comments?fields=*" {
         ..file,
+        /// text of the comment
         content: string,
     }
     example { document_id: "1aBcD", content: "Please check the numbers." };
@@ -196,8 +213,11 @@ connector! {
     /// A reply needs `content` or `action`.
     create_reply: POST drive "/files/{document_id}/comments/{comment_id}/replies?fields=*" {
         ..file,
+        /// id of the comment
         comment_id: string,
+        /// text of the reply
         content?: string,
+        /// resolves or reopens the comment
         action?: string one_of ["resolve", "reopen"],
     }
     check comments::check_reply
@@ -205,9 +225,11 @@ connector! {
 
     /// Export a document to another format
     ///
-    /// Google exports at most 10 MB. The JSON form of a text has the member `text`.
+    /// The formats are PDF, Word, EPUB, HTML, Markdown and plain text. Google exports at most 10
+    /// MB. The JSON form of a text has the member `text`.
     export_document: read fn export::document {
         ..file,
+        /// format of the file
         mime_type: string one_of [
             "application/pdf", "text/plain", "text/markdown", "text/html",
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "application/epub+zip",

@@ -7,6 +7,7 @@ use connector_sdk::connector;
 connector! {
     /// The identity of a Google account and the scopes of its access token.
     connector workspace_identity "Google identity (OAuth 2.0 userinfo)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {

@@ -36,6 +36,7 @@ connector! {
     ///
     /// Entries of `query` have Google's names.
     connector workspace_mail "Gmail";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
@@ -92,10 +93,13 @@ connector! {
     fields message {
         /// addresses, "Name <a@b>" allowed
         to?: string | [string],
+        /// addresses
         cc?: string | [string],
+        /// addresses
         bcc?: string | [string],
         /// valid address of the account; send-as aliases allowed; default the account itself
         sender?: string,
+        /// one line
         subject?: string pattern r"^[^\r\n]*$",
         /// plain text or HTML
         body?: string,
@@ -107,9 +111,11 @@ connector! {
         in_reply_to?: string pattern "^<[!-;=?-~]{1,900}>$",
     };
     fields format {
+        /// how much of the message comes
         format?: string one_of ["full", "raw", "metadata", "minimal"] default "full" assumed,
     };
     fields decoding {
+        /// bodies as text
         decode_body?: boolean default false,
     };
 
@@ -129,9 +135,14 @@ connector! {
     };
 
     /// Drafts of the mailbox
+    ///
+    /// Usual `response_fields`: `drafts.id`, `drafts.message.threadId`, `nextPageToken`.
     list_drafts: GET api "/users/me/drafts" {
+        /// includes spam and trash
         include_spam_trash?: boolean as "includeSpamTrash" default false,
+        /// most items on a page
         max_results?: integer(1..=500) as "maxResults" default 100,
+        /// nextPageToken of the previous answer
         page_token?: string as "pageToken",
         /// Gmail search; a list is joined with blanks, so all of its parts must match
         q?: string | [string] joined " " default "",
@@ -140,21 +151,33 @@ connector! {
     pages "/drafts" next cursor "/nextPageToken" into "/page_token";
 
     /// Send a draft; it must have a valid recipient
-    send_draft: POST api "/users/me/drafts/send" { draft_id: string as "id" }
+    send_draft: POST api "/users/me/drafts/send" {
+        /// id of the draft
+        draft_id: string as "id",
+    }
     example { draft_id: "r-123" };
 
     /// A draft
     ///
     /// With `decode_body`, bodies of type `text/*` are text instead of base64url, and so is `raw`. Text
     /// that Gmail hands out as UTF-8 is read as UTF-8, whatever its `Content-Type` says.
-    get_draft: read fn decode::get_draft { draft_id: string(1..), ..format, ..decoding }
+    get_draft: read fn decode::get_draft {
+        /// id of the draft
+        draft_id: string(1..),
+        ..format,
+        ..decoding,
+    }
     example { draft_id: "r-123", format: "full", decode_body: true };
 
     /// Replace the content of a draft
     ///
     /// A field that is absent from the call becomes empty. Otherwise the rules of create_draft
     /// apply.
-    update_draft: destructive fn compose::update_draft { draft_id: string(1..), ..message }
+    update_draft: destructive fn compose::update_draft {
+        /// id of the draft
+        draft_id: string(1..),
+        ..message,
+    }
     example { draft_id: "r-123", to: ["kim@example.com"], subject: "Minutes, second version", body: "See below." };
 
     /// Number of messages and threads under each label
@@ -165,19 +188,28 @@ connector! {
     example { waiting: true };
 
     /// Details of a label
-    get_label: GET api "/users/me/labels/{label_id}" { label_id: string }
+    get_label: GET api "/users/me/labels/{label_id}" {
+        /// id of the label, such as INBOX
+        label_id: string,
+    }
     example { label_id: "Label_12" };
 
     /// Create a label
     ///
     /// A label has both colours or neither.
     create_label: POST api "/users/me/labels" {
+        /// a/b for a label below another
         name: string,
+        /// in the list of labels
         label_list_visibility?: string as "labelListVisibility"
             one_of ["labelShow", "labelShowIfUnread", "labelHide"] default "labelShow" sent,
+        /// in the list of messages
         message_list_visibility?: string as "messageListVisibility" one_of ["show", "hide"] default "show" sent,
+        /// labels of users are of the type user
         type?: string one_of ["user", "system"] default "user",
+        /// colour of the label
         background_color?: string as "color.backgroundColor" one_of label_colors,
+        /// colour of its text
         text_color?: string as "color.textColor" one_of label_colors,
     }
     check labels::both_colors_or_neither
@@ -193,6 +225,7 @@ connector! {
     /// `part_id` is `partId` of a part in the answer of messages_get. Ids of attachments change from
     /// answer to answer, ids of parts do not. An inline part is a file as well.
     get_attachment: read fn attached::attachment {
+        /// id of the message
         message_id: string(1..),
         /// The part as partId names it in the message
         part_id: string pattern r"^[0-9]+(\.[0-9]+)*$",
@@ -204,9 +237,14 @@ connector! {
     /// A thread with its messages
     ///
     /// With `decode_body`, bodies of type `text/*` are text instead of base64url, in each message.
+    ///
+    /// Usual `response_fields`: `messages.id`, `messages.snippet`, `messages.payload.headers`.
     get_thread: read fn decode::get_thread {
+        /// id of the thread
         thread_id: string(1..),
+        /// how much of the message comes
         format?: string one_of ["full", "metadata", "minimal"] default "full" assumed,
+        /// headers for the format metadata, such as Subject
         metadata_headers?: [string],
         /// As in messages_get, for each message
         decode_body?: boolean default false,
@@ -214,11 +252,18 @@ connector! {
     example { thread_id: "18c2f1a9b3", format: "metadata", metadata_headers: ["Subject", "From"] };
 
     /// Threads by search
+    ///
+    /// Usual `response_fields`: `threads.id`, `threads.snippet`, `nextPageToken`.
     list_threads: GET api "/users/me/threads" {
+        /// includes spam and trash
         include_spam_trash?: boolean as "includeSpamTrash" default false,
+        /// ids of labels; all must match
         label_ids?: [string] as "labelIds" repeated,
+        /// most items on a page
         max_results?: integer(1..=500) as "maxResults" default 100,
+        /// nextPageToken of the previous answer
         page_token?: string as "pageToken",
+        /// Gmail search; a list is joined with blanks
         q?: string | [string] joined " " default "",
     }
     example { q: "subject:minutes", max_results: 20 }
@@ -226,6 +271,7 @@ connector! {
 
     /// Messages of the mailbox (ids and thread ids)
     messages_list: GET api "/users/me/messages" {
+        /// Gmail's parameters; q is a Gmail search such as is:unread
         query?: entries[includeSpamTrash, labelIds, maxResults, pageToken, q],
     }
     example { query: { q: "is:unread", maxResults: 20 } }
@@ -235,9 +281,13 @@ connector! {
     ///
     /// With `decode_body`, bodies of type `text/*` are text instead of base64url, and so is `raw`. Text
     /// that Gmail hands out as UTF-8 is read as UTF-8, whatever its `Content-Type` says.
+    ///
+    /// Usual `response_fields`: `id`, `snippet`, `payload.headers`.
     messages_get: read fn decode::messages_get {
+        /// id of the message
         message_id: string(1..),
         ..format,
+        /// headers for the format metadata, such as Subject
         metadata_headers?: [string],
         ..decoding,
     }
@@ -250,9 +300,15 @@ connector! {
     example { to: ["kim@example.com"], subject: "Hello", body: "Hello" };
 
     /// Add labels to and remove labels from a message
+    ///
+    /// To archive a message, remove `INBOX`. To mark it as read, remove `UNREAD`. To star it, add
+    /// `STARRED`.
     messages_modify: POST api "/users/me/messages/{message_id}/modify" {
+        /// id of the message
         message_id: string,
+        /// ids of labels to add, such as STARRED
         add_label_ids?: [string](..=100) as "addLabelIds",
+        /// ids of labels to remove, such as UNREAD or INBOX
         remove_label_ids?: [string](..=100) as "removeLabelIds",
     }
     example { message_id: "18c", remove_label_ids: ["UNREAD"] };

@@ -14,6 +14,7 @@ connector! {
     /// Entries of `query` and members of `body` have Google's names. Of a resource name such as
     /// `spaces/abc`, an operation takes the last part, `abc`.
     connector workspace_meet "Google Meet";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
@@ -42,16 +43,21 @@ connector! {
     read_transcripts: internal read fn triggers::transcripts;
 
     fields conference {
+        /// id of the conference, the part after conferenceRecords/
         conference_record_id: string pattern "^[^/]+$",
     };
     fields transcript {
+        /// id of the conference, the part after conferenceRecords/
         conference_record_id: string pattern "^[^/]+$",
+        /// id of the transcript
         transcript_id: string pattern "^[^/]+$",
     };
     fields selection {
+        /// Google's parameters; filter, pageSize, pageToken
         query?: entries[filter, pageSize, pageToken],
     };
     fields paging {
+        /// pageToken is nextPageToken of the previous answer
         query?: entries[pageSize, pageToken],
     };
 
@@ -76,6 +82,7 @@ connector! {
     /// A participant by id
     participants_get: GET api "/conferenceRecords/{conference_record_id}/participants/{participant_id}" {
         ..conference,
+        /// id of the participant
         participant_id: string pattern "^[^/]+$",
     }
     example { conference_record_id: "f3b9a2c1", participant_id: "117" };
@@ -86,9 +93,10 @@ connector! {
     participant_sessions_list:
         GET api "/conferenceRecords/{conference_record_id}/participants/{participant_id}/participantSessions" {
             ..conference,
+            /// id of the participant
             participant_id: string pattern "^[^/]+$",
             ..selection,
-        }
+    }
         example { conference_record_id: "f3b9a2c1", participant_id: "117", query: { pageSize: 50 } }
         pages "/participantSessions" next cursor "/nextPageToken" into "/query/pageToken";
 
@@ -116,6 +124,7 @@ connector! {
     /// A recording with its storage links
     recordings_get: GET api "/conferenceRecords/{conference_record_id}/recordings/{recording_id}" {
         ..conference,
+        /// id of the recording
         recording_id: string pattern "^[^/]+$",
     }
     example { conference_record_id: "f3b9a2c1", recording_id: "r77" };
@@ -124,9 +133,12 @@ connector! {
     ///
     /// Without `query.updateMask`, the operation changes no other setting of the space.
     spaces_configure_smart_notes: PATCH api "/spaces/{space_id}" {
+        /// id of the space
         space_id: string pattern "^[^/]+$",
+        /// ON or OFF
         auto_smart_notes_generation: string as "config.artifactConfig.smartNotesConfig.autoSmartNotesGeneration"
             one_of ["ON", "OFF"],
+        /// updateMask names other members to change
         query?: entries[updateMask] in query,
     }
     default_query { updateMask: "config.artifactConfig.smartNotesConfig" }
@@ -157,6 +169,7 @@ connector! {
     ///
     /// The answer is `{}`.
     spaces_end_active_conference: POST api "/spaces/{space_id}:endActiveConference" {
+        /// id of the space
         space_id: string pattern "^[^/]+$",
     }
     example { space_id: "jQCFfuBOdN5z" };

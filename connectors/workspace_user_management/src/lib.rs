@@ -16,6 +16,7 @@ connector! {
     /// other accounts with the status
     /// 403. Entries of `query` have Google's names.
     connector workspace_user_management "Google Workspace directory (Admin SDK)";
+    icon "../icon.svg";
     answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
@@ -56,7 +57,9 @@ connector! {
     /// Add a user, service account or group to a group
     add_member_to_group: POST api "/groups/{group_key}/members" {
         ..group,
+        /// address of the new member
         email: string,
+        /// role in the group
         role?: string one_of roles default "MEMBER" sent,
     }
     example { group_key: "team@example.com", email: "kim@example.com", role: "MEMBER" };
@@ -69,8 +72,11 @@ connector! {
 
     /// Create a group with an address, a name and a description
     create_group: POST api "/groups" {
+        /// address of the group
         email: string,
+        /// display name
         name?: string,
+        /// what the group is for
         description?: string,
     }
     example { email: "team@example.com", name: "Team", description: "All of the team" };
@@ -87,7 +93,9 @@ connector! {
     /// the password.
     reset_user_password: write fn password::reset {
         ..user,
+        /// new password
         password: string(8..=100) pattern r"^[\x00-\x7F]*$" secret,
+        /// the user must change it
         change_password_at_next_login?: boolean default false,
     }
     example {
@@ -101,6 +109,7 @@ connector! {
     /// Without `customer`, `domain` and `userKey`, the operation lists the groups of the account's
     /// organization. `maxResults` is at most 200, which is also the default.
     list_groups: GET api "/groups" {
+        /// Google's parameters; query such as email:team*
         query?: entries[customer, domain, maxResults, orderBy, pageToken, query, sortOrder, userKey],
     }
     default_query { customer: "my_customer" } unless [customer, domain, userKey]
@@ -112,6 +121,7 @@ connector! {
     /// `maxResults` is at most 200, which is also the default.
     list_group_members: GET api "/groups/{group_key}/members" {
         ..group,
+        /// Google's parameters; roles such as OWNER,MANAGER
         query?: entries[includeDerivedMembership, maxResults, pageToken, roles],
     }
     example { group_key: "team@example.com", query: { roles: "OWNER,MANAGER" } }
@@ -127,7 +137,9 @@ connector! {
         ..group,
         /// new address
         email?: string,
+        /// display name
         name?: string,
+        /// what the group is for
         description?: string,
     }
     check group::check_update
@@ -138,6 +150,7 @@ connector! {
     /// Without `customer` and `domain`, the operation lists the users of the account's
     /// organization. `maxResults` is at most 500. Without it, Google returns at most 100 users.
     list_users: GET api "/users" {
+        /// Google's parameters; query such as givenName:Kim*
         query?: entries[
             customFieldMask, customer, domain, event, maxResults, orderBy, pageToken, projection, query, showDeleted,
             sortOrder, viewType,
@@ -150,6 +163,7 @@ connector! {
     /// A user by address or id
     get_user: GET api "/users/{user_key}" {
         ..user,
+        /// Google's parameters, by their names
         query?: entries[customFieldMask, projection, viewType],
     }
     example { user_key: "kim@example.com" };
@@ -157,6 +171,7 @@ connector! {
     /// Change the role of a group member
     update_member_role: PATCH api "/groups/{group_key}/members/{member_key}" {
         ..member,
+        /// role in the group
         role: string one_of roles,
     }
     example { group_key: "team@example.com", member_key: "kim@example.com", role: "MANAGER" };

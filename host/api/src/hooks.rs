@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hyper::header::{HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use hyper::{Response, StatusCode};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use url::Url;
 
 use super::answer::{ClosesConnection, answer_of_type};
@@ -31,8 +31,9 @@ use triggers::{InboxAt, Outcome, TriggerError};
 /// The time in which a body must arrive.
 const BODY_TIME: Duration = Duration::from_secs(5);
 
-/// The longest time for a look into the store, and for storing. A service sends the notification
-/// again after 503, and would take the address for dead if it had to wait.
+/// The longest time for the store in one request: for the look-up of the address and for storing
+/// together. A service sends the notification again after 503, and would take the address for dead
+/// if it had to wait. Time in which the body arrives does not count.
 const STORE_TIME: Duration = Duration::from_millis(1800);
 
 /// The largest body that is read for an address that no one has.
@@ -54,17 +55,24 @@ pub(super) async fn receive(mut call: HttpCall<'_>) -> Result<Response<Body>, Pr
         return Ok(busy());
     };
     call.body.end_by(call.arrived + BODY_TIME);
-    let found = match timeout(STORE_TIME, call.gateway.triggers.inbox_at(call.arguments.address)).await {
-        Ok(Ok(found)) => found,
-        Ok(Err(error)) => {
-            log_failure(&error);
-            return Ok(busy());
-        }
-        Err(_) => return Ok(busy()),
-    };
-    match found {
-        Some(at) => Ok(Receiving { at: &at, call: &mut call, bytes: 0 }.answer().await),
-        None => Ok(refuse_unknown(&mut call).await),
+    let mut store_time = StoreTime(STORE_TIME);
+    match store_time.spend_on(call.gateway.triggers.inbox_at(call.arguments.address)).await {
+        Some(Some(at)) => Ok(Receiving { at: &at, call: &mut call, bytes: 0, store_time }.answer().await),
+        Some(None) => Ok(refuse_unknown(&mut call).await),
+        None => Ok(busy()),
+    }
+}
+
+/// The time that the store may still take in a request.
+struct StoreTime(Duration);
+
+impl StoreTime {
+    /// Waits for the store, as long as there is time left. `None` if the store fails or takes longer.
+    async fn spend_on<T>(&mut self, work: impl Future<Output = Result<T, TriggerError>>) -> Option<T> {
+        let began = Instant::now();
+        let done = timeout(self.0, work).await;
+        self.0 = self.0.saturating_sub(began.elapsed());
+        done.ok()?.inspect_err(log_failure).ok()
     }
 }
 
@@ -101,6 +109,7 @@ struct Receiving<'a, 'c> {
     call: &'a mut HttpCall<'c>,
     /// The size of the body.
     bytes: u64,
+    store_time: StoreTime,
 }
 
 impl Receiving<'_, '_> {
@@ -192,15 +201,9 @@ impl Receiving<'_, '_> {
     }
 
     /// Stores what the notifications change.
-    async fn store(self, items: &Items) -> Response<Body> {
-        let accepted = match timeout(STORE_TIME, self.call.gateway.triggers.accept(self.at, items)).await {
-            Ok(Ok(accepted)) => accepted,
-            Ok(Err(error)) => {
-                log_failure(&error);
-                return busy();
-            }
-            Err(_) => return busy(),
-        };
+    async fn store(mut self, items: &Items) -> Response<Body> {
+        let accepting = self.call.gateway.triggers.accept(self.at, items);
+        let Some(accepted) = self.store_time.spend_on(accepting).await else { return busy() };
         accepted.outcomes.into_iter().for_each(|outcome| self.note(outcome));
         if items.unverified > 0 {
             let reason = Some(Rejection::WrongToken.reason());

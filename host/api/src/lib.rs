@@ -93,5 +93,5 @@ use registry::Registry;
 
 /// The API's description with the connectors that are live now: an OpenAPI 3.1 document.
 pub fn description(config: &Config, registry: &Registry) -> Value {
-    openapi::document(config, &registry.live(), routes::ROUTES)
+    openapi::document(config, &registry.live(), routes::ROUTES, openapi::Answers::Plain)
 }

@@ -192,6 +192,7 @@ impl OperationCall {
             deadline: self.deadline,
             background: None,
             hook: None,
+            gives_way: false,
             trace: self.trace.clone(),
             recording,
         };

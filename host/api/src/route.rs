@@ -15,6 +15,7 @@ use auth::Scope;
 use body::Body;
 use calls::Recording;
 use gateway::Gateway;
+use metrics::{ADMIN, SYSTEM};
 use pipeline::proxy::PROXY;
 use problem::Problem;
 use telemetry::Trace;
@@ -135,8 +136,8 @@ impl Family {
             Self::ToolSets => "tool-sets",
             Self::AgentSessions => "agent-sessions",
             Self::Triggers => "triggers",
-            Self::Admin => "admin",
-            Self::System => "system",
+            Self::Admin => ADMIN,
+            Self::System => SYSTEM,
         })
     }
 

@@ -8,14 +8,18 @@ use serde_json::json;
 
 use super::answer::{answer_of_type, json_answer, tagged_answer, tagged_text};
 use super::connectors;
-use super::openapi;
+use super::openapi::{self, Answers};
 use super::records::{HealthRecord, ReadinessRecord};
 use super::route::HttpCall;
 use body::Body;
 use problem::{self, Problem};
+use registry::Live;
 
 /// Maximum number of modules that `/readyz` names.
 const MAX_NAMED: usize = 20;
+
+/// The value of the parameter `answers`.
+const TYPED: &str = "typed";
 
 /// GET /healthz: the process runs.
 pub(super) async fn get_health(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
@@ -56,31 +60,39 @@ pub(super) async fn get_metrics(call: HttpCall<'_>) -> Result<Response<Body>, Pr
     Ok(answer_of_type(text, "application/openmetrics-text; version=1.0.0; charset=utf-8"))
 }
 
-/// GET /openapi.json. With `?connector=…` it has the operations of this connector only.
+/// GET /openapi.json. With `?connector=…` it has the operations of this connector only. With
+/// `?answers=typed` it has all that is known of the answers of operations.
 pub(super) async fn get_description(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, routes, .. } = call;
     let query = head.uri.query().unwrap_or_default();
-    let mut one = None;
-    problem::read_query(query, &["connector"], |_, value| {
-        one.get_or_insert_with(|| value.to_owned());
+    let (mut one, mut answers) = (None, Answers::Plain);
+    problem::read_query(query, &["connector", "answers"], |name, value| {
+        if name == "connector" {
+            one.get_or_insert_with(|| value.to_owned());
+        } else if value == TYPED {
+            answers = Answers::Typed(&gateway.registry);
+        } else {
+            return Err(format!("It must be `{TYPED}`, or left out."));
+        }
         Ok(())
     })?;
+    let (descriptions, description) = match answers {
+        Answers::Plain => (&gateway.descriptions, &gateway.description),
+        Answers::Typed(_) => (&gateway.typed_descriptions, &gateway.typed_description),
+    };
     if let Some(one) = one {
         let connector = connectors::live_connector(gateway, &one)?;
         let describe = || {
-            let described = gateway.descriptions.get(&gateway.registry, |_| Mutex::default());
-            let make = || tagged_text(openapi::document_of(&gateway.config, &connector).to_string());
+            let described = descriptions.get(&gateway.registry, |_| Mutex::default());
+            let make = || tagged_text(openapi::document_of(&gateway.config, &connector, answers).to_string());
             Arc::clone(described.lock().entry(connector.digest().to_owned()).or_insert_with(|| Arc::new(make())))
         };
         let description = compute::run(compute::LARGE_BYTES, describe).await;
         return Ok(tagged_answer(&head.headers, &description));
     }
     // It has every schema of every live connector.
-    let describe = || {
-        gateway
-            .description
-            .get(&gateway.registry, |live| tagged_text(openapi::document(&gateway.config, live, routes).to_string()))
-    };
+    let make = |live: &Live| tagged_text(openapi::document(&gateway.config, live, routes, answers).to_string());
+    let describe = || description.get(&gateway.registry, make);
     let description = compute::run(compute::LARGE_BYTES, describe).await;
     Ok(tagged_answer(&head.headers, &description))
 }

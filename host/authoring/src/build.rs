@@ -59,8 +59,12 @@ pub(crate) fn write_module(project: &Project, output: &Path) -> Result<(), Build
 /// # Errors
 /// See [`BuildError`].
 pub(crate) fn component(project: &Project, output: &Path) -> Result<Vec<u8>, BuildError> {
-    Ok(match project.build(output)? {
+    let mut component = match project.build(output)? {
         Some(core_module) => module_file::component_of(&core_module)?,
         None => module_file::read(output)?,
-    })
+    };
+    if let Some(file) = project.answer_schemas() {
+        module_file::add_answer_schemas(&file, &mut component)?;
+    }
+    Ok(component)
 }

@@ -52,6 +52,9 @@ pub enum AuthorCommand {
         /// The file to write the component to
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
+        /// A file with the schemas of the answers
+        #[arg(long, value_name = "FILE")]
+        answer_schemas: Option<PathBuf>,
     },
     /// Check a module and push it into a registry, with its signature if the file FILE.minisig has
     /// one
@@ -109,7 +112,7 @@ impl AuthorCommand {
             Self::Call(arguments) => call::run(arguments, &config).await?,
             Self::Test(arguments) => test_command::run(arguments, &config).await?,
             Self::Dev(arguments) => dev::run(arguments).await?,
-            Self::Pack { file, output } => module_file::pack(file, output)?,
+            Self::Pack { file, output, answer_schemas } => module_file::pack(file, output, answer_schemas.as_deref())?,
             Self::Push(arguments) => push::run(arguments, &config, program).await?,
         }
         Ok(())

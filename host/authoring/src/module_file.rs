@@ -12,6 +12,8 @@ use thiserror::Error;
 
 use crate::output::remark;
 use crate::shell;
+use contract::AnswerSchemas;
+use sandbox::answer_schemas;
 
 /// A file or folder that cannot be read or written.
 #[derive(Debug, Error)]
@@ -76,8 +78,21 @@ fn component_of_rows(file: &Path, text: &str) -> Result<Vec<u8>, String> {
 }
 
 /// Runs `connectors pack`: writes the component of a core module or of a file `connector.toml`.
-pub(crate) fn pack(file: &Path, output: &Path) -> Result<(), PackError> {
-    Ok(write(output, &component_of(file)?)?)
+/// The file `answer_schemas` is added to it.
+pub(crate) fn pack(file: &Path, output: &Path, answer_schemas: Option<&Path>) -> Result<(), PackError> {
+    let mut component = component_of(file)?;
+    if let Some(answer_schemas) = answer_schemas {
+        add_answer_schemas(answer_schemas, &mut component)?;
+    }
+    Ok(write(output, &component)?)
+}
+
+/// Adds the schemas of answers in a file to a component.
+pub(crate) fn add_answer_schemas(file: &Path, component: &mut Vec<u8>) -> Result<(), PackError> {
+    let text = read(file)?;
+    let schemas = AnswerSchemas::parse(files::without_mark(&String::from_utf8_lossy(&text)));
+    let added = schemas.map_err(Into::into).and_then(|schemas| answer_schemas::write(&schemas, component));
+    Ok(added.map_err(|error| RefusedModule { module: file.display().to_string(), reason: error.to_string() })?)
 }
 
 /// Writes a module, unless the file has it already. The signature of another module is removed.

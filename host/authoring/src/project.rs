@@ -21,6 +21,9 @@ const SCRIPT: &str = include_str!("../../../connectors/build.sh");
 /// The option of `cargo metadata` for the dependencies of a module.
 pub(crate) const PLATFORM: &str = "--filter-platform=wasm32-unknown-unknown";
 
+/// The file with the schemas of the answers, if the project has it.
+const ANSWER_SCHEMAS: &str = "answer_schemas.json";
+
 /// The crate that other crates take random numbers from. The SDK provides them, if the build
 /// requests it.
 const GETRANDOM: &str = "getrandom";
@@ -115,6 +118,11 @@ impl Project {
     /// The file for the module, unless the author names another one.
     pub(crate) fn module(&self) -> PathBuf {
         self.folder.join(format!("{}.wasm", self.name))
+    }
+
+    /// The file with the schemas of the answers. `None` if the project has none.
+    pub(crate) fn answer_schemas(&self) -> Option<PathBuf> {
+        Some(self.folder.join(ANSWER_SCHEMAS)).filter(|file| file.is_file())
     }
 
     /// Builds the project. Returns a file that is still to be packed, or `None` if the module is in

@@ -8,10 +8,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use connector_gateway::Connector;
-use hooks::{Context, Items, Meaning, Notification};
+use contract::Inbox;
+use contract::trigger_types::Check;
+use hooks::{Context, Item, Items, KeySet, Meaning, Notification};
 use hyper::Method;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
@@ -41,6 +44,15 @@ pub(crate) struct Pushed {
     /// Seconds since 1970 at which it arrives. If it is absent, it arrives now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at: Option<u64>,
+    /// The address of the inbox, for which a JSON Web Token may be.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    url: String,
+    /// The keys of the issuer of a JSON Web Token (JWKS).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    keys: Option<Value>,
+    /// Settings of the connector that a JSON Web Token is compared with.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    settings: BTreeMap<String, String>,
     events: Vec<PushedEvent>,
 }
 
@@ -137,22 +149,10 @@ impl Pushed {
     fn events_at(&self, connector: &Connector) -> Result<Vec<PushedEvent>, PushedError> {
         let inbox = connector.inboxes().iter().find(|inbox| inbox.name == self.inbox);
         let inbox = inbox.ok_or_else(|| PushedError::NoInbox(self.inbox.clone()))?;
-        let headers = self.headers()?;
-        let notification = Notification {
-            method: &Method::POST,
-            headers: &headers,
-            query: &self.push.query,
-            body: self.push.body.as_bytes(),
-        };
-        let secrets: Vec<SecretString> = self.secret.iter().map(|secret| SecretString::from(secret.as_str())).collect();
-        let now = self.at.map_or_else(SystemTime::now, |at| SystemTime::UNIX_EPOCH + Duration::from_secs(at));
-        let settings = connector.settings().iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        let context = Context { url: "", settings: &settings, keys: &BTreeMap::new() };
-        let verified = hooks::verify(inbox, &notification, &secrets, &context, now).map_err(PushedError::Rejected)?;
-        let Items { items, unverified: _, ignored } = hooks::items(inbox, &notification, &verified);
-        if let Some(reason) = ignored.into_iter().next() {
-            return Err(PushedError::NotUnderstood(reason));
-        }
+        let mut settings: BTreeMap<String, String> =
+            connector.settings().iter().map(|(name, json)| (name.clone(), plain(json))).collect();
+        settings.extend(self.settings.clone());
+        let items = self.items_at(inbox, &settings)?;
         let events = items.iter().filter(|item| item.meaning == Meaning::Event).map(|item| {
             let of_inbox = connector.triggers().iter().filter(|trigger| trigger.inboxes.contains(&self.inbox));
             let triggers = of_inbox.filter(|trigger| hooks::kind_is(&trigger.kinds, &item.kind));
@@ -163,6 +163,40 @@ impl Pushed {
             }
         });
         Ok(events.collect())
+    }
+
+    /// The notifications of the request, verified.
+    fn items_at(&self, inbox: &Inbox, settings: &BTreeMap<String, String>) -> Result<Vec<Item>, PushedError> {
+        let headers = self.headers()?;
+        let notification = Notification {
+            method: &Method::POST,
+            headers: &headers,
+            query: &self.push.query,
+            body: self.push.body.as_bytes(),
+        };
+        let secrets: Vec<SecretString> = self.secret.iter().map(|secret| SecretString::from(secret.as_str())).collect();
+        let now = self.at.map_or_else(SystemTime::now, |at| SystemTime::UNIX_EPOCH + Duration::from_secs(at));
+        let context = Context { url: &self.url, settings, keys: &self.keys_of(inbox)? };
+        let verified = hooks::verify(inbox, &notification, &secrets, &context, now).map_err(PushedError::Rejected)?;
+        let Items { items, unverified: _, ignored } = hooks::items(inbox, &notification, &verified);
+        if let Some(reason) = ignored.into_iter().next() {
+            return Err(PushedError::NotUnderstood(reason));
+        }
+        Ok(items)
+    }
+
+    /// The keys of the recording, as those at each URL that the inbox declares.
+    fn keys_of(&self, inbox: &Inbox) -> Result<BTreeMap<String, Arc<KeySet>>, PushedError> {
+        let Some(keys) = &self.keys else { return Ok(BTreeMap::new()) };
+        let reason = "`keys` is no JSON Web Key Set".to_owned();
+        let keys = KeySet::parse(keys.to_string().as_bytes())
+            .ok_or_else(|| PushedError::Unreadable { file: "push".to_owned(), reason })?;
+        let keys = Arc::new(keys);
+        let urls = inbox.checks.iter().filter_map(|check| match check {
+            Check::Jwt(check) => Some(check.jwks_url.clone()),
+            Check::Hmac(_) | Check::Token(_) => None,
+        });
+        Ok(urls.map(|url| (url, Arc::clone(&keys))).collect())
     }
 
     fn headers(&self) -> Result<HeaderMap, PushedError> {
@@ -177,6 +211,11 @@ impl Pushed {
         }
         Ok(headers)
     }
+}
+
+/// The value of a setting as text: that of a JSON text without quotes, and other JSON as it is.
+fn plain(json: &str) -> String {
+    serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned())
 }
 
 fn differences(expected: &[PushedEvent], found: &[PushedEvent]) -> Vec<String> {
@@ -195,9 +234,14 @@ fn differences(expected: &[PushedEvent], found: &[PushedEvent]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use std::slice::from_ref;
+
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    use contract::trigger_types::{Claim, JwtAudience, JwtCheck, Place};
+    use ring::rand::SystemRandom;
+    use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
+    use serde_json::json;
 
     use super::*;
 
@@ -238,5 +282,61 @@ mod tests {
             matches!(read(&later), Err(PushedError::Unreadable { reason, .. }) if reason.contains("its format is 2"))
         );
         assert!(matches!(read(r#"{"push": {}}"#), Err(PushedError::Unreadable { .. })));
+    }
+
+    #[test]
+    fn a_token_is_verified_with_the_keys_the_address_and_the_settings_of_the_recording() {
+        let random = SystemRandom::new();
+        let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, document.as_ref(), &random).unwrap();
+        let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+        let (x, y) = pair.public_key().as_ref()[1..].split_at(32);
+        let claims = json!({
+            "iss": "https://id.example", "aud": "https://gateway.example/hooks/a", "email": "push@example.com",
+            "iat": 1_000, "exp": 4_600,
+        });
+        let signed =
+            [json!({"alg": "ES256", "kid": "1"}), claims].map(|part| encode(part.to_string().as_bytes())).join(".");
+        let signature = encode(pair.sign(&random, signed.as_bytes()).unwrap().as_ref());
+        let recording = json!({
+            "format": 1,
+            "inbox": "hook",
+            "at": 2_000,
+            "url": "https://gateway.example/hooks/a",
+            "keys": {"keys": [{"kty": "EC", "crv": "P-256", "kid": "1", "x": encode(x), "y": encode(y)}]},
+            "settings": {"account": "push@example.com"},
+            "push": {
+                "headers": [["Authorization", format!("Bearer {signed}.{signature}")], ["X-Event", "issues"]],
+                "body": "{\"a\":1}",
+            },
+            "events": [],
+        });
+        let check = JwtCheck {
+            place: Place::Header("Authorization".to_owned()),
+            issuers: vec!["https://id.example".to_owned()],
+            jwks_url: "https://id.example/certs".to_owned(),
+            audience: JwtAudience::Address,
+            claims: vec![("email".to_owned(), Claim::Setting("account".to_owned()))],
+        };
+        let inbox = Inbox { checks: vec![Check::Jwt(check)], ..contract::sample::inbox("hook") };
+        let items = |recording: Value| {
+            let pushed: Pushed = serde_json::from_value(recording).unwrap();
+            pushed.items_at(&inbox, &pushed.settings.clone()).map(|items| items.len())
+        };
+        assert_eq!(items(recording.clone()).unwrap(), 1);
+        for (member, other) in [
+            ("keys", json!({"keys": []})),
+            ("keys", Value::Null),
+            ("url", json!("https://gateway.example/hooks/b")),
+            ("settings", json!({"account": "other@example.com"})),
+            ("at", json!(9_000)),
+        ] {
+            let mut changed = recording.clone();
+            changed[member] = other;
+            assert!(matches!(items(changed), Err(PushedError::Rejected(_))), "{member}");
+        }
+        let mut changed = recording;
+        changed["keys"] = json!([]);
+        assert!(matches!(items(changed), Err(PushedError::Unreadable { .. })));
     }
 }

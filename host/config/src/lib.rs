@@ -26,6 +26,7 @@
 //! - [`error`]: what is wrong with a configuration, with the locations
 
 mod client_secret;
+mod connect;
 mod connector;
 mod console;
 mod declare;
@@ -46,6 +47,7 @@ mod tls;
 mod trust;
 mod value;
 
+pub use self::connect::{Connect, Logo};
 pub use self::connector::{Connector, ConnectorHooks, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
 pub use self::effective::{EffectiveSetting, effective};
 pub use self::error::{ConfigError, Location, Problem};

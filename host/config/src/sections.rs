@@ -37,7 +37,7 @@ settings! {
         /// and call them.
         pub direct_tools: usize = 40 => "direct_tools": integer(0..=1000);
         /// The size at which the text of a result is cut.
-        pub max_result_bytes: usize = 100 << 10 => "max_result_kb": kibibytes(1..=10_240);
+        pub max_result_bytes: usize = 60 << 10 => "max_result_kb": kibibytes(1..=10_240);
         /// The most streams that wait for changes of tools.
         pub max_streams: usize = 1000 => "max_streams": integer(0..=100_000);
     }

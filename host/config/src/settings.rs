@@ -11,6 +11,7 @@ use secrecy::SecretString;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::{Origin, Url};
 
+use super::connect::Connect;
 use super::connector::{Connector, Connectors, Limits};
 use super::console::Oidc;
 use super::declare::{checked_section, keys, only, section, settings};
@@ -128,6 +129,8 @@ settings! {
         pub calls: Calls = Calls::default() => "calls": section();
         /// The time for which usage is kept.
         pub usage_keep: Duration = Duration::from_secs(400 * 86_400) => "usage": only("keep_days", days(1..=36_500));
+        /// The page on which users connect accounts.
+        pub connect: Connect = Connect::default() => "connect": section();
         /// Webhooks.
         pub callbacks: Callbacks = Callbacks::default() => "callbacks": checked_section(Callbacks::check);
         /// The addresses at which services notify the gateway.

@@ -34,6 +34,7 @@ pub(crate) fn trigger(entry: Entry<'_>, places: &mut Places, mistakes: &mut Mist
         unsubscribe: None,
         read: None,
         recover: None,
+        identify: None,
         requires_setting: None,
         lifetime_seconds: None,
         poll_seconds: POLL_SECONDS,

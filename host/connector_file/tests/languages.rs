@@ -11,7 +11,7 @@ use wasmtime::component::{Component, Linker, Val};
 use wasmtime::{Engine, Store};
 
 /// Operations of the shared table that have code.
-const WITH_CODE: [&str; 8] = [
+const WITH_CODE: [&str; 9] = [
     "update_label",
     "guarded",
     "typed",
@@ -20,6 +20,7 @@ const WITH_CODE: [&str; 8] = [
     "change_unsubscribe",
     "change_read",
     "change_recover",
+    "change_identify",
 ];
 
 /// The calls of `describe`: the function, and its arguments.

@@ -75,7 +75,7 @@ impl Additions {
 impl Trigger {
     /// The names of the operations that it names.
     pub fn operations(&self) -> impl Iterator<Item = &str> {
-        let Self { subscribe, renew, unsubscribe, read, recover, .. } = self;
-        [subscribe, renew, unsubscribe, read, recover].into_iter().flatten().map(String::as_str)
+        let Self { subscribe, renew, unsubscribe, read, recover, identify, .. } = self;
+        [subscribe, renew, unsubscribe, read, recover, identify].into_iter().flatten().map(String::as_str)
     }
 }

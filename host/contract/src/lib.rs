@@ -1,6 +1,7 @@
 //! The contract with connectors: the types and rules of a manifest, for all parts of the gateway.
 //!
 //! - this file: the types of `wit/connector.wit`
+//! - `answer_schemas`: the schemas of answers, which are next to the manifest
 //! - `auth_additions`: what a connector says of its authorization beyond the auth scheme
 //! - `check`: checks a manifest against all rules. The crate `contract-rules` has the rules, and
 //!   SDKs use it too
@@ -16,6 +17,7 @@
 //! - [`words`]: sentences and names in messages to people
 
 mod additions;
+mod answer_schemas;
 mod auth_additions;
 mod check;
 pub mod identity;
@@ -48,6 +50,7 @@ mod bindings {
 }
 
 pub use additions::{Additions, DeclaredRow, LastItem, Purpose};
+pub use answer_schemas::{AnswerSchemaError, AnswerSchemas, MAX_ANSWER_SCHEMAS_BYTES, misfit};
 pub use auth_additions::{
     AppInstallation, AuthAdditions, AwsSignature, DeviceCode, HmacSignature, ServiceAccount, Signature,
 };

@@ -86,6 +86,7 @@ pub fn trigger(name: &str) -> Trigger {
         unsubscribe: None,
         read: Some("changes".to_owned()),
         recover: None,
+        identify: None,
         requires_setting: None,
         lifetime_seconds: None,
         poll_seconds: 300,

@@ -193,7 +193,7 @@ fn cause(error: &EgressError) -> String {
         EgressError::Unresolved { detail, host } => {
             format!("the name cannot be resolved: {}", detail.replace(host, "the host"))
         }
-        EgressError::Unreachable { detail, host } => {
+        EgressError::Unreachable { detail, host, .. } => {
             format!("the host cannot be reached: {}", detail.replace(host, "the host"))
         }
         error => error.to_string(),
@@ -229,7 +229,8 @@ mod tests {
         };
         assert_eq!(unresolved("a.example"), "the name cannot be resolved: no address of the host");
         assert_eq!(unresolved("a.example"), unresolved("b.example"));
-        let refused = EgressError::Unreachable { host: "a.example".to_owned(), detail: "refused".to_owned() };
+        let refused =
+            EgressError::Unreachable { host: "a.example".to_owned(), detail: "refused".to_owned(), is_tls: false };
         assert_eq!(cause(&refused), "the host cannot be reached: refused");
     }
 }

@@ -59,6 +59,8 @@ pub enum EgressError {
         host: String,
         /// The cause, in the words of the layer that failed.
         detail: String,
+        /// `true` if it was the TLS handshake that failed.
+        is_tls: bool,
     },
     /// The name of the host could not be resolved.
     #[error(

@@ -48,6 +48,9 @@ pub struct Request {
     /// After a rate limit (429), waits for the requested time and tries again. Otherwise the caller
     /// gets the rate limit.
     pub waits_for_rate_limit: bool,
+    /// Gives way to other requests in the queue of a paced upstream: of all requests that do, one at
+    /// a time is in the queue.
+    pub gives_way: bool,
     /// Sends each attempt on a new connection, which no other request uses. A peer may close a
     /// connection between two requests just when the second one arrives, and no one then knows if
     /// it has processed the second one.
@@ -81,6 +84,7 @@ impl Request {
             deadline,
             limit,
             waits_for_rate_limit: false,
+            gives_way: false,
             on_new_connection: false,
             record: None,
             trace: None,

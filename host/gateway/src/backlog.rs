@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::Gateway;
-use metrics::FleetLabels;
-use store::StoreError;
+use metrics::StateLabels;
+use store::{SUBSCRIPTION_STATES, StoreError};
 
 /// Time between two readings. Prometheus usually asks every fifteen seconds.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -46,6 +46,9 @@ async fn read(gateway: &Gateway) -> Result<(), StoreError> {
     metrics.webhooks_pending.set(shown(backlog.pending_webhooks));
     metrics.keys_expiring.set(shown(backlog.expiring_keys));
     metrics.trigger_lag.set(shown(backlog.trigger_lag.as_secs()));
+    for (state, count) in SUBSCRIPTION_STATES.into_iter().zip(backlog.subscriptions) {
+        metrics.subscriptions.get_or_create_owned(&StateLabels { state }).set(shown(count));
+    }
     let stored = gateway.store.stored_bytes().await?;
     metrics.stored_bytes.set(shown(stored.total));
     metrics.stored_bytes_largest.set(shown(stored.largest));
@@ -53,7 +56,7 @@ async fn read(gateway: &Gateway) -> Result<(), StoreError> {
     for state in STATES {
         let is_in_state = |row: &&store::GatewayRow| if row.is_away { state == AWAY } else { row.state == state };
         let count = gateways.iter().filter(is_in_state).count();
-        metrics.fleet_gateways.get_or_create_owned(&FleetLabels { state }).set(shown(count as u64));
+        metrics.fleet_gateways.get_or_create_owned(&StateLabels { state }).set(shown(count as u64));
     }
     Ok(())
 }

@@ -74,6 +74,8 @@ pub struct Gateway {
     pub telemetry: Telemetry,
     pub calls: CallLog,
     pub description: Arc<Derived<TaggedText>>,
+    /// The description with all that is known of answers.
+    pub typed_description: Arc<Derived<TaggedText>>,
     /// The tools of agents, by their callers' views.
     pub catalogues: Arc<Derived<Catalogues>>,
     /// The streams of agents that wait for changes of their tools.
@@ -81,6 +83,8 @@ pub struct Gateway {
     /// Descriptions of single connectors by the digests of their modules. They are kept, because
     /// anyone may request them.
     pub descriptions: Arc<Derived<Mutex<TextsByDigest>>>,
+    /// The same with all that is known of answers.
+    pub typed_descriptions: Arc<Derived<Mutex<TextsByDigest>>>,
     pub egress: Egress,
     pub store: Store,
     pub requests: Arc<RequestIds>,

@@ -240,6 +240,7 @@ impl Jobs {
             deadline,
             background: Some(Background { cpu: config.cpu, requests: MAX_REQUESTS, progress }),
             hook: None,
+            gives_way: false,
             trace: trace.clone(),
             recording,
         };

@@ -7,13 +7,13 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::SetMode;
-use super::input_schema::{ACCOUNT, CONFIRM, Extra, InputSchema, OTHER_CONFIRM};
-use super::names::tool_name;
+use super::input_schema::{ACCOUNT, CONFIRM, Extra, InputSchema, OTHER_CONFIRM, is_of_background};
+use super::names::{operation_name, tool_name};
 use super::output_schema::output_schema;
 use super::own::{Own, annotations};
 use super::ranking::Index;
 use auth::Limits;
-use contract::{Answer, AuthScheme, Effect};
+use contract::{Answer, AnswerSchemas, AuthScheme, Effect};
 use registry::{Connector, Live, Operation};
 use store::digest::sha256_hex;
 
@@ -65,7 +65,7 @@ pub enum Mode {
 /// One operation, and its tool.
 #[derive(Clone, Debug)]
 pub struct Tool {
-    /// The name of the tool.
+    /// The name of the tool, or of the operation if it is no tool itself.
     pub name: String,
     /// The identifier of the connector.
     pub connector: String,
@@ -83,12 +83,14 @@ pub struct Tool {
     pub has_own_account: bool,
     /// `true` if the tool is in the list.
     pub is_direct: bool,
-    /// `true` if a result has a structured form too.
-    pub is_structured: bool,
+    /// The schema of the structured form of results. `None` if they have none.
+    pub output: Option<Arc<Value>>,
     /// The argument that confirms a call. `None` if calls need no confirmation.
     pub confirm_argument: Option<&'static str>,
     /// Arguments that have another name than the member of the operation: the argument, the member.
     pub renamed: Vec<(String, String)>,
+    /// The members of the operation that are objects or lists, and never texts.
+    pub structures: Vec<String>,
 }
 
 /// The tools of a view, of the connectors that were live when it was made.
@@ -120,15 +122,20 @@ pub fn keep(catalogues: &Catalogues, view: View, catalogue: Arc<Catalogue>) {
 }
 
 impl Catalogue {
-    /// The tools of a view. Up to `direct_tools` operations each is a tool.
-    pub fn make(live: &Live, view: &View, direct_tools: usize) -> Self {
+    /// The tools of a view. Up to `direct_tools` operations each is a tool. `answer_schemas` reads the
+    /// schemas of answers of a connector.
+    pub fn make(
+        live: &Live,
+        view: &View,
+        direct_tools: usize,
+        answer_schemas: impl Fn(&Connector) -> AnswerSchemas,
+    ) -> Self {
         let mut operations: Vec<(Tool, &Connector, &Operation)> = Vec::new();
         for connector in live.values() {
             for operation in connector.operations().filter(|operation| view.has(connector.name(), operation)) {
                 operations.push((tool(connector, operation, view), &**connector, operation));
             }
         }
-        operations.sort_by(|(one, ..), (other, ..)| one.name.cmp(&other.name));
         let mode = match view.mode {
             SetMode::Direct => Mode::Direct,
             SetMode::Auto if operations.len() <= direct_tools => Mode::Direct,
@@ -138,8 +145,22 @@ impl Catalogue {
             let is_pinned =
                 || view.pinned.iter().any(|name| name.split_once('/') == Some((&*tool.connector, &*tool.operation)));
             tool.is_direct = mode == Mode::Direct || is_pinned();
-            tool.is_structured &= tool.is_direct;
+            if tool.is_direct {
+                tool.name = tool_name(&tool.name).into_owned();
+            }
         }
+        if view.is_structured {
+            let mut read: HashMap<String, AnswerSchemas> = HashMap::new();
+            let answers_json = |operation: &Operation| operation.manifest.answer == Answer::Json;
+            let structured =
+                operations.iter_mut().filter(|(tool, _, operation)| tool.is_direct && answers_json(operation));
+            for (tool, connector, operation) in structured {
+                let connector: &Connector = connector;
+                let known = read.entry(tool.connector.clone()).or_insert_with(|| answer_schemas(connector));
+                tool.output = Some(Arc::new(output_schema(operation.known_answer(known).as_ref())));
+            }
+        }
+        operations.sort_by(|(one, ..), (other, ..)| one.name.cmp(&other.name));
         let has_background = operations.iter().any(|(_, _, operation)| operation.manifest.background);
         let needs_account = operations.iter().any(|(tool, ..)| tool.needs_account);
         let has_effect = |effect| operations.iter().any(|(tool, ..)| tool.effect == effect);
@@ -207,10 +228,12 @@ impl Catalogue {
         &self.tools
     }
 
-    /// The operations that fit a question, the best first. An exact name is the best.
-    pub fn search(&self, question: &str) -> Vec<&Tool> {
+    /// The operations that fit a question, the best first. An exact name is the best. Of operations
+    /// that fit about as well, those come first that `prefers` names.
+    pub fn search(&self, question: &str, prefers: impl Fn(&Tool) -> bool) -> Vec<&Tool> {
         let exact = self.by_name.get(question.trim()).copied();
-        let ranked = self.index.search(question).into_iter().filter(|number| Some(*number) != exact);
+        let is_preferred = |number: usize| self.tools.get(number).is_some_and(&prefers);
+        let ranked = self.index.search(question, is_preferred).into_iter().filter(|number| Some(*number) != exact);
         exact.into_iter().chain(ranked).filter_map(|number| self.tools.get(number)).collect()
     }
 }
@@ -224,7 +247,7 @@ fn tool(connector: &Connector, operation: &Operation, view: &View) -> Tool {
     Tool {
         name: match view.connector {
             Some(_) if !is_own => manifest.path.clone(),
-            _ => tool_name(connector.name(), &manifest.path),
+            _ => operation_name(connector.name(), &manifest.path),
         },
         connector: connector.name().to_string(),
         operation: manifest.path.clone(),
@@ -234,9 +257,10 @@ fn tool(connector: &Connector, operation: &Operation, view: &View) -> Tool {
         is_background: manifest.background,
         has_own_account: has_own(ACCOUNT),
         is_direct: false,
-        is_structured: view.is_structured && manifest.answer == Answer::Json,
+        output: None,
         confirm_argument: (view.confirms && manifest.effect == Effect::Destructive).then_some(confirm_argument),
         renamed: schema.renamed,
+        structures: schema.structures,
     }
 }
 
@@ -251,10 +275,25 @@ pub fn tool_document(tool: &Tool, connector: &Connector, operation: &Operation, 
         "inputSchema": schema.document,
         "annotations": annotations(manifest.effect),
     });
-    if tool.is_structured {
-        document["outputSchema"] = output_schema(operation.answer_schema().as_ref());
+    if let Some(output) = &tool.output {
+        document["outputSchema"] = Value::clone(output);
     }
     document
+}
+
+/// The arguments in the example of an operation's manifest. `None` if it has no example with
+/// arguments.
+pub fn example(tool: &Tool, operation: &Operation) -> Option<Value> {
+    let example: Value = serde_json::from_str(operation.manifest.example.as_deref()?).ok()?;
+    let members = example.as_object()?.iter().filter(|(name, _)| !tool.is_background || !is_of_background(name));
+    let arguments: serde_json::Map<String, Value> = members
+        .map(|(name, value)| {
+            let argument =
+                tool.renamed.iter().find(|(_, member)| member == name).map_or(name, |(argument, _)| argument);
+            (argument.clone(), value.clone())
+        })
+        .collect();
+    (!arguments.is_empty()).then_some(Value::Object(arguments))
 }
 
 /// The summary and the description of an operation.

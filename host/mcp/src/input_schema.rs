@@ -1,4 +1,5 @@
-//! The schema of the arguments of a tool: a plain object that the strictest client takes.
+//! The schema of the arguments of a tool: a plain object in the [`dialect`](super::dialect) that
+//! every client takes.
 //!
 //! It describes the same body as the schema of the operation, in fewer words. The pipeline
 //! validates the arguments by the schema of the operation, so a part that is left out here still
@@ -6,12 +7,15 @@
 
 use serde_json::{Map, Value, json};
 
+use super::dialect;
 use super::names::argument_name;
-use contract_rules::schema::NULLABLE;
 use registry::Operation;
 
 /// The member that shapes the answer.
 pub const RESPONSE_FIELDS: &str = "response_fields";
+
+/// The member that filters the answer. It is no argument of a tool, and is taken.
+const RESPONSE_FILTERS: &str = "response_filters";
 
 /// The argument that names the account. No operation of a tool with this argument has a member of
 /// the name.
@@ -25,6 +29,11 @@ pub const OTHER_CONFIRM: &str = "gateway_confirm";
 
 /// Members of background operations that the gateway sets for tools.
 const OF_BACKGROUND: [&str; 2] = ["waiting", "callback_urls"];
+
+/// Returns `true` for a member that the gateway sets if the operation runs in the background.
+pub(super) fn is_of_background(member: &str) -> bool {
+    OF_BACKGROUND.contains(&member)
+}
 
 /// References that are followed in one place. A schema that refers to itself ends here.
 const MAX_REFERENCES: usize = 8;
@@ -53,6 +62,8 @@ pub struct InputSchema {
     pub document: Value,
     /// Arguments that have another name than the member of the operation: the argument, the member.
     pub renamed: Vec<(String, String)>,
+    /// The members of the operation that are objects or lists, and never texts.
+    pub structures: Vec<String>,
 }
 
 impl InputSchema {
@@ -65,6 +76,7 @@ impl InputSchema {
             let description = "Keeps only these fields of the answer, as dotted paths.";
             let fields = json!({"type": "array", "items": {"type": "string"}, "description": description});
             properties.insert(RESPONSE_FIELDS.to_owned(), fields);
+            schema.structures.extend([RESPONSE_FIELDS, RESPONSE_FILTERS].map(str::to_owned));
         }
         if let Some(name) = extra.confirm {
             properties.insert(name.to_owned(), confirm_schema());
@@ -77,13 +89,12 @@ impl InputSchema {
     }
 
     fn of_document(root: &Value, is_background: bool) -> Self {
-        let mut reader = Reader { root, parts: 0 };
-        let (mut members, mut required) = (Map::new(), Vec::new());
-        collect(&mut reader, root, 0, true, &mut members, &mut required);
+        let resolved = Reader { root, parts: 0 }.copy(root, 0);
+        let whole = dialect::simplified(&resolved);
+        let mut members = whole["properties"].as_object().cloned().unwrap_or_default();
         if is_background {
-            members.retain(|name, _| !OF_BACKGROUND.contains(&name.as_str()));
+            members.retain(|name, _| !is_of_background(name));
         }
-        required.retain(|name| members.contains_key(name));
         let mut renamed = Vec::new();
         let mut properties = Map::new();
         for (name, property) in &members {
@@ -94,8 +105,9 @@ impl InputSchema {
             }
             properties.insert(shown, property.clone());
         }
-        let required: Vec<_> = required
-            .iter()
+        let required = whole["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let required: Vec<&str> = required
+            .filter(|name| members.contains_key(*name))
             .map(|name| renamed.iter().find(|(_, member)| member == name).map_or(name, |(shown, _)| shown))
             .collect();
         let mut document = json!({"type": "object", "properties": properties});
@@ -103,44 +115,13 @@ impl InputSchema {
             document["required"] = json!(required);
         }
         document["additionalProperties"] = false.into();
-        Self { document, renamed }
-    }
-}
-
-/// Collects the members of an object's schema, including the members in `allOf`, `anyOf` and
-/// `oneOf`.
-fn collect(
-    reader: &mut Reader<'_>,
-    schema: &Value,
-    depth: usize,
-    requires: bool,
-    members: &mut Map<String, Value>,
-    required: &mut Vec<String>,
-) {
-    if depth > MAX_REFERENCES {
-        return;
-    }
-    if let Some(target) = reader.referred(schema) {
-        collect(reader, target, depth + 1, requires, members, required);
-    }
-    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
-        for (name, property) in properties {
-            if !members.contains_key(name) {
-                members.insert(name.clone(), reader.member(property));
-            }
+        if let Some(description) = whole.get("description") {
+            document["description"] = description.clone();
         }
-    }
-    if requires && let Some(names) = schema.get("required").and_then(Value::as_array) {
-        for name in names.iter().filter_map(Value::as_str) {
-            if !required.iter().any(|known| known == name) {
-                required.push(name.to_owned());
-            }
-        }
-    }
-    for (key, requires) in [("allOf", requires), ("anyOf", false), ("oneOf", false)] {
-        for part in schema.get(key).and_then(Value::as_array).into_iter().flatten() {
-            collect(reader, part, depth + 1, requires, members, required);
-        }
+        let is_structure =
+            |types: &[String]| !types.is_empty() && types.iter().all(|name| name == "object" || name == "array");
+        let structures = dialect::types_of_members(&resolved).into_iter().filter(|(_, types)| is_structure(types));
+        Self { document, renamed, structures: structures.map(|(name, _)| name).collect() }
     }
 }
 
@@ -157,39 +138,14 @@ impl<'a> Reader<'a> {
         self.root.pointer(schema.get("$ref")?.as_str()?.strip_prefix('#')?)
     }
 
-    /// The schema of a member. Null means that a member is absent, so it need not be listed.
-    fn member(&mut self, schema: &Value) -> Value {
-        let keeps_null = schema.get(NULLABLE) == Some(&Value::Bool(true));
-        let mut copy = self.copy(schema, 0);
-        if !keeps_null && let Some(copy) = copy.as_object_mut() {
-            if let Some(Value::Array(types)) = copy.get_mut("type") {
-                types.retain(|name| name != "null");
-                if let [only] = types.as_slice() {
-                    let only = only.clone();
-                    copy.insert("type".to_owned(), only);
-                }
-            }
-            if let Some(Value::Array(values)) = copy.get_mut("enum") {
-                values.retain(|value| !value.is_null());
-            }
-        }
-        copy
-    }
-
-    /// A schema without references, and without keys that no client reads.
+    /// A schema without keys that no client reads. References become parts of `allOf`.
     fn copy(&mut self, schema: &Value, references: usize) -> Value {
         self.parts += 1;
         if references > MAX_REFERENCES || self.parts > MAX_PARTS {
             return json!({});
         }
-        let Some(object) = schema.as_object() else { return json!({}) };
+        let Some(object) = schema.as_object() else { return schema.clone() };
         let mut copy = Map::new();
-        if let Some(target) = self.referred(schema) {
-            let target = self.copy(target, references + 1);
-            if let Value::Object(target) = target {
-                copy.extend(target);
-            }
-        }
         for (key, value) in object {
             let value = match key.as_str() {
                 "$ref" | "$defs" | "definitions" | "$schema" | "$id" | "$anchor" | "$comment" | "examples" => continue,
@@ -210,6 +166,13 @@ impl<'a> Reader<'a> {
             };
             copy.insert(key.clone(), value);
         }
+        if let Some(target) = self.referred(schema) {
+            let target = self.copy(target, references + 1);
+            match copy.get_mut("allOf").and_then(Value::as_array_mut) {
+                Some(parts) => parts.push(target),
+                None => drop(copy.insert("allOf".to_owned(), json!([target]))),
+            }
+        }
         Value::Object(copy)
     }
 }
@@ -228,28 +191,31 @@ mod tests {
                 "page": {"$ref": "#/$defs/page", "description": "from 1"},
                 "sort": {"type": ["string", "null"], "enum": ["up", "down", null]},
                 "any": true,
+                "lists": {"type": ["array", "null"], "items": {"type": "string"}},
                 "$top": {"type": "integer"},
                 "waiting": {"type": "boolean"},
             },
             "required": ["$top", "waiting"],
             "oneOf": [{"properties": {"id": {"type": "string"}}, "required": ["id"]}],
         });
-        let InputSchema { document, renamed } = InputSchema::of_document(&schema, true);
+        let InputSchema { document, renamed, structures } = InputSchema::of_document(&schema, true);
         assert_eq!(
             document,
             json!({
                 "type": "object",
                 "properties": {
-                    "page": {"type": "integer", "minimum": 1, "description": "from 1"},
+                    "page": {"type": "integer", "description": "from 1; at least 1"},
                     "sort": {"type": "string", "enum": ["up", "down"]},
-                    "any": {},
+                    "any": {"type": "string", "description": "any JSON value"},
+                    "lists": {"type": "array", "items": {"type": "string"}},
                     "_top": {"type": "integer"},
                     "id": {"type": "string"},
                 },
-                "required": ["_top"],
+                "required": ["_top", "id"],
                 "additionalProperties": false,
             })
         );
+        assert_eq!(structures, ["lists"]);
         assert_eq!(renamed, [("_top".to_owned(), "$top".to_owned())]);
     }
 

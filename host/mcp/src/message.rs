@@ -18,6 +18,16 @@ pub const METHOD_NOT_FOUND: i64 = -32601;
 pub const INVALID_PARAMS: i64 = -32602;
 /// The gateway failed.
 pub const INTERNAL_ERROR: i64 = -32603;
+/// The type or the subscription that the request names is not there.
+pub const NOT_FOUND: i64 = -32011;
+/// The caller may not do this, or the user must act first.
+pub const FORBIDDEN: i64 = -32012;
+/// A limit is reached.
+pub const EXHAUSTED: i64 = -32013;
+/// The gateway does not offer an option that the request asks for.
+pub const UNSUPPORTED: i64 = -32014;
+/// A receiver that the request names did not answer as it must.
+pub const CALLBACK_FAILED: i64 = -32015;
 /// A header contradicts the body, or is missing.
 pub const HEADER_MISMATCH: i64 = -32020;
 /// The client lacks a capability that the method needs.
@@ -130,6 +140,11 @@ impl<'a> Params<'a> {
     pub fn raw(&self, name: &str) -> Option<&'a RawValue> {
         let found = self.0.iter().find(|(member, _)| member == name).map(|(_, raw)| *raw);
         found.filter(|raw| raw.get() != "null")
+    }
+
+    /// Returns `true` if there is such a member, even if it is null.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(member, _)| member == name)
     }
 
     /// A member that is a string. `None` if it is missing or something else.

@@ -4,25 +4,36 @@ use std::borrow::Cow;
 
 use store::digest::sha256_hex;
 
-/// The longest name of a tool or an argument that every client takes.
+/// The longest name of an operation or an argument that every client takes.
 pub const MAX_NAME: usize = 64;
+
+/// The longest name of a tool. Clients add the name that they have for the server, `connectors` in
+/// the documentation, and some of them leave out a tool whose name is too long then. Claude Code
+/// adds `mcp__connectors__`, and has 64 characters for both. Cursor has 60 for both, with a
+/// separator.
+pub const MAX_TOOL_NAME: usize = 47;
 
 /// Digits of the hash at the end of a name that was cut.
 const HASH_DIGITS: usize = 8;
 
-/// The name of the tool for an operation, with the connector.
-pub fn tool_name(connector: &str, operation: &str) -> String {
-    cut(&format!("{connector}__{operation}")).into_owned()
+/// The name of an operation, with the connector.
+pub fn operation_name(connector: &str, operation: &str) -> String {
+    cut(&format!("{connector}__{operation}"), MAX_NAME).into_owned()
 }
 
-/// A name of ASCII with at most [`MAX_NAME`] characters. A longer one is cut, and ends with a hash
-/// of the whole name.
-fn cut(name: &str) -> Cow<'_, str> {
-    if name.len() <= MAX_NAME {
+/// The name of a tool, from the name of its operation.
+pub fn tool_name(name: &str) -> Cow<'_, str> {
+    cut(name, MAX_TOOL_NAME)
+}
+
+/// A name of ASCII with at most `longest` characters. A longer one is cut, and ends with a hash of
+/// the whole name.
+fn cut(name: &str, longest: usize) -> Cow<'_, str> {
+    if name.len() <= longest {
         return Cow::Borrowed(name);
     }
     let hash = sha256_hex(name.as_bytes());
-    let kept = name.get(..MAX_NAME - HASH_DIGITS - 1).unwrap_or_default();
+    let kept = name.get(..longest - HASH_DIGITS - 1).unwrap_or_default();
     Cow::Owned(format!("{kept}_{}", hash.get(..HASH_DIGITS).unwrap_or_default()))
 }
 
@@ -49,11 +60,14 @@ mod tests {
 
     #[test]
     fn a_long_name_is_cut_and_stays_unlike_others() {
-        assert_eq!(tool_name("mail", "send"), "mail__send");
-        let long = |end: &str| tool_name("mail", &format!("{}{end}", "a".repeat(64)));
+        assert_eq!(operation_name("mail", "send"), "mail__send");
+        let long = |end: &str| operation_name("mail", &format!("{}{end}", "a".repeat(64)));
         assert_eq!(long("b").len(), MAX_NAME);
         assert_ne!(long("b"), long("c"));
-        assert_eq!(tool_name("a", &"b".repeat(61)).len(), MAX_NAME);
+        assert_eq!(operation_name("a", &"b".repeat(61)).len(), MAX_NAME);
+        assert_eq!(tool_name(&"b".repeat(47)), "b".repeat(47));
+        assert_eq!(tool_name(&"b".repeat(48)).len(), MAX_TOOL_NAME);
+        assert_ne!(tool_name(&"b".repeat(48)), tool_name(&"b".repeat(49)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::dialect;
 use super::input_schema::{CONFIRM, confirm_schema};
 use contract::Effect;
 
@@ -62,25 +63,34 @@ impl Own {
 
     /// Its entry in a list of tools. With `confirms`, destructive operations ask first.
     pub fn document(self, confirms: bool) -> Value {
+        self.document_and_schema(confirms).0
+    }
+
+    /// The schema that validates its arguments.
+    pub fn schema(self) -> Value {
+        self.document_and_schema(true).1
+    }
+
+    fn document_and_schema(self, confirms: bool) -> (Value, Value) {
         let text = |description: &str| json!({"type": "string", "description": description});
         let (title, description, properties, required, effect) = match self {
             Self::SearchOperations => (
                 "Search operations",
-                "Finds operations in the words of a task. Answers one line each: the name, what it does, its effect, and \
-                 whether an account is connected."
+                "Finds operations in the words of a task: a verb and an object. Answers one line each: the name, what it does, \
+                 its effect, and whether an account is connected."
                     .to_owned(),
                 json!({
-                    "query": text("What the operation should do, such as \"reply to a mail\"."),
+                    "query": text("A verb and an object, such as \"reply to a mail\" or \"list issues\"."),
                     "connector": text("Only operations of this connector."),
-                    "effect": {"type": "string", "enum": ["read", "write", "destructive"]},
-                    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_FOUND, "default": DEFAULT_FOUND},
+                    "effect": {"type": "string", "enum": ["read", "write", "destructive"], "description": "Only operations with this effect."},
+                    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_FOUND, "default": DEFAULT_FOUND, "description": "How many."},
                 }),
                 json!(["query"]),
                 Effect::Read,
             ),
             Self::DescribeOperations => (
                 "Describe operations",
-                "Answers the description and the schema of the arguments of operations. Read it before you call one.".to_owned(),
+                "Answers the description, the schema of the arguments with an example, and the members of the answer of operations. Read it before you call one.".to_owned(),
                 json!({"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MAX_DESCRIBED,
                     "description": "Names from search_operations."}}),
                 json!(["names"]),
@@ -140,7 +150,14 @@ impl Own {
         let mut annotations = annotations(effect);
         // Only a call of an operation reaches a service.
         annotations["openWorldHint"] = matches!(self, Self::Call(_)).into();
-        json!({"name": self.name(), "title": title, "description": description, "inputSchema": schema, "annotations": annotations})
+        let document = json!({
+            "name": self.name(),
+            "title": title,
+            "description": description,
+            "inputSchema": dialect::simplified(&schema),
+            "annotations": annotations,
+        });
+        (document, schema)
     }
 }
 

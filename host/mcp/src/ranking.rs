@@ -17,6 +17,10 @@ const OF_SAME_MEANING: f64 = 0.65;
 /// The weight of the word "list" in a question that asks for no change.
 const OF_LISTS: f64 = 0.4;
 
+/// The factor for preferred texts. A text that has the words of the question comes before a
+/// preferred one that has half of them.
+const OF_PREFERRED: f64 = 1.5;
+
 /// Words of a question that say nothing about the operation.
 const EMPTY_WORDS: &[&str] = &[
     "a", "about", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "do", "does", "for", "from",
@@ -57,9 +61,9 @@ const SAME_MEANING: &[&[&str]] = &[
     &["delete", "remove", "erase", "drop", "trash", "throw", "kick", "recycle"],
     &["update", "edit", "change", "modify", "overwrite", "replace", "set", "patch", "close"],
     &["rename", "update"],
-    &["send", "post", "write", "say", "publish"],
+    &["send", "post", "write", "say", "publish", "tell"],
     &["write", "create", "update", "set"],
-    &["get", "show", "read", "fetch", "view", "detail", "look", "tell"],
+    &["get", "show", "read", "fetch", "view", "detail", "look"],
     &["list", "all", "every"],
     &["search", "find", "match", "lookup", "about"],
     &["cancel", "end", "stop", "decline"],
@@ -70,7 +74,7 @@ const SAME_MEANING: &[&[&str]] = &[
     &["file", "item", "document", "doc"],
     &["folder", "directory", "child", "subfolder"],
     &["user", "person", "people", "colleague", "account", "profile"],
-    &["member", "people", "membership", "invite", "belong"],
+    &["member", "people", "membership", "belong"],
     &["participant", "attendee", "part"],
     &["channel", "conversation"],
     &["space", "room"],
@@ -99,7 +103,30 @@ const SAME_MEANING: &[&[&str]] = &[
     &["changed", "change", "modified"],
     &["tweet", "post"],
     &["quick", "tomorrow", "today"],
+    &["pr", "pull"],
+    &["repo", "repository"],
+    &["assign", "assignee"],
+    &["react", "reaction", "emoji"],
+    &["empty", "clear", "wipe"],
+    &["reschedule", "move", "update", "patch"],
+    &["attended", "attendee", "participant", "joined"],
+    &["readme", "file", "content"],
+    &["slide", "deck", "presentation", "file"],
+    &["contract", "invoice", "document", "file"],
+    &["pdf", "export", "format"],
+    &["forgot", "reset"],
+    &["bug", "issue"],
     &["week", "day", "recent"],
+];
+
+/// Words of questions that together mean something else than each of them.
+const PHRASES: &[(&str, &str)] = &[
+    ("call off", "cancel"),
+    ("video call", "meeting space"),
+    ("who is in", "members of"),
+    ("who belongs to", "members of"),
+    ("file a bug", "create an issue"),
+    ("mark as", "modify"),
 ];
 
 /// A text to be searched, as parts with their weights.
@@ -138,9 +165,9 @@ impl Index {
         Self { places, lengths, mean: mean.max(1.0) }
     }
 
-    /// The texts that have a word of the question, the best first. Texts that are as good are in
-    /// their own order.
-    pub fn search(&self, question: &str) -> Vec<usize> {
+    /// The texts that have a word of the question, the best first. Preferred texts count more. Texts
+    /// that are as good are in their own order.
+    pub fn search(&self, question: &str, is_preferred: impl Fn(usize) -> bool) -> Vec<usize> {
         let mut scores: HashMap<usize, f64> = HashMap::new();
         let (words, is_for_lists) = asked(question);
         for word in words {
@@ -159,6 +186,11 @@ impl Index {
             self.add_scores("list", OF_LISTS, &mut lists);
             for (number, score) in &mut scores {
                 *score += lists.get(number).copied().unwrap_or_default();
+            }
+        }
+        for (number, score) in &mut scores {
+            if is_preferred(*number) {
+                *score *= OF_PREFERRED;
             }
         }
         let mut found: Vec<_> = scores.into_iter().collect();
@@ -186,7 +218,15 @@ const MAX_WORDS: usize = 64;
 /// The words of a question, as stems with weights. Each word comes with its synonyms.
 /// Returns `true` too if the question asks for no change.
 fn asked(question: &str) -> (Vec<Vec<(String, f64)>>, bool) {
-    let plain: Vec<String> = words(question).take(MAX_WORDS).collect();
+    let mut plain: Vec<String> = words(question).take(MAX_WORDS).collect();
+    let text = format!(" {} ", plain.join(" "));
+    for (phrase, meaning) in PHRASES {
+        let phrase = format!(" {phrase} ");
+        if text.contains(&phrase) {
+            plain = words(&text.replace(&phrase, &format!(" {meaning} "))).take(MAX_WORDS).collect();
+            break;
+        }
+    }
     let told: Vec<&String> = plain.iter().filter(|word| !EMPTY_WORDS.contains(&word.as_str())).collect();
     // A question of empty words alone is searched for as it is.
     let told = if told.is_empty() { plain.iter().collect() } else { told };
@@ -288,16 +328,32 @@ mod tests {
             vec![("list_events", 3.0), ("The events of a calendar", 1.0)],
             vec![("send_message", 3.0), ("Send a message to a person", 1.0)],
         ]);
-        assert_eq!(index.search("remove the appointment")[0], 0);
-        assert_eq!(index.search("list_events")[0], 1);
-        assert_eq!(index.search("write to a colleague")[0], 2);
-        assert!(index.search("zebra").is_empty() && index.search("").is_empty());
+        let search = |question: &str| index.search(question, |_| false);
+        assert_eq!(search("remove the appointment")[0], 0);
+        assert_eq!(search("list_events")[0], 1);
+        assert_eq!(search("write to a colleague")[0], 2);
+        assert!(search("zebra").is_empty() && search("").is_empty());
+    }
+
+    #[test]
+    fn a_preferred_text_comes_before_one_that_fits_as_well_and_not_before_a_better_one() {
+        let index =
+            Index::new([vec![("Send a mail", 1.0)], vec![("Send a mail", 1.0)], vec![("Send money to a person", 1.0)]]);
+        assert_eq!(index.search("send a mail", |text| text == 1), [1, 0, 2]);
+        assert_eq!(index.search("send a mail", |text| text == 2)[..2], [0, 1]);
+    }
+
+    #[test]
+    fn words_that_mean_something_else_together_are_read_together() {
+        let index = Index::new([vec![("The calls of a meeting", 1.0)], vec![("Cancel a meeting", 1.0)]]);
+        assert_eq!(index.search("call off the meeting", |_| false)[0], 1);
+        assert_eq!(index.search("call officials to the meeting", |_| false)[0], 0);
     }
 
     #[test]
     fn a_question_of_any_length_is_answered() {
         let index = Index::new([vec![("a", 1.0)]]);
-        assert_eq!(index.search(&"a ".repeat(100_000)), [0]);
-        assert!(Index::new([]).search("a").is_empty());
+        assert_eq!(index.search(&"a ".repeat(100_000), |_| false), [0]);
+        assert!(Index::new([]).search("a", |_| false).is_empty());
     }
 }

@@ -10,7 +10,7 @@
 pub mod samples;
 mod totals;
 
-pub use self::totals::Totals;
+pub use self::totals::{ADMIN, SYSTEM, Totals};
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ pub struct WebhookLabels {
 
 /// Labels of [`Metrics::fleet_gateways`].
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct FleetLabels {
+pub struct StateLabels {
     /// `starting`, `ready`, `draining` or `away`.
     pub state: &'static str,
 }
@@ -136,6 +136,8 @@ pub struct Metrics {
     pub trigger_events: Family<OutcomeLabels, Counter>,
     /// Subscriptions at services that were begun or renewed: `succeeded` or `failed`.
     pub subscription_renewals: Family<OutcomeLabels, Counter>,
+    /// Subscriptions at services by state, in the whole database.
+    pub subscriptions: Family<StateLabels, Gauge>,
     /// Requests of services to the addresses of inboxes.
     pub hook_requests: Family<OutcomeLabels, Counter>,
     /// Seconds for which the subscription that was due first has waited for a gateway.
@@ -162,7 +164,7 @@ pub struct Metrics {
     /// When the gateway's own certificates expire, in seconds since 1970.
     pub certificate_expiry: Family<CertificateLabels, Gauge>,
     /// Gateways that share the database.
-    pub fleet_gateways: Family<FleetLabels, Gauge>,
+    pub fleet_gateways: Family<StateLabels, Gauge>,
     /// 1 if the database answers this gateway, else 0.
     pub database_answers: Gauge,
     /// Connectors whose newest module this gateway refuses.
@@ -206,6 +208,8 @@ impl Default for Metrics {
             webhooks: add.metric("webhooks", "Attempts of webhooks by outcome"),
             trigger_events: add.metric("trigger_events", "Events of services by outcome"),
             subscription_renewals: add.metric("subscription_renewals", "Subscriptions begun or renewed by outcome"),
+            subscriptions: add
+                .metric("subscriptions", "Subscriptions at services, in all gateways of the database, by state"),
             hook_requests: add.metric("hook_requests", "Requests of services to inboxes by outcome"),
             trigger_lag: add.metric(
                 "trigger_lag_seconds",

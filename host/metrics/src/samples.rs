@@ -24,9 +24,9 @@ const KEPT: usize = 240;
 pub struct Sample {
     /// The end of the time.
     pub at: SystemTime,
-    /// Answers to all requests.
+    /// Answers to callers. See [`Totals::answers`].
     pub answers: u64,
-    /// Answers with a status of 500 or more.
+    /// Those with a status of 500 or more.
     pub faults: u64,
     /// Half of the operations that succeeded took no longer. `None` without operations. See
     /// [`Totals::quantile_since`].

@@ -12,15 +12,26 @@ use prometheus_client::registry::Registry;
 
 use super::{BOUNDS, Durations, Metrics, OperationLabels, RequestLabels};
 
+/// The operations of routes that no caller's work is about: those of operators, and those of
+/// machines that watch the gateway, such as health checks. If they counted, a gateway without a
+/// single call would seem to be busy, and a gateway that answers health checks with 503 to fail.
+const NOT_OF_CALLERS: [&str; 2] = [ADMIN, SYSTEM];
+
+/// The operation of the operator's routes in metrics.
+pub const ADMIN: &str = "admin";
+
+/// The operation of health checks, metrics and pages in metrics.
+pub const SYSTEM: &str = "system";
+
 /// The buckets of a histogram: one for each bound, and one without.
 const BUCKETS: usize = BOUNDS.len() + 1;
 
 /// Totals since the start of the gateway.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Answers to all requests.
+    /// Answers to callers: to all requests but those of [`NOT_OF_CALLERS`].
     pub answers: u64,
-    /// Answers with a status of 500 or more.
+    /// Those with a status of 500 or more.
     pub faults: u64,
     /// Operations that succeeded within each of the bounds, and all of them at the end.
     within: [u64; BUCKETS],
@@ -42,6 +53,10 @@ impl Totals {
         let Some((name, number)) = line.rsplit_once(' ') else { return };
         let Ok(number) = number.parse::<u64>() else { return };
         if name.starts_with("requests_total{") {
+            let of = |name_of_label| label(name, name_of_label).unwrap_or_default();
+            if of("connector").is_empty() && NOT_OF_CALLERS.contains(&of("operation")) {
+                return;
+            }
             self.answers += number;
             if label(name, "status").is_some_and(|status| status.starts_with('5')) {
                 self.faults += number;
@@ -112,14 +127,19 @@ mod tests {
     fn totals_are_over_all_labels() {
         let metrics = Metrics::default();
         assert_eq!(metrics.totals(), Totals::default());
-        let count = |connector: &str, status, times| {
-            let labels = RequestLabels { connector: connector.to_owned(), operation: "list".to_owned(), status };
+        let count = |connector: &str, operation: &str, status, times| {
+            let labels = RequestLabels { connector: connector.to_owned(), operation: operation.to_owned(), status };
             metrics.requests.get_or_create_owned(&labels).inc_by(times);
         };
-        count("mail", 200, 7);
-        count("mail", 503, 2);
-        count("notes", 500, 1);
-        count("notes", 429, 5);
+        count("mail", "list", 200, 6);
+        count("mail", "list", 503, 2);
+        count("notes", "list", 500, 1);
+        count("notes", "list", 429, 5);
+        // An operation may have any name.
+        count("notes", "system", 200, 1);
+        // Health checks and the console.
+        count("", "system", 503, 100);
+        count("", "admin", 200, 100);
         let totals = metrics.totals();
         assert_eq!((totals.answers, totals.faults), (15, 3));
     }

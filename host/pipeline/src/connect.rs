@@ -257,6 +257,7 @@ async fn ask(
         deadline: arrived + connector.timeout(),
         background: None,
         hook: None,
+        gives_way: false,
         trace: Trace::default(),
         recording: &Recording::default(),
     };

@@ -41,6 +41,7 @@ use tokio::time::{Instant, timeout_at};
 
 pub use self::answer::Answer;
 pub use self::error::{Error, Explanation, UpstreamError};
+pub use self::unmatched::{UnmatchedField, unmatched_fields};
 
 use self::account::ChosenAccount;
 use self::stages::Stages;
@@ -157,6 +158,9 @@ pub struct Call<'a> {
     pub background: Option<Background>,
     /// The inbox of a subscription, for an operation that subscribes.
     pub hook: Option<Hook>,
+    /// Set if no caller waits: where callers and such calls contend for the same budget or queue, all
+    /// such calls together get at most half of it.
+    pub gives_way: bool,
     /// The span that the stages of the call are in.
     pub trace: Trace,
     /// The notes for the record of the call.

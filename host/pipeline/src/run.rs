@@ -9,10 +9,14 @@ use super::answer::{self, Form};
 use super::stages::Stages;
 use super::{Answer, Call, Error, Services, blame, call_record, forwarded_headers, rate, row};
 use egress::Remaining;
-use registry::{Connector, Operation, Permit};
+use registry::Permit;
 use sandbox::Outcome;
 use sandbox::http::{Outbound, Request};
 use schema::Input;
+
+/// Calls that give way share a contended budget as one tenant. With one tenant of callers, they get
+/// half of it. No tenant has this name.
+const GIVING_WAY: &str = "\0giving way";
 
 /// A call whose credential is ready.
 pub(super) struct Run<'r, 'a> {
@@ -37,7 +41,7 @@ pub(super) async fn complete<'a>(
 
     // Before a refresh: a call over a limit sends no request to the provider.
     stages.next(&metrics.admit);
-    let (permit, left) = admit(services, connector, operation, call.run_as.tenant()).await?;
+    let (permit, left) = admit(services, call).await?;
     stages.next(&metrics.credential);
 
     let account = chosen.prepare_credential(services, connector, call.deadline).await?;
@@ -66,6 +70,9 @@ impl<'r, 'a> Run<'r, 'a> {
         call.recording.sends(outbound.record());
         if call.operation.manifest.background {
             outbound = outbound.waiting_for_rate_limits();
+        }
+        if call.gives_way {
+            outbound = outbound.giving_way();
         }
         if let Some(hook) = &call.hook {
             outbound = outbound.with_hook(hook.clone());
@@ -137,14 +144,11 @@ impl<'r, 'a> Run<'r, 'a> {
 }
 
 /// Takes a permit of the connector and counts the call in the operation's rate limit.
-async fn admit<'a>(
-    services: Services<'_>,
-    connector: &'a Connector,
-    operation: &Operation,
-    tenant: &str,
-) -> Result<(Permit, Option<Remaining<'a>>), Error> {
-    let permit = connector.admit(tenant).map_err(Error::NoPermit)?;
+async fn admit<'a>(services: Services<'_>, call: &'a Call<'_>) -> Result<(Permit, Option<Remaining<'a>>), Error> {
+    let Call { connector, operation, run_as, gives_way, .. } = call;
+    let permit = connector.admit(run_as.tenant()).map_err(Error::NoPermit)?;
     let Some(limit) = &operation.manifest.rate_limit else { return Ok((permit, None)) };
-    let remaining = services.budgets.count(|| connector.quotas().check(limit, tenant).transpose()).await;
+    let shared_by = if *gives_way { GIVING_WAY } else { run_as.tenant() };
+    let remaining = services.budgets.count(|| connector.quotas().check(limit, shared_by).transpose()).await;
     Ok((permit, remaining.map_err(Error::rate_limited)?))
 }

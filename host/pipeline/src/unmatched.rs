@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 use contract::words::{nearest, shortened};
 use shape::Unmatched;
@@ -60,6 +60,54 @@ fn push_string(value: &mut String, text: &str) {
     value.push('"');
 }
 
+/// A path that led nowhere, and the path with the nearest member, as the header has them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UnmatchedField {
+    /// The path.
+    pub path: String,
+    /// The path with the nearest member.
+    pub nearest: Option<String>,
+}
+
+/// Reads the header of an answer. Empty if it has none.
+pub fn unmatched_fields(headers: &HeaderMap) -> Vec<UnmatchedField> {
+    let Some(value) = headers.get(UNMATCHED).and_then(|value| value.to_str().ok()) else { return Vec::new() };
+    let mut fields = Vec::new();
+    let mut rest = value;
+    while let Some((path, after)) = read_string(rest) {
+        let (nearest, after) = match after.strip_prefix(";nearest=").and_then(read_string) {
+            Some((nearest, after)) => (Some(nearest), after),
+            None => (None, after),
+        };
+        fields.push(UnmatchedField { path, nearest });
+        let Some(after) = after.strip_prefix(", ") else { break };
+        rest = after;
+    }
+    fields
+}
+
+/// Reads a string that [`push_string`] has written, and returns the text after it.
+fn read_string(text: &str) -> Option<(String, &str)> {
+    let (is_display, text) = match text.strip_prefix("%\"") {
+        Some(text) => (true, text),
+        None => (false, text.strip_prefix('"')?),
+    };
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes().enumerate();
+    while let Some((at, byte)) = rest.next() {
+        match byte {
+            b'"' => return Some((String::from_utf8(bytes).ok()?, text.get(at + 1..)?)),
+            b'\\' if !is_display => bytes.push(rest.next()?.1),
+            b'%' if is_display => {
+                bytes.push(u8::from_str_radix(text.get(at + 1..at + 3)?, 16).ok()?);
+                rest.nth(1)?;
+            }
+            byte => bytes.push(byte),
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::value::to_raw_value;
@@ -87,6 +135,26 @@ mod tests {
         ] {
             assert_eq!(header(fields, document).as_deref(), expected, "{fields:?}");
         }
+    }
+
+    #[test]
+    fn the_header_is_read_as_it_was_written() {
+        let document = r#"{"items":[{"name":"x","größe":1}],"a\"b":1,"100%":2}"#;
+        for paths in
+            [&["items.nmae", "zzz"][..], &["items.grösse"], &["a\"bc\\", "a\nb%\"\u{7f}"], &["100%%", "é, \"x\""]]
+        {
+            let value = header(paths, document).expect("a header");
+            let headers = HeaderMap::from_iter([(UNMATCHED, HeaderValue::try_from(value).expect("a value"))]);
+            let read = unmatched_fields(&headers);
+            assert_eq!(read.iter().map(|field| field.path.as_str()).collect::<Vec<_>>(), paths);
+        }
+        let headers = HeaderMap::from_iter([(UNMATCHED, HeaderValue::from_static(r#""a.b";nearest="a.c", "d""#))]);
+        let field = |path: &str, nearest: Option<&str>| UnmatchedField {
+            path: path.to_owned(),
+            nearest: nearest.map(str::to_owned),
+        };
+        assert_eq!(unmatched_fields(&headers), [field("a.b", Some("a.c")), field("d", None)]);
+        assert_eq!(unmatched_fields(&HeaderMap::new()), []);
     }
 
     #[test]

@@ -16,7 +16,9 @@ use super::refusal::Refusal;
 use super::trust::Signed;
 use super::{settings, token_hosts};
 use config::{self, Config};
-use contract::{Additions, AuthAdditions, AuthScheme, DeclaredRow, Inbox, LastItem, Manifest, Purpose, Trigger};
+use contract::{
+    Additions, AnswerSchemas, AuthAdditions, AuthScheme, DeclaredRow, Inbox, LastItem, Manifest, Purpose, Trigger,
+};
 use egress::{PacedQueue, Quota, Quotas, Upstream};
 use metrics::{Metrics, OperationMetrics};
 use oauth::Recipients;
@@ -34,6 +36,8 @@ pub(super) struct Described<'a> {
     pub(super) digest: String,
     pub(super) origin: Origin,
     pub(super) signed: Option<Signed>,
+    /// `true` if the module has schemas of answers.
+    pub(super) has_answer_schemas: bool,
     /// The hosts that the operator granted to this identifier.
     pub(super) granted: Vec<String>,
     pub(super) config: &'a Config,
@@ -54,6 +58,7 @@ pub struct Connector {
     digest: String,
     origin: Origin,
     signed: Option<Signed>,
+    has_answer_schemas: bool,
     live_since: SystemTime,
     /// Those that callers may run, sorted by path. A list takes half of the memory of a map.
     operations: Box<[Operation]>,
@@ -136,9 +141,14 @@ impl Operation {
         self.row.as_ref().map_or_else(|| "code".to_owned(), ToString::to_string)
     }
 
-    /// The schema of the answer, for the documentation.
+    /// The schema of the answer in the manifest, for the documentation.
     pub fn answer_schema(&self) -> Option<Value> {
         self.manifest.answer_schema.as_deref().map(parsed)
+    }
+
+    /// The schema of the answer: the one in the manifest, else the one that the module has next to it.
+    pub fn known_answer(&self, further: &AnswerSchemas) -> Option<Value> {
+        self.answer_schema().or_else(|| further.get(&self.manifest.path))
     }
 }
 
@@ -163,6 +173,7 @@ impl Connector {
             digest,
             origin,
             signed,
+            has_answer_schemas,
             granted,
             config,
             metrics,
@@ -238,6 +249,7 @@ impl Connector {
             digest,
             origin,
             signed,
+            has_answer_schemas,
             services,
             granted,
             missing,
@@ -321,6 +333,11 @@ impl Connector {
     /// The signature of its module, if it has one.
     pub fn signed(&self) -> Option<&Signed> {
         self.signed.as_ref()
+    }
+
+    /// `true` if the module has schemas of answers, in addition to those of the manifest.
+    pub(super) fn has_answer_schemas(&self) -> bool {
+        self.has_answer_schemas
     }
 
     /// The time at which this version was loaded.

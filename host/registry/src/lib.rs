@@ -25,6 +25,7 @@
 //! From a module to a candidate:
 //!
 //! - [`mod@load`]: compiles, describes and checks a module
+//! - [`mod@answer_schemas`]: the schemas of answers that a module has next to its manifest
 //! - [`connector`]: one connector, made of a module that was described
 //! - [`reach`]: the upstreams and hosts of a connector
 //! - [`account_upstreams`]: the upstreams as an account has them
@@ -116,6 +117,7 @@
 //! live. If the history already has the change, no entry is added.
 
 mod account_upstreams;
+mod answer_schemas;
 mod change_error;
 mod commit;
 mod concurrency;

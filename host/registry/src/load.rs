@@ -11,7 +11,7 @@ use url::Url;
 
 use super::origin::Origin;
 use super::refusal::Refusal;
-use super::{Connector, Registry, connector, module_file, provider_names, reach, trust};
+use super::{Connector, Registry, answer_schemas, connector, module_file, provider_names, reach, trust};
 use config::{Config, Location, Setting};
 use contract::{Additions, Manifest};
 use metrics::CacheLabels;
@@ -184,6 +184,7 @@ impl Registry {
             .to_bytes()
             .map_err(|error| format!("its schemas cannot be tried: {error}"))?;
         self.sandbox.try_schemas(&mut loaded.record, TRY_SCHEMAS, &trial).await?;
+        let answer_schemas = answer_schemas::of_module(module, &manifest)?;
         if origin == Origin::Foreign {
             provider_names::check(&manifest.identifier, &self.live())?;
         }
@@ -219,6 +220,7 @@ impl Registry {
             digest: digest.clone(),
             origin,
             signed,
+            has_answer_schemas: answer_schemas.is_some(),
             granted,
             config,
             metrics: &self.metrics,
@@ -233,7 +235,7 @@ impl Registry {
     }
 
     /// The manifest of a module and what it declares in addition, if they break no rule.
-    async fn describe(
+    pub(super) async fn describe(
         &self,
         loaded: &Loaded,
         digest: &str,

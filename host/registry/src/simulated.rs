@@ -1,13 +1,18 @@
-//! A gateway of the simulation: it follows the modules of the service as the registry does, but
-//! nothing is compiled.
+//! The parts of modules that `simulation` replaces and uses: a gateway that follows the modules of
+//! the service as the registry does, but compiles nothing; and a connector without a file.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::connector::Described;
 use super::follow::{self, Follower};
+use super::origin::Origin;
 use super::service::Service;
+use super::{Connector, Live, Refusal, Registry};
+use sandbox::Loaded;
+use store::digest::sha256_hex;
 use store::{
     GrantStep, LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewChange, NewModule, Store, StoreError,
 };
@@ -140,5 +145,42 @@ impl<M: Machine> Follower for SimulatedRegistry<M> {
             Ok(()) => {}
             Err(reason) => self.service.note_refused(connector, *generation, reason, true),
         }
+    }
+}
+
+impl Registry {
+    /// Makes a connector live that has no file. Its module is compiled in this process, and its
+    /// schemas are not tried.
+    ///
+    /// # Errors
+    /// The reason why the module is refused.
+    pub async fn add_simulated(&self, module: &[u8]) -> Result<(), Refusal> {
+        let digest = sha256_hex(module);
+        let loaded = self.sandbox.load_here(module)?;
+        let (manifest, additions) = self.describe(&loaded, &digest, None).await?;
+        let identifier = manifest.identifier.clone();
+        let Loaded { module, compiled, .. } = loaded;
+        let described = Described {
+            manifest,
+            additions,
+            module,
+            compiled,
+            digest,
+            origin: Origin::Shipped,
+            signed: None,
+            has_answer_schemas: false,
+            granted: Vec::new(),
+            config: &self.config,
+            metrics: &self.metrics,
+            previous: None,
+            exchange: None,
+        };
+        let connector = Arc::new(Connector::build(described)?);
+        self.live.rcu(|live| {
+            let mut live = Live::clone(live);
+            live.insert(identifier.clone(), Arc::clone(&connector));
+            live
+        });
+        Ok(())
     }
 }

@@ -63,6 +63,12 @@ pub fn child(source: &Path, artifact: &Path, limits: ChildLimits) -> ExitCode {
     child::work(limits, || compile(source, artifact))
 }
 
+/// Compiles in this process, for the simulation.
+#[cfg(feature = "simulation")]
+pub(super) fn compile_here(module: &[u8]) -> wasmtime::Result<Vec<u8>> {
+    engine::compiler()?.precompile_component(module)
+}
+
 fn compile(source: &Path, artifact: &Path) -> wasmtime::Result<()> {
     let engine = engine::compiler()?;
     let compiled = engine.precompile_component(&files::read_regular(source, MAX_FILE_BYTES)?)?;

@@ -15,6 +15,7 @@
 //! - [`row`]: operations that are one request, which no guest makes
 //! - [`outline`]: imports and size of a component, checked before it is compiled
 //! - [`mod@pack`]: the component of a core module
+//! - [`answer_schemas`]: the schemas of answers in a component
 //! - [`provenance`]: source, commit and packages of a component
 //! - [`setup`]: the settings of a sandbox
 //! - [`engine`]: the WebAssembly engine and its settings
@@ -26,6 +27,7 @@
 //! - [`shares`]: the slots and connections that modules share
 //! - [`ticker`]: the clock that limits the computing time of guests
 
+pub mod answer_schemas;
 mod auth_additions;
 mod bindings;
 mod cache;
@@ -295,6 +297,21 @@ impl Sandbox {
         let turn = took.map(|_| turn);
         let record = Record { artifact: (!is_kept).then_some(artifact), tried, turn };
         Ok(Loaded { module, compiled, record })
+    }
+
+    /// Loads a component as [`Sandbox::load`] does, but compiles it in this process: the binary of the
+    /// simulation is a test, which has no command that compiles.
+    ///
+    /// # Errors
+    /// If it cannot be compiled, or breaks the contract.
+    #[cfg(feature = "simulation")]
+    pub fn load_here(&self, bytes: &[u8]) -> Result<Loaded, LoadError> {
+        let failed = |error: wasmtime::Error| ContractError::Artifact(format!("{error:#}"));
+        let artifact = compile::compile_here(bytes).map_err(failed)?;
+        let code = NativeCode::load(&self.engine, &artifact, self.cache.folder()).map_err(failed)?;
+        let module = Module::link(code, &self.linkers, Arc::clone(&self.ticker), &self.resources)?;
+        let compiled = Compiled { bytes: artifact.len() as u64, took: None };
+        Ok(Loaded { module, compiled, record: Record { artifact: None, tried: None, turn: None } })
     }
 
     async fn compile(&self, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {

@@ -140,7 +140,7 @@ fn text(data: &[u8]) -> Option<String> {
     is_printable(text).then(|| text.to_owned())
 }
 
-/// Returns Returns Returns `false` for a text that could change how a terminal shows other text.
+/// Returns `false` for a text that could change how a terminal shows other text.
 fn is_printable(text: &str) -> bool {
     let changes_direction =
         |character| matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -163,7 +163,7 @@ fn packages(data: &[u8]) -> Option<Vec<Package>> {
 }
 
 /// Adds a custom section at the end.
-fn add_section(component: &mut Vec<u8>, name: &str, data: &[u8]) {
+pub(crate) fn add_section(component: &mut Vec<u8>, name: &str, data: &[u8]) {
     let mut content = Vec::new();
     leb128(name.len(), &mut content);
     content.extend_from_slice(name.as_bytes());

@@ -6,6 +6,7 @@ use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde_json::Value;
 
+use super::fields::Fields;
 use super::violations::Violations;
 use contract::words::shortened;
 use contract_rules::pointer;
@@ -33,18 +34,20 @@ pub(super) fn explain(schema: &Value, error: &ValidationError<'_>, also_known: &
             let name = property.as_str().unwrap_or_default();
             violations.add(format!("{parent}{}", pointer::of(name)), format!("`{}` is required.", shortened(name)));
         }
+        ValidationErrorKind::Type { kind } if is_encoded(error.instance(), kind) => {
+            violations.add(parent.to_owned(), format!("Must be {}, and not a string of JSON.", types(kind)));
+        }
         kind => violations.add(parent.to_owned(), requirement(kind).unwrap_or_else(|| format!("{}.", error.masked()))),
     }
 }
 
-/// The names that the schema declares for the object in which an undeclared name was found.
-fn declared<'a>(schema: &'a Value, error: &ValidationError<'_>) -> Vec<&'a str> {
+/// The fields that the schema declares for the object in which an undeclared name was found.
+fn declared<'a>(schema: &'a Value, error: &ValidationError<'_>) -> Fields<'a> {
     let path = error.schema_path().as_str();
     path.strip_suffix("/additionalProperties")
         .or_else(|| path.strip_suffix("/unevaluatedProperties"))
-        .and_then(|parent| schema.pointer(&format!("{parent}/properties")))
-        .and_then(Value::as_object)
-        .map(|properties| properties.keys().map(String::as_str).collect())
+        .and_then(|parent| schema.pointer(parent))
+        .map(Fields::of)
         .unwrap_or_default()
 }
 
@@ -90,6 +93,15 @@ fn requirement(kind: &ValidationErrorKind) -> Option<String> {
         _ => return None,
     };
     Some(text)
+}
+
+/// Returns `true` if a string is in the place of an object or a list, and looks like its JSON text.
+fn is_encoded(instance: &Value, kind: &TypeKind) -> bool {
+    let wanted = types(kind);
+    let is_text_of = |open: char, name: &str| {
+        wanted.contains(name) && instance.as_str().is_some_and(|text| text.trim_start().starts_with(open))
+    };
+    is_text_of('{', "an object") || is_text_of('[', "an array")
 }
 
 fn types(kind: &TypeKind) -> String {

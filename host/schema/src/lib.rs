@@ -7,10 +7,12 @@
 //! - `trial`: compiles and tries the schemas of a module in a limited process
 //! - `violations`: collects as many violations as an answer lists
 //! - `explain`: violations in words
+//! - `fields`: the fields of an object, and what to say about another one
 
 mod compile;
 mod cost;
 mod explain;
+mod fields;
 mod trial;
 mod violations;
 
@@ -29,6 +31,7 @@ use shape::Shape;
 pub use self::compile::ValueSchema;
 pub use self::cost::TooManySteps;
 use self::cost::check_module;
+pub use self::fields::Fields;
 pub use self::trial::{Trial, run_file};
 use self::violations::Violations;
 pub use self::violations::{MAX_VIOLATIONS, MORE_VIOLATIONS, Violation};

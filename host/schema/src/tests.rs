@@ -53,6 +53,18 @@ fn the_connector_gets_null_for_a_nullable_member() {
 }
 
 #[test]
+fn a_flat_field_and_an_encoded_object_are_told_where_and_how_they_belong() {
+    let found = violations(r#"{"calendar_id": "a", "maxResults": 5, "body": "{\"n\": 1}", "count": "[1]"}"#);
+    let detail = |pointer: &str| found.iter().find(|(at, _)| at == pointer).map(|(_, detail)| detail.as_str());
+    assert_eq!(
+        detail("/maxResults"),
+        Some(r#"`maxResults` is not a field here; it belongs into `query`: {"query": {"maxResults": …}}."#)
+    );
+    assert!(detail("/body").is_some_and(|detail| detail.contains("not a string of JSON")), "{found:?}");
+    assert!(detail("/count").is_some_and(|detail| !detail.contains("string of JSON")), "{found:?}");
+}
+
+#[test]
 fn all_violations_are_named_at_once_with_their_pointers() {
     let found = violations(r#"{"count": 11, "query": {"maxResult": 1}, "calender_id": "x", "response_fields": 1}"#);
     let pointers: Vec<&str> = found.iter().map(|(pointer, _)| pointer.as_str()).collect();

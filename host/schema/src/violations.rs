@@ -1,7 +1,8 @@
 //! Collects the violations of one value: as many as an answer lists, in messages of a readable
 //! length.
 
-use contract::words::{nearest, shortened};
+use super::fields::Fields;
+use contract::words::shortened;
 use contract_rules::pointer;
 
 /// Maximum number of violations in one answer. Further ones are neither built nor counted.
@@ -12,9 +13,6 @@ pub const MORE_VIOLATIONS: &str = "Further violations are not listed.";
 
 /// Unknown names of one value for which the nearest known name is looked up.
 const MAX_LOOKUPS: usize = 5;
-
-/// Known names in one message.
-const MAX_NAMES: usize = 50;
 
 /// Maximum length of a pointer in an answer. A longer one is cut.
 const MAX_POINTER_BYTES: usize = 1024;
@@ -50,12 +48,12 @@ impl Violations {
         self.list.push(Violation { pointer, detail: detail.into() });
     }
 
-    /// Adds the violation that an object at `parent` has an undeclared field.
-    pub(super) fn add_unknown_field(&mut self, parent: &str, name: &str, declared: &[&str]) {
+    /// Adds the violation that an object at `parent` has another field than its `fields`.
+    pub(super) fn add_unknown_field(&mut self, parent: &str, name: &str, fields: &Fields<'_>) {
         let is_looked_up = self.lookups < MAX_LOOKUPS;
         self.lookups += 1;
         let detail = if is_looked_up {
-            unknown_field(name, declared)
+            fields.unknown(name, "GET /openapi.json")
         } else {
             format!("`{}` is not a field here.", shortened(name))
         };
@@ -90,28 +88,16 @@ impl Violations {
     }
 }
 
-/// The sentence for a field that is not declared, with the nearest declared one.
-fn unknown_field(name: &str, declared: &[&str]) -> String {
-    let nearest = nearest(name, declared.iter().copied());
-    let name = shortened(name);
-    match nearest {
-        Some(nearest) => format!("`{name}` is not a field here; did you mean `{nearest}`?"),
-        None if declared.is_empty() => format!("`{name}` is not a field here; no fields are declared."),
-        None if declared.len() > MAX_NAMES => {
-            format!("`{name}` is not a field here; GET /openapi.json has the fields.")
-        }
-        None => format!("`{name}` is not a field here; the fields are {}.", declared.join(", ")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn unknown(names: &[&str]) -> Vec<Violation> {
         let mut violations = Violations::default();
+        let mut fields = Fields::default();
+        fields.extend(&["maxResults", "pageToken"]);
         for name in names {
-            violations.add_unknown_field("", name, &["maxResults", "pageToken"]);
+            violations.add_unknown_field("", name, &fields);
         }
         violations.into_list()
     }

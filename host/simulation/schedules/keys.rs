@@ -119,6 +119,15 @@ impl Site {
             serving[at % serving.len()].clone()
         };
         let Some(Serving { process, store, .. }) = serving else { return };
+        // A gateway that is killed meanwhile does not answer.
+        tokio::select! {
+            biased;
+            () = self.operate_at(&process, &store, random) => {}
+            () = process.death() => {}
+        }
+    }
+
+    async fn operate_at(&self, process: &Process, store: &Store, random: &mut Random) {
         process.live().await;
         let made: Vec<usize> = (0..)
             .zip(&*self.keys.lock())

@@ -199,7 +199,7 @@ impl Transport for ToProvider {
 }
 
 pub(crate) fn lost() -> EgressError {
-    EgressError::Unreachable { host: "simulated".to_owned(), detail: "the connection broke".to_owned() }
+    EgressError::Unreachable { host: "simulated".to_owned(), detail: "the connection broke".to_owned(), is_tls: false }
 }
 
 pub(crate) fn respond(

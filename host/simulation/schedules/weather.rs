@@ -61,6 +61,8 @@ pub(crate) enum Subject {
     Modules,
     /// The API keys that gateways take.
     Keys,
+    /// Triggers, their subscriptions and their events.
+    Events,
 }
 
 /// A fault with its time.
@@ -84,8 +86,8 @@ const GAP: std::ops::Range<u64> = 8_000..25_000;
 
 impl Weather {
     /// Draws the faults. Without accounts, which that would cost, a gateway may be without the
-    /// database for any time. With jobs and webhooks, the clock of the database is never set back:
-    /// those that are due later would wait for their time.
+    /// database for any time. With jobs, webhooks and subscriptions, the clock of the database is never
+    /// set back: those that are due later would wait for their time.
     pub(crate) fn new(random: &mut Random, gateways: usize, subject: Subject) -> Self {
         let (mut at, mut episodes) = (random.ms(500..8_000), Vec::new());
         let pinches = random.permille(300);
@@ -117,7 +119,7 @@ impl Weather {
                     let ms = match subject {
                         // More than a day, after which kept answers are forgotten.
                         Subject::Keyed if random.permille(500) => 24 * 3_600_000 + ms,
-                        Subject::Background => ms,
+                        Subject::Background | Subject::Events => ms,
                         _ if is_back => -ms,
                         _ => ms,
                     };

@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::weather::{Episode, FREEZE, Fault, Outage, PINCH, Subject, Weather};
@@ -181,6 +182,7 @@ pub(crate) struct Process {
     pub(crate) world: Arc<World>,
     random: Mutex<Random>,
     is_dead: AtomicBool,
+    killed: Notify,
     frozen_until: Mutex<Instant>,
     /// The time of the first write in a fault that pinches this process.
     pinched_from: Mutex<Option<Duration>>,
@@ -195,6 +197,7 @@ impl Process {
             world: Arc::clone(world),
             random: Mutex::new(random),
             is_dead: false.into(),
+            killed: Notify::new(),
             frozen_until: Mutex::new(Instant::now()),
             pinched_from: Mutex::default(),
             uses: 0.into(),
@@ -207,6 +210,15 @@ impl Process {
 
     pub(crate) fn kill(&self) {
         self.is_dead.store(true, Ordering::Relaxed);
+        self.killed.notify_waiters();
+    }
+
+    /// Waits until the process is killed.
+    pub(crate) async fn death(&self) {
+        let killed = self.killed.notified();
+        if !self.is_dead() {
+            killed.await;
+        }
     }
 
     pub(crate) fn is_dead(&self) -> bool {

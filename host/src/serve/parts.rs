@@ -127,10 +127,12 @@ impl Parts {
             telemetry,
             calls,
             description: Arc::default(),
+            typed_description: Arc::default(),
             catalogues: Arc::default(),
             // Streams wait for most of their time. They leave connections to calls.
             streams: Arc::new(Streams::new(config.mcp.max_streams.min(server::connection_limit(&config) / 2))),
             descriptions: Arc::default(),
+            typed_descriptions: Arc::default(),
             egress,
             store,
             requests: Arc::new(RequestIds::of_process()),

@@ -34,6 +34,14 @@ impl Conditions {
         self.compare(&format!("{column} ="), value);
     }
 
+    /// Adds a condition with a value, if there is one. Each `?` in the condition stands for the value.
+    pub(crate) fn with(&mut self, condition: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            let parameter = self.parameter(value.into());
+            self.conditions.push(condition.replace('?', &parameter));
+        }
+    }
+
     /// Keeps the rows whose column has a part of this text.
     pub(crate) fn contains(&mut self, column: &str, part: &str) {
         let escaped = part.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");

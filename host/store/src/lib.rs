@@ -78,6 +78,7 @@
 //! - [`sweep`]: deleting rows that are too old
 
 mod agent_sessions;
+mod agent_triggers;
 mod audit;
 mod authorizations;
 mod backlog;
@@ -140,11 +141,12 @@ use std::sync::Arc;
 use secrecy::SecretString;
 
 pub use self::agent_sessions::{AgentSession, NewAgentSession};
+pub use self::agent_triggers::{AgentCursor, AgentPart, AgentReceiver, DeliveryReport, NewAgentPart};
 pub use self::audit::{
     AUDIT_ACTIONS, Acting, AuditAction, AuditEntry, AuditFilter, AuditPlace, acting, inherit as inherit_acting,
 };
 pub use self::authorizations::{Authorization, DevicePoll, DeviceProgress, StateHash, TakenAuthorization};
-pub use self::backlog::Backlog;
+pub use self::backlog::{Backlog, SUBSCRIPTION_STATES};
 pub use self::backup::Restored;
 pub use self::budgets::{Budget, Exchange, PERIODS_OF_TURN, Share, ShareReport, Silence};
 pub use self::calls::{CallFilter, CallPlace, RecordedCall};

@@ -148,19 +148,45 @@ impl Triggers {
         input: &impl Serialize,
         hook: Option<Hook>,
     ) -> Result<T, Failed> {
+        self.run(run, operation, input, hook, false).await
+    }
+
+    /// Runs an operation that reads for a subscription, and reads its answer. The call gives way to
+    /// callers.
+    ///
+    /// # Errors
+    /// See [`Triggers::call`].
+    pub(super) async fn call_to_read<T: DeserializeOwned>(
+        &self,
+        run: &RunOf<'_>,
+        operation: &str,
+        input: &impl Serialize,
+    ) -> Result<T, Failed> {
+        self.run(run, operation, input, None, true).await
+    }
+
+    async fn run<T: DeserializeOwned>(
+        &self,
+        run: &RunOf<'_>,
+        operation: &str,
+        input: &impl Serialize,
+        hook: Option<Hook>,
+        gives_way: bool,
+    ) -> Result<T, Failed> {
         let failed = |detail: String| Failed { class: Class::Transient, detail };
         let body = serde_json::to_vec(input).map_err(|error| failed(error.to_string()))?;
-        let answer = self.run(run, operation, &body, hook).await?;
+        let answer = self.answer(run, operation, &body, hook, gives_way).await?;
         serde_json::from_str(answer.get())
             .map_err(|error| failed(format!("`{operation}` did not answer as the contract says: {error}.")))
     }
 
-    async fn run(
+    async fn answer(
         &self,
         of: &RunOf<'_>,
         operation: &str,
         body: &[u8],
         hook: Option<Hook>,
+        gives_way: bool,
     ) -> Result<Box<RawValue>, Failed> {
         let RunOf { connector, tenant, subject, user_identifier, request_id, deadline } = *of;
         let began = Instant::now();
@@ -172,6 +198,10 @@ impl Triggers {
         let result = match found {
             // A manifest that names a missing operation was refused when the module was loaded.
             None => Err(pipeline::Error::ConnectorFault(format!("the connector has no operation `{operation}`"))),
+            #[cfg(feature = "simulation")]
+            Some(operation) if **connector.name() == *super::simulated::CONNECTOR => {
+                self.simulated_call(of, &operation.manifest.path, body).await
+            }
             Some(operation) => {
                 let call = Call {
                     connector,
@@ -187,6 +217,7 @@ impl Triggers {
                     deadline: deadline.min(began + connector.timeout()),
                     background: None,
                     hook,
+                    gives_way,
                     trace: Trace::default(),
                     recording: &recording,
                 };

@@ -142,7 +142,10 @@ impl Triggers {
             },
         })?;
         let head = body.strip_suffix(END).unwrap_or(&body).to_owned();
-        let deliveries = self.deliveries(trigger, definition, &id).await?;
+        let deliveries = match is_told(trigger, kind) {
+            true => self.deliveries(trigger, definition, &id).await?,
+            false => Vec::new(),
+        };
         let settings = &self.parts.config.triggers;
         Ok(NewEvent {
             id,
@@ -167,7 +170,8 @@ impl Triggers {
     ) -> Result<Vec<EventDelivery>, TriggerError> {
         let mut deliveries = Vec::with_capacity(definition.urls.len());
         for url in &definition.urls {
-            deliveries.push(self.parts.webhooks.trigger_delivery(&trigger.tenant, event, url).await?);
+            let for_agent = trigger.agent.is_some();
+            deliveries.push(self.parts.webhooks.trigger_delivery(&trigger.tenant, event, url, for_agent).await?);
         }
         Ok(deliveries)
     }
@@ -177,6 +181,15 @@ impl Triggers {
             let labels = metrics::OutcomeLabels { connector: connector.to_owned(), outcome: outcome.to_owned() };
             self.parts.metrics.trigger_events.get_or_create_owned(&labels).inc_by(number);
         }
+    }
+}
+
+/// Returns `true` if the receivers of a trigger get events of a kind. Agents are not told each
+/// change of the state, and some receivers know only what has happened at the service.
+pub(super) fn is_told(trigger: &Trigger, kind: &str) -> bool {
+    match (&trigger.agent, kind.strip_prefix("trigger.")) {
+        (None, _) | (_, None) => true,
+        (Some(agent), Some(kind)) => agent.takes_control && matches!(kind, "gap" | "disabled"),
     }
 }
 

@@ -5,12 +5,13 @@ use std::time::{Duration, SystemTime};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::ExposeSecret;
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::definition::Definition;
-use super::deliver::{Occurrence, Origin};
+use super::deliver::{Occurrence, Origin, is_told};
 use super::record::{EventRecord, EventsRecord};
 use super::types::TypeOf;
 use super::{EventsQuery, Of, Replay, TriggerError, Triggers};
@@ -132,7 +133,10 @@ impl Triggers {
             if let Some(replayed) = body.pointer_mut("/event/replay") {
                 *replayed = Value::Bool(true);
             }
-            let deliveries = self.deliveries(&trigger, &definition, &event.id).await?;
+            let deliveries = match is_told(&trigger, body["type"].as_str().unwrap_or_default()) {
+                true => self.deliveries(&trigger, &definition, &event.id).await?,
+                false => Vec::new(),
+            };
             webhooks.push((event.id.clone(), deliveries, body.to_string().into_bytes()));
         }
         let queued = self.parts.store.replay_events(self.vault().await?, &trigger, webhooks).await?;
@@ -152,14 +156,19 @@ impl Triggers {
         let events = self.parts.store.waiting_events(&trigger.id, u32::MAX >> 1).await?;
         let mut waiting = Vec::with_capacity(events.len());
         for event in &events {
-            let deliveries = self.deliveries(trigger, definition, &event.id).await?;
-            waiting.push((event.id.clone(), deliveries, self.body(event).await?.into_bytes()));
+            let body = self.body(event).await?;
+            let Kind { kind } = serde_json::from_str(&body)?;
+            let deliveries = match is_told(trigger, &kind) {
+                true => self.deliveries(trigger, definition, &event.id).await?,
+                false => Vec::new(),
+            };
+            waiting.push((event.id.clone(), deliveries, body.into_bytes()));
         }
         Ok(waiting)
     }
 
     /// The body of an event.
-    async fn body(&self, event: &StoredEvent) -> Result<String, TriggerError> {
+    pub(super) async fn body(&self, event: &StoredEvent) -> Result<String, TriggerError> {
         let bytes = self.parts.vault.unseal(&StoredEvent::context(&event.id), &event.body).await?;
         let text = std::str::from_utf8(bytes.expose_secret());
         text.map(str::to_owned).map_err(|error| TriggerError::Damaged(error.to_string()))
@@ -169,6 +178,13 @@ impl Triggers {
     pub(super) fn wake_waiting(&self) {
         self.stored.notify_waiters();
     }
+}
+
+/// The kind of a stored event.
+#[derive(Deserialize)]
+struct Kind {
+    #[serde(rename = "type")]
+    kind: String,
 }
 
 /// A cursor is the number of the last event.

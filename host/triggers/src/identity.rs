@@ -1,5 +1,6 @@
 //! The account of a subscription, as the service itself names it. Notifications at an inbox of an
-//! application are routed by it, and conditions compare with it.
+//! application are routed by it, and conditions compare with it. A type of events may name an
+//! operation that answers the account for the parameters of a trigger.
 
 use serde_json::{Value, json};
 
@@ -39,11 +40,20 @@ pub(super) fn route_of(inbox: &Inbox, account: &Value) -> Option<Route> {
 }
 
 impl Triggers {
-    /// The answer of the operation that identifies the account. Null if the connector has none.
+    /// The account for these parameters, as the operation of the type answers, or else as the operation
+    /// that identifies accounts. Null if the connector has none.
     ///
     /// # Errors
     /// See [`Failed`].
-    pub(super) async fn identify(&self, run: &RunOf<'_>) -> Result<Value, Failed> {
+    pub(super) async fn identify(
+        &self,
+        run: &RunOf<'_>,
+        operation: Option<&str>,
+        parameters: &Value,
+    ) -> Result<Value, Failed> {
+        if let Some(operation) = operation {
+            return self.call(run, operation, &json!({ "parameters": parameters }), None).await;
+        }
         let AuthScheme::Oauth2(scheme) = &run.connector.manifest().auth else { return Ok(Value::Null) };
         match &scheme.identity {
             Some(identity) => self.call(run, &identity.operation, &json!({}), None).await,

@@ -8,11 +8,13 @@
 //! # Layout
 //! - `types`: the types that connectors declare, and those of the gateway itself
 //! - `definition`: what callers say of a trigger, checked
-//! - `manage`: making, changing, finding and deleting triggers
+//! - `manage`: making, changing, finding and deleting triggers; `new_subscription`: the
+//!   subscription of a new one, and the inbox that its service notifies
 //! - `events`: reading and repeating events
 //! - `identity`: the account of a subscription, as the service itself names it
 //! - `inboxes`: the inboxes of applications, for operators
 //! - `accounts`: events of the gateway itself
+//! - `agents`: triggers of agents, which end unless they are renewed
 //! - `shared`: notifications that other accounts may see too
 //! - `push`: notifications of services, from an address to what they change
 //! - `work`: takes subscriptions that are due; `step`: one step of work on a subscription; `call`:
@@ -48,6 +50,7 @@
 //! - A connector sees neither secret nor address of an inbox.
 
 mod accounts;
+mod agents;
 mod call;
 mod definition;
 mod deliver;
@@ -56,9 +59,12 @@ mod events;
 mod identity;
 mod inboxes;
 mod manage;
+mod new_subscription;
 mod push;
 mod record;
 mod shared;
+#[cfg(feature = "simulation")]
+pub mod simulated;
 mod state;
 mod step;
 mod types;
@@ -78,11 +84,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
 
+pub use self::agents::{AgentDelivery, AgentError, AgentPoll, AgentWish, Polled, Subscribed};
 pub use self::error::TriggerError;
 pub use self::push::{Accepted, InboxAt, Outcome};
 pub use self::record::{
-    EventMessage, EventRecord, EventsRecord, HookRequestRecord, InboxRecord, InboxSecretRecord, OUTCOMES,
-    RejectionRecord, STATUSES, SubscriptionRecord, TriggerRecord, TypeRecord,
+    AgentTriggerRecord, EventMessage, EventRecord, EventsRecord, HookRequestRecord, InboxRecord, InboxSecretRecord,
+    OUTCOMES, RejectionRecord, STATUSES, SubscriptionRecord, TriggerRecord, TypeRecord,
 };
 use auth::Limits;
 use calls::CallLog;

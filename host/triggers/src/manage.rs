@@ -6,28 +6,21 @@ use std::time::{Duration, SystemTime};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::agents::NewAgent;
 use super::call::RunOf;
 use super::definition::{Definition, Violations};
-use super::identity::{needs_account, route_of};
-use super::record::{SubscriptionRecord, TriggerRecord};
+use super::record::{AgentTriggerRecord, SubscriptionRecord, TriggerRecord};
 use super::state::{self, Ways};
-use super::step::Sealed;
-use super::types::{GATEWAY_TYPES, TypeOf, is_ready};
+use super::types::{GATEWAY_TYPES, TypeOf};
 use super::work::LEASE;
 use super::{Changes, GATEWAY, ListQuery, Listed, NewTrigger, Of, TriggerError, Triggers};
-use contract::trigger_types::{Inbox, InboxScope, TriggerSource};
+use contract::trigger_types::{InboxScope, TriggerSource};
 use contract::{AuthScheme, Effect};
-use store::{
-    AuditAction, Holder, NewSubscription, Subscription, Trigger, TriggerChange, TriggerFilter, new_trigger_id,
-};
+use store::{AuditAction, Holder, Subscription, Trigger, TriggerChange, TriggerFilter, new_trigger_id};
 use webhooks::CallbackError;
-
-/// Random bytes of an address, which are 22 characters, and of a secret.
-const ADDRESS_BYTES: usize = 16;
-const SECRET_BYTES: usize = 32;
 
 /// The least time between a read that a caller requests and the last one.
 const READ_PAUSE: Duration = Duration::from_secs(10);
@@ -41,7 +34,18 @@ const LEASE_PAUSE: Duration = Duration::from_millis(30);
 /// Time that is left of a call for its answer.
 const ANSWER: Duration = Duration::from_secs(1);
 
-impl Of<'_> {
+impl<'a> Of<'a> {
+    /// The tenant and the subject of a caller.
+    ///
+    /// # Errors
+    /// For operators, who make no triggers.
+    pub(super) fn caller(self) -> Result<(&'a str, &'a str), TriggerError> {
+        match self {
+            Self::Caller { tenant, subject, .. } => Ok((tenant, subject)),
+            Self::Operator => Err(TriggerError::UnknownType("A trigger belongs to a tenant.".to_owned())),
+        }
+    }
+
     /// Returns `true` if the caller's key may use a type. Its name counts as that of an operation.
     pub fn may_use_type(&self, connector: &str, kind: &str) -> bool {
         match self {
@@ -75,9 +79,21 @@ impl Triggers {
         new: NewTrigger,
         deadline: Instant,
     ) -> Result<TriggerRecord, TriggerError> {
-        let Of::Caller { tenant, subject, .. } = of else {
-            return Err(TriggerError::UnknownType("A trigger belongs to a tenant.".to_owned()));
-        };
+        let id = self.make(of, user_identifier, new, None, deadline).await?;
+        self.get(of, &id).await?.ok_or_else(|| TriggerError::Damaged("a trigger was not stored".to_owned()))
+    }
+
+    /// Makes a trigger of an application or of an agent, and returns its id. The receiver of an agent
+    /// was checked before.
+    pub(super) async fn make(
+        self: &Arc<Self>,
+        of: Of<'_>,
+        user_identifier: Option<&str>,
+        new: NewTrigger,
+        agent: Option<NewAgent>,
+        deadline: Instant,
+    ) -> Result<String, TriggerError> {
+        let (tenant, subject) = of.caller()?;
         let kind = self.find_type(of, &new.connector, &new.kind)?;
         let parameters = if new.parameters.is_null() { json!({}) } else { new.parameters };
         let mut violations = Violations::default();
@@ -94,9 +110,12 @@ impl Triggers {
         violations.check_poll_s(new.poll_s);
         violations.finish()?;
         // The URLs are a part of the body; the secret is looked at when everything else is good.
-        let urls = match self.parts.webhooks.accept_urls(tenant, &new.urls).await {
-            Err(CallbackError::SecretRequired) => None,
-            other => Some(other?),
+        let urls = match &agent {
+            Some(_) => Some(new.urls),
+            None => match self.parts.webhooks.accept_urls(tenant, &new.urls).await {
+                Err(CallbackError::SecretRequired) => None,
+                other => Some(other?),
+            },
         };
 
         let account = match &kind {
@@ -106,6 +125,10 @@ impl Triggers {
         let urls = urls.ok_or(CallbackError::SecretRequired)?;
 
         let id = new_trigger_id()?;
+        let agent = match agent {
+            Some(agent) => Some(self.part_of_agent(&id, agent).await?),
+            None => None,
+        };
         let definition = Definition { parameters, urls, filters, response_fields };
         let stored = store::NewTrigger {
             definition: self.seal(&Trigger::context(&id), &definition).await?,
@@ -117,6 +140,7 @@ impl Triggers {
             user_identifier: account.clone(),
             labels: new.labels,
             poll_s: new.poll_s,
+            agent,
         };
         let subscription = match &kind {
             Some(kind) => {
@@ -137,11 +161,11 @@ impl Triggers {
         if let Some(subscription) = subscription {
             self.work_now(&subscription, deadline).await?;
         }
-        self.get(of, &id).await?.ok_or_else(|| TriggerError::Damaged("a trigger was not stored".to_owned()))
+        Ok(id)
     }
 
     /// The type that a caller names. `None` for a type of the gateway itself.
-    fn find_type(&self, of: Of<'_>, connector: &str, kind: &str) -> Result<Option<TypeOf>, TriggerError> {
+    pub(super) fn find_type(&self, of: Of<'_>, connector: &str, kind: &str) -> Result<Option<TypeOf>, TriggerError> {
         let may_use = of.may_use_type(connector, kind);
         if may_use && connector == GATEWAY && GATEWAY_TYPES.iter().any(|known| known.name == kind) {
             return Ok(None);
@@ -156,7 +180,7 @@ impl Triggers {
 
     /// The account of a new trigger, whose grant has the scopes of the type. Empty if the connector
     /// needs none.
-    async fn choose_account(
+    pub(super) async fn choose_account(
         &self,
         kind: &TypeOf,
         tenant: &str,
@@ -187,73 +211,9 @@ impl Triggers {
         Ok(user_identifier)
     }
 
-    /// The subscription that a new trigger needs, unless another trigger has the same.
-    async fn new_subscription(
-        &self,
-        kind: &TypeOf,
-        run: RunOf<'_>,
-        parameters: &Value,
-    ) -> Result<NewSubscription, TriggerError> {
-        let declared = kind.declared();
-        let inbox = self.choose_inbox(kind, run.tenant).await?;
-        let account = match needs_account(kind, inbox) {
-            true => self
-                .identify(&run)
-                .await
-                .map_err(|failed| TriggerError::Call(pipeline::Error::ConnectorFault(failed.detail)))?,
-            false => Value::Null,
-        };
-        let route = inbox.and_then(|inbox| route_of(inbox, &account));
-        let covered: Map<String, Value> =
-            declared.key.iter().filter_map(|name| Some((name.clone(), parameters.get(name)?.clone()))).collect();
-        let group = match (declared.source, inbox) {
-            // The types of one inbox share what stands at the service.
-            (TriggerSource::Carried, Some(inbox)) => format!("inbox {}", inbox.name),
-            (TriggerSource::Carried, None) => "inbox".to_owned(),
-            (TriggerSource::Read, _) => format!("type {}", declared.name),
-        };
-        let covered = Value::Object(covered);
-        let has_address = inbox.is_some_and(|inbox| inbox.scope == InboxScope::Subscription);
-        let (address, secret) = match has_address {
-            true => (Some(random(ADDRESS_BYTES)?), random(SECRET_BYTES)?),
-            false => (None, String::new()),
-        };
-        let id = Subscription::new_id()?;
-        let sealed = Sealed { parameters: covered.clone(), secret, account, standing: None, former: None };
-        Ok(NewSubscription {
-            covers: format!("{group}\0{covered}"),
-            inbox: inbox.map(|inbox| inbox.name.clone()),
-            address,
-            route,
-            secret: self.seal(&Subscription::context(&id), &sealed).await?,
-            id,
-        })
-    }
-
-    /// The inbox that the service is to notify: the first that works. If none works and nothing can
-    /// be read, the first one, which then waits for the operator.
-    async fn choose_inbox<'a>(&self, kind: &'a TypeOf, tenant: &str) -> Result<Option<&'a Inbox>, TriggerError> {
-        let made = self.parts.store.inboxes().await?;
-        let (has_url, has_setting) = (self.public_url().is_some(), self.has_required_setting(kind));
-        let works = |inbox: &&Inbox| match inbox.scope {
-            InboxScope::Subscription => has_url,
-            InboxScope::Application => {
-                let is_it = |made: &store::Inbox| {
-                    made.connector == **kind.connector.name()
-                        && made.inbox == inbox.name
-                        && (made.tenant.is_empty() || made.tenant == tenant)
-                        && is_ready(inbox, made)
-                };
-                has_url && has_setting && made.iter().any(is_it)
-            }
-        };
-        let first = kind.inboxes().next().filter(|_| kind.declared().read.is_none());
-        Ok(kind.inboxes().find(works).or(first))
-    }
-
     /// One step of a subscription, within a call. The rest is done after it.
     /// Returns if the subscription ended at the service.
-    async fn work_now(self: &Arc<Self>, id: &str, deadline: Instant) -> Result<Option<bool>, TriggerError> {
+    pub(super) async fn work_now(self: &Arc<Self>, id: &str, deadline: Instant) -> Result<Option<bool>, TriggerError> {
         let end = deadline.checked_sub(ANSWER).unwrap_or(deadline);
         // A step may be at its end, here or at another gateway.
         let subscription = loop {
@@ -343,7 +303,13 @@ impl Triggers {
         let state = state::of(&trigger, subscription.as_ref(), ways);
         let stands = subscription.as_ref().filter(|found| found.standing == store::Standing::Active);
         let for_operator = matches!(of, Of::Operator);
+        let agent = trigger.agent.map(|part| AgentTriggerRecord {
+            subscription_id: part.id,
+            expires_at: part.expires_at.into(),
+            delivery: if definition.urls.is_empty() { "poll" } else { "webhook" },
+        });
         Ok(TriggerRecord {
+            agent,
             mode: state::mode(subscription.as_ref(), ways.reads),
             status: state.status,
             reason: state.reason,
@@ -389,19 +355,16 @@ impl Triggers {
         });
         let needs_setup = match application {
             None => false,
-            Some(inbox) => {
-                let is_it = |made: &store::Inbox| {
-                    made.connector == trigger.connector
-                        && made.inbox == inbox.name
-                        && (made.tenant.is_empty() || made.tenant == trigger.tenant)
-                        && is_ready(inbox, made)
-                };
-                !self.parts.store.inboxes().await?.iter().any(is_it)
-            }
+            // It may be gone since the last step, which will look for another way.
+            Some(inbox) => !self.is_made(kind, inbox, &trigger.tenant).await?,
         };
         Ok(Ways {
             reads: declared.read.is_some() && (declared.source == TriggerSource::Read || is_polled),
-            interval: Duration::from_secs(trigger.poll_s.unwrap_or(declared.poll_seconds).into()),
+            interval: state::interval(
+                trigger.poll_s,
+                declared.poll_seconds,
+                subscription.map_or(0, |subscription| subscription.empty_reads),
+            ),
             needs_setup,
         })
     }
@@ -426,6 +389,12 @@ impl Triggers {
             violations.check_labels(labels);
         }
         violations.check_poll_s(poll_s.flatten());
+        if urls.is_some() && trigger.agent.is_some() {
+            violations.add(
+                "/urls",
+                "An agent has made this trigger, with the URL that it subscribed for. Leave the member out.",
+            );
+        }
         violations.finish()?;
         if let Some(urls) = &urls {
             definition.urls = self.parts.webhooks.accept_urls(&trigger.tenant, urls).await?;
@@ -459,9 +428,21 @@ impl Triggers {
         id: &str,
         deadline: Instant,
     ) -> Result<Option<Option<bool>>, TriggerError> {
-        if self.find(of, id).await?.is_none() {
-            return Ok(None);
+        let Some(trigger) = self.find(of, id).await? else { return Ok(None) };
+        let receiver = self.receiver_of_end(&trigger).await?;
+        let removed = self.remove_untold(id, deadline).await?;
+        if let Some(receiver) = receiver.filter(|_| removed.is_some()) {
+            self.tell_end(&receiver);
         }
+        Ok(removed)
+    }
+
+    /// The same, without a message to the receiver of an agent.
+    pub(super) async fn remove_untold(
+        self: &Arc<Self>,
+        id: &str,
+        deadline: Instant,
+    ) -> Result<Option<Option<bool>>, TriggerError> {
         let Some(removed) = self.parts.store.remove_trigger(id).await? else { return Ok(None) };
         let ended = match removed.subscription.filter(|_| removed.is_last) {
             Some(subscription) => self.work_now(&subscription, deadline).await?,
@@ -516,7 +497,8 @@ impl Triggers {
         let (Some(kind), Some(subscription)) = (kind, subscription) else { return Err(TriggerError::NothingToRead) };
         let declared = kind.declared();
         let reads = self.ways(&kind, &trigger, Some(&subscription)).await?.reads;
-        if !reads && declared.recover.is_none() {
+        // No subscription can ask for deliveries that failed at the inbox of an application.
+        if !reads && (declared.recover.is_none() || subscription.address.is_none()) {
             return Err(TriggerError::NothingToRead);
         }
         let since = |at: SystemTime| subscription.now.duration_since(at).unwrap_or_default();

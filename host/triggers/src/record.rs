@@ -78,12 +78,26 @@ pub struct TriggerRecord {
     /// Webhooks that are not delivered yet.
     pub pending_deliveries: u64,
     pub created_at: Timestamp,
+    /// Set if an agent has made the trigger, and null otherwise.
+    pub agent: Option<AgentTriggerRecord>,
     /// The tenant and the user, for operators.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// See `tenant`. Empty if it belongs to the tenant itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
+}
+
+/// The part of a trigger that an agent has made over `/mcp`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AgentTrigger")]
+pub struct AgentTriggerRecord {
+    /// The subscription, as the agent and its receiver know it.
+    pub subscription_id: String,
+    /// The trigger ends at this time, unless the agent renews it.
+    pub expires_at: Timestamp,
+    #[schemars(extend("enum" = ["poll", "webhook"]))]
+    pub delivery: &'static str,
 }
 
 /// A subscription at a service.

@@ -8,6 +8,25 @@ use store::{Blocked, Standing, Subscription, Trigger, TriggerState};
 /// Renewals that fail in a row before a trigger is degraded.
 const FAILED_RENEWALS: u32 = 2;
 
+/// Reads in a row without an event after which the time between two reads grows.
+const EMPTY_READS: u32 = 30;
+
+/// The longest time between two reads to which it grows.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(900);
+
+/// The time between two reads for a trigger, if the service does not tell of events. After many
+/// reads in a row without an event, each one doubles it, unless the caller has asked for an
+/// interval.
+pub(super) fn interval(asked: Option<u32>, declared: u32, empty_reads: u32) -> Duration {
+    if let Some(asked) = asked {
+        return Duration::from_secs(asked.into());
+    }
+    let declared = Duration::from_secs(declared.into());
+    // More doublings than these reach the longest one from any interval.
+    let doublings = empty_reads.saturating_sub(EMPTY_READS).min(16);
+    (declared * (1 << doublings)).min(LONGEST_INTERVAL.max(declared))
+}
+
 /// The state and its reason.
 pub(super) struct State {
     pub(super) status: &'static str,
@@ -82,5 +101,21 @@ pub(super) fn mode(subscription: Option<&Subscription>, reads: bool) -> &'static
         Some(Standing::Active) => "push",
         Some(_) if reads => "poll",
         Some(_) => "push",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_between_reads_doubles_after_thirty_without_an_event_unless_a_caller_has_asked_for_it() {
+        let seconds = |asked, declared, empty| interval(asked, declared, empty).as_secs();
+        assert_eq!(
+            [0, 30, 31, 32, 34, 35, 1000].map(|empty| seconds(None, 60, empty)),
+            [60, 60, 120, 240, 900, 900, 900]
+        );
+        assert_eq!([0, 1000, u32::MAX].map(|empty| seconds(None, 86_400, empty)), [86_400; 3], "it is longer already");
+        assert_eq!([0, 1000].map(|empty| seconds(Some(75), 60, empty)), [75; 2]);
     }
 }

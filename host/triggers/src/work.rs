@@ -80,6 +80,7 @@ impl Triggers {
 
     /// Everything that is due now.
     async fn turn(self: &Arc<Self>, readers: &Arc<Semaphore>) -> Result<(), TriggerError> {
+        self.end_expired().await?;
         self.take_due(readers).await?;
         self.tell_changes().await?;
         self.tell_others().await

@@ -17,8 +17,9 @@ pub struct AnyWebhookRecord {
     /// The header `webhook-id`, which is the same on every attempt, unless there is an `event_id`.
     id: String,
     tenant: String,
-    /// `event` is an event of the gateway, for operators.
-    #[schemars(extend("enum" = ["job", "event", "trigger"]))]
+    /// `event` is an event of the gateway, for operators. `agent` is an event of a trigger that an
+    /// agent has made.
+    #[schemars(extend("enum" = ["job", "event", "trigger", "agent"]))]
     kind: &'static str,
     /// The job that the webhook is about; null if it is about an event.
     job_id: Option<String>,
@@ -61,7 +62,9 @@ impl Webhooks {
         let (job_id, trigger_id, event_id) = match source {
             WebhookSource::Job(id) => (Some(id), None, None),
             WebhookSource::Event => (None, None, None),
-            WebhookSource::Trigger { trigger, event } => (None, Some(trigger), Some(event)),
+            WebhookSource::Trigger { trigger, event } | WebhookSource::Agent { trigger, event } => {
+                (None, Some(trigger), Some(event))
+            }
         };
         Ok(AnyWebhookRecord {
             id: delivery.webhook_id,

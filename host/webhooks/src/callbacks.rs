@@ -62,15 +62,22 @@ impl Webhooks {
         Ok(deliveries)
     }
 
-    /// The webhook of an event of a trigger to a URL, without its body.
+    /// The webhook of an event of a trigger to a URL, without its body. `for_agent` says that an agent
+    /// has made the trigger, and that its receiver has separate secrets.
     ///
     /// # Errors
     /// If the vault fails.
-    pub async fn trigger_delivery(&self, tenant: &str, event: &str, url: &str) -> Result<EventDelivery, WebhookError> {
+    pub async fn trigger_delivery(
+        &self,
+        tenant: &str,
+        event: &str,
+        url: &str,
+        for_agent: bool,
+    ) -> Result<EventDelivery, WebhookError> {
         let id = EventDelivery::id_of(event, url);
         let receiver = Receiver::parse(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
         let sealed = self.vault.seal(&NewDelivery::url_context(tenant, &id), url.as_bytes()).await?;
-        Ok(EventDelivery { id, receiver, url: sealed, url_hash: NewDelivery::hash_of_url(url) })
+        Ok(EventDelivery { id, receiver, url: sealed, url_hash: NewDelivery::hash_of_url(url), for_agent })
     }
 
     /// A sealed body.

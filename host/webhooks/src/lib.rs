@@ -8,6 +8,7 @@
 //! - `signature`: signs a webhook with them
 //! - `receiver`: the URLs that webhooks may be sent to
 //! - `callbacks`: the webhooks of jobs
+//! - `agents`: the receivers of agents, which have separate secrets
 //! - `all`: the webhooks of all tenants, for the operator
 //! - `events`: the webhooks of the operator
 //! - `sender`: takes deliveries that are due
@@ -44,6 +45,7 @@
 //!    delivery is attempted again with a growing delay, at most seven times in total. A result is
 //!    stored only with the fence of the lease. URL and body are deleted at the end.
 
+mod agents;
 mod all;
 mod attempt;
 mod callbacks;
@@ -60,6 +62,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
+pub use self::agents::{AgentEvent, AgentMessage, AgentSecrets, ReceiverFailed};
 pub use self::all::{AnyWebhookRecord, parse_url_filter};
 pub use self::callbacks::CallbackRecord;
 pub use self::error::{CallbackError, WebhookError};
@@ -68,6 +71,7 @@ pub use self::receiver::{MAX_URL_BYTES, url_check};
 pub use self::secrets::NewSecret;
 pub use self::signature::{SigningSecret, signatures};
 
+use self::agents::Challenges;
 use config::Config;
 use egress::Egress;
 use metrics::Metrics;
@@ -86,12 +90,23 @@ pub struct Webhooks {
     due: Arc<Notify>,
     /// Attempts, and events on their way to the store.
     tasks: TaskTracker,
+    /// Challenges that were sent lately.
+    challenges: Arc<Challenges>,
 }
 
 impl Webhooks {
     /// Creates the service. The caller runs [`Webhooks::send`] in a task.
     pub fn new(config: Arc<Config>, store: Store, egress: Egress, vault: Vault, metrics: Arc<Metrics>) -> Self {
-        Self { store, vault, egress, config, metrics, due: Arc::default(), tasks: TaskTracker::new() }
+        Self {
+            store,
+            vault,
+            egress,
+            config,
+            metrics,
+            due: Arc::default(),
+            tasks: TaskTracker::new(),
+            challenges: Arc::default(),
+        }
     }
 
     /// Makes the sender look for deliveries immediately. For callers that have stored some in their

@@ -33,6 +33,12 @@ impl SigningSecret {
         if bytes.expose_secret().len() == SECRET_BYTES { Ok(Self(bytes)) } else { Err(WebhookError::DamagedSecret) }
     }
 
+    /// The secret that a receiver of an agent has chosen: `whsec_` and base64 of 24 to 64 bytes.
+    pub(super) fn of_receiver(text: &str) -> Option<Self> {
+        let bytes = STANDARD.decode(text.strip_prefix("whsec_")?).ok()?;
+        (24..=64).contains(&bytes.len()).then(|| Self(bytes.into()))
+    }
+
     /// The bytes to seal.
     pub(super) fn bytes(&self) -> &[u8] {
         self.0.expose_secret()
@@ -84,6 +90,11 @@ mod tests {
         assert_eq!(text.expose_secret(), "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
         let random = SigningSecret::random().unwrap();
         assert_eq!(random.to_text().expose_secret().len(), "whsec_".len() + 44);
+        for (bytes, is_secret) in [(23, false), (24, true), (64, true), (65, false)] {
+            let text = format!("whsec_{}", STANDARD.encode(vec![7; bytes]));
+            assert_eq!(SigningSecret::of_receiver(&text).is_some(), is_secret, "{bytes} bytes");
+        }
+        assert!(SigningSecret::of_receiver(&STANDARD.encode([7; 32])).is_none());
         assert!(SigningSecret::from_bytes(vec![0; 31].into()).is_err());
         assert_eq!(SigningSecret::from_bytes(random.bytes().to_vec().into()).unwrap().bytes(), random.bytes());
     }

@@ -117,7 +117,9 @@ fn converted(schema: &Value) -> Value {
         match key.as_str() {
             "$ref" => drop(converted.insert(key.clone(), json!(format!("#/$defs/{}", value.as_str().unwrap())))),
             "type" if value == "any" => {}
-            "type" | "enum" | "pattern" | "readOnly" => drop(converted.insert(key.clone(), value.clone())),
+            "type" | "enum" | "pattern" | "readOnly" | "description" => {
+                drop(converted.insert(key.clone(), value.clone()))
+            }
             "minimum" | "maximum" => {
                 let number: Value = serde_json::from_str(value.as_str().unwrap()).unwrap();
                 converted.insert(key.clone(), number);

@@ -125,7 +125,7 @@ pub(crate) fn keeps_slashes(operation: &Value, field: &str) -> bool {
 }
 
 /// The JSON documents of a folder with their names, in the order of the names.
-fn documents(folder: &Path) -> Vec<(String, Value)> {
+pub(crate) fn documents(folder: &Path) -> Vec<(String, Value)> {
     let files = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
     paths.sort();

@@ -157,6 +157,7 @@ fn converted(schema: &Value, document: &Value) -> Value {
             }
             "exclusiveMinimum" | "exclusiveMaximum" if value.is_boolean() => {}
             "type"
+            | "description"
             | "enum"
             | "pattern"
             | "format"

@@ -1,8 +1,9 @@
 //! The page, as a browser without JavaScript gets it.
 
 use serde_json::{Value, json};
+use support::catalogue::CONFIGURED;
 use support::oauth::browser::open;
-use support::{Endpoint, Person, Setup, Store};
+use support::{Client, Endpoint, Person, Setup, Store, module};
 
 use super::{Browser, KEY_OF_USER, World, connectors, link, texts, world};
 use crate::integrations::on_each_store;
@@ -155,17 +156,69 @@ fn an_account_that_was_connected_before_does_not_count() {
 }
 
 #[test]
-fn a_connector_that_is_not_configured_says_so() {
+fn a_connector_that_is_not_set_up_is_not_offered() {
     let provider = support::OAuthProvider::start(support::Dialect::strict());
-    let gateway = Setup::new().account_without_client("mail", &provider).start();
+    let free = json!({"identifier": "free", "auth": "none"});
+    let gateway = Setup::new().account_without_client("mail", &provider).module("free", module::account(&free)).start();
     let (_, url) = link(&gateway.client(), json!({"connectors": ["mail"]}));
     let mut ann = Browser::default();
     let page = ann.get(&url);
-    assert!(texts(&page).contains("This cannot be connected here yet."), "{}", texts(&page));
-    assert!(!page.text().contains("name=\"connector\""), "there is no button: {}", page.text());
+    assert!(texts(&page).contains("Nothing can be connected here yet."), "{}", texts(&page));
+    assert!(!page.text().contains("<button"), "there is no button: {}", page.text());
     let answer = ann.post(&url, &[("connector", "mail")]);
     let page = ann.get(answer.header("location"));
-    assert!(texts(&page).contains("This cannot be connected here yet."), "{}", texts(&page));
+    assert!(texts(&page).contains("Nothing can be connected here yet."), "{}", texts(&page));
+    // The application learns that the account is missing, also if the others are there.
+    let body = json!({"connectors": ["mail", "free"], "callback_url": "http://localhost:9/done"});
+    let (_, url) = link(&gateway.client(), body);
+    let page = ann.get(&url);
+    assert!(texts(&page).contains("Ready.") && !page.text().contains("value=\"mail\""), "{}", page.text());
+    let end = ann.post(&url, &[("finish", "true")]);
+    assert!(end.header("location").contains("status=incomplete"), "{}", end.header("location"));
+}
+
+#[test]
+fn every_connector_that_comes_with_the_gateway_has_an_icon_and_a_title_for_users() {
+    let providers = ["github", "google", "hr", "microsoft", "slack", "x"];
+    let client = |name| format!("[oauth_clients.{name}]\nclient_id = \"id\"\nclient_secret = \"secret-of-a-client\"\n");
+    let clients: String = providers.into_iter().map(client).collect();
+    let gateway = Setup::new().every_shipped().config(CONFIGURED).config(&clients).start();
+    for names in module::shipped_names().chunks(10) {
+        let (_, url) = link(&gateway.client(), json!({"connectors": names}));
+        let page = Browser::default().get(&url);
+        let rows: Vec<_> = page.text().split("<li aria-labelledby=").skip(1).map(str::to_owned).collect();
+        assert_eq!(rows.len(), names.len(), "{}", texts(&page));
+        for row in rows {
+            assert!(row.contains("<img src=\"data:image/svg+xml;base64,"), "{row}");
+            let title = row.split("<h2").nth(1).unwrap().split('<').next().unwrap();
+            assert!(!title.contains('('), "{title}");
+        }
+    }
+}
+
+#[test]
+fn the_page_names_the_application_in_the_language_of_the_browser() {
+    let provider = support::OAuthProvider::start(support::Dialect::strict());
+    let folder = tempfile::tempdir().unwrap();
+    let logo = folder.path().join("logo.svg");
+    std::fs::write(&logo, "<svg xmlns=\"http://www.w3.org/2000/svg\"/>").unwrap();
+    let config = format!("[connect]\nname = \"Planner & Co\"\nlogo = {:?}", logo.display().to_string());
+    let gateway = Setup::new().account("mail", &provider).config(&config).start();
+    let (_, url) = link(&gateway.client(), json!({"connectors": ["mail"]}));
+    let in_language = |accepted: &str| {
+        let page = Client::new("").at(&url).request("GET", "").header("accept-language", accepted).send();
+        assert!(page.text().contains("src=\"data:image/svg+xml;base64,PHN2ZyB"), "{}", page.text());
+        (page.text().contains("lang=\"de\""), texts(&page))
+    };
+    let (is_german, english) = in_language("en-GB");
+    assert!(english.contains("Planner &#38; Co asks for access to these accounts."), "{english}");
+    assert!(!is_german && !english.contains("Finish"), "nothing was done that could end: {english}");
+    let (is_german, german) = in_language("de-AT,de;q=0.9,en;q=0.8");
+    assert!(is_german && german.contains("Planner &#38; Co bittet um Zugriff auf diese Konten."), "{german}");
+    assert!(german.contains("verbinden"), "{german}");
+    let unknown =
+        Client::new(&gateway.address()).request("GET", "/connect/none").header("accept-language", "de").send();
+    assert!(texts(&unknown).contains("Dieser Link ist nicht bekannt"), "{}", texts(&unknown));
 }
 
 #[test]

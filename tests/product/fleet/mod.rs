@@ -2,6 +2,7 @@
 
 mod budgets;
 mod core;
+mod events;
 mod going_back;
 mod joining;
 mod keys;

@@ -2,16 +2,21 @@
 //! other file one subject.
 
 mod abuse;
+mod answers;
 mod calling;
 mod clients;
 mod confirming;
 mod connecting;
+mod descriptions;
+mod dialects;
+mod errors;
 mod files;
 mod jobs;
 mod listening;
 mod listing;
 mod protocol;
 mod searching;
+mod service_events;
 mod sessions;
 mod sets;
 mod snippets;

@@ -221,6 +221,21 @@ fn three_commands_lead_from_a_report_of_a_user_to_the_reason() {
         listed.contains("ann").then_some(listed)
     });
     assert!(listed.contains("reauthorization-required  user"), "{listed}");
+    // The user may say who they are in the words of the application, or in those of the service.
+    for who in [
+        ["--subject", "ann"],
+        ["--user-identifier", "ada@example.com"],
+        ["--account", "Ada@Example.com"],
+        ["--account", "id-of-ada"],
+    ] {
+        let found = printed(&gateway, &["calls", "list", who[0], who[1]]);
+        assert_eq!(found["calls"][0]["problem"], "reauthorization-required", "{who:?}: {found:#}");
+    }
+    for who in ["--subject", "--user-identifier", "--account"] {
+        assert_eq!(printed(&gateway, &["calls", "list", who, "zoe"])["calls"], json!([]), "{who}");
+    }
+    let accounts = printed(&gateway, &["integrations", "list", "--account", "ADA@example.com"]);
+    assert_eq!((&accounts["integrations"][0]["status"], &accounts["next_cursor"]), (&json!("expired"), &Value::Null));
     let id = listed.lines().nth(1).unwrap().split_whitespace().nth(1).unwrap();
     let shown = run(&gateway, &["calls", "show", id]).stdout;
     let accounts = run(&gateway, &["integrations", "list", "--tenant", "acme", "--subject", "ann"]).stdout;

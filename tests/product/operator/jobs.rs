@@ -29,6 +29,10 @@ fn jobs_of_all_tenants_are_listed_shown_and_cancelled(store: &Store) {
     };
     assert_eq!(listed(""), begun);
     assert_eq!(listed("tenant=acme"), [begun[0].clone(), begun[2].clone()]);
+    assert_eq!(listed("subject=ann"), [begun[2].clone()]);
+    assert_eq!(listed("subject="), [begun[0].clone(), begun[1].clone()]);
+    let of_ann = printed(&gateway, &["jobs", "list", "--subject", "ann"]);
+    assert_eq!((of_ann["jobs"].as_array().unwrap().len(), &of_ann["jobs"][0]["job_id"]), (1, &begun[2]));
     assert_eq!(listed("status=pending&tenant=other"), [begun[1].clone()]);
     assert!(listed("status=failed").is_empty());
     assert_eq!(pages(&operator, "/admin/jobs", "jobs").len(), 3);

@@ -21,28 +21,34 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use support::accounts::email;
-use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, wait_for};
+use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, wait_for};
 
 use crate::integrations::{connect, registered};
 
 /// A gateway whose connector reads changes at a service, and the service.
-struct World {
-    gateway: Gateway,
-    service: Upstream,
+pub(crate) struct World {
+    pub(crate) gateway: Gateway,
+    pub(crate) service: Upstream,
     /// The changes at the service.
     changes: Arc<Mutex<Vec<Value>>>,
-    provider: OAuthProvider,
+    pub(crate) provider: OAuthProvider,
 }
 
-fn world() -> World {
+pub(crate) fn world() -> World {
     world_with("")
 }
 
 /// A world with a part of the configuration.
-fn world_with(config: &str) -> World {
+pub(crate) fn world_with(config: &str) -> World {
+    world_on(&Store::Sqlite, config)
+}
+
+/// The same, on a database.
+pub(crate) fn world_on(store: &Store, config: &str) -> World {
     let (service, provider) = (Upstream::start(), OAuthProvider::start(Dialect::strict()));
     let changes: Arc<Mutex<Vec<Value>>> = Arc::default();
     let setup = Setup::new()
+        .on(store)
         .guest("notified")
         .provider("notified", &provider, &[("accounts", "")])
         .config(&format!("upstreams.api = \"{}\"", service.url()))
@@ -55,12 +61,12 @@ fn world_with(config: &str) -> World {
 }
 
 /// The body of a trigger on a folder.
-fn on_folder(folder: &str) -> Value {
+pub(crate) fn on_folder(folder: &str) -> Value {
     json!({"connector": "notified", "type": "change", "parameters": {"folder": folder}})
 }
 
 impl World {
-    fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         self.gateway.client()
     }
 
@@ -75,7 +81,7 @@ impl World {
     }
 
     /// Lets the service say once that it does not know the cursor any more.
-    fn has_forgotten(&self) {
+    pub(crate) fn has_forgotten(&self) {
         let (known, changes) = (Arc::new(Mutex::new(false)), Arc::clone(&self.changes));
         self.service.on("/changes", move |seen| {
             let since = seen.parameter("since").map_or(0, |since| since.parse::<usize>().unwrap());
@@ -90,18 +96,18 @@ impl World {
     }
 
     /// Connects the account `ada`.
-    fn connect(&self) {
+    pub(crate) fn connect(&self) {
         connect(&self.client(), "notified", "ada");
     }
 
     /// Sends the body of a trigger on the account `ada`.
-    fn make(&self, body: &Value) -> Answer {
+    pub(crate) fn make(&self, body: &Value) -> Answer {
         self.client().request("POST", "/triggers").header("x-user-identifier", &email("ada")).json(body).send()
     }
 
     /// Makes a trigger, and waits until the gateway has read once. Returns its id.
     #[track_caller]
-    fn trigger(&self, body: &Value) -> String {
+    pub(crate) fn trigger(&self, body: &Value) -> String {
         let made = self.make(body);
         assert_eq!(made.status, 201, "{}", made.text());
         let id = made.json()["id"].as_str().unwrap().to_owned();
@@ -110,12 +116,12 @@ impl World {
     }
 
     #[track_caller]
-    fn record(&self, id: &str) -> Value {
+    pub(crate) fn record(&self, id: &str) -> Value {
         self.client().get(&format!("/triggers/{id}")).ok()
     }
 
     /// Something happens at the service.
-    fn happens(&self, name: &str) {
+    pub(crate) fn happens(&self, name: &str) {
         let mut changes = self.changes.lock();
         let id = (changes.len() + 1).to_string();
         changes.push(json!({"id": id, "name": name}));
@@ -123,7 +129,7 @@ impl World {
 
     /// Lets the trigger be read again at once.
     #[track_caller]
-    fn read(&self, id: &str) {
+    pub(crate) fn read(&self, id: &str) {
         assert!(self.gateway.home().sqlite("UPDATE subscriptions SET last_read_at = last_read_at - 20000") > 0);
         let answer = self.client().post(&format!("/triggers/{id}/read"), json!({}));
         assert_eq!(answer.status, 202, "{}", answer.text());
@@ -131,7 +137,7 @@ impl World {
 
     /// A page of events.
     #[track_caller]
-    fn events(&self, id: &str, query: &str) -> Value {
+    pub(crate) fn events(&self, id: &str, query: &str) -> Value {
         self.client().get(&format!("/triggers/{id}/events?{query}")).ok()
     }
 }

@@ -1,10 +1,11 @@
 //! Events that are read, pulled, delivered and sent once more.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use support::webhooks::{make_secret, verified};
 
 use super::*;
+use crate::integrations::client;
 
 #[test]
 fn events_count_from_now_on_and_are_pulled_with_a_cursor_that_is_never_null() {
@@ -126,4 +127,42 @@ fn a_deleted_trigger_is_gone_with_its_events() {
         world.client().post(&format!("/triggers/{id}/{path}"), json!({})).problem(404, "unknown-trigger");
     }
     world.client().delete(&format!("/triggers/{id}")).problem(404, "unknown-trigger");
+}
+
+#[test]
+fn reads_give_way_to_callers_in_the_queue_of_a_paced_service() {
+    let world = world_with("[connectors.notified.pacing]\ninterval_ms = 1\nconcurrency = 1\nmax_wait_ms = 60000");
+    world.connect();
+    let folders = ["a", "b", "c", "d", "e"];
+    for folder in folders {
+        world.trigger(&on_folder(folder));
+    }
+    let gate = support::Gate::default();
+    let held = gate.clone();
+    world.service.on("/changes", move |_| Reply::json(json!({"cursor": "0", "changes": []})).behind(&held));
+    world.service.reply("/called", Reply::json(json!({})));
+    let before = world.service.seen().len();
+    let sqlite = |statement: &str| world.gateway.home().sqlite(statement);
+    sqlite("UPDATE subscriptions SET due_at = 0, read_at = 0");
+    world.service.wait_for_requests(before + 1);
+    wait_for("all reads to begin", || {
+        let leased = sqlite("UPDATE subscriptions SET rung = rung WHERE leased_until IS NOT NULL");
+        (leased == folders.len()).then_some(())
+    });
+    // They are in the queue a moment later. If not, the callers are before them in any case.
+    std::thread::sleep(Duration::from_millis(300));
+    let key = client(&world.gateway, "default", None, "proxy");
+    let call = |_| {
+        let call = key.request("GET", "/proxy/notified/api/called");
+        call.header("x-user-identifier", &email("ada")).begin()
+    };
+    let calls: Vec<_> = (0..3).map(call).collect();
+    std::thread::sleep(Duration::from_millis(300));
+    gate.open();
+    let calls: Vec<u16> = calls.into_iter().map(|call| call.wait().status).collect();
+    assert_eq!(calls, [200; 3]);
+    let paths: Vec<String> = world.service.seen().into_iter().skip(before).map(|seen| seen.path).collect();
+    let last = paths.iter().rposition(|path| path == "/called").unwrap();
+    let reads = paths[..last].iter().filter(|path| *path == "/changes").count();
+    assert!(reads <= calls.len(), "{paths:?}");
 }

@@ -125,7 +125,7 @@ mod tests {
             "name": "word", "title": "Word", "description": "", "payload": "{}", "example": "{}", "source": "read",
             "parameters": r#"{"type":"object","properties":{},"additionalProperties":false}"#, "kinds": [], "scopes": [],
             "inboxes": [], "key": [], "conditions": [], "subscribe": null, "renew": null, "unsubscribe": null,
-            "read": "changes", "recover": null, "requires_setting": null, "lifetime_seconds": null, "poll_seconds": 300,
+            "read": "changes", "recover": null, "identify": null, "requires_setting": null, "lifetime_seconds": null, "poll_seconds": 300,
         });
         let changes =
             json!({"path": "changes", "envelope": true, "background": false, "paged": false, "answers_json": true});

@@ -256,6 +256,7 @@ pub struct Trigger {
     pub unsubscribe: Option<String>,
     pub read: Option<String>,
     pub recover: Option<String>,
+    pub identify: Option<String>,
     pub requires_setting: Option<String>,
     pub lifetime_seconds: Option<u32>,
     pub poll_seconds: u32,
@@ -318,11 +319,14 @@ pub enum Role {
     Read,
     /// It lets the service send again what it could not deliver.
     Recover,
+    /// It says what the account sees of the parameters.
+    Identify,
 }
 
 impl Role {
     /// Every role.
-    pub const ALL: [Self; 5] = [Self::Subscribe, Self::Renew, Self::Unsubscribe, Self::Read, Self::Recover];
+    pub const ALL: [Self; 6] =
+        [Self::Subscribe, Self::Renew, Self::Unsubscribe, Self::Read, Self::Recover, Self::Identify];
 
     /// The name of the member of a type of events.
     #[must_use]
@@ -333,6 +337,7 @@ impl Role {
             Self::Unsubscribe => "unsubscribe",
             Self::Read => "read",
             Self::Recover => "recover",
+            Self::Identify => "identify",
         }
     }
 
@@ -345,6 +350,7 @@ impl Role {
             Self::Unsubscribe => "End a subscription",
             Self::Read => "Read events",
             Self::Recover => "Let the service send failed notifications again",
+            Self::Identify => "What the account sees",
         }
     }
 
@@ -361,6 +367,9 @@ impl Role {
             Self::Unsubscribe | Self::Recover => {
                 r#"{"type":"object","properties":{"upstream_id":{"type":"string"},"state":{},"parameters":{"type":"object"}},"required":["upstream_id","parameters"],"additionalProperties":false}"#
             }
+            Self::Identify => {
+                r#"{"type":"object","properties":{"parameters":{"type":"object"}},"required":["parameters"],"additionalProperties":false}"#
+            }
             Self::Read => {
                 r#"{"type":"object","properties":{"parameters":{"type":"object"},"cursor":{},"hint":{},"limit":{"type":"integer","minimum":1}},"required":["parameters","limit"],"additionalProperties":false}"#
             }
@@ -371,8 +380,8 @@ impl Role {
 impl Trigger {
     /// The operations that it names, with their roles.
     pub fn operations(&self) -> impl Iterator<Item = (Role, &str)> {
-        let Self { subscribe, renew, unsubscribe, read, recover, .. } = self;
-        let named = [subscribe, renew, unsubscribe, read, recover];
+        let Self { subscribe, renew, unsubscribe, read, recover, identify, .. } = self;
+        let named = [subscribe, renew, unsubscribe, read, recover, identify];
         Role::ALL.into_iter().zip(named).filter_map(|(role, name)| Some((role, name.as_deref()?)))
     }
 }

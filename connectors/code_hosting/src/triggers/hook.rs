@@ -40,7 +40,7 @@ struct Config {
 pub(crate) fn create(input: Subscribe) -> Result<Subscription, Fault> {
     let request = hooks(Method::Post, &input.parameters)?;
     let hook = github::send(request.json(body(Some("web"), &input.kinds)?))?.document()?;
-    let id = id(&hook).ok_or_else(|| github::not_understood("the webhook has no `id`"))?;
+    let id = github::id(&hook).ok_or_else(|| github::not_understood("the webhook has no `id`"))?;
     Ok(Subscription::new(id))
 }
 
@@ -98,7 +98,7 @@ fn failed(input: &Recover) -> Result<Vec<String>, Fault> {
         let response = github::send(CONNECTOR.request(Method::Get, "api", path.as_str())?)?;
         let page = response.document()?;
         for delivery in page.items() {
-            let (Some(guid), Some(id)) = (delivery.string("/guid"), id(&delivery)) else { continue };
+            let (Some(guid), Some(id)) = (delivery.string("/guid"), github::id(&delivery)) else { continue };
             if seen.contains(&guid) {
                 continue;
             }
@@ -113,12 +113,6 @@ fn failed(input: &Recover) -> Result<Vec<String>, Fault> {
         }
     }
     Ok(failed)
-}
-
-/// The id of a webhook or a delivery, a number that may be larger than an `i64`.
-fn id(document: &Document) -> Option<String> {
-    let id = document.pointer("/id")?;
-    Some(id.as_string().unwrap_or_else(|| id.text()))
 }
 
 fn is_delivered(delivery: &Document) -> bool {

@@ -2,11 +2,13 @@
 //!
 //! - here: the inboxes and the types of events.
 //! - `hook`: the webhook of a repository.
+//! - `installation`: the installation of a GitHub App that covers a repository.
 //! - `activity`: the activity of a repository, for users who may not make a webhook.
 //! - `schemas`: the JSON Schemas and the examples.
 
 mod activity;
 mod hook;
+mod installation;
 mod schemas;
 
 use connector_sdk::http::Method;
@@ -15,6 +17,7 @@ use connector_sdk::{Fault, Request};
 
 pub(crate) use activity::read;
 pub(crate) use hook::{create, delete, redeliver, update};
+pub(crate) use installation::identify;
 
 use crate::CONNECTOR;
 
@@ -40,7 +43,11 @@ pub(crate) const INBOXES: &[Inbox] = &[
     Inbox {
         name: "app",
         scope: InboxScope::Application,
-        accounts: &[AccountKey { place: Place::Pointer("/installation/id"), account: "/installation_id" }],
+        // The ids stay when a repository gets another name or owner.
+        accounts: &[
+            AccountKey { place: Place::Pointer("/installation/id"), account: "/installation_id" },
+            AccountKey { place: Place::Pointer("/repository/id"), account: "/repository_id" },
+        ],
         ..OF_HOOK
     },
 ];
@@ -48,13 +55,14 @@ pub(crate) const INBOXES: &[Inbox] = &[
 /// A type of events of a repository.
 const OF_REPOSITORY: Trigger = Trigger {
     parameters: schemas::REPOSITORY,
-    inboxes: &["hook", "app"],
+    inboxes: &["app", "hook"],
     key: &["owner", "repo"],
     subscribe: Some("create_hook"),
     renew: Some("update_hook"),
     unsubscribe: Some("delete_hook"),
     read: Some("read_activity"),
     recover: Some("redeliver"),
+    identify: Some("find_installation"),
     poll_seconds: 60,
     ..Trigger::CARRIED
 };

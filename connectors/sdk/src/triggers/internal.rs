@@ -47,6 +47,16 @@ pub struct Unsubscribe {
 /// The input of `internal recover fn`, a function `fn(Recover) -> Result<(), Fault>`.
 pub type Recover = Unsubscribe;
 
+/// The input of `internal identify fn`, a function `fn(Identify) -> Result<Value, Fault>`. It answers a
+/// JSON object: the account as the service shows it for the parameters of a trigger. Without the values
+/// that [`Inbox::accounts`](super::Inbox::accounts) points to, the account does not get the
+/// notifications of this inbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identify {
+    /// The members of the trigger's parameters that its `key` names.
+    pub parameters: Value,
+}
+
 /// The input of `internal read fn`, a function `fn(Read) -> Result<Events, Fault>`.
 ///
 /// ```
@@ -113,7 +123,7 @@ pub struct Read {
     /// The cursor that the last read returned, or the one of the subscription. `None` for the first
     /// read, which answers no events and the cursor that stands for now.
     pub cursor: Option<Value>,
-    /// The data of the notification that has led to this read.
+    /// `None` in this version of the contract.
     pub hint: Option<Value>,
     /// The largest number of events in the answer.
     pub limit: u32,
@@ -211,6 +221,12 @@ impl Input for Unsubscribe {
     }
 }
 
+impl Input for Identify {
+    fn read(fields: &Fields<'_>) -> Result<Self, Fault> {
+        Ok(Self { parameters: fields.required("parameters")? })
+    }
+}
+
 impl Input for Read {
     fn read(fields: &Fields<'_>) -> Result<Self, Fault> {
         let limit: i64 = fields.required("limit")?;
@@ -232,6 +248,12 @@ pub trait Answered {
 impl Answered for () {
     fn json(self) -> String {
         "{}".to_owned()
+    }
+}
+
+impl Answered for Value {
+    fn json(self) -> String {
+        self.0
     }
 }
 

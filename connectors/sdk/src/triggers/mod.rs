@@ -93,7 +93,7 @@ pub use inbox::{
     AccountKey, Check, CheckEncoding, CheckHash, CheckPart, CheckSecret, Claim, EchoMember, Handshake, HmacCheck,
     HmacQuery, Inbox, InboxScope, JwtAudience, JwtCheck, Lifecycle, Place, Visibility,
 };
-pub use internal::{Event, Events, Read, Recover, Renew, Subscribe, Subscription, Unsubscribe};
+pub use internal::{Event, Events, Identify, Read, Recover, Renew, Subscribe, Subscription, Unsubscribe};
 #[doc(hidden)]
 pub use trigger::is_named;
 pub use trigger::{Comparison, Condition, ConditionValue, Trigger, TriggerSource};

@@ -44,6 +44,10 @@ pub struct Trigger {
     pub read: Option<&'static str>,
     /// The row `internal recover fn`, which lets the service send again what it could not deliver.
     pub recover: Option<&'static str>,
+    /// The row `internal identify fn`, which says what the account sees of the parameters. The inbox of
+    /// an application is used only for accounts for which it answers what `accounts` of the inbox
+    /// needs.
+    pub identify: Option<&'static str>,
     /// A setting without which there is no `subscribe`.
     pub requires_setting: Option<&'static str>,
     /// The life of a subscription for which the service tells none. `None` if it does not end.
@@ -72,6 +76,7 @@ impl Trigger {
         unsubscribe: None,
         read: None,
         recover: None,
+        identify: None,
         requires_setting: None,
         lifetime_seconds: None,
         poll_seconds: 300,
@@ -88,8 +93,8 @@ impl Trigger {
 pub const fn is_named(triggers: &[Trigger], operation: &str) -> bool {
     let mut index = 0;
     while index < triggers.len() {
-        let Trigger { subscribe, renew, unsubscribe, read, recover, .. } = triggers[index];
-        let named = [subscribe, renew, unsubscribe, read, recover];
+        let Trigger { subscribe, renew, unsubscribe, read, recover, identify, .. } = triggers[index];
+        let named = [subscribe, renew, unsubscribe, read, recover, identify];
         let mut role = 0;
         while role < named.len() {
             if let Some(name) = named[role]
@@ -156,7 +161,7 @@ pub enum Comparison {
 pub enum ConditionValue {
     /// JSON Pointer into the parameters. Without a value there, the condition holds.
     Parameter(&'static str),
-    /// JSON Pointer into the answer of the operation that identifies accounts.
+    /// JSON Pointer into the answer of `identify`, or else of the operation that identifies accounts.
     Account(&'static str),
     /// This text.
     Literal(&'static str),

@@ -1,7 +1,7 @@
 //! A table with rows of many services, each of which shows one feature. The tables of the SDKs for
 //! other languages say the same.
 
-use connector_sdk::triggers::{Event, Events, Read, Renew, Subscribe, Subscription, Unsubscribe, Value};
+use connector_sdk::triggers::{Event, Events, Identify, Read, Renew, Subscribe, Subscription, Unsubscribe, Value};
 use connector_sdk::{Fault, Outcome, Request, connector, http};
 
 connector! {
@@ -132,6 +132,7 @@ connector! {
             unsubscribe: Some("change_unsubscribe"),
             read: Some("change_read"),
             recover: Some("change_recover"),
+            identify: Some("change_identify"),
             requires_setting: Some("api_version"),
             lifetime_seconds: Some(86400),
             poll_seconds: 600,
@@ -290,6 +291,7 @@ connector! {
     /// Changes of a folder
     change_read: internal read fn changes;
     change_recover: internal recover fn end;
+    change_identify: internal identify fn identify;
 }
 
 fn some_change(input: &UpdateLabel) -> Result<(), Fault> {
@@ -323,6 +325,10 @@ fn renew(input: Renew) -> Result<Subscription, Fault> {
 
 fn end(_: Unsubscribe) -> Result<(), Fault> {
     Ok(())
+}
+
+fn identify(input: Identify) -> Result<Value, Fault> {
+    Ok(input.parameters)
 }
 
 fn changes(input: Read) -> Result<Events, Fault> {

@@ -42,9 +42,11 @@ macro_rules! sites {
                 site_id: string,
             };
             fields page {
+                /// OData parameters; $top limits a page, $skiptoken comes from @odata.nextLink
                 query?: entries["$select", "$top", "$skiptoken"],
             };
             fields listing {
+                /// OData; $top limits a page, $select lists properties, $filter is an expression
                 query?: entries[
                     "$select", "$expand", "$filter", "$search", "$orderby", "$top", "$skip", "$count", "$skiptoken",
                 ],
@@ -70,6 +72,7 @@ macro_rules! sites {
 
             /// Site by hostname and server-relative path
             get_site_by_path: GET graph "/sites/{hostname}:/{server_relative_path}" {
+                /// host of the tenant, such as contoso.sharepoint.com
                 hostname: string pattern "^[A-Za-z0-9.-]+$",
                 /// without leading slash, for example sites/marketing
                 server_relative_path: string keeps_slashes,
@@ -107,6 +110,7 @@ macro_rules! sites {
             get_site_id_by_name: read fn site_by_name {
                 /// display name or URL name of the site
                 name: string pattern r"\S",
+                /// OData; $top limits a page, $select lists properties, $filter is an expression
                 query?: entries[
                     "$select", "$expand", "$filter", "$orderby", "$top", "$skip", "$count", "$skiptoken",
                 ],
@@ -116,6 +120,7 @@ macro_rules! sites {
             /// Permission assignments (users, groups, roles) of a file or folder
             list_item_permissions: GET graph "/sites/{site_id}/drive/items/{item_id}/permissions" {
                 ..site,
+                /// id of the file or folder
                 item_id: string,
                 ..page,
             }
@@ -143,13 +148,19 @@ macro_rules! sites {
             /// Metadata of a file or folder
             get_item: GET graph "/sites/{site_id}/drive/items/{item_id}" {
                 ..site,
+                /// id of the file or folder
                 item_id: string,
+                /// OData parameters; $select and $expand take names with commas between
                 query?: entries["$select", "$expand"],
             }
             example { site_id: "root", item_id: "01ABC" };
 
             /// Content of a file
-            download_item: GET graph "/sites/{site_id}/drive/items/{item_id}/content" { ..site, item_id: string }
+            download_item: GET graph "/sites/{site_id}/drive/items/{item_id}/content" {
+                ..site,
+                /// id of the file or folder
+                item_id: string,
+            }
             answers file
             example { site_id: "root", item_id: "01ABC" };
 

@@ -14,8 +14,21 @@ use problem::{self, Problem, read_query, store_problem};
 use store::{CallFilter, StoreError};
 
 /// The parameters of the list.
-const PARAMETERS: [&str; 10] =
-    ["limit", "cursor", "status", "problem", "owner", "tenant", "connector", "operation", "since", "until"];
+const PARAMETERS: [&str; 13] = [
+    "limit",
+    "cursor",
+    "status",
+    "problem",
+    "owner",
+    "tenant",
+    "subject",
+    "user_identifier",
+    "account",
+    "connector",
+    "operation",
+    "since",
+    "until",
+];
 
 /// GET /admin/calls: a page of records, the newest first.
 pub(crate) async fn list_calls(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
@@ -56,6 +69,9 @@ fn parse_query(query: &str) -> Result<CallFilter, Problem> {
             "problem" => filter.problem = text(),
             "owner" => filter.owner = Some(page::one_of(value, &Owner::ALL, Owner::name)?.name().to_owned()),
             "tenant" => filter.tenant = text(),
+            "subject" => filter.subject = text(),
+            "user_identifier" => filter.user_identifier = text(),
+            "account" => filter.account = text(),
             "connector" => filter.connector = text(),
             "operation" => filter.operation = text(),
             "since" => filter.since = Some(page::time(value)?),
@@ -83,5 +99,9 @@ mod tests {
         assert_eq!(pointers, ["/status", "/owner", "/since", "/user"]);
         let filter = parse_query("status=502&owner=provider&connector=demo&limit=3").unwrap();
         assert_eq!((filter.status, filter.owner.as_deref(), filter.limit), (Some(502), Some("provider"), 3));
+        let filter = parse_query("subject=&user_identifier=work&account=ann%40example.com").unwrap();
+        let CallFilter { subject, user_identifier, account, .. } = filter;
+        let named = [subject, user_identifier, account];
+        assert_eq!(named.map(Option::unwrap), ["", "work", "ann@example.com"]);
     }
 }

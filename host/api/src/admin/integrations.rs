@@ -17,8 +17,8 @@ use problem::{self, Problem, access_problem, integration_problem, read_query, st
 use store::{AnyIntegrationFilter, Integration, Status, StoreError};
 
 /// The parameters of the list.
-const PARAMETERS: [&str; 8] =
-    ["limit", "cursor", "tenant", "subject", "connector", "status", "user_identifier", "overdue"];
+const PARAMETERS: [&str; 9] =
+    ["limit", "cursor", "tenant", "subject", "connector", "status", "user_identifier", "account", "overdue"];
 
 /// GET /admin/integrations: a page of the integrations of all tenants, the newest first.
 pub(crate) async fn list_integrations(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
@@ -44,6 +44,7 @@ fn parse_query(query: &str, now: SystemTime) -> Result<AnyIntegrationFilter, Pro
             "subject" => filter.subject = text(),
             "connector" => filter.connector = text(),
             "user_identifier" => filter.user_identifier = text(),
+            "account" => filter.account = text(),
             "status" => filter.status = Some(page::one_of(value, &Status::ALL, Status::name)?),
             "overdue" => match value {
                 "true" => filter.due_before = now.checked_sub(OVERDUE),

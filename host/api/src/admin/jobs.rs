@@ -14,7 +14,7 @@ use problem::{self, Problem, read_query};
 use store::{AnyJobFilter, JobStatus};
 
 /// The parameters of the list.
-const PARAMETERS: [&str; 4] = ["limit", "cursor", "status", "tenant"];
+const PARAMETERS: [&str; 5] = ["limit", "cursor", "status", "tenant", "subject"];
 
 /// GET /admin/jobs: a page of the jobs of all tenants, the newest first.
 pub(crate) async fn list_jobs(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
@@ -58,6 +58,7 @@ fn parse_query(query: &str) -> Result<AnyJobFilter, Problem> {
                 filter.before = Some(value.to_owned());
             }
             "tenant" => filter.tenant = Some(value.to_owned()),
+            "subject" => filter.subject = Some(value.to_owned()),
             "status" => filter.status = Some(page::one_of(value, &JobStatus::ALL, JobStatus::name)?),
             _ => {}
         }

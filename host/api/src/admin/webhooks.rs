@@ -13,7 +13,7 @@ use store::{AnyDeliveryFilter, DeliveryStatus, Resent};
 use webhooks::parse_url_filter;
 
 /// The parameters of the list.
-const PARAMETERS: [&str; 5] = ["limit", "cursor", "status", "tenant", "url"];
+const PARAMETERS: [&str; 6] = ["limit", "cursor", "id", "status", "tenant", "url"];
 
 /// GET /admin/webhooks: a page of the webhooks of all tenants, the newest first.
 pub(crate) async fn list_webhooks(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
@@ -58,6 +58,7 @@ fn parse_query(query: &str) -> Result<AnyDeliveryFilter, Problem> {
         match name {
             "limit" => filter.limit = page::limit(value)?,
             "cursor" => filter.before = page::cursor_in_time(value)?,
+            "id" => filter.id = Some(value.to_owned()),
             "status" => filter.status = Some(page::one_of(value, &DeliveryStatus::ALL, DeliveryStatus::name)?),
             "tenant" => filter.tenant = Some(value.to_owned()),
             "url" => filter.url = Some(parse_url_filter(value)?),

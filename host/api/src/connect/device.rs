@@ -5,7 +5,7 @@ use url::Url;
 
 use super::page::{DevicePage, device_page};
 use super::visit::{page_url, unavailable};
-use super::words::ENGLISH;
+use super::words::Words;
 use body::Body;
 use contract::Oauth2;
 use gateway::Gateway;
@@ -20,13 +20,14 @@ use store::{AccountAddress, ConnectLink};
 /// If the provider gives no code.
 pub(super) async fn begin(
     gateway: &Gateway,
+    words: &'static Words,
     link: &ConnectLink,
     token: &str,
     connector: &Connector,
     scheme: &Oauth2,
     address: AccountAddress,
 ) -> Result<Response<Body>, BeginError> {
-    let Some(back) = page_url(gateway, token) else { return Ok(unavailable()) };
+    let Some(back) = page_url(gateway, token) else { return Ok(unavailable(words)) };
     let options = DeviceOptions {
         user_identifier: link.user_identifier.clone(),
         replaces: false,
@@ -39,11 +40,6 @@ pub(super) async fn begin(
     let codes = gateway.integrations.begin_device(&holder, connector, scheme, options).await?.codes;
     let url = codes.verification_uri_complete.as_ref().unwrap_or(&codes.verification_uri);
     // As browsers read it: a host in other letters, or a blank, is then seen as what it is.
-    let Ok(url) = Url::parse(url) else { return Ok(unavailable()) };
-    Ok(device_page(&DevicePage {
-        words: &ENGLISH,
-        user_code: &codes.user_code,
-        url: url.as_str(),
-        back: back.as_str(),
-    }))
+    let Ok(url) = Url::parse(url) else { return Ok(unavailable(words)) };
+    Ok(device_page(&DevicePage { words, user_code: &codes.user_code, url: url.as_str(), back: back.as_str() }))
 }

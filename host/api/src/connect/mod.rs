@@ -19,6 +19,7 @@ mod visit;
 mod words;
 
 pub(super) use self::links::{create_link, delete_link, get_link, make_link};
-pub(super) use self::page::{message_page, redirect};
+pub(super) use self::page::{message_in, message_page, message_page_of, redirect};
 pub(super) use self::returning::{check_return, return_to_page};
 pub(super) use self::visit::{get_style, open_page, send_form};
+pub(super) use self::words::Words;

@@ -9,10 +9,10 @@ use hyper::header::{
 };
 use hyper::{Response, StatusCode};
 
-use super::words::{ENGLISH, Words};
+use super::words::{ENGLISH, Message, Words};
 use crate::answer::static_answer;
 use body::{Body, full};
-use config::Config;
+use config::{Config, Logo};
 use contract::{AddressPart, AuthScheme, Effect};
 use integrations::{KeyForm, Way};
 use registry::Connector;
@@ -57,16 +57,49 @@ pub(super) struct DevicePage<'a> {
 #[derive(Template)]
 #[template(path = "connect.html")]
 pub(super) struct ConnectPage {
-    pub(super) words: &'static Words,
-    pub(super) rows: Vec<ConnectorRow>,
-    /// `true` if nothing is left to connect.
-    pub(super) is_complete: bool,
+    words: &'static Words,
+    application: Application,
+    /// The connectors that are offered.
+    rows: Vec<ConnectorRow>,
+    /// The text of the button that ends the visit. `None` if the user has done nothing that could
+    /// end.
+    ending: Option<&'static str>,
+}
+
+impl ConnectPage {
+    /// The page with these connectors. Those that the operator has not set up are not offered.
+    pub(super) fn new(words: &'static Words, config: &Config, mut rows: Vec<ConnectorRow>) -> Self {
+        rows.retain(|row| !matches!(row.state, State::NotConfigured));
+        let has_connected = rows.iter().any(|row| matches!(row.state, State::Connected(_)));
+        let ending = match rows.iter().all(ConnectorRow::is_settled) {
+            true => Some(words.done),
+            false => has_connected.then_some(words.finish),
+        };
+        Self { words, application: Application::of(config), rows, ending }
+    }
+}
+
+/// The application that asks, as the operator describes it.
+#[derive(Default)]
+struct Application {
+    name: Option<String>,
+    /// The URL of its logo, which has the image.
+    logo: Option<String>,
+}
+
+impl Application {
+    fn of(config: &Config) -> Self {
+        let url = |logo: &Logo| format!("data:{};base64,{}", logo.media_type, STANDARD.encode(&logo.image));
+        Self { name: config.connect.name.clone(), logo: config.connect.logo.as_ref().map(url) }
+    }
 }
 
 /// A connector on the page.
 pub(super) struct ConnectorRow {
     connector: String,
     title: String,
+    /// The text of the button that connects an account.
+    button: String,
     /// An SVG image in base64.
     icon: Option<String>,
     /// The permission of the application, in one line.
@@ -123,9 +156,15 @@ pub(super) enum FieldKind {
 }
 
 impl ConnectorRow {
+    /// Returns `true` if nothing is left to do.
+    pub(super) fn is_settled(&self) -> bool {
+        matches!(self.state, State::Ready | State::Connected(_))
+    }
+
     /// A connector that is live. `account` is the name of the account that was connected. Else an
     /// account can be connected if the operator has set the connector up.
     pub(super) fn live(
+        words: &'static Words,
         connector: &Connector,
         config: &Config,
         account: Option<&str>,
@@ -137,7 +176,7 @@ impl ConnectorRow {
             (Some(name), _) => State::Connected(name.to_owned()),
             (None, AuthScheme::None) => State::Ready,
             (None, _) if !is_set_up => State::NotConfigured,
-            (None, AuthScheme::Oauth2(_) | AuthScheme::ApiKey(_)) => State::Open(forms(connector, config)),
+            (None, AuthScheme::Oauth2(_) | AuthScheme::ApiKey(_)) => State::Open(forms(words, connector, config)),
         };
         let mut access = Vec::new();
         let mut verbs = Vec::new();
@@ -148,18 +187,20 @@ impl ConnectorRow {
                 .map(|operation| operation.manifest.summary.clone())
                 .collect();
             if !operations.is_empty() {
-                let [heading, verb] = ENGLISH.of_effect(effect);
+                let [heading, verb] = words.of_effect(effect);
                 access.push((heading, operations));
                 verbs.push(verb);
             }
         }
         // A connector that is not set up says so itself.
         let mistake = mistake.filter(|_| is_set_up);
+        let title = title_for_users(&manifest.title);
         Self {
             connector: connector.name().to_string(),
-            title: manifest.title.clone(),
+            button: words.to_connect(title),
+            title: title.to_owned(),
             icon: manifest.imprint.icon.as_ref().map(|icon| STANDARD.encode(icon)),
-            summary: ENGLISH.permission(&verbs),
+            summary: words.permission(&verbs),
             access,
             state,
             mistake,
@@ -171,6 +212,7 @@ impl ConnectorRow {
         Self {
             connector: connector.to_owned(),
             title: connector.to_owned(),
+            button: String::new(),
             icon: None,
             summary: String::new(),
             access: Vec::new(),
@@ -180,18 +222,28 @@ impl ConnectorRow {
     }
 }
 
+/// The title of a connector without what is for developers: the API that it calls, in parentheses.
+fn title_for_users(title: &str) -> &str {
+    match title.split_once(" (") {
+        Some((name, _)) if !name.trim().is_empty() => name,
+        _ => title,
+    }
+}
+
 /// A form for each way to connect an account.
-fn forms(connector: &Connector, config: &Config) -> Vec<WayForm> {
+fn forms(words: &'static Words, connector: &Connector, config: &Config) -> Vec<WayForm> {
     let scheme = &connector.manifest().auth;
     let form = |(index, way): (usize, Way)| {
         let of_way = match (way, scheme) {
-            (Way::Scheme, AuthScheme::ApiKey(scheme)) => key_fields(KeyForm::of(scheme, connector.auth_additions())),
+            (Way::Scheme, AuthScheme::ApiKey(scheme)) => {
+                key_fields(words, KeyForm::of(scheme, connector.auth_additions()))
+            }
             (Way::Scheme, AuthScheme::Oauth2(_) | AuthScheme::None) | (Way::Device, _) => Vec::new(),
-            (Way::Grant(grant_type), _) => fields_of_grant(grant_type, connector),
+            (Way::Grant(grant_type), _) => fields_of_grant(words, grant_type, connector),
         };
         WayForm {
             auth_type: way.name(scheme),
-            heading: ENGLISH.of_way(way),
+            heading: words.of_way(way),
             is_other: index > 0,
             fields: address_fields(connector.address_parts()).chain(of_way).collect(),
         }
@@ -207,23 +259,23 @@ fn address_fields(parts: &[AddressPart]) -> impl Iterator<Item = Field> {
 
 /// The fields of credentials from which the gateway gets access tokens, with the names that
 /// `auth-schema` has.
-fn fields_of_grant(grant_type: GrantType, connector: &Connector) -> Vec<Field> {
+fn fields_of_grant(words: &Words, grant_type: GrantType, connector: &Connector) -> Vec<Field> {
     match grant_type {
         GrantType::ClientCredentials => vec![
-            field("client_id", ENGLISH.client_id, FieldKind::Text, true),
-            field("client_secret", ENGLISH.client_secret, FieldKind::Secret, true),
+            field("client_id", words.client_id, FieldKind::Text, true),
+            field("client_secret", words.client_secret, FieldKind::Secret, true),
         ],
         GrantType::ServiceAccount => {
             let declared = connector.auth_additions().service_account.as_ref();
             let needs_subject = declared.is_some_and(|declared| declared.needs_subject);
             vec![
-                field("key_file", ENGLISH.key_file, FieldKind::File, true),
-                field("subject", ENGLISH.subject, FieldKind::Text, needs_subject),
+                field("key_file", words.key_file, FieldKind::File, true),
+                field("subject", words.subject, FieldKind::Text, needs_subject),
             ]
         }
         // An application of the account's own is for the API: people know the id of an installation.
         GrantType::AppInstallation => {
-            vec![field("installation_id", ENGLISH.installation_id, FieldKind::Text, true)]
+            vec![field("installation_id", words.installation_id, FieldKind::Text, true)]
         }
     }
 }
@@ -233,23 +285,23 @@ fn field(name: &str, label: &str, kind: FieldKind, is_required: bool) -> Field {
 }
 
 /// The fields of a key, with the names that `auth-schema` has.
-fn key_fields(form: KeyForm) -> Vec<Field> {
+fn key_fields(words: &Words, form: KeyForm) -> Vec<Field> {
     let secret = |name, label, is_required| field(name, label, FieldKind::Secret, is_required);
     match form {
-        KeyForm::ApiKey => vec![secret("api_key", ENGLISH.api_key, true)],
+        KeyForm::ApiKey => vec![secret("api_key", words.api_key, true)],
         KeyForm::Login => vec![
-            field("username", ENGLISH.username, FieldKind::Text, true),
+            field("username", words.username, FieldKind::Text, true),
             // Some services take the key as the name.
-            secret("password", ENGLISH.password, false),
+            secret("password", words.password, false),
         ],
         KeyForm::Aws => vec![
-            field("access_key_id", ENGLISH.access_key_id, FieldKind::Text, true),
-            secret("secret_access_key", ENGLISH.secret_access_key, true),
-            secret("session_token", ENGLISH.session_token, false),
+            field("access_key_id", words.access_key_id, FieldKind::Text, true),
+            secret("secret_access_key", words.secret_access_key, true),
+            secret("session_token", words.session_token, false),
         ],
         KeyForm::Signing { needs_id } => {
-            let id = needs_id.then(|| field("key_id", ENGLISH.key_id, FieldKind::Text, true));
-            id.into_iter().chain([secret("secret", ENGLISH.secret, true)]).collect()
+            let id = needs_id.then(|| field("key_id", words.key_id, FieldKind::Text, true));
+            id.into_iter().chain([secret("secret", words.secret, true)]).collect()
         }
     }
 }
@@ -271,8 +323,28 @@ pub(super) fn connect_page(status: StatusCode, page: &ConnectPage, form_origins:
 /// A page that says what happened and what to do. `root` is the way from the page to the root of
 /// the gateway.
 pub(crate) fn message_page(status: StatusCode, title: &str, text: &str, root: &str) -> Response<Body> {
-    let page = MessagePage { words: &ENGLISH, title, text, root };
-    html_response(status, page.render(), POLICY)
+    message_page_of(&ENGLISH, status, title, text, root)
+}
+
+/// A page that says what happened and what to do, in the language of the browser.
+pub(crate) fn message_page_of(
+    words: &'static Words,
+    status: StatusCode,
+    title: &str,
+    text: &str,
+    root: &str,
+) -> Response<Body> {
+    html_response(status, MessagePage { words, title, text, root }.render(), POLICY)
+}
+
+/// One of the messages in the language of the browser.
+pub(crate) fn message_in(
+    words: &'static Words,
+    status: StatusCode,
+    Message { title, text }: Message,
+    root: &str,
+) -> Response<Body> {
+    message_page_of(words, status, title, text, root)
 }
 
 /// The page with a code as a response.
@@ -329,6 +401,7 @@ mod tests {
         let row = ConnectorRow {
             connector: "mail".to_owned(),
             title: odd.to_owned(),
+            button: odd.to_owned(),
             icon: Some(STANDARD.encode("<svg onload=\"alert(1)\"/>")),
             summary: odd.to_owned(),
             access: vec![("Read", vec![odd.to_owned()])],
@@ -336,19 +409,59 @@ mod tests {
                 auth_type: "api_key",
                 heading: ENGLISH.by_sign_in,
                 is_other: false,
-                fields: key_fields(KeyForm::Login),
+                fields: key_fields(&ENGLISH, KeyForm::Login),
             }]),
             mistake: None,
         };
-        let page = ConnectPage { words: &ENGLISH, rows: vec![row], is_complete: false };
+        let logo =
+            Logo { path: "logo".into(), media_type: "image/svg+xml", image: b"<svg onload='alert(1)'/>".to_vec() };
+        let connect = config::Connect { name: Some(odd.to_owned()), logo: Some(logo) };
+        let page = ConnectPage::new(&ENGLISH, &Config { connect, ..Config::default() }, vec![row]);
         let response = connect_page(StatusCode::OK, &page, &["https://provider.example".to_owned()]);
         let policy = response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
         assert!(policy.contains("form-action 'self' https://provider.example;") && !policy.contains("script"));
         let body = response.into_body().collect().await.unwrap().to_bytes();
         let html = String::from_utf8_lossy(&body);
         assert!(!html.contains("<script") && !html.contains("onload"), "{html}");
-        assert_eq!(html.matches("&#62;&#60;script&#62;alert(1)").count(), 4, "{html}");
+        assert_eq!(html.matches("&#62;&#60;script&#62;alert(1)").count(), 5, "{html}");
         assert!(html.contains("src=\"data:image/svg+xml;base64,PHN2"), "{html}");
+    }
+
+    fn row(state: State) -> ConnectorRow {
+        let connector = "mail".to_owned();
+        ConnectorRow { state, ..ConnectorRow::missing(&connector, None) }
+    }
+
+    fn page(states: Vec<State>) -> ConnectPage {
+        ConnectPage::new(&ENGLISH, &Config::default(), states.into_iter().map(row).collect())
+    }
+
+    #[test]
+    fn a_visit_ends_with_a_button_only_after_something_was_done() {
+        let connected = || State::Connected("ada".to_owned());
+        assert_eq!(page(vec![State::Open(Vec::new()), State::Ready]).ending, None);
+        assert_eq!(page(vec![State::Open(Vec::new()), connected()]).ending, Some(ENGLISH.finish));
+        assert_eq!(page(vec![State::NotConfigured, connected()]).ending, Some(ENGLISH.done));
+        assert_eq!(page(vec![State::Ready, connected()]).ending, Some(ENGLISH.done));
+    }
+
+    #[test]
+    fn a_connector_that_is_not_set_up_is_not_offered() {
+        assert_eq!(page(vec![State::NotConfigured, State::Ready, State::Missing]).rows.len(), 2);
+        let html = page(vec![State::NotConfigured]).render().unwrap();
+        assert!(html.contains(ENGLISH.nothing_offered) && !html.contains("<form"), "{html}");
+    }
+
+    #[test]
+    fn a_title_for_users_names_no_api() {
+        for (title, shown) in [
+            ("Notes (Cloud API v2)", "Notes"),
+            ("Sites (REST), a variant", "Sites"),
+            ("Mail", "Mail"),
+            (" (x)", " (x)"),
+        ] {
+            assert_eq!(title_for_users(title), shown);
+        }
     }
 
     #[tokio::test]

@@ -4,13 +4,16 @@ use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
 
 use super::browser::Browser;
-use super::page::message_page;
+use super::page::message_in;
 use super::visit::{back_to_page, note};
-use super::words::{ENGLISH, Message};
+use super::words::Words;
 use body::Body;
 use gateway::Gateway;
 use integrations::AuthorizationResult;
 use store::Authorization;
+
+/// The way from the path of a callback to the root of the gateway.
+const ROOT: &str = "../../";
 
 /// Checks that the browser which comes back from a provider is the one that went there. An
 /// authorization that a link did not begin is for every browser.
@@ -23,17 +26,17 @@ pub(crate) async fn check_return(
     headers: &HeaderMap,
 ) -> Result<Option<ReturningBrowser>, Response<Body>> {
     let Some(id) = &authorization.connect_link else { return Ok(None) };
+    let words = Words::for_browser(headers);
     let link = gateway.store.connect_link(id).await.map_err(|error| {
         tracing::warn!(%error, "a link cannot be read");
-        message_page(StatusCode::SERVICE_UNAVAILABLE, ENGLISH.unavailable.title, ENGLISH.unavailable.text, "../../")
+        message_in(words, StatusCode::SERVICE_UNAVAILABLE, words.unavailable, ROOT)
     })?;
     let browser = link.as_ref().and_then(|link| Browser::of_request(headers, link).filter(|browser| browser.has(link)));
     match browser {
-        Some(browser) => Ok(Some(ReturningBrowser { link: id.clone(), token: browser.token().to_owned() })),
+        Some(browser) => Ok(Some(ReturningBrowser { link: id.clone(), token: browser.token().to_owned(), words })),
         None => {
             tracing::warn!("another browser came back from the provider than the one that has the link");
-            let Message { title, text } = ENGLISH.other_browser;
-            Err(message_page(StatusCode::FORBIDDEN, title, text, "../../"))
+            Err(message_in(words, StatusCode::FORBIDDEN, words.other_browser, ROOT))
         }
     }
 }
@@ -42,6 +45,7 @@ pub(crate) async fn check_return(
 pub(crate) struct ReturningBrowser {
     link: String,
     token: String,
+    words: &'static Words,
 }
 
 /// Sends a browser that has come back from a provider to the page of its link.
@@ -61,5 +65,5 @@ pub(crate) async fn return_to_page(
         // A link does not ask its maker to confirm.
         AuthorizationResult::Pending { .. } => Some("failed"),
     };
-    back_to_page(gateway, &browser.token, mistake.map(|code| (connector, code)))
+    back_to_page(gateway, browser.words, &browser.token, mistake.map(|code| (connector, code)))
 }

@@ -14,8 +14,8 @@ use url::{Url, form_urlencoded};
 use super::browser::Browser;
 use super::device;
 use super::form::Form;
-use super::page::{self, ConnectPage, ConnectorRow, State, connect_page, message_page, redirect};
-use super::words::{ENGLISH, Message};
+use super::page::{self, ConnectPage, ConnectorRow, connect_page, message_in, redirect};
+use super::words::{Message, Words};
 use crate::body::read_body;
 use crate::integrations::{begin_problem, check_address, connect_with_grant, connect_with_key};
 use crate::recorded::ended;
@@ -48,27 +48,29 @@ pub(crate) async fn get_style(_: HttpCall<'_>) -> Result<Response<Body>, Problem
 /// GET /connect/{token}.
 pub(crate) async fn open_page(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, arguments, .. } = call;
-    let link = match usable_link(gateway, arguments.token).await {
+    let words = Words::for_browser(&head.headers);
+    let link = match usable_link(gateway, words, arguments.token).await {
         Ok(link) => link,
         Err(response) => return Ok(response),
     };
     if link.browser.is_some() && !Browser::of_request(&head.headers, &link).is_some_and(|browser| browser.has(&link)) {
-        return Ok(refusal(StatusCode::FORBIDDEN, ENGLISH.other_browser));
+        return Ok(refusal(words, StatusCode::FORBIDDEN, words.other_browser));
     }
-    let mistake = parse_mistake(head.uri.query().unwrap_or_default());
-    Ok(page_of(gateway, &link, mistake).await)
+    let mistake = parse_mistake(words, head.uri.query().unwrap_or_default());
+    Ok(page_of(gateway, words, &link, mistake).await)
 }
 
 /// POST /connect/{token}: a button of the page.
 pub(crate) async fn send_form(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, body, arguments, arrived, request_id, .. } = call;
+    let words = Words::for_browser(&head.headers);
     if !is_from_page(&head.headers, &gateway.config) {
-        return Ok(refusal(StatusCode::FORBIDDEN, ENGLISH.other_site));
+        return Ok(refusal(words, StatusCode::FORBIDDEN, words.other_site));
     }
     let bytes =
         read_body(&head.headers, body, MAX_FORM_MB, "send the form of the page", gateway.egress.memory()).await?;
     let form = Form::parse(&bytes);
-    let link = match usable_link(gateway, arguments.token).await {
+    let link = match usable_link(gateway, words, arguments.token).await {
         Ok(link) => link,
         Err(response) => return Ok(response),
     };
@@ -76,24 +78,24 @@ pub(crate) async fn send_form(call: HttpCall<'_>) -> Result<Response<Body>, Prob
         Some(browser) => browser,
         None => match random_secret() {
             Ok(secret) => Browser::new(secret, arguments.token),
-            Err(_) => return Ok(unavailable()),
+            Err(_) => return Ok(unavailable(words)),
         },
     };
     match gateway.store.claim_connect_link(&link.id, &browser.hash()).await {
         Ok(true) => {}
-        Ok(false) => return Ok(refusal(StatusCode::FORBIDDEN, ENGLISH.other_browser)),
+        Ok(false) => return Ok(refusal(words, StatusCode::FORBIDDEN, words.other_browser)),
         Err(error) => {
             tracing::warn!(%error, "a link cannot be given to a browser");
-            return Ok(unavailable());
+            return Ok(unavailable(words));
         }
     }
     let cookie = browser.set_cookie(&link, &gateway.config);
     let by = Acting::user(&link.tenant, &link.subject);
     // If the browser closed the connection in the middle, an account could be left half connected.
-    let visit = Visit { link, browser, request_id: request_id.to_owned(), arrived };
+    let visit = Visit { link, browser, words, request_id: request_id.to_owned(), arrived };
     let running = Arc::clone(gateway);
     let answering = acting(by, async move { visit.answer(&running, form).await });
-    let mut response = gateway.integrations.spawn(answering).await.unwrap_or_else(|_| unavailable());
+    let mut response = gateway.integrations.spawn(answering).await.unwrap_or_else(|_| unavailable(words));
     if let Some(cookie) = cookie {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
@@ -104,6 +106,7 @@ pub(crate) async fn send_form(call: HttpCall<'_>) -> Result<Response<Body>, Prob
 struct Visit {
     link: ConnectLink,
     browser: Browser,
+    words: &'static Words,
     request_id: String,
     arrived: Instant,
 }
@@ -127,7 +130,9 @@ impl Visit {
         match &connector.manifest().auth {
             AuthScheme::None => self.back(gateway, None),
             AuthScheme::Oauth2(scheme) if form.is_device() => {
-                let begun = device::begin(gateway, &self.link, self.browser.token(), &connector, scheme, address).await;
+                let begun =
+                    device::begin(gateway, self.words, &self.link, self.browser.token(), &connector, scheme, address);
+                let begun = begun.await;
                 begun.unwrap_or_else(|error| self.not_begun(gateway, &connector, error))
             }
             AuthScheme::Oauth2(scheme) => {
@@ -142,7 +147,7 @@ impl Visit {
                 };
                 let holder = self.link.holder(connector.name());
                 match gateway.integrations.begin(&holder, &connector, scheme, options).await {
-                    Ok(begun) => see_other(&begun.authorization_url),
+                    Ok(begun) => see_other(self.words, &begun.authorization_url),
                     Err(error) => self.not_begun(gateway, &connector, error),
                 }
             }
@@ -241,24 +246,25 @@ impl Visit {
 
     /// Sends the browser back to the page. `mistake` is a connector, and why it was not connected.
     fn back(&self, gateway: &Gateway, mistake: Option<(&str, &str)>) -> Response<Body> {
-        back_to_page(gateway, self.browser.token(), mistake)
+        back_to_page(gateway, self.words, self.browser.token(), mistake)
     }
 
     /// The user has finished.
     async fn finish(&self, gateway: &Gateway) -> Response<Body> {
         if let Err(error) = gateway.store.end_connect_link(&self.link.id, LinkEnd::Done).await {
             tracing::warn!(%error, "a link cannot be ended");
-            return unavailable();
+            return unavailable(self.words);
         }
         let url = self.link.callback_url.as_deref().and_then(|url| Url::parse(url).ok());
         let Some(mut url) = url else {
-            let Message { title, text } = ENGLISH.finished;
-            return message_page(StatusCode::OK, title, text, ROOT);
+            return message_in(self.words, StatusCode::OK, self.words.finished, ROOT);
         };
-        let status =
-            if rows(gateway, &self.link, None).await.iter().all(is_settled) { "success" } else { "incomplete" };
+        let status = match rows(gateway, self.words, &self.link, None).await.iter().all(ConnectorRow::is_settled) {
+            true => "success",
+            false => "incomplete",
+        };
         url.query_pairs_mut().append_pair("status", status).append_pair("connect_link", &self.link.id);
-        see_other(&url)
+        see_other(self.words, &url)
     }
 }
 
@@ -270,12 +276,17 @@ pub(super) async fn note(gateway: &Gateway, link: &str, connector: &str, user_id
 }
 
 /// Sends a browser to the page of its link. `mistake` is a connector, and why it was not connected.
-pub(super) fn back_to_page(gateway: &Gateway, token: &str, mistake: Option<(&str, &str)>) -> Response<Body> {
-    let Some(mut url) = page_url(gateway, token) else { return unavailable() };
+pub(super) fn back_to_page(
+    gateway: &Gateway,
+    words: &'static Words,
+    token: &str,
+    mistake: Option<(&str, &str)>,
+) -> Response<Body> {
+    let Some(mut url) = page_url(gateway, token) else { return unavailable(words) };
     if let Some((connector, code)) = mistake {
         url.query_pairs_mut().append_pair("connector", connector).append_pair("error", code);
     }
-    see_other(&url)
+    see_other(words, &url)
 }
 
 /// The URL of the page of a link.
@@ -284,10 +295,10 @@ pub(super) fn page_url(gateway: &Gateway, token: &str) -> Option<Url> {
     Url::parse(&format!("{root}/connect/{token}")).ok()
 }
 
-fn see_other(url: &Url) -> Response<Body> {
+fn see_other(words: &'static Words, url: &Url) -> Response<Body> {
     match HeaderValue::try_from(url.as_str()) {
         Ok(location) => redirect(StatusCode::SEE_OTHER, location),
-        Err(_) => unavailable(),
+        Err(_) => unavailable(words),
     }
 }
 
@@ -295,16 +306,16 @@ fn see_other(url: &Url) -> Response<Body> {
 ///
 /// # Errors
 /// The page that says why it cannot.
-async fn usable_link(gateway: &Gateway, token: &str) -> Result<ConnectLink, Response<Body>> {
+async fn usable_link(gateway: &Gateway, words: &'static Words, token: &str) -> Result<ConnectLink, Response<Body>> {
     let found = gateway.store.connect_link_by_hash(&sha256(token.as_bytes())).await.map_err(|error| {
         tracing::warn!(%error, "a link cannot be read");
-        unavailable()
+        unavailable(words)
     })?;
-    let Some(link) = found else { return Err(refusal(StatusCode::NOT_FOUND, ENGLISH.unknown)) };
+    let Some(link) = found else { return Err(refusal(words, StatusCode::NOT_FOUND, words.unknown)) };
     match link.end {
-        Some(LinkEnd::Done) => Err(refusal(StatusCode::GONE, ENGLISH.finished)),
-        Some(LinkEnd::Deleted) => Err(refusal(StatusCode::GONE, ENGLISH.ended)),
-        None if link.has_expired => Err(refusal(StatusCode::GONE, ENGLISH.ended)),
+        Some(LinkEnd::Done) => Err(refusal(words, StatusCode::GONE, words.finished)),
+        Some(LinkEnd::Deleted) => Err(refusal(words, StatusCode::GONE, words.ended)),
+        None if link.has_expired => Err(refusal(words, StatusCode::GONE, words.ended)),
         None => Ok(link),
     }
 }
@@ -322,25 +333,34 @@ fn is_from_page(headers: &HeaderMap, config: &Config) -> bool {
 
 /// The connector and the code in the query, after an account was not connected. Both only choose
 /// among texts of the gateway.
-fn parse_mistake(query: &str) -> Option<(String, &'static str)> {
+fn parse_mistake(words: &Words, query: &str) -> Option<(String, &'static str)> {
     let (mut connector, mut code) = (None, None);
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         match &*name {
             "connector" => connector = Some(value.into_owned()),
-            "error" => code = Some(ENGLISH.of_failure(&value)),
+            "error" => code = Some(words.of_failure(&value)),
             _ => {}
         }
     }
     connector.zip(code)
 }
 
-async fn page_of(gateway: &Gateway, link: &ConnectLink, mistake: Option<(String, &'static str)>) -> Response<Body> {
-    let rows = rows(gateway, link, mistake).await;
-    let is_complete = rows.iter().all(is_settled);
-    connect_page(StatusCode::OK, &ConnectPage { words: &ENGLISH, rows, is_complete }, &form_origins(gateway, link))
+async fn page_of(
+    gateway: &Gateway,
+    words: &'static Words,
+    link: &ConnectLink,
+    mistake: Option<(String, &'static str)>,
+) -> Response<Body> {
+    let page = ConnectPage::new(words, &gateway.config, rows(gateway, words, link, mistake).await);
+    connect_page(StatusCode::OK, &page, &form_origins(gateway, link))
 }
 
-async fn rows(gateway: &Gateway, link: &ConnectLink, mistake: Option<(String, &'static str)>) -> Vec<ConnectorRow> {
+async fn rows(
+    gateway: &Gateway,
+    words: &'static Words,
+    link: &ConnectLink,
+    mistake: Option<(String, &'static str)>,
+) -> Vec<ConnectorRow> {
     let mut rows = Vec::new();
     for connector in &link.connectors {
         let mistake = mistake.as_ref().filter(|(named, _)| named == connector).map(|(_, text)| *text);
@@ -348,7 +368,7 @@ async fn rows(gateway: &Gateway, link: &ConnectLink, mistake: Option<(String, &'
         rows.push(match gateway.registry.get(connector) {
             Some(live) => {
                 let is_set_up = account.is_some() || is_set_up(gateway, link, &live).await;
-                ConnectorRow::live(&live, &gateway.config, account, is_set_up, mistake)
+                ConnectorRow::live(words, &live, &gateway.config, account, is_set_up, mistake)
             }
             None => ConnectorRow::missing(connector, account),
         });
@@ -368,11 +388,6 @@ async fn is_set_up(gateway: &Gateway, link: &ConnectLink, connector: &Connector)
     }
 }
 
-/// Returns `true` if nothing is left to do for a connector.
-fn is_settled(row: &ConnectorRow) -> bool {
-    matches!(row.state, State::Ready | State::Connected(_))
-}
-
 /// The origins that the forms of a page lead to by redirects: the providers, the gateway by its
 /// public URL, and the application.
 fn form_origins(gateway: &Gateway, link: &ConnectLink) -> Vec<String> {
@@ -390,17 +405,18 @@ fn form_origins(gateway: &Gateway, link: &ConnectLink) -> Vec<String> {
     origins
 }
 
-fn refusal(status: StatusCode, Message { title, text }: Message) -> Response<Body> {
-    message_page(status, title, text, ROOT)
+fn refusal(words: &'static Words, status: StatusCode, message: Message) -> Response<Body> {
+    message_in(words, status, message, ROOT)
 }
 
-pub(super) fn unavailable() -> Response<Body> {
-    refusal(StatusCode::SERVICE_UNAVAILABLE, ENGLISH.unavailable)
+pub(super) fn unavailable(words: &'static Words) -> Response<Body> {
+    refusal(words, StatusCode::SERVICE_UNAVAILABLE, words.unavailable)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connect::words::ENGLISH;
 
     fn sent(pairs: &[(&'static str, &str)]) -> bool {
         let pairs = pairs
@@ -423,9 +439,9 @@ mod tests {
 
     #[test]
     fn a_query_chooses_among_texts_of_the_gateway() {
-        let parsed = parse_mistake("connector=<b>&error=<script>").unwrap();
+        let parsed = parse_mistake(&ENGLISH, "connector=<b>&error=<script>").unwrap();
         assert_eq!(parsed, ("<b>".to_owned(), ENGLISH.failed));
-        assert_eq!(parse_mistake("error=access_denied&connector=a").unwrap().1, ENGLISH.refused_by_user);
-        assert_eq!(parse_mistake("error=access_denied"), None);
+        assert_eq!(parse_mistake(&ENGLISH, "error=access_denied&connector=a").unwrap().1, ENGLISH.refused_by_user);
+        assert_eq!(parse_mistake(&ENGLISH, "error=access_denied"), None);
     }
 }

@@ -1,7 +1,7 @@
 // Calls go to the gateway that served this page, whatever `public_url` says. The key stays in memory until the page is closed.
 const [, root, connector] = location.pathname.match(/^(.*)\/docs(?:\/([a-z0-9_]+))?$/);
 const gateway = location.origin + root;
-const part = connector ? `?connector=${connector}` : "";
+const part = connector ? `?connector=${connector}&answers=typed` : "";
 
 // The library's greys have too little contrast (WCAG 2.1, 1.4.3).
 const colors = `

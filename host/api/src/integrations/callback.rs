@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 use url::form_urlencoded;
 
-use crate::connect::{check_return, message_page, redirect, return_to_page};
+use crate::connect::{Words, check_return, message_in, message_page_of, redirect, return_to_page};
 use crate::route::HttpCall;
 use body::Body;
 use calls::Connection;
@@ -22,9 +22,6 @@ use store::Authorization;
 
 /// The way from this path to the root of the gateway.
 const ROOT: &str = "../../";
-
-const START_AGAIN: &str =
-    "Nothing was connected. Go back to the application that sent you, and start again from there.";
 
 /// The query, as the provider made it.
 #[derive(Default)]
@@ -38,19 +35,22 @@ struct Returned {
 
 /// Answers the browser.
 pub(crate) async fn complete_authorization(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let words = Words::for_browser(&call.head.headers);
     let Some(returned) = parse(call.head.uri.query().unwrap_or_default()) else {
-        return Ok(message_page(StatusCode::BAD_REQUEST, "This link is not complete", START_AGAIN, ROOT));
+        return Ok(message_in(words, StatusCode::BAD_REQUEST, words.returned.not_complete, ROOT));
     };
     // If the browser closed the connection in the middle, the code would be used up and its tokens
     // would be lost. So the work runs in its own task.
     let (gateway, connector, arrived) = (Arc::clone(call.gateway), call.arguments.connector.to_owned(), call.arrived);
     let (headers, request_id) = (call.head.headers.clone(), call.request_id.to_owned());
-    let completed = async move { complete(&gateway, &connector, returned, &headers, (&request_id, arrived)).await };
-    Ok(call.gateway.integrations.spawn(completed).await.unwrap_or_else(|_| unavailable()))
+    let completed =
+        async move { complete(&gateway, words, &connector, returned, &headers, (&request_id, arrived)).await };
+    Ok(call.gateway.integrations.spawn(completed).await.unwrap_or_else(|_| unavailable(words)))
 }
 
 async fn complete(
     gateway: &Gateway,
+    words: &'static Words,
     connector: &str,
     returned: Returned,
     headers: &HeaderMap,
@@ -61,11 +61,11 @@ async fn complete(
         Ok(Ok(authorization)) => authorization,
         Ok(Err(reason)) => {
             tracing::warn!(?reason, "the state of a callback belongs to no authorization");
-            return refusal(reason);
+            return refusal(words, reason);
         }
         Err(error) => {
             error.log("a callback cannot be answered");
-            return unavailable();
+            return unavailable(words);
         }
     };
     let of_link = match check_return(gateway, &authorization, headers).await {
@@ -90,9 +90,9 @@ async fn complete(
         (Some(browser), _) => return_to_page(gateway, &browser, connector, &result).await,
         (None, AuthorizationResult::OtherAccount { user_identifier, connected, consented }) => {
             tracing::warn!(user_identifier, "the user has consented with another account than the connected one");
-            other_account(user_identifier, connected, consented)
+            other_account(words, user_identifier, connected, consented)
         }
-        (None, result) => send_on(result, &authorization),
+        (None, result) => send_on(words, result, &authorization),
     };
     let Authorization { holder, key_id, .. } = &authorization;
     let status = Some(response.status().as_u16());
@@ -126,36 +126,49 @@ pub fn callback_parameters(query: &str) -> Option<[Option<String>; 3]> {
     Some([state, code.map(|code| code.expose_secret().to_owned()), error])
 }
 
-fn send_on(result: &AuthorizationResult, authorization: &Authorization) -> Response<Body> {
+fn send_on(words: &'static Words, result: &AuthorizationResult, authorization: &Authorization) -> Response<Body> {
     let location = result.location(authorization).ok();
     match location.and_then(|url| HeaderValue::from_str(url.as_str()).ok()) {
         Some(location) => redirect(StatusCode::FOUND, location),
         // The URL was checked before it was stored.
-        None => unavailable(),
+        None => unavailable(words),
     }
 }
 
 /// The user reads this, because only the user knows which account was meant.
-fn other_account(user_identifier: &str, connected: &str, consented: &str) -> Response<Body> {
-    let text = format!(
-        "You have signed in as {consented}, but the account that is connected as {user_identifier} is {connected}. Nothing was \
-         changed. Go back to the application that sent you. Start again and sign in as {connected}, or connect {consented} as \
-         another account there."
-    );
-    message_page(StatusCode::CONFLICT, "This is another account", &text, ROOT)
+fn other_account(words: &'static Words, user_identifier: &str, connected: &str, consented: &str) -> Response<Body> {
+    let known = [("{consented}", consented), ("{connected}", connected), ("{name}", user_identifier)];
+    let text = filled(words.returned.another_account_text, &known);
+    message_page_of(words, StatusCode::CONFLICT, words.returned.another_account, &text, ROOT)
 }
 
-fn refusal(reason: NoAuthorization) -> Response<Body> {
-    let title = match reason {
-        NoAuthorization::Unknown | NoAuthorization::OtherConnector => "This link is not known",
-        NoAuthorization::Used => "This link was used before",
-        NoAuthorization::Expired => "This link has expired",
+/// A text with values in the places of their names. No value is searched for names.
+fn filled(text: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, name, value)) = values
+        .iter()
+        .filter_map(|(name, value)| rest.split_once(name).map(|(before, _)| (before, *name, *value)))
+        .min_by_key(|(before, ..)| before.len())
+    {
+        filled.push_str(before);
+        filled.push_str(value);
+        rest = rest.get(before.len() + name.len()..).unwrap_or_default();
+    }
+    filled + rest
+}
+
+fn refusal(words: &'static Words, reason: NoAuthorization) -> Response<Body> {
+    let message = match reason {
+        NoAuthorization::Unknown | NoAuthorization::OtherConnector => words.returned.not_known,
+        NoAuthorization::Used => words.returned.used,
+        NoAuthorization::Expired => words.returned.expired,
     };
-    message_page(StatusCode::BAD_REQUEST, title, START_AGAIN, ROOT)
+    message_in(words, StatusCode::BAD_REQUEST, message, ROOT)
 }
 
-fn unavailable() -> Response<Body> {
-    message_page(StatusCode::SERVICE_UNAVAILABLE, "This cannot be completed now", START_AGAIN, ROOT)
+fn unavailable(words: &'static Words) -> Response<Body> {
+    message_in(words, StatusCode::SERVICE_UNAVAILABLE, words.returned.unavailable, ROOT)
 }
 
 #[cfg(test)]
@@ -188,9 +201,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_value_that_looks_like_the_name_of_another_is_a_text() {
+        let values = [("{a}", "{b}"), ("{b}", "2")];
+        assert_eq!(filled("{b} is not {a} and {a}.", &values), "2 is not {b} and {b}.");
+        assert_eq!(filled("none", &values), "none");
+    }
+
     #[tokio::test]
     async fn the_page_about_another_account_names_both_and_runs_nothing_of_their_names() {
-        let response = other_account("work", "ann@example.com", "<script>alert(1)</script>");
+        let words = Words::for_browser(&HeaderMap::new());
+        let response = other_account(words, "work", "ann@example.com", "<script>alert(1)</script>");
         assert_eq!(response.status(), StatusCode::CONFLICT);
         let body = response.into_body().collect().await.unwrap().to_bytes();
         let html = String::from_utf8_lossy(&body);
@@ -200,7 +221,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_page_loads_nothing_and_is_not_cached() {
-        let response = refusal(NoAuthorization::Used);
+        let response = refusal(Words::for_browser(&HeaderMap::new()), NoAuthorization::Used);
         assert_eq!(response.status(), StatusCode::BAD_REQUEST);
         let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
         assert!(header("content-security-policy").starts_with("default-src 'none'"));

@@ -1,5 +1,7 @@
 //! A call of the tool of an operation: a call of the pipeline.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::Response;
@@ -10,6 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::files::FileCall;
 use super::lifecycle::Client;
+use super::result::Form;
 use super::wait::JobWait;
 use super::{Done, Exchange, Failed, Stop, confirm, connect, headers, own_tools, result, tasks};
 use crate::authorize::AuthorizedCaller;
@@ -20,6 +23,7 @@ use body::Body;
 use body::media_type::essence;
 use contract::words::{nearest, shortened};
 use gateway::Gateway;
+use mcp::encoded::decoded;
 use mcp::input_schema::ACCOUNT;
 use mcp::message::{INVALID_PARAMS, MAX_ID_BYTES, Params, RpcError};
 use mcp::own::call_name;
@@ -205,14 +209,16 @@ impl ToolCall<'_> {
         deadline: Instant,
     ) -> Result<Done, Stop> {
         let (gateway, revision) = (self.exchange.gateway, self.client.revision);
-        let is_background = connector.operation(&tool.operation).is_some_and(|operation| operation.manifest.background);
+        let operation = connector.operation(&tool.operation);
+        let is_background = operation.is_some_and(|operation| operation.manifest.background);
+        let form = operation.map_or_else(Form::default, |operation| Form::of(operation, tool.output.clone()));
         if let Some(file) = file.filter(|_| is_for_a_link(&response)) {
             // The content is not read: the address asks for it again.
             let link = file.link(self, response.headers())?;
             return Ok(Done::Text(result::complete(revision, &link, false)));
         }
         if !is_background {
-            let reading = result::of_answer(gateway, revision, response, tool.is_structured);
+            let reading = result::of_answer(gateway, revision, response, &form);
             let read = timeout_at(deadline, reading).await.unwrap_or_else(|_| {
                 Err(problem::UPSTREAM_TIMED_OUT
                     .with_detail("The answer did not arrive before the call ended; ask for less."))
@@ -230,32 +236,41 @@ impl ToolCall<'_> {
         }
         let token = self.progress_token.clone();
         let is_told = token.is_some();
-        let wait = JobWait::new(gateway, self.exchange.caller, job_id, revision, tool.is_structured, token);
+        let wait = JobWait::new(gateway, self.exchange.caller, job_id, revision, form, token);
         if is_told {
             return Ok(Done::Waiting(Box::new(wait)));
         }
         Ok(Done::Text(Box::pin(wait.end()).await?))
     }
 
-    /// The body for the operation. The account is taken out, and arguments get the names of the
-    /// operation.
+    /// The body for the operation. The account is taken out, arguments get the names of the operation,
+    /// and objects and lists are decoded that the model wrote as texts of JSON.
     fn body(&mut self, tool: &Tool, arguments: Option<&RawValue>) -> Result<Bytes, Stop> {
         let Some(arguments) = arguments else { return Ok(Bytes::new()) };
         let members = json_text::members(arguments.get())
             .map_err(|error| Stop::Said(format!("The arguments are no object: {error}.")))?;
         let is_account = |name: &str| name == ACCOUNT && !tool.has_own_account;
         let is_confirm = |name: &str| tool.is_direct && tool.confirm_argument == Some(name);
-        let is_changed = |name: &str| {
+        let is_changed = |name: &str, raw: &RawValue| {
             is_account(name)
                 || is_confirm(name)
                 || tool.is_background && name == WAITING
                 || tool.renamed.iter().any(|(shown, _)| shown == name)
+                || raw.get().starts_with('"') && is_structure(tool, name)
         };
-        if !members.iter().any(|(name, _)| is_changed(name)) {
-            return Ok(self.exchange.body.slice_ref(arguments.get().as_bytes()));
+        if !members.iter().any(|(name, raw)| is_changed(name, raw)) {
+            let (text, body) = (arguments.get().as_bytes(), self.exchange.body);
+            // Arguments that were decoded are no part of the request.
+            let is_part = body.as_ptr_range().contains(&text.as_ptr());
+            return Ok(if is_part { body.slice_ref(text) } else { Bytes::copy_from_slice(text) });
         }
+        let is_encoded = |(name, raw): &(Cow<'_, str>, &RawValue)| {
+            let renamed = tool.renamed.iter().find(|(shown, _)| shown == name);
+            is_structure(tool, renamed.map_or(&**name, |(_, member)| member.as_str())).then(|| decoded(raw)).flatten()
+        };
+        let structures: Vec<Option<Box<RawValue>>> = members.iter().map(is_encoded).collect();
         let mut kept = Vec::with_capacity(members.len());
-        for (name, raw) in &members {
+        for ((name, raw), structure) in members.iter().zip(&structures) {
             if is_account(name) {
                 let account: Option<String> = serde_json::from_str(raw.get()).map_err(|_| {
                     Stop::Said("The argument `account` must be a string, as `list_accounts` names it.".to_owned())
@@ -265,11 +280,16 @@ impl ToolCall<'_> {
                 self.confirm = serde_json::from_str(raw.get()).ok();
             } else if !(tool.is_background && name == WAITING) {
                 let renamed = tool.renamed.iter().find(|(shown, _)| shown == name).map(|(_, member)| member.as_str());
-                kept.push((renamed.unwrap_or(name), *raw));
+                kept.push((renamed.unwrap_or(name), structure.as_deref().unwrap_or(raw)));
             }
         }
         Ok(json_text::object(kept).into())
     }
+}
+
+/// Returns `true` if a member of an operation is an object or a list, and never a text.
+fn is_structure(tool: &Tool, member: &str) -> bool {
+    tool.structures.iter().any(|structure| structure == member)
 }
 
 /// The message about a tool that is not there.

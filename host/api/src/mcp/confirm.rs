@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::call::ToolCall;
 use super::connect::{Ask, Step, input_required};
-use super::{Done, Stop, result};
+use super::{Done, Stop, refusal};
 use contract::words::shortened;
 use integrations::random_secret;
 use mcp::Tool;
@@ -56,8 +56,7 @@ pub(super) async fn require(
     let revision = call.client.revision;
     // No one should confirm a call that cannot run.
     if let Some(refused) = compute::run(body.len(), || operation.read_body(body).err()).await {
-        let words = result::of_problem(&input_problem(refused), call.request_id);
-        return Err(Stop::Said(words));
+        return Err(Stop::Said(refusal::of_call(call, tool, &input_problem(refused))));
     }
     let digest = add(call, tool, step).await?;
     let account = call.account().map(|account| format!(" as `{}`", shortened(account))).unwrap_or_default();

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::call::ToolCall;
 use super::confirm::{self, CONFIRM};
 use super::lifecycle::{seal, unseal};
-use super::{Done, Stop, result};
+use super::{Done, Exchange, Stop, refusal, result};
 use crate::connect::make_link;
 use crate::records::ConnectLinkInit;
 use auth::Scope;
@@ -27,7 +27,7 @@ use store::digest::sha256_hex;
 const LIFETIME: Duration = Duration::from_secs(900);
 
 /// The names of the questions to a client.
-const CONNECT: &str = "connect";
+pub(super) const CONNECT: &str = "connect";
 const CHOOSE: &str = "account";
 
 /// The accounts of which a user chooses one.
@@ -142,8 +142,14 @@ pub(super) async fn after(
     match problem.name() {
         "integration-required" | "reauthorization-required" => connect(call, tool, step, &problem).await,
         "selection-required" => choose(call, tool, step, &problem),
-        _ => Err(Stop::Said(result::of_problem(&problem, call.request_id))),
+        _ => Err(Stop::Said(refusal::of_call(call, tool, &problem))),
     }
+}
+
+/// The service of a connector by its name for people.
+fn service(call: &ToolCall<'_>, connector: &str) -> String {
+    let live = call.exchange.gateway.registry.get(connector);
+    live.map_or_else(|| connector.to_owned(), |live| live.manifest().title.clone())
 }
 
 async fn connect(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Problem) -> Result<Done, Stop> {
@@ -151,10 +157,10 @@ async fn connect(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem:
     let named = document["user_identifier"].as_str().or(call.account());
     let account = named.map(|name| format!(" `{name}`")).unwrap_or_default();
     let again = if problem.name() == "reauthorization-required" { " again" } else { "" };
-    let message = format!("Connect the account{account} of {}{again}.", tool.connector);
+    let message = format!("Connect the account{account} of {}{again}.", service(call, &tool.connector));
     let (id, url) = match &step.pending.url {
         Some(url) => (String::new(), url.clone()),
-        None => link(call, &tool.connector, named).await.map_err(|stop| match stop {
+        None => link(call.exchange, call.request_id, &tool.connector, named).await.map_err(|stop| match stop {
             Stop::Said(reason) => Stop::Said(format!("{message} {reason}")),
             stop => stop,
         })?,
@@ -164,13 +170,23 @@ async fn connect(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem:
         return Err(Stop::Said(format!("{message} Ask the user to open {url} and call again afterwards.")));
     }
     if !revision.is_stateless() {
-        let data = json!({"elicitations": [{"mode": "url", "elicitationId": id, "url": url, "message": message}]});
-        return Err(RpcError { code: URL_ELICITATION_REQUIRED, message, data: Some(data) }.into());
+        return Err(url_required(&id, &url, message).into());
     }
-    let question = json!({"mode": "url", "message": message, "url": url});
+    let question = url_question(&url, &message);
     let confirmation = confirmed_again(call, tool, step).await?;
     let ask = Ask { name: CONNECT, question: &question, url: Some(url), confirmation };
     Ok(Done::Text(input_required(call, step, ask)?))
+}
+
+/// The error that sends the user to a page, for clients of the revision 2025-11-25.
+pub(super) fn url_required(id: &str, url: &str, message: String) -> RpcError {
+    let data = json!({"elicitations": [{"mode": "url", "elicitationId": id, "url": url, "message": message}]});
+    RpcError { code: URL_ELICITATION_REQUIRED, message, data: Some(data) }
+}
+
+/// The question that sends the user to a page.
+pub(super) fn url_question(url: &str, message: &str) -> Value {
+    json!({"mode": "url", "message": message, "url": url})
 }
 
 /// Makes a link to the page on which the caller's user connects an account.
@@ -178,11 +194,12 @@ async fn connect(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem:
 /// # Errors
 /// `Said` if the caller gets no link.
 pub(super) async fn link(
-    call: &ToolCall<'_>,
+    exchange: &Exchange<'_>,
+    request_id: &str,
     connector: &str,
     user_identifier: Option<&str>,
 ) -> Result<(String, String), Stop> {
-    let (caller, gateway) = (call.exchange.caller, call.exchange.gateway);
+    let (caller, gateway) = (exchange.caller, exchange.gateway);
     if !caller.may(Scope::Integrate) {
         let text =
             "The token lacks the scope `integrate`, so no link can be made; the application connects the account.";
@@ -191,7 +208,7 @@ pub(super) async fn link(
     if let Some(live) = gateway.registry.get(connector) {
         let missing = gateway.integrations.missing_setup(caller.tenant(), &live).await;
         if let Some(missing) = missing.map_err(|error| integration_problem(&error))? {
-            return Err(Stop::Said(result::of_problem(&not_configured_problem(&missing), call.request_id)));
+            return Err(Stop::Said(result::of_problem(&not_configured_problem(&missing), request_id)));
         }
     }
     let init = ConnectLinkInit {
@@ -213,14 +230,14 @@ fn choose(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, problem: &Probl
     if !revision.is_stateless() || !call.client.can.form {
         return Err(Stop::Said(format!(
             "Several accounts of {} are connected: {}. Name one in the argument `account`; `{}` lists them all.",
-            tool.connector,
+            service(call, &tool.connector),
             candidates.join(", "),
             Own::ListAccounts.name()
         )));
     }
     let question = json!({
         "mode": "form",
-        "message": format!("Which account of {} should be used?", tool.connector),
+        "message": format!("Which account of {} should be used?", service(call, &tool.connector)),
         "requestedSchema": {
             "type": "object",
             "properties": {CHOOSE: {"type": "string", "title": "Account", "enum": candidates}},

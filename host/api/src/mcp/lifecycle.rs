@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::{Exchange, Failed, LIST_TTL_MS, SESSION_ID, headers, server_info};
 use gateway::Gateway;
 use mcp::Revision;
+use mcp::events::EVENTS;
 use mcp::message::{HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, Request, RpcError};
 use problem::{self, Problem, store_problem};
 use store::Sealed;
@@ -49,17 +50,21 @@ pub(super) struct Capabilities {
     /// It knows tasks. Each request says so, and no session.
     #[serde(skip)]
     pub(super) tasks: bool,
+    /// It knows events, with the messages about a subscription itself.
+    #[serde(default)]
+    pub(super) events: bool,
 }
 
 impl Capabilities {
     fn of(declared: &Value) -> Self {
         let tasks = declared["extensions"][TASKS].is_object();
+        let events = declared["extensions"][EVENTS].is_object();
         let Some(elicitation) = declared.get("elicitation").and_then(Value::as_object) else {
-            return Self { tasks, ..Self::default() };
+            return Self { tasks, events, ..Self::default() };
         };
         // Without a mode, it is forms: the revision that had no modes had forms.
         let form = elicitation.contains_key("form") || !elicitation.contains_key("url");
-        Self { url: elicitation.contains_key("url"), form, tasks }
+        Self { url: elicitation.contains_key("url"), form, tasks, events }
     }
 }
 
@@ -146,7 +151,7 @@ async fn declared_in_session(exchange: &Exchange<'_>) -> Result<Capabilities, Fa
 pub(super) fn initialized(revision: Revision) -> String {
     json!({
         "protocolVersion": revision.name(),
-        "capabilities": {"tools": {"listChanged": false}},
+        "capabilities": {"tools": {"listChanged": false}, "events": {}, "extensions": {EVENTS: {}}},
         "serverInfo": server_info(),
         "instructions": INSTRUCTIONS,
     })
@@ -158,7 +163,7 @@ pub(super) fn discovered() -> String {
     json!({
         "resultType": "complete",
         "supportedVersions": Revision::ALL.map(Revision::name),
-        "capabilities": {"tools": {"listChanged": true}, "extensions": {TASKS: {}}},
+        "capabilities": {"tools": {"listChanged": true}, "events": {}, "extensions": {TASKS: {}, EVENTS: {}}},
         "instructions": INSTRUCTIONS,
         "ttlMs": LIST_TTL_MS,
         "cacheScope": "private",
@@ -204,10 +209,12 @@ mod tests {
     #[test]
     fn a_client_without_modes_has_forms() {
         let of = |elicitation: Value| Capabilities::of(&json!({"elicitation": elicitation}));
-        assert_eq!(of(json!({})), Capabilities { url: false, form: true, tasks: false });
-        assert_eq!(of(json!({"url": {}})), Capabilities { url: true, form: false, tasks: false });
-        assert_eq!(of(json!({"url": {}, "form": {}})), Capabilities { url: true, form: true, tasks: false });
+        let can = |url, form| Capabilities { url, form, ..Capabilities::default() };
+        assert_eq!(of(json!({})), can(false, true));
+        assert_eq!(of(json!({"url": {}})), can(true, false));
+        assert_eq!(of(json!({"url": {}, "form": {}})), can(true, true));
         assert_eq!(Capabilities::of(&json!({"sampling": {}})), Capabilities::default());
-        assert!(Capabilities::of(&json!({"extensions": {TASKS: {}}})).tasks);
+        let both = Capabilities::of(&json!({"extensions": {TASKS: {}, EVENTS: {}}}));
+        assert!(both.tasks && both.events);
     }
 }

@@ -16,7 +16,9 @@
 //! - [`listen`]: streams that tell a client about changes of its tools
 //! - [`events`]: an answer as a stream of events
 //! - [`result`]: from an answer to the result of a tool
+//! - [`refusal`]: a refused call of an operation in words
 //! - [`files`]: the addresses of files
+//! - [`service_events`]: events of services, polled or sent to a URL of the agent
 //! - [`metadata`]: where clients get tokens (RFC 9728)
 //!
 //! The messages are read and written here, and not by a library: the arguments of a tool and the
@@ -37,7 +39,8 @@
 //!    database has the hash of a digest and of the call. The second call deletes the row, so it
 //!    runs once over all gateways.
 //! 4. `call` takes out `account` and the digest, gives arguments the names of the operation, and
-//!    makes an `operations::OperationCall`. The arguments stay a slice of the request, so that the
+//!    decodes objects and lists that the model wrote as texts of JSON. It makes an
+//!    `operations::OperationCall`. The arguments stay a slice of the request, so that the
 //!    pipeline sees the text that the client sent. The call has its own record.
 //! 5. `result` reads the answer up to `mcp.max_result_kb` and drops the rest. A problem becomes a
 //!    result in words. A file that no model reads is not read at all: `files` makes an address that
@@ -50,6 +53,12 @@
 //! 7. If the user must connect or choose an account, `connect` asks the client, or says so in
 //!    words. What the client sends back is sealed, and bound to the caller, the tool and the
 //!    arguments.
+//!
+//! `events/poll` and `events/subscribe` (`service_events`) make triggers, as `POST /triggers` does.
+//! The same caller, URL, type and arguments lead to the same trigger, so that no client keeps an
+//! id. The crate `triggers` (`agents`) ends it if the agent does not ask again in time. A receiver
+//! must answer a challenge first, and its webhooks are signed with the agent's secret
+//! (`webhooks::agents`).
 //!
 //! `subscriptions/listen` (`listen`) is the one stream that stays open. `Registry::changes` wakes
 //! it after a swap. It then compares the digest of its view's catalogue with the one that the
@@ -66,7 +75,9 @@ mod lifecycle;
 mod listen;
 pub(super) mod metadata;
 mod own_tools;
+mod refusal;
 mod result;
+mod service_events;
 mod tasks;
 mod view;
 mod wait;
@@ -358,6 +369,9 @@ impl Exchange<'_> {
             "tools/list" => Box::pin(self.list_tools(client, request)).await.map(Done::Text),
             method if client.revision.is_stateless() && tasks::is_about_tasks(method) => {
                 Box::pin(tasks::answer(self, client, request)).await.map(Done::Text)
+            }
+            method if service_events::is_about_events(method) => {
+                Box::pin(service_events::answer(self, client, request, request_id)).await.map(Done::Text)
             }
             "tools/call" => {
                 let call_headers = CallHeaders::parse(self.headers)?;

@@ -1,28 +1,43 @@
 //! Calls of the tools of the gateway itself.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::LazyLock;
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::call::ToolCall;
 use super::{Done, Failed, Stop, connect, result};
+use contract::AnswerSchemas;
 use contract::words::{nearest, shortened};
 use integrations::IntegrationRecord;
 use jobs::job_problem;
+use mcp::encoded::decoded;
 use mcp::message::Params;
+use mcp::output_schema::members;
 use mcp::own::{DEFAULT_FOUND, Own, call_name};
 use mcp::{Catalogue, Mode, Tool, catalogue, input_schema};
 use problem::{self, Problem, input_problem, integration_problem};
-use schema::Schema;
+use schema::{Fields, Schema};
 use store::IntegrationFilter;
+
+/// The most bytes of the members of an answer. A model pays for each description.
+const MAX_MEMBERS_BYTES: usize = 1600;
+
+/// The largest example of an answer that a description has.
+const MAX_EXAMPLE_BYTES: usize = 1000;
 
 /// The most accounts that one call lists.
 const MAX_LISTED: u32 = 200;
 
+/// The arguments that are objects or lists.
+const STRUCTURES: [&str; 2] = ["names", "arguments"];
+
 /// The schemas of the arguments, by the tool.
 static SCHEMAS: LazyLock<Vec<(Own, Schema)>> = LazyLock::new(|| {
     let compiled = Own::ALL.into_iter().map(|own| {
-        let schema = Schema::compile(&own.document(true)["inputSchema"].to_string(), false);
+        let schema = Schema::compile(&own.schema().to_string(), false);
         schema.map(|schema| (own, schema))
     });
     // A unit test compiles each.
@@ -36,16 +51,18 @@ pub(super) async fn run(
     own: Own,
     step: &connect::Step<'_, '_>,
 ) -> Result<Done, Stop> {
-    let text = step.arguments.map_or("{}", |raw| raw.get());
+    let decoded = step.arguments.and_then(decoded_structures);
+    let given = decoded.as_deref().or(step.arguments);
+    let text = given.map_or("{}", |raw| raw.get());
     let schema = SCHEMAS.iter().find(|(known, _)| *known == own).map(|(_, schema)| schema);
     let refused = match schema {
         Some(schema) => compute::run(text.len(), || schema.parse(text.as_bytes()).err()).await,
         None => None,
     };
     if let Some(refused) = refused {
-        return Err(Stop::Said(result::of_problem(&input_problem(refused), call.request_id)));
+        return Err(Stop::Said(refused_arguments(own, &input_problem(refused), call.request_id)));
     }
-    let arguments = step.arguments.map(Params::read).transpose();
+    let arguments = given.map(Params::read).transpose();
     let arguments = arguments.map_err(|reason| Stop::Said(format!("The arguments are not valid: {reason}.")))?;
     let arguments = arguments.unwrap_or_default();
     let answered = match own {
@@ -65,9 +82,9 @@ pub(super) async fn run(
             return Box::pin(call.call_operation(tool, arguments.raw("arguments"), step)).await;
         }
         Own::SearchOperations => search(call, catalogue, &arguments).await,
-        Own::DescribeOperations => describe(call, catalogue, &arguments),
+        Own::DescribeOperations => describe(call, catalogue, &arguments).await,
         Own::ConnectAccount => connect_account(call, catalogue, &arguments).await,
-        Own::ListAccounts => list_accounts(call, &arguments).await,
+        Own::ListAccounts => list_accounts(call, catalogue, &arguments).await,
         Own::GetJob => get_job(call, &arguments).await,
         Own::CancelJob => cancel_job(call, &arguments).await,
     };
@@ -75,7 +92,60 @@ pub(super) async fn run(
         Stop::Failed(Failed::Problem(problem)) => Stop::Said(result::of_problem(&problem, call.request_id)),
         stop => stop,
     })?;
-    Ok(Done::Text(result::of_text(call.exchange.gateway, call.client.revision, &text)))
+    let advice = match own {
+        Own::SearchOperations => " For less, set a lower `limit`.",
+        Own::DescribeOperations => " For less, name fewer operations.",
+        Own::ListAccounts => " For less, name a `connector`.",
+        _ => "",
+    };
+    Ok(Done::Text(result::of_text(call.exchange.gateway, call.client.revision, &text, advice)))
+}
+
+/// The arguments, in which texts of JSON are decoded that stand for the names or the arguments of
+/// operations. `None` if there are no such texts.
+fn decoded_structures(arguments: &RawValue) -> Option<Box<RawValue>> {
+    let members = json_text::members(arguments.get()).ok()?;
+    let decoded: Vec<Option<Box<RawValue>>> =
+        members.iter().map(|(name, raw)| STRUCTURES.contains(&&**name).then(|| decoded(raw)).flatten()).collect();
+    if decoded.iter().all(Option::is_none) {
+        return None;
+    }
+    let members = members.iter().zip(&decoded);
+    let members = members.map(|((name, raw), decoded)| (&**name, decoded.as_deref().unwrap_or(raw)));
+    RawValue::from_string(json_text::object(members)).ok()
+}
+
+/// The problem of arguments that the schema of a tool does not accept, in words.
+fn refused_arguments(own: Own, problem: &Problem, request_id: &str) -> String {
+    let mut document = problem.document(request_id);
+    let schema = own.schema();
+    let fields = Fields::of(&schema);
+    for error in document["errors"].as_array_mut().into_iter().flatten() {
+        let name =
+            error["pointer"].as_str().and_then(|pointer| pointer.strip_prefix('/')).unwrap_or_default().to_owned();
+        let is_unknown = !name.is_empty() && !name.contains('/') && !fields.has(&name);
+        // A model may write the arguments of the operation next to its name.
+        if matches!(own, Own::Call(_)) && is_unknown && nearest(&name, ["operation", "arguments", "account"]).is_none()
+        {
+            let shown = shortened(&name);
+            error["detail"] =
+                json!(format!("`{shown}` is not a field here; arguments of the operation belong into `arguments`."));
+        }
+    }
+    result::in_words(&document, problem.retry_after_s())
+}
+
+/// The sentence about a connector that no operation has. `None` if one has it.
+fn unknown_connector(catalogue: &Catalogue, connector: &str) -> Option<Stop> {
+    let known = || catalogue.tools().iter().map(|tool| tool.connector.as_str());
+    if known().any(|known| known == connector) {
+        return None;
+    }
+    let hint = match nearest(connector, known()) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => "leave `connector` out to search in all.".to_owned(),
+    };
+    Some(Stop::Said(format!("There is no connector `{}` here; {hint}", shortened(connector))))
 }
 
 fn unknown_operation(catalogue: &Catalogue, name: &str) -> Stop {
@@ -91,17 +161,25 @@ async fn search(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'
     let (connector, effect) = (arguments.text("connector"), arguments.text("effect"));
     let limit =
         arguments.value("limit").as_u64().and_then(|limit| usize::try_from(limit).ok()).unwrap_or(DEFAULT_FOUND);
+    if let Some(unknown) = connector.as_deref().and_then(|connector| unknown_connector(catalogue, connector)) {
+        return Err(unknown);
+    }
+    let accounts = call.exchange.accounts().await?;
+    let pinned = call.exchange.set.as_ref().map(|(_, set)| set.pinned.as_slice()).unwrap_or_default();
+    let prefers = |tool: &Tool| {
+        let is_pinned = |name: &String| name.split_once('/') == Some((&*tool.connector, &*tool.operation));
+        accounts.contains_key(&tool.connector) || pinned.iter().any(is_pinned)
+    };
     let is_wanted = |tool: &&Tool| {
         connector.as_deref().is_none_or(|connector| tool.connector == connector)
             && effect.as_deref().is_none_or(|effect| tool.effect.name() == effect)
     };
-    let found = compute::run(query.len(), || catalogue.search(&query)).await;
+    let found = compute::run(query.len(), || catalogue.search(&query, prefers)).await;
     let found: Vec<&Tool> = found.into_iter().filter(is_wanted).take(limit).collect();
     if found.is_empty() {
         let text = "No operation has these words. Use other words, or leave `connector` and `effect` out.";
         return Err(Stop::Said(text.to_owned()));
     }
-    let accounts = call.exchange.accounts().await?;
     let lines: Vec<String> = found
         .into_iter()
         .map(|tool| {
@@ -122,10 +200,11 @@ async fn search(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'
     Ok(lines.join("\n"))
 }
 
-fn describe(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Result<String, Stop> {
+async fn describe(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Result<String, Stop> {
     let names: Vec<String> = serde_json::from_value(arguments.value("names")).unwrap_or_default();
     let gateway = call.exchange.gateway;
     let mut described = Vec::with_capacity(names.len());
+    let mut answer_schemas: HashMap<String, AnswerSchemas> = HashMap::new();
     for name in &names {
         let tool = catalogue.find(name).ok_or_else(|| unknown_operation(catalogue, name))?;
         let Some(connector) = gateway.registry.get(&tool.connector) else { continue };
@@ -133,9 +212,29 @@ fn describe(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) 
         let mut document = catalogue::tool_document(tool, &connector, operation, false);
         if let Some(document) = document.as_object_mut() {
             document.remove("annotations");
+            // The answer is described in fewer words.
+            document.remove("outputSchema");
             document.insert("effect".to_owned(), tool.effect.name().into());
             if catalogue.mode == Mode::Search && !tool.is_direct {
                 document.insert("call_with".to_owned(), call_name(tool.effect).into());
+            }
+            if let Some(example) = catalogue::example(tool, operation) {
+                document.insert("example".to_owned(), example);
+            }
+            let known = match answer_schemas.entry(tool.connector.clone()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    let read = || gateway.registry.answer_schemas(&connector);
+                    place.insert(compute::run(compute::LARGE_BYTES, read).await)
+                }
+            };
+            if let Some(answer) = operation.known_answer(known) {
+                document.insert("answer".to_owned(), members(&answer, MAX_MEMBERS_BYTES));
+            }
+            let example = operation.manifest.answer_example.as_deref();
+            let example = example.filter(|example| example.len() <= MAX_EXAMPLE_BYTES);
+            if let Some(example) = example.and_then(|example| serde_json::from_str::<Value>(example).ok()) {
+                document.insert("answer_example".to_owned(), example);
             }
         }
         described.push(document);
@@ -154,13 +253,17 @@ async fn connect_account(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: 
             hint.unwrap_or_else(|| ".".to_owned())
         )));
     }
-    let (_, url) = connect::link(call, &connector, call.exchange.fixed_account()).await?;
+    let (_, url) = connect::link(call.exchange, call.request_id, &connector, call.exchange.fixed_account()).await?;
     Ok(format!("Ask the user to open {url} within 15 minutes, and to connect the account there."))
 }
 
-async fn list_accounts(call: &ToolCall<'_>, arguments: &Params<'_>) -> Result<String, Stop> {
+async fn list_accounts(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Result<String, Stop> {
     let caller = call.exchange.caller;
-    let connector = arguments.text("connector").or_else(|| call.exchange.connector.clone());
+    let connector = arguments.text("connector");
+    if let Some(unknown) = connector.as_deref().and_then(|connector| unknown_connector(catalogue, connector)) {
+        return Err(unknown);
+    }
+    let connector = connector.or_else(|| call.exchange.connector.clone());
     let filter = IntegrationFilter { limit: MAX_LISTED, connector, ..IntegrationFilter::default() };
     let found = call.exchange.gateway.integrations.list_of_user(caller.tenant(), caller.subject(), filter).await;
     let found = found.map_err(|error| integration_problem(&error))?;
@@ -206,5 +309,20 @@ mod tests {
     #[test]
     fn the_arguments_of_each_tool_have_a_schema() {
         assert_eq!(SCHEMAS.len(), Own::ALL.len());
+    }
+
+    #[test]
+    fn each_argument_that_is_an_object_or_a_list_may_be_a_text_of_json() {
+        for own in Own::ALL {
+            let schema = own.schema();
+            for (name, property) in schema["properties"].as_object().unwrap() {
+                let is_structure = property["type"] == "object" || property["type"] == "array";
+                assert_eq!(is_structure, STRUCTURES.contains(&name.as_str()), "{name}");
+            }
+        }
+        let raw: &RawValue = serde_json::from_str(r#"{"operation":"[1]","arguments":"{\"n\":1.0}"}"#).unwrap();
+        let decoded = decoded_structures(raw).unwrap();
+        assert_eq!(decoded.get(), r#"{"operation":"[1]","arguments":{"n":1.0}}"#);
+        assert!(decoded_structures(serde_json::from_str(r#"{"arguments":{}}"#).unwrap()).is_none());
     }
 }

@@ -5,9 +5,9 @@
 use serde_json::{Value, json};
 
 use super::lifecycle::{Client, TASKS};
+use super::result::Form;
 use super::wait::progress_in;
 use super::{Exchange, Failed, Stop, result};
-use contract::Answer;
 use contract::words::shortened;
 use jobs::job_problem;
 use mcp::Revision;
@@ -32,7 +32,7 @@ pub(super) async fn answer(exchange: &Exchange<'_>, client: &Client, request: &R
     match request.method.as_str() {
         "tasks/get" => {
             let record = find(exchange, &id).await?;
-            Ok(document(exchange, client.revision, &record, "complete").to_string())
+            Ok(document(exchange, client.revision, &record, "complete").await.to_string())
         }
         "tasks/update" => {
             // No task waits for input, so every answer to a question is unknown, and ignored.
@@ -60,7 +60,7 @@ pub(super) async fn created(exchange: &Exchange<'_>, revision: Revision, job_id:
         Failed::Rpc(_, error) => Stop::Said(error.message),
         failed => failed.into(),
     })?;
-    Ok(document(exchange, revision, &record, "task").to_string())
+    Ok(document(exchange, revision, &record, "task").await.to_string())
 }
 
 async fn find(exchange: &Exchange<'_>, id: &str) -> Result<String, Failed> {
@@ -74,7 +74,7 @@ fn unknown(id: &str) -> RpcError {
 }
 
 /// A task, from the record of its job.
-fn document(exchange: &Exchange<'_>, revision: Revision, record: &str, result_type: &str) -> Value {
+async fn document(exchange: &Exchange<'_>, revision: Revision, record: &str, result_type: &str) -> Value {
     let members = json_text::members(record).unwrap_or_default();
     let text = |name: &str| -> Option<String> {
         let (_, raw) = members.iter().find(|(member, _)| member == name)?;
@@ -96,15 +96,15 @@ fn document(exchange: &Exchange<'_>, revision: Revision, record: &str, result_ty
     if let Some((fraction, words)) = progress_in(record) {
         task["statusMessage"] = format!("{:.0} %: {words}", fraction * 100.0).trim_end_matches([':', ' ']).into();
     }
-    let is_structured = match (text("connector"), text("operation")) {
-        (Some(connector), Some(operation)) => is_structured(exchange, &connector, &operation),
-        _ => false,
+    let form = match (text("connector"), text("operation")) {
+        (Some(connector), Some(operation)) => form(exchange, &connector, &operation).await,
+        _ => Form::default(),
     };
     let error = members.iter().find(|(name, _)| name == "error").map(|(_, raw)| raw.get());
     let is_cancelled = error.is_some_and(|error| error.contains(":problem:cancelled\""));
     if is_cancelled {
         task["status"] = "cancelled".into();
-    } else if let Some(ended) = result::of_job(exchange.gateway, revision, record, is_structured) {
+    } else if let Some(ended) = result::of_job(exchange.gateway, revision, record, &form) {
         // A call that has failed is a result that says so.
         task["status"] = "completed".into();
         task["result"] = serde_json::from_str(&ended).unwrap_or_default();
@@ -112,12 +112,11 @@ fn document(exchange: &Exchange<'_>, revision: Revision, record: &str, result_ty
     task
 }
 
-/// Returns `true` if the result of an operation has a structured form too.
-fn is_structured(exchange: &Exchange<'_>, connector: &str, operation: &str) -> bool {
-    let is_set = exchange.set.as_ref().is_some_and(|(_, set)| set.structured);
-    let answers_json = || {
-        let connector = exchange.gateway.registry.get(connector)?;
-        Some(connector.operation(operation)?.manifest.answer == Answer::Json)
-    };
-    is_set && answers_json().unwrap_or_default()
+/// The form of the results of an operation.
+async fn form(exchange: &Exchange<'_>, connector: &str, operation: &str) -> Form {
+    let catalogue = exchange.catalogue().await;
+    let output = catalogue.find(&format!("{connector}/{operation}")).and_then(|tool| tool.output.clone());
+    let connector = exchange.gateway.registry.get(connector);
+    let operation = connector.as_ref().and_then(|connector| connector.operation(operation));
+    operation.map_or_else(Form::default, |operation| Form::of(operation, output))
 }

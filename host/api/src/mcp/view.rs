@@ -11,6 +11,7 @@ use gateway::Gateway;
 use jobs::JobsOf;
 use mcp::{Catalogue, SetMode, ToolSet, View, catalogue};
 use problem::{Problem, integration_problem};
+use registry::Connector;
 use store::IntegrationFilter;
 
 /// The most accounts of a caller that are looked at for the argument `account`.
@@ -107,7 +108,9 @@ pub(super) async fn catalogue_of(gateway: &Gateway, view: View) -> Arc<Catalogue
     }
     let operations: usize = live.values().map(|connector| connector.operations().count()).sum();
     let direct_tools = gateway.config.mcp.direct_tools;
-    let made = compute::run(operations * BYTES_OF_TOOL, || Catalogue::make(&live, &view, direct_tools)).await;
+    let answer_schemas = |connector: &Connector| gateway.registry.answer_schemas(connector);
+    let make = || Catalogue::make(&live, &view, direct_tools, answer_schemas);
+    let made = compute::run(operations * BYTES_OF_TOOL, make).await;
     let made = Arc::new(made);
     catalogue::keep(&kept, view, Arc::clone(&made));
     made

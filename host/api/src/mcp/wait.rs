@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
+use super::result::Form;
 use super::{events, result, rpc_error};
 use crate::authorize::AuthorizedCaller;
 use body::Body;
@@ -27,8 +28,7 @@ const LOOKS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_m
 pub(super) struct JobWait {
     job: AbandonedJob,
     revision: Revision,
-    /// `true` if the result has a structured form too.
-    is_structured: bool,
+    form: Form,
     /// The token of the client's request for progress, as JSON text.
     token: Option<String>,
     end: Instant,
@@ -51,11 +51,11 @@ impl JobWait {
         caller: &AuthorizedCaller,
         job_id: &str,
         revision: Revision,
-        is_structured: bool,
+        form: Form,
         token: Option<String>,
     ) -> Self {
         let job = AbandonedJob { gateway: Arc::clone(gateway), caller: caller.clone(), id: job_id.to_owned() };
-        Self { job, revision, is_structured, token, end: Instant::now() + JOB_WAIT, pause: LOOKS.0, told: 0.0 }
+        Self { job, revision, form, token, end: Instant::now() + JOB_WAIT, pause: LOOKS.0, told: 0.0 }
     }
 
     /// Waits for the end, and answers the result, or the id of the job if it takes longer.
@@ -101,7 +101,7 @@ impl JobWait {
             let AbandonedJob { gateway, caller, id } = &self.job;
             let record = gateway.jobs.get(caller.jobs(), id).await.map_err(job_problem)?;
             if let Some(record) = &record {
-                if let Some(result) = result::of_job(gateway, self.revision, record, self.is_structured) {
+                if let Some(result) = result::of_job(gateway, self.revision, record, &self.form) {
                     self.job.disarm();
                     return Ok(Step::End(result));
                 }

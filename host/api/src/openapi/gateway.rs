@@ -33,6 +33,10 @@ pub(crate) fn describe_openapi() -> Value {
             "name": "connector", "in": "query", "schema": {"type": "string"},
             "description": "Leaves out everything but the operations of this connector.",
         }));
+        parameters.push(json!({
+            "name": "answers", "in": "query", "schema": {"type": "string", "enum": ["typed"]},
+            "description": "With `typed`, the answers of operations have all members that are known of them, and generators make types of them.",
+        }));
     }
     saying(members, "Needs no key. It changes only when a connector changes, so send `If-None-Match`.")
 }

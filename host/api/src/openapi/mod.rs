@@ -43,10 +43,20 @@ use self::schemas::Schemas;
 use super::route::{Description, Endpoint, Family, Handler, Query, Route};
 use auth::Scope;
 use config::Config;
-use registry::{Connector, Live};
+use contract::AnswerSchemas;
+use registry::{Connector, Live, Registry};
+
+/// The answers of operations in a document.
+#[derive(Clone, Copy)]
+pub(super) enum Answers<'a> {
+    /// As the manifests describe them.
+    Plain,
+    /// With all that is known of them, which the registry reads.
+    Typed(&'a Registry),
+}
 
 /// Describes the API with these connectors.
-pub(super) fn document(config: &Config, live: &Live, routes: &[&[Route]]) -> Value {
+pub(super) fn document(config: &Config, live: &Live, routes: &[&[Route]], answers: Answers<'_>) -> Value {
     let mut connectors: Vec<&Connector> = live.values().map(|connector| &**connector).collect();
     connectors.sort_by_key(|connector| connector.name());
     let mut parts = Parts { paths: gateway_paths(routes), ..Parts::new() };
@@ -62,7 +72,7 @@ pub(super) fn document(config: &Config, live: &Live, routes: &[&[Route]]) -> Val
         json!({"name": "messages", "description": "Webhooks: requests that the gateway sends."}),
     ];
     for connector in connectors {
-        parts.add(connector, config);
+        parts.add(connector, config, answers);
     }
     let mut document = parts.into_document(config);
     document["webhooks"] = webhooks::messages();
@@ -70,9 +80,9 @@ pub(super) fn document(config: &Config, live: &Live, routes: &[&[Route]]) -> Val
 }
 
 /// Describes the operations of one connector.
-pub(super) fn document_of(config: &Config, connector: &Connector) -> Value {
+pub(super) fn document_of(config: &Config, connector: &Connector, answers: Answers<'_>) -> Value {
     let mut parts = Parts::new();
-    parts.add(connector, config);
+    parts.add(connector, config, answers);
     parts.into_document(config)
 }
 
@@ -92,7 +102,7 @@ impl Parts {
         Self { tags: Vec::new(), paths: Map::new(), schemas }
     }
 
-    fn add(&mut self, connector: &Connector, config: &Config) {
+    fn add(&mut self, connector: &Connector, config: &Config, answers: Answers<'_>) {
         let manifest = connector.manifest();
         let about = join_lines(&manifest.title, &manifest.description);
         let seconds = connector.timeout().as_secs();
@@ -102,9 +112,13 @@ impl Parts {
             "description": format!("{about}\n\nA call ends after {seconds} s."),
             "externalDocs": {"url": page, "description": "A page with these operations only"},
         }));
+        let further = match answers {
+            Answers::Plain => AnswerSchemas::default(),
+            Answers::Typed(registry) => registry.answer_schemas(connector),
+        };
         for operation in connector.operations() {
             let path = format!("/connectors/{}/{}", manifest.identifier, operation.manifest.path);
-            self.paths.insert(path, operation::path_item(connector, operation, &mut self.schemas));
+            self.paths.insert(path, operation::path_item(connector, operation, &further, &mut self.schemas));
         }
     }
 
@@ -326,7 +340,7 @@ mod tests {
 
     #[test]
     fn no_tag_is_both_of_a_route_and_of_a_webhook() {
-        let document = document(&Config::default(), &Live::default(), ROUTES);
+        let document = document(&Config::default(), &Live::default(), ROUTES, Answers::Plain);
         let tags = |part: &str| -> Vec<&Value> {
             let items = document[part].as_object().unwrap().values().filter_map(Value::as_object);
             items.flat_map(|item| item.values().filter_map(|operation| operation.pointer("/tags/0"))).collect()
@@ -339,7 +353,7 @@ mod tests {
 
     #[test]
     fn every_route_says_what_a_caller_must_know() {
-        let document = document(&Config::default(), &Live::default(), ROUTES);
+        let document = document(&Config::default(), &Live::default(), ROUTES, Answers::Plain);
         for (path, item) in document["paths"].as_object().unwrap() {
             for (method, operation) in item.as_object().unwrap().iter().filter(|(name, _)| *name != "parameters") {
                 assert!(operation["description"].as_str().is_some_and(|text| !text.is_empty()), "{method} {path}");
@@ -349,7 +363,7 @@ mod tests {
 
     #[test]
     fn every_schema_is_used_and_every_reference_leads_to_one() {
-        let document = document(&Config::default(), &Live::default(), ROUTES);
+        let document = document(&Config::default(), &Live::default(), ROUTES, Answers::Plain);
         let mut referenced = Vec::new();
         references(&document, "#/components/schemas/", &mut referenced);
         let schemas = document["components"]["schemas"].as_object().unwrap();

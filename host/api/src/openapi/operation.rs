@@ -6,14 +6,21 @@ use super::components::parameter_references;
 use super::schemas::{Schemas, reference};
 use super::{notes, problems};
 use crate::pagination::pagination_rule;
-use contract::{Answer, AuthScheme, Effect};
+use contract::{Answer, AnswerSchemas, AuthScheme, Effect};
+use contract_rules::schema::NULLABLE;
 use registry::{Connector, Operation};
 use schema::{CALLBACK_URLS, MAX_CALLBACK_URLS};
 use shape::{MAX_FIELDS, MAX_FILTERS, MAX_PATH_CHARACTERS, MAX_VALUES};
 use webhooks::MAX_URL_BYTES;
 
-/// The path item of an operation. Its schemas are added to `schemas`.
-pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &mut Schemas) -> Value {
+/// The path item of an operation. Its schemas are added to `schemas`. `further` are the schemas of
+/// answers that are not in the manifest.
+pub(super) fn path_item(
+    connector: &Connector,
+    operation: &Operation,
+    further: &AnswerSchemas,
+    schemas: &mut Schemas,
+) -> Value {
     let (identifier, manifest) = (&connector.manifest().identifier, &operation.manifest);
     let has_accounts = !matches!(connector.manifest().auth, AuthScheme::None);
     let mut media = Map::new();
@@ -34,7 +41,7 @@ pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &
                 "The answer, shaped as the request says."
             },
             "headers": headers(manifest),
-            "content": answer_content(identifier, operation, schemas),
+            "content": answer_content(identifier, operation, further, schemas),
         }),
     );
     if answers_ranges(manifest) {
@@ -83,10 +90,11 @@ fn parameters(manifest: &contract::Operation, has_accounts: bool) -> Value {
 }
 
 /// The media types of an answer, by the kind of answer that the operation declares.
-fn answer_content(connector: &str, operation: &Operation, schemas: &mut Schemas) -> Value {
+fn answer_content(connector: &str, operation: &Operation, further: &AnswerSchemas, schemas: &mut Schemas) -> Value {
     let manifest = &operation.manifest;
     let mut json_media = Map::new();
-    let schema = operation.answer_schema().map_or_else(
+    let known = operation.answer_schema().or_else(|| further.get(&manifest.path).map(with_null));
+    let schema = known.map_or_else(
         || reference("Answer"),
         |schema| reference(&schemas.add(&format!("{connector}.{}.answer", manifest.path), &schema)),
     );
@@ -107,6 +115,24 @@ fn answer_content(connector: &str, operation: &Operation, schemas: &mut Schemas)
         content.insert("*/*".to_owned(), bytes());
     }
     content.into()
+}
+
+/// A schema of an answer that is not in the manifest, as one of this document: a value that may be
+/// null has two types.
+fn with_null(mut schema: Value) -> Value {
+    if let Some(Value::Object(members)) = schema.get_mut("properties") {
+        members.values_mut().for_each(|member| *member = with_null(member.take()));
+    }
+    if let Some(items) = schema.get_mut("items") {
+        *items = with_null(items.take());
+    }
+    if let Value::Object(keywords) = &mut schema
+        && keywords.shift_remove(NULLABLE).is_some()
+        && let Some(kind) = keywords.get_mut("type")
+    {
+        *kind = json!([kind, "null"]);
+    }
+    schema
 }
 
 /// The bytes of a file.
@@ -216,4 +242,15 @@ pub(super) fn response_filter() -> Value {
             },
         },
     })
+}
+
+#[test]
+fn a_member_of_an_answer_that_may_be_null_has_two_types() {
+    let schema = json!({"type": "array", "items": {"type": "object", "nullable": true, "properties": {
+        "nullable": {"type": "string", "nullable": true}, "id": {"type": "integer"},
+    }}});
+    let expected = json!({"type": "array", "items": {"type": ["object", "null"], "properties": {
+        "nullable": {"type": ["string", "null"]}, "id": {"type": "integer"},
+    }}});
+    assert_eq!(with_null(schema), expected);
 }

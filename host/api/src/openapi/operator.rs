@@ -90,6 +90,11 @@ pub(crate) fn describe_integrations() -> Value {
             filter("status", reference("IntegrationStatus"), "Only accounts in this status."),
             filter("user_identifier", text(), "Only accounts with this name."),
             filter(
+                "account",
+                text(),
+                "Only accounts with this id or name, or with this id or email address at their service.",
+            ),
+            filter(
                 "overdue",
                 json!({"type": "boolean", "enum": [true]}),
                 "Only accounts whose tokens should have been refreshed a minute ago or earlier.",
@@ -147,6 +152,11 @@ pub(crate) fn describe_jobs() -> Value {
         vec![
             filter("status", reference("JobStatus"), "Only jobs in this state."),
             filter("tenant", json!({"type": "string"}), "Only jobs of this tenant."),
+            filter(
+                "subject",
+                json!({"type": "string"}),
+                "Only jobs of this user. Empty for those of tenants themselves.",
+            ),
         ],
     )
 }
@@ -168,6 +178,11 @@ pub(crate) fn describe_webhooks() -> Value {
         "Webhooks.",
         "AnyWebhookPage",
         vec![
+            filter(
+                "id",
+                json!({"type": "string"}),
+                "Only webhooks with this id or `event_id`, which is the header `webhook-id`.",
+            ),
             filter("status", json!({"type": "string", "enum": statuses}), "Only webhooks in this state."),
             filter("tenant", json!({"type": "string"}), "Only webhooks of this tenant."),
             filter(
@@ -195,6 +210,13 @@ pub(crate) fn describe_calls() -> Value {
             filter("problem", text(), "Only calls that ended with this problem: the last part of its `type`."),
             filter("owner", reference("ProblemOwner"), "Only calls whose problem this one can solve."),
             filter("tenant", text(), "Only calls of this tenant."),
+            filter("subject", text(), "Only calls of this user. Empty for those of tenants themselves."),
+            filter("user_identifier", text(), "Only calls on accounts with this name."),
+            filter(
+                "account",
+                text(),
+                "Only calls on the account with this id or name, or with this id or email address at its service.",
+            ),
             filter("connector", text(), "Only calls of this connector."),
             filter("operation", text(), "Only calls of operations with this path."),
             filter("since", time(), "Only calls from this time on."),

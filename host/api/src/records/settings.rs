@@ -115,9 +115,9 @@ pub struct SamplesRecord {
 #[schemars(rename = "Sample")]
 pub struct SampleRecord {
     pub at: Timestamp,
-    /// Answers to all requests.
+    /// Answers to callers. Health checks, pages and the operator's routes are not among them.
     pub answers: u64,
-    /// Answers with a status of 500 or more.
+    /// Those with a status of 500 or more.
     pub faults: u64,
     /// Half of the operations that succeeded took no longer, in milliseconds. It is the upper limit
     /// of a bucket of the metric `gateway_request_seconds`. Null without operations, and above all

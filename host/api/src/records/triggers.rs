@@ -37,7 +37,7 @@ pub struct NewTriggerBody {
     #[schemars(schema_with = "labels")]
     pub labels: Option<Labels>,
     /// Seconds between two reads, where the service does not notify the gateway. The default is
-    /// `poll_s` of the type.
+    /// `poll_s` of the type, which doubles up to 900 after thirty reads in a row without an event.
     #[schemars(range(min = 60, max = 86_400))]
     pub poll_s: Option<u32>,
 }

@@ -9,8 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::problems::trigger_problem_of;
-use super::{DEFAULT_TIMEOUT, deadline, trigger_problem};
+use super::{DEFAULT_TIMEOUT, deadline, trigger_problem, trigger_problem_of};
 use crate::answer::private_answer;
 use crate::authorize::AuthorizedCaller;
 use crate::body::{parse_checked, read_json_body};

@@ -21,7 +21,7 @@ pub(super) use self::change::change_trigger;
 pub(super) use self::create::create_trigger;
 pub(super) use self::events::{get_event, list_events, replay_events};
 pub(super) use self::list::{list_triggers, list_types, triggers_page};
-pub(super) use self::problems::{trigger_problem, unknown_trigger};
+pub(super) use self::problems::{trigger_problem, trigger_problem_of, unknown_trigger};
 
 use super::answer::private_answer;
 use super::authorize::AuthorizedCaller;
@@ -34,7 +34,7 @@ use tokio::time::{Duration, Instant};
 use triggers::Of;
 
 /// The longest time in which the service is asked, unless its connector has another limit.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// GET /triggers/{trigger_id}.
 pub(super) async fn get_trigger(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {

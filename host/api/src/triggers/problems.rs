@@ -19,7 +19,7 @@ pub(crate) fn trigger_problem(error: TriggerError) -> Problem {
 }
 
 /// The problem of an error of the triggers of a connector.
-pub(super) fn trigger_problem_of(error: TriggerError, connector: &str) -> Problem {
+pub(crate) fn trigger_problem_of(error: TriggerError, connector: &str) -> Problem {
     match error {
         TriggerError::UnknownType(sentence) => invalid("/type", sentence),
         TriggerError::Invalid(wrong) => violations_problem(

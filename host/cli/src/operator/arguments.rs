@@ -391,6 +391,16 @@ pub struct ListCallsArguments {
     /// Only calls of this tenant
     #[arg(long)]
     pub tenant: Option<String>,
+    /// Only calls of this user
+    #[arg(long)]
+    pub subject: Option<String>,
+    /// Only calls on accounts with this name
+    #[arg(long, value_name = "NAME")]
+    pub user_identifier: Option<String>,
+    /// Only calls on the account with this id or name, or with this id or email address at its
+    /// service
+    #[arg(long, value_name = "ACCOUNT")]
+    pub account: Option<String>,
     /// Only calls of this connector
     #[arg(long)]
     pub connector: Option<String>,
@@ -410,6 +420,9 @@ pub struct ListCallsArguments {
 /// The options of `webhooks list`.
 #[derive(Clone, Debug, Args)]
 pub struct ListWebhooksArguments {
+    /// Only webhooks with this header webhook-id
+    #[arg(long)]
+    pub id: Option<String>,
     /// Only webhooks in this state
     #[arg(long, value_parser = ["pending", "delivered", "failed"])]
     pub status: Option<String>,
@@ -442,6 +455,9 @@ pub struct ListIntegrationsArguments {
     /// Only accounts with this name
     #[arg(long, value_name = "NAME")]
     pub user_identifier: Option<String>,
+    /// Only accounts with this id or name, or with this id or email address at their service
+    #[arg(long, value_name = "ACCOUNT")]
+    pub account: Option<String>,
     /// Only accounts whose tokens should have been refreshed a minute ago or earlier
     #[arg(long)]
     pub overdue: bool,
@@ -458,6 +474,9 @@ pub struct ListJobsArguments {
     /// Only jobs of this tenant
     #[arg(long)]
     pub tenant: Option<String>,
+    /// Only jobs of this user
+    #[arg(long)]
+    pub subject: Option<String>,
     #[command(flatten)]
     pub list: PagedListArguments,
 }

@@ -64,14 +64,23 @@ type Filters<'a> = [(&'a str, Option<&'a str>)];
 pub(crate) async fn integrations(command: &IntegrationsCommand, config: &Config) -> Result<(), OperatorError> {
     match command {
         IntegrationsCommand::List(arguments) => {
-            let ListIntegrationsArguments { tenant, subject, connector, status, user_identifier, overdue, list } =
-                arguments;
+            let ListIntegrationsArguments {
+                tenant,
+                subject,
+                connector,
+                status,
+                user_identifier,
+                account,
+                overdue,
+                list,
+            } = arguments;
             let filters = [
                 ("tenant", tenant.as_deref()),
                 ("subject", subject.as_deref()),
                 ("connector", connector.as_deref()),
                 ("status", status.as_deref()),
                 ("user_identifier", user_identifier.as_deref()),
+                ("account", account.as_deref()),
                 ("overdue", overdue.then_some("true")),
             ];
             let columns = [
@@ -111,7 +120,11 @@ pub(crate) async fn integrations(command: &IntegrationsCommand, config: &Config)
 pub(crate) async fn jobs(command: &JobsCommand) -> Result<(), OperatorError> {
     match command {
         JobsCommand::List(arguments) => {
-            let filters = [("status", arguments.status.as_deref()), ("tenant", arguments.tenant.as_deref())];
+            let filters = [
+                ("status", arguments.status.as_deref()),
+                ("tenant", arguments.tenant.as_deref()),
+                ("subject", arguments.subject.as_deref()),
+            ];
             let columns = [
                 ("ID", "job_id"),
                 ("TENANT", "tenant"),
@@ -142,6 +155,7 @@ pub(crate) async fn webhooks(command: &WebhooksCommand) -> Result<(), OperatorEr
     match command {
         WebhooksCommand::List(arguments) => {
             let filters = [
+                ("id", arguments.id.as_deref()),
                 ("status", arguments.status.as_deref()),
                 ("tenant", arguments.tenant.as_deref()),
                 ("url", arguments.to.as_deref()),
@@ -179,6 +193,9 @@ pub(crate) async fn calls(command: &CallsCommand) -> Result<(), OperatorError> {
                 ("problem", arguments.problem.as_deref()),
                 ("owner", arguments.owner.as_deref()),
                 ("tenant", arguments.tenant.as_deref()),
+                ("subject", arguments.subject.as_deref()),
+                ("user_identifier", arguments.user_identifier.as_deref()),
+                ("account", arguments.account.as_deref()),
                 ("connector", arguments.connector.as_deref()),
                 ("operation", arguments.operation.as_deref()),
                 ("since", since.as_deref()),

@@ -41,6 +41,9 @@ pub(super) struct Pacer {
     pacing: Pacing,
     /// Locked by the head of the queue. The mutex of tokio is fair.
     head: tokio::sync::Mutex<()>,
+    /// Locked by the only call in the queue that gives way, until it starts. So at most every second
+    /// start is one of such a call while others wait.
+    giving_way: tokio::sync::Mutex<()>,
     permits: Arc<Semaphore>,
     state: Mutex<State>,
     /// The head of the queue may perhaps start now, because this gateway holds the queue.
@@ -114,6 +117,7 @@ impl Pacer {
         Self {
             pacing,
             head: tokio::sync::Mutex::new(()),
+            giving_way: tokio::sync::Mutex::new(()),
             permits: Arc::new(Semaphore::new(concurrency.min(Semaphore::MAX_PERMITS))),
             state: Mutex::new(state),
             may_start: Notify::new(),
@@ -124,21 +128,30 @@ impl Pacer {
         self.pacing
     }
 
-    /// Waits until the call may start. Calls start in the order of arrival.
+    /// Waits until the call may start. Calls start in the order of arrival. A call that gives way
+    /// arrives once the previous one of them has started.
     ///
     /// # Errors
     /// `RateLimited` immediately, if the intervals of the calls ahead take longer than `max_wait`
     /// of the pacing or last beyond the deadline. `RateLimited` later, if the call still waits at
     /// that time. Instead of it `QueueUnknown` if the gateway then has no lease of the shared
     /// queue, and `QueueStuck` if the gateway that holds it does not respond.
-    pub(super) async fn enter(self: &Arc<Self>, deadline: Instant) -> Result<Permit, EgressError> {
-        let now = Instant::now();
-        let max_wait = self.pacing.max_wait.min(deadline.saturating_duration_since(now));
-        let (place, expected) = Place::join(self, now);
-        if expected > max_wait {
-            return Err(self.refusal(expected.saturating_sub(self.pacing.max_wait)));
-        }
-        timeout(max_wait, self.turn(place)).await.map_err(|_| self.refusal(self.pacing.interval))
+    pub(super) async fn enter(self: &Arc<Self>, deadline: Instant, gives_way: bool) -> Result<Permit, EgressError> {
+        let begin = Instant::now();
+        let max_wait = self.pacing.max_wait.min(deadline.saturating_duration_since(begin));
+        let turn = async {
+            let _only = match gives_way {
+                true => Some(self.giving_way.lock().await),
+                false => None,
+            };
+            let now = Instant::now();
+            let (place, expected) = Place::join(self, now);
+            if expected > max_wait.saturating_sub(now.saturating_duration_since(begin)) {
+                return Err(self.refusal(expected.saturating_sub(self.pacing.max_wait)));
+            }
+            Ok(self.turn(place).await)
+        };
+        timeout(max_wait, turn).await.unwrap_or_else(|_| Err(self.refusal(self.pacing.interval)))
     }
 
     /// Why a call does not start within its time.

@@ -148,7 +148,7 @@ impl PacedQueue {
     /// pacing allows. `QueueUnknown` if the lease of the queue is over, also while the call runs.
     /// `QueueStuck` if the gateway that holds the queue does not respond.
     pub async fn run<T>(&self, deadline: Instant, call: impl Future<Output = T>) -> Result<T, EgressError> {
-        let permit = self.0.enter(deadline).await?;
+        let permit = self.0.enter(deadline, false).await?;
         Permit::cover(Some(&permit), call).await
     }
 

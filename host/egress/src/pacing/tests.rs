@@ -13,7 +13,7 @@ fn later() -> Instant {
 }
 
 async fn enter(pacer: &Arc<Pacer>) -> Result<Permit, EgressError> {
-    pacer.enter(later()).await
+    pacer.enter(later(), false).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -56,7 +56,7 @@ async fn a_call_that_would_wait_too_long_is_refused_immediately() {
 async fn no_call_waits_beyond_its_deadline() {
     let pacer = pacer(10, 60);
     let _first = enter(&pacer).await.unwrap();
-    let refused = pacer.enter(Instant::now() + Duration::from_secs(1)).await.err().unwrap();
+    let refused = pacer.enter(Instant::now() + Duration::from_secs(1), false).await.err().unwrap();
     assert!(matches!(refused, EgressError::RateLimited { .. }), "{refused}");
 }
 
@@ -89,6 +89,39 @@ async fn a_cancelled_call_leaves_the_queue_intact() {
     assert!(pacer.state.lock().waiting.is_empty() && pacer.state.lock().running == 0);
 }
 
+#[tokio::test(start_paused = true)]
+async fn calls_that_give_way_start_at_most_every_second_time_while_others_wait() {
+    let pacer = pacer(1, 3600);
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+    let begin = |gives_way: bool| {
+        let (pacer, sender) = (Arc::clone(&pacer), sender.clone());
+        tokio::spawn(async move {
+            let _permit = pacer.enter(later(), gives_way).await.unwrap();
+            sender.send(gives_way).unwrap();
+        })
+    };
+    for _ in 0..6 {
+        begin(true);
+    }
+    tokio::task::yield_now().await;
+    for _ in 0..3 {
+        begin(false);
+    }
+    let mut started = Vec::new();
+    for _ in 0..9 {
+        started.push(receiver.recv().await.unwrap());
+        // Two callers, one after the other.
+        if started.len() == 6 {
+            begin(false);
+            begin(false);
+        }
+        tokio::task::yield_now().await;
+    }
+    let last = started.iter().rposition(|gives_way| !gives_way).unwrap();
+    let giving_way = started[..=last].iter().filter(|gives_way| **gives_way).count();
+    assert!(giving_way * 2 <= last + 2, "{started:?}");
+}
+
 /// The queue of one of the gateways that share it.
 fn shared(concurrency: u32) -> (Arc<Pacer>, PacedQueue, Arc<Notify>) {
     let (pacer, wake) = (pacer(concurrency, 60), Arc::<Notify>::default());
@@ -113,7 +146,7 @@ async fn a_gateway_that_does_not_hold_the_queue_asks_each_second_and_starts_noth
     let begin = Instant::now();
     // However many calls come and go meanwhile.
     for _ in 0..100 {
-        assert!(pacer.enter(begin + Duration::from_millis(1)).await.is_err());
+        assert!(pacer.enter(begin + Duration::from_millis(1), false).await.is_err());
     }
     wake.notified().await;
     assert_eq!(begin.elapsed(), Duration::from_secs(1));
@@ -166,7 +199,7 @@ async fn a_call_starts_within_the_lease_and_ends_with_the_last_one() {
     assert!(!calling.is_finished(), "the lease was renewed");
     assert_eq!(calling.await.unwrap(), Err(EgressError::QueueUnknown));
     assert_eq!(Instant::now(), renewed);
-    let refused = pacer.enter(renewed + INTERVAL).await.err().unwrap();
+    let refused = pacer.enter(renewed + INTERVAL, false).await.err().unwrap();
     assert_eq!(refused, EgressError::QueueUnknown, "the lease is over");
 }
 
@@ -187,7 +220,7 @@ async fn a_call_ends_when_the_others_have_taken_the_queue() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_waits_in_vain_says_whether_the_holder_of_the_queue_responds() {
     let (pacer, queue, _wake) = shared(1);
-    let refused = async || pacer.enter(Instant::now() + INTERVAL).await.err().unwrap();
+    let refused = async || pacer.enter(Instant::now() + INTERVAL, false).await.err().unwrap();
     queue.grant(grant(false, true));
     assert_eq!(refused().await, EgressError::RateLimited { retry_after: INTERVAL });
     queue.grant(QueueGrant { is_stuck: true, ..grant(false, true) });

@@ -109,7 +109,7 @@ impl Egress {
                 // the only one.
                 drop(permit.take());
                 repeats.paused_at.get_or_insert_with(Instant::now);
-                *permit = Some(pacer.enter(request.deadline).await?);
+                *permit = Some(pacer.enter(request.deadline, request.gives_way).await?);
             }
             let (mut outgoing, end) = traced(self.compose(upstream, request, hop)?, upstream, request, hop, retries);
             let write = request.record.as_ref().filter(|_| !retry::is_safe(&hop.method));
@@ -353,7 +353,8 @@ pub(super) fn describe(error: &Failure, host: &str) -> EgressError {
     if find_cause::<NotResolved>(error).is_some() {
         return EgressError::Unresolved { host: host.to_owned(), detail: root_cause(error) };
     }
-    EgressError::Unreachable { host: host.to_owned(), detail: root_cause(error) }
+    let is_tls = find_cause::<rustls::Error>(error).is_some();
+    EgressError::Unreachable { host: host.to_owned(), detail: root_cause(error), is_tls }
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ fn trigger(conditions: Vec<Condition>) -> Trigger {
         unsubscribe: None,
         read: None,
         recover: None,
+        identify: None,
         requires_setting: None,
         lifetime_seconds: None,
         poll_seconds: 300,

@@ -24,6 +24,7 @@ pub struct Outbound {
     /// Shared by all clones.
     record: Arc<CallRecord>,
     waits_for_rate_limits: bool,
+    gives_way: bool,
     trace: Option<Arc<dyn Tracing>>,
     hook: Option<Hook>,
 }
@@ -161,7 +162,7 @@ impl Outbound {
         record: CallRecord,
     ) -> Self {
         let route = Arc::new(Route { egress, upstreams, deadline, credentials });
-        Self { route: Some(route), record: Arc::new(record), waits_for_rate_limits: false, trace: None, hook: None }
+        Self::with(Some(route), Arc::new(record))
     }
 
     /// Puts the address and the secret of an inbox in place of their placeholders.
@@ -179,6 +180,13 @@ impl Outbound {
         self
     }
 
+    /// Requests give way to those of callers. For operations that no caller waits for.
+    #[must_use]
+    pub fn giving_way(mut self) -> Self {
+        self.gives_way = true;
+        self
+    }
+
     /// Adds all further requests to a trace.
     pub fn trace(&mut self, trace: Option<Arc<dyn Tracing>>) {
         self.trace = trace;
@@ -186,7 +194,11 @@ impl Outbound {
 
     /// Refuses every request.
     pub fn deny_all() -> Self {
-        Self { route: None, record: Arc::default(), waits_for_rate_limits: false, trace: None, hook: None }
+        Self::with(None, Arc::default())
+    }
+
+    fn with(route: Option<Arc<Route>>, record: Arc<CallRecord>) -> Self {
+        Self { route, record, waits_for_rate_limits: false, gives_way: false, trace: None, hook: None }
     }
 
     /// The memory that all calls may take together.
@@ -299,6 +311,7 @@ impl Outbound {
         egress::Request {
             credential: route.credentials.as_ref().map(|source| source.credential()),
             waits_for_rate_limit: self.waits_for_rate_limits,
+            gives_way: self.gives_way,
             record: Some(Arc::clone(&self.record)),
             trace: self.trace.clone(),
             ..egress::Request::new(method, target, route.deadline, limit)

@@ -23,7 +23,23 @@ pub struct Backlog {
     pub expiring_keys: u64,
     /// Time for which the subscription that was due first has waited for a gateway. Zero if none waits.
     pub trigger_lag: Duration,
+    /// Subscriptions at services in each of [`SUBSCRIPTION_STATES`], in their order.
+    pub subscriptions: [u64; 5],
 }
+
+/// The states of subscriptions: the service was not asked yet, it notifies the gateway, the gateway
+/// reads at intervals, the user must connect the account again, and the service has refused for
+/// good.
+pub const SUBSCRIPTION_STATES: [&str; 5] = ["pending", "push", "poll", "needs-user", "failed"];
+
+/// The rows in each of them. An index has the columns.
+const IN_STATES: [&str; 5] = [
+    "blocked IS NULL AND standing = 'new'",
+    "blocked IS NULL AND standing = 'active'",
+    "blocked IS NULL AND standing = 'none'",
+    "blocked = 'user'",
+    "blocked = 'final'",
+];
 
 impl Store {
     /// Counts what waits: refreshes that were due at `due_before`, webhooks, and keys that expire
@@ -33,7 +49,17 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn backlog(&self, due_before: SystemTime, soon: Duration) -> Result<Backlog, StoreError> {
         self.read(move |connection| {
+            let mut subscriptions = [0; SUBSCRIPTION_STATES.len()];
+            for (count, is_in_state) in subscriptions.iter_mut().zip(IN_STATES) {
+                *count = connection.one(
+                    &format!(
+                        "SELECT count(*) FROM (SELECT 1 FROM subscriptions WHERE {is_in_state} LIMIT $1) AS in_state"
+                    ),
+                    values![MAX],
+                )?;
+            }
             Ok(Backlog {
+                subscriptions,
                 overdue_refreshes: connection.one(
                     &format!("SELECT count(*) FROM (SELECT 1 FROM integrations WHERE {OVERDUE_AT} $1 LIMIT $2) AS overdue"),
                     values![due_before, MAX],

@@ -2,13 +2,17 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::Backlog;
+use super::{Backlog, SUBSCRIPTION_STATES};
 use crate::connection::Durability;
 use crate::testing::{Site, at_second, connect, on_every_database};
 use crate::triggers::testing::{LONG, add};
 use crate::{KeyId, NewApiKey, Store};
 
-on_every_database!(what_waits_is_counted, a_subscription_that_no_gateway_takes_is_told_by_its_wait,);
+on_every_database!(
+    what_waits_is_counted,
+    a_subscription_that_no_gateway_takes_is_told_by_its_wait,
+    subscriptions_are_counted_by_their_state,
+);
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -30,7 +34,13 @@ async fn key(store: &Store, id: &str, life: Duration, age: Duration) {
 
 async fn what_waits_is_counted(site: Site) {
     let store = &site.store;
-    let nothing = Backlog { overdue_refreshes: 0, pending_webhooks: 0, expiring_keys: 0, trigger_lag: Duration::ZERO };
+    let nothing = Backlog {
+        overdue_refreshes: 0,
+        pending_webhooks: 0,
+        expiring_keys: 0,
+        trigger_lag: Duration::ZERO,
+        subscriptions: [0; 5],
+    };
     assert_eq!(store.backlog(at_second(9000), 14 * DAY).await.unwrap(), nothing);
     // Its refresh is due at second 2000.
     connect(store, "ann").await;
@@ -52,4 +62,26 @@ async fn a_subscription_that_no_gateway_takes_is_told_by_its_wait(site: Site) {
     assert!((3600..3660).contains(&lag().await), "{}", lag().await);
     store.take_subscription(&id, LONG).await.unwrap().unwrap();
     assert_eq!(lag().await, 0, "a gateway works on it");
+}
+
+async fn subscriptions_are_counted_by_their_state(site: Site) {
+    let store = &site.store;
+    let changes = [
+        "standing = 'new'",
+        "standing = 'active'",
+        "standing = 'active'",
+        "standing = 'none'",
+        "blocked = 'user'",
+        "blocked = 'final'",
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let (_, id) = add(store, "acme", &number.to_string()).await;
+        let changed = format!("UPDATE subscriptions SET {change} WHERE id = '{id}'");
+        store.write(Durability::ProcessKill, move |connection| connection.execute(&changed, &[])).await.unwrap();
+    }
+    let counted = store.backlog(at_second(1000), DAY).await.unwrap().subscriptions;
+    assert_eq!(
+        SUBSCRIPTION_STATES.iter().zip(counted).collect::<Vec<_>>(),
+        [(&"pending", 1), (&"push", 2), (&"poll", 1), (&"needs-user", 1), (&"failed", 1),]
+    );
 }

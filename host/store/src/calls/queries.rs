@@ -6,6 +6,7 @@ use super::types::{COLUMN_COUNT, COLUMNS};
 use super::{CallFilter, RecordedCall};
 use crate::conditions::Conditions;
 use crate::connection::{Connection, Durability};
+use crate::integrations::NAMED;
 use crate::time::millis;
 use crate::value::{Value, values};
 use crate::{Store, StoreError};
@@ -50,14 +51,16 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn calls(&self, filter: CallFilter) -> Result<Vec<RecordedCall>, StoreError> {
         self.read(move |connection| {
-            let CallFilter { status, problem, owner, tenant, connector, operation, since, until, before, limit } =
-                filter;
-            let mut conditions = Conditions::with_limit(limit);
+            let CallFilter { status, problem, owner, tenant, connector, operation, since, until, before, .. } = filter;
+            let mut conditions = Conditions::with_limit(filter.limit);
             conditions.equal("status", status.map(u32::from));
+            conditions.with(&of_account(), filter.account);
             let equal = [
                 ("problem", problem),
                 ("owner", owner),
                 ("tenant", tenant),
+                ("subject", filter.subject),
+                ("user_identifier", filter.user_identifier),
                 ("connector", connector),
                 ("operation", operation),
             ];
@@ -99,6 +102,16 @@ impl Store {
     pub async fn delete_old_calls(&self, keep: Duration) -> Result<u64, StoreError> {
         self.delete_older("calls", keep).await
     }
+}
+
+/// The condition of calls on an account. The first part keeps the databases from comparing each
+/// call with the accounts: they find the identifiers first.
+fn of_account() -> String {
+    format!(
+        "user_identifier IN (SELECT CAST(? AS TEXT) UNION ALL SELECT user_identifier FROM integrations WHERE {NAMED})
+         AND (user_identifier = ? OR (tenant, subject, connector, user_identifier) IN
+            (SELECT tenant, subject, connector, user_identifier FROM integrations WHERE {NAMED}))"
+    )
 }
 
 fn insert(connection: &mut dyn Connection, rows: usize, parameters: &[Value]) -> Result<(), StoreError> {

@@ -3,10 +3,12 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::*;
-use crate::testing::{Site, on_every_database};
+use crate::testing::{Site, details, on_every_database};
+use crate::{Account, AuthType, Details, Holder};
 
 on_every_database!(
     records_are_listed_by_page_and_filter,
+    calls_of_an_account_are_found_by_what_its_user_knows_of_it,
     a_record_is_found_by_the_id_of_its_request,
     the_oldest_records_make_room_for_new_ones,
     records_are_deleted_once_they_are_old,
@@ -24,7 +26,7 @@ fn call(number: u64) -> RecordedCall {
         at: UNIX_EPOCH,
         gateway: "one".into(),
         tenant: if number.is_multiple_of(2) { "acme" } else { "other" }.into(),
-        subject: String::new(),
+        subject: if number.is_multiple_of(2) { "ann" } else { "bob" }.into(),
         key_id: Some("key_1".into()),
         connector: "demo".into(),
         operation: "run".into(),
@@ -34,7 +36,7 @@ fn call(number: u64) -> RecordedCall {
         owner: Some("provider".into()),
         detail: Some("The upstream failed.".into()),
         pointers: Some(r#"["/a"]"#.into()),
-        user_identifier: Some("ann@example.com".into()),
+        user_identifier: Some("work".into()),
         duration_us: 1500,
         stages: "{}".into(),
         upstream: "[]".into(),
@@ -69,11 +71,44 @@ async fn records_are_listed_by_page_and_filter(site: Site) {
     assert_eq!(count(CallFilter { problem: Some("upstream-failed".into()), ..filter() }).await, 40);
     assert_eq!(count(CallFilter { owner: Some("caller".into()), ..filter() }).await, 0);
     assert_eq!(count(CallFilter { tenant: Some("acme".into()), ..filter() }).await, 20);
+    assert_eq!(count(CallFilter { subject: Some("ann".into()), ..filter() }).await, 20);
+    assert_eq!(count(CallFilter { user_identifier: Some("work".into()), ..filter() }).await, 41);
+    assert_eq!(count(CallFilter { user_identifier: Some("ann@example.com".into()), ..filter() }).await, 0);
     let named = CallFilter { connector: Some("demo".into()), operation: Some("run".into()), ..filter() };
     assert_eq!(count(named).await, 41);
     let later = SystemTime::now() - Duration::from_secs(500);
     assert_eq!(count(CallFilter { since: Some(later), ..filter() }).await, 0);
     assert_eq!(count(CallFilter { until: Some(later), ..filter() }).await, 41);
+}
+
+/// Two users of the same tenant have named their accounts alike, and a third account was deleted.
+async fn calls_of_an_account_are_found_by_what_its_user_knows_of_it(site: Site) {
+    let mut ids_of_accounts = Vec::new();
+    for (subject, email) in [("ann", "Ann@example.com"), ("bob", "bob@example.com")] {
+        let holder = Holder { tenant: "acme".into(), subject: subject.into(), connector: "demo".into() };
+        let account = Account { id: Some(format!("{subject}-42")), email: Some(email.into()), ..Account::default() };
+        let details = Details { account, ..details() };
+        let connected = site.store.connect_integration(&holder, "work", AuthType::OAuth2, details, Vec::new(), None);
+        ids_of_accounts.push(connected.await.unwrap().id);
+    }
+    let of =
+        |number: u64, subject: &str| RecordedCall { tenant: "acme".into(), subject: subject.into(), ..call(number) };
+    let deleted = RecordedCall { user_identifier: Some("old".into()), ..of(3, "ann") };
+    let none = RecordedCall { user_identifier: None, ..of(4, "ann") };
+    let calls = [of(1, "ann"), of(2, "bob"), deleted, none];
+    let calls = calls.into_iter().map(|call| (Duration::from_secs(100), call)).collect();
+    site.store.record_calls(calls, 1000).await.unwrap();
+    for (account, expected) in [
+        ("ann@example.com", &["req-1"][..]),
+        ("BOB@example.com", &["req-2"]),
+        ("ann-42", &["req-1"]),
+        (&*ids_of_accounts[1], &["req-2"]),
+        ("work", &["req-2", "req-1"]),
+        ("old", &["req-3"]),
+        ("zoe@example.com", &[]),
+    ] {
+        assert_eq!(ids(&site, CallFilter { account: Some(account.into()), ..filter() }).await, expected, "{account}");
+    }
 }
 
 async fn a_record_is_found_by_the_id_of_its_request(site: Site) {

@@ -99,6 +99,13 @@ pub struct CallFilter {
     pub owner: Option<String>,
     /// Only calls of this tenant.
     pub tenant: Option<String>,
+    /// Only calls of this user. Empty for those of tenants themselves.
+    pub subject: Option<String>,
+    /// Only calls on accounts with this identifier.
+    pub user_identifier: Option<String>,
+    /// Only calls on the account with this id here or at the service, with this identifier, or with
+    /// this email address.
+    pub account: Option<String>,
     /// Only calls of this connector.
     pub connector: Option<String>,
     /// Only calls of operations with this path.

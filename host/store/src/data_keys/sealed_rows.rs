@@ -122,6 +122,14 @@ pub(super) const SEALED_COLUMNS: &[SealedColumn] = &[
         bound_to: &["id"],
     },
     SealedColumn {
+        table: "agent_triggers",
+        row: "trigger_id",
+        data_key: "data_key",
+        secret: "secrets",
+        context: "agent_trigger",
+        bound_to: &["trigger_id"],
+    },
+    SealedColumn {
         table: "trigger_events",
         row: "id",
         data_key: "data_key",

@@ -79,9 +79,10 @@ impl Store {
     pub async fn delete_inbox(&self, id: &str) -> Result<bool, StoreError> {
         let (id, by) = (id.to_owned(), Acting::current());
         self.write(Durability::PowerLoss, move |connection| {
-            let tenant: Option<String> =
-                connection.optional("DELETE FROM inboxes WHERE id = $1 RETURNING tenant", values![&id])?;
-            let Some(tenant) = tenant else { return Ok(false) };
+            let deleted: Option<(String, String, String)> = connection
+                .optional("DELETE FROM inboxes WHERE id = $1 RETURNING tenant, connector, inbox", values![&id])?;
+            let Some((tenant, connector, name)) = deleted else { return Ok(false) };
+            wake_subscriptions(connection, &connector, &name)?;
             audit::note(connection, &by, AuditAction::InboxDeleted, &id, &tenant, "")?;
             Ok(true)
         })
@@ -110,10 +111,7 @@ impl Store {
                 values![&id, &inbox, &secret.key_id, &secret.bytes],
             )?;
             // Subscriptions that have waited for the secret continue.
-            connection.execute(
-                "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1 WHERE connector = $1 AND inbox = $2",
-                values![&connector, &name],
-            )?;
+            wake_subscriptions(connection, &connector, &name)?;
             audit::note(connection, &by, AuditAction::InboxSecretAdded, &inbox, &tenant, &id)?;
             Ok(SecretAdded::Added)
         })
@@ -137,6 +135,15 @@ impl Store {
         })
         .await
     }
+}
+
+/// Makes work due on the subscriptions of an inbox, because it can be used now, or no longer.
+fn wake_subscriptions(connection: &mut dyn Connection, connector: &str, inbox: &str) -> Result<(), StoreError> {
+    connection.execute(
+        "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1 WHERE connector = $1 AND inbox = $2",
+        values![connector, inbox],
+    )?;
+    Ok(())
 }
 
 /// The inbox that has this value in a column with distinct values.

@@ -17,6 +17,10 @@ use crate::{Store, StoreError};
 pub(crate) const OVERDUE_AT: &str = "status = 'active' AND auth_type = 'oauth2' AND
     (CASE WHEN reason IS NULL THEN next_refresh_at ELSE coalesce(refresh_failing_since, next_refresh_at) END) <=";
 
+/// The condition of the integrations that a person names by their id or identifier, or by the id or
+/// the email address of the account at its service. Each `?` stands for the name.
+pub(crate) const NAMED: &str = "(id = ? OR user_identifier = ? OR account_id = ? OR lower(account_email) = lower(?))";
+
 /// Integrations that are sorted for a page.
 const MAX_SORTED: u32 = 10_000;
 
@@ -72,6 +76,7 @@ fn page(
     for (column, value) in equal {
         conditions.equal(column, value.as_ref());
     }
+    conditions.with(NAMED, filter.account.as_ref());
     conditions.compare(OVERDUE_AT, *due_before);
     conditions.after("created_at, id", before.as_ref().map(|(at, id)| (*at, id)));
     let (clause, values) = conditions.finish();
@@ -198,6 +203,12 @@ mod tests {
             assert!(ids(&site, filter).await.is_empty());
         }
         let named = AnyIntegrationFilter { user_identifier: Some("late".into()), ..AnyIntegrationFilter::default() };
-        assert_eq!(ids(&site, named).await, [late]);
+        assert_eq!(ids(&site, named).await, std::slice::from_ref(&late));
+        let of = |account: &str| AnyIntegrationFilter { account: Some(account.into()), ..Default::default() };
+        assert_eq!(ids(&site, of("late")).await, std::slice::from_ref(&late));
+        assert_eq!(ids(&site, of(&late)).await, [late]);
+        assert_eq!(ids(&site, of("ANN@example.com")).await.len(), 4, "by the email address at the service");
+        assert_eq!(ids(&site, of("1")).await.len(), 4, "by the id at the service");
+        assert!(ids(&site, of("bob@example.com")).await.is_empty());
     }
 }

@@ -21,7 +21,7 @@ mod queries;
 mod types;
 
 pub(crate) use self::address::{read_address, text_of_address};
-pub(crate) use self::all::OVERDUE_AT;
+pub(crate) use self::all::{NAMED, OVERDUE_AT};
 pub use self::grant_type::GrantType;
 pub use self::import::{Imported, NewImport};
 pub(crate) use self::labels::{read_labels, read_optional_labels, text_of_labels};

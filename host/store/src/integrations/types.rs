@@ -250,6 +250,9 @@ pub struct AnyIntegrationFilter {
     pub connector: Option<String>,
     /// Only integrations with this name.
     pub user_identifier: Option<String>,
+    /// Only integrations with this id or name, or whose account has this id or email address at its
+    /// service.
+    pub account: Option<String>,
     /// Only integrations in this status now.
     pub status: Option<Status>,
     /// Only active integrations whose refresh was due at this time and was not done, or has failed

@@ -240,6 +240,8 @@ pub struct JobFilter {
 pub struct AnyJobFilter {
     /// Only jobs of this tenant.
     pub tenant: Option<String>,
+    /// Only jobs of this user. Empty for those of tenants themselves.
+    pub subject: Option<String>,
     /// Only jobs in this state.
     pub status: Option<JobStatus>,
     /// Only jobs that are older than the one with this id.

@@ -53,6 +53,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0030_triggers.sql"),
     include_str!("../migrations/postgres/0031_agent_sessions.sql"),
     include_str!("../migrations/postgres/0032_usage.sql"),
+    include_str!("../migrations/postgres/0033_agent_triggers.sql"),
+    include_str!("../migrations/postgres/0034_people.sql"),
 ];
 
 /// The version of the tables of the previous release. It works with the tables of this release.

@@ -45,6 +45,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0030_triggers.sql"),
     include_str!("../migrations/sqlite/0031_agent_sessions.sql"),
     include_str!("../migrations/sqlite/0032_usage.sql"),
+    include_str!("../migrations/sqlite/0033_agent_triggers.sql"),
+    include_str!("../migrations/sqlite/0034_people.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

@@ -17,7 +17,7 @@ use crate::{Store, StoreError};
 /// The columns of a [`Subscription`], in the order in which they are read.
 pub(super) const COLUMNS: &str = "id, tenant, subject, connector, user_identifier, inbox, address, data_key, secret,
     cursor_key, cursor, standing, kinds, base, expires_at, renewed_at, renew_at, last_push_at, last_read_at, read_at,
-    failed_renewals, failed_reads, reason, blocked, rung, shakes_hands AND COALESCE(leased_until, 0) > now_ms(), is_identified,
+    failed_renewals, failed_reads, empty_reads, reason, blocked, rung, shakes_hands AND COALESCE(leased_until, 0) > now_ms(), is_identified,
     NOT EXISTS (SELECT 1 FROM triggers WHERE subscription = subscriptions.id), fence, now_ms()";
 
 impl Store {
@@ -111,9 +111,10 @@ impl Store {
         self.write(Durability::PowerLoss, move |connection| {
             let ReadEvents { cursor, events } = read;
             let held = connection.execute(
-                "UPDATE subscriptions SET cursor_key = $1, cursor = $2, last_read_at = now_ms(), leased_until = now_ms() + $3
-                 WHERE id = $4 AND fence = $5",
-                values![&cursor.key_id, &cursor.bytes, millis(life), &id, fence],
+                "UPDATE subscriptions SET cursor_key = $1, cursor = $2, last_read_at = now_ms(), leased_until = now_ms() + $3,
+                     empty_reads = CASE WHEN $4 THEN empty_reads + 1 ELSE 0 END
+                 WHERE id = $5 AND fence = $6",
+                values![&cursor.key_id, &cursor.bytes, millis(life), events.is_empty(), &id, fence],
             )?;
             if held == 0 {
                 return Ok(None);

@@ -63,7 +63,7 @@ impl Store {
             for (id, is_read) in &about {
                 let change = if *is_read { ", rung = rung + 1, due_at = now_ms(), read_at = now_ms()" } else { "" };
                 connection.execute(
-                    &format!("UPDATE subscriptions SET last_push_at = now_ms(){change} WHERE id = $1"),
+                    &format!("UPDATE subscriptions SET last_push_at = now_ms(), empty_reads = 0{change} WHERE id = $1"),
                     values![id],
                 )?;
             }

@@ -18,6 +18,7 @@ on_every_database!(
     a_step_leaves_a_subscription_to_the_caller_that_deletes_its_last_trigger,
     events_and_the_cursor_behind_them_are_stored_together,
     another_account_under_the_name_gets_nothing_of_the_former_one,
+    reads_that_find_nothing_are_counted_until_an_event_or_a_notification,
 );
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -224,4 +225,23 @@ async fn another_account_under_the_name_gets_nothing_of_the_former_one(site: Sit
     assert!(store.end_step(&taken, step).await.unwrap());
     let found = store.subscriptions_on_route("calendar", "hook", "", &other).await.unwrap();
     assert!(found.len() == 1 && found[0].is_identified);
+}
+
+async fn reads_that_find_nothing_are_counted_until_an_event_or_a_notification(site: Site) {
+    let (store, vault) = (&site.store, site.vault().await);
+    vault.know_newest_key().await.unwrap();
+    let (trigger_id, id) = add(store, "acme", "a").await;
+    let key = key(store).await;
+    let fence = take(&site).await.remove(0).fence;
+    let read = async |occurrences: &[&str]| {
+        let events = occurrences.iter().map(|occurrence| event(&trigger_id, "acme", occurrence)).collect();
+        store.store_read(&vault, &id, fence, ReadEvents { cursor: sealed(&key), events }, LONG).await.unwrap();
+        store.subscription(&id).await.unwrap().unwrap().empty_reads
+    };
+    assert_eq!([read(&[]).await, read(&[]).await, read(&["x"]).await, read(&[]).await], [1, 2, 0, 1]);
+    let pushed = PushedEvents { about: vec![(id.clone(), false)], ..PushedEvents::default() };
+    store.store_pushed(&vault, pushed).await.unwrap();
+    assert_eq!(read(&[]).await, 1);
+    store.add_trigger(trigger("acme", &key), Some(subscription("a", &key)), 100).await.unwrap();
+    assert_eq!(read(&[]).await, 1, "the new trigger does not wait for long");
 }

@@ -118,6 +118,7 @@ pub struct Subscription {
     pub read_at: Option<SystemTime>,
     pub failed_renewals: u32,
     pub failed_reads: u32,
+    pub empty_reads: u32,
     pub reason: Option<String>,
     pub blocked: Option<Blocked>,
     pub rung: i64,
@@ -232,6 +233,7 @@ impl FromRow for Subscription {
             read_at: row.read()?,
             failed_renewals: number(row)?,
             failed_reads: number(row)?,
+            empty_reads: number(row)?,
             reason: row.read()?,
             blocked: row
                 .read::<Option<String>>()?

@@ -272,7 +272,10 @@ fn insert_webhooks(
         .map(|delivery| NewDelivery {
             webhook_id: delivery.id.clone(),
             tenant: tenant.to_owned(),
-            source: WebhookSource::Trigger { trigger: trigger.to_owned(), event: event.to_owned() },
+            source: match delivery.for_agent {
+                true => WebhookSource::Agent { trigger: trigger.to_owned(), event: event.to_owned() },
+                false => WebhookSource::Trigger { trigger: trigger.to_owned(), event: event.to_owned() },
+            },
             receiver: delivery.receiver.clone(),
             url: delivery.url.clone(),
             url_hash: delivery.url_hash.clone(),

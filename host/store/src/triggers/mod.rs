@@ -14,6 +14,7 @@ mod types;
 
 pub use self::events::EventWebhooks;
 pub(crate) use self::events::insert_events;
+pub(crate) use self::queries::{find as find_trigger, remove as remove_in};
 pub(crate) use self::receivers::{AttemptOfEvent, note_attempt};
 pub use self::types::{
     EventDelivery, IntegrationChange, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange,

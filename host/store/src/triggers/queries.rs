@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::events::{EventWebhooks, queue_waiting_events, unqueue_pending_events};
 use super::types::{NewTrigger, Removed, Trigger, TriggerChange, TriggerFilter, TriggerState};
+use crate::agent_triggers::{AgentPart, insert_part};
 use crate::audit::{self, Acting, AuditAction};
 use crate::conditions::Conditions;
 use crate::connection::{Connection, Durability};
@@ -18,11 +19,17 @@ use crate::{Labels, Store, StoreError};
 /// trigger.
 const END_DELAY: Duration = Duration::from_secs(60);
 
-/// The columns of a [`Trigger`], in the order in which they are read.
-const COLUMNS: &str =
+/// The columns of a [`Trigger`], in the order in which they are read, without those of the part of
+/// an agent.
+const OWN_COLUMNS: &str =
     "id, tenant, subject, connector, type, user_identifier, subscription, data_key, definition, labels,
     poll_s, state, reason, last_event_at, told_degraded, created_at,
     (SELECT count(*) FROM webhook_deliveries WHERE trigger_id = triggers.id AND status = 'pending')";
+
+/// The columns of a [`Trigger`], in the order in which they are read.
+fn all_columns() -> String {
+    format!("{OWN_COLUMNS}, {}", AgentPart::COLUMNS)
+}
 
 impl Store {
     /// Adds a trigger, and its subscription unless another trigger has the same one. Returns the id
@@ -50,7 +57,8 @@ impl Store {
                 None => None,
             };
             let state = if subscription.is_some() { TriggerState::Pending } else { TriggerState::Live };
-            let NewTrigger { id, tenant, subject, connector, kind, user_identifier, definition, labels, poll_s } = &new;
+            let NewTrigger { id, tenant, subject, connector, kind, user_identifier, definition, labels, poll_s, agent } =
+                &new;
             connection.execute(
                 "INSERT INTO triggers (id, tenant, subject, connector, type, user_identifier, subscription, data_key, definition,
                      labels, poll_s, state, created_at)
@@ -70,6 +78,9 @@ impl Store {
                     state.name()
                 ],
             )?;
+            if let Some(part) = agent {
+                insert_part(connection, id, part)?;
+            }
             audit::note(connection, &by, AuditAction::TriggerCreated, id, tenant, &format!("{connector}.{kind}"))?;
             Ok(subscription)
         })
@@ -110,7 +121,7 @@ impl Store {
             conditions.after("created_at, id", before);
             let (clause, values) = conditions.finish();
             connection.all(
-                &format!("SELECT {COLUMNS} FROM triggers {clause} ORDER BY created_at DESC, id DESC LIMIT $1"),
+                &format!("SELECT {} FROM triggers {clause} ORDER BY created_at DESC, id DESC LIMIT $1", all_columns()),
                 &values,
             )
         })
@@ -125,7 +136,7 @@ impl Store {
         let subscription = subscription.to_owned();
         self.read(move |connection| {
             connection.all(
-                &format!("SELECT {COLUMNS} FROM triggers WHERE subscription = $1 ORDER BY created_at, id"),
+                &format!("SELECT {} FROM triggers WHERE subscription = $1 ORDER BY created_at, id", all_columns()),
                 values![&subscription],
             )
         })
@@ -228,32 +239,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn remove_trigger(&self, id: &str) -> Result<Option<Removed>, StoreError> {
         let (id, by) = (id.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
-            let Some(trigger) = find(connection, &id)? else { return Ok(None) };
-            unqueue_pending_events(connection, &id)?;
-            connection.execute("DELETE FROM triggers WHERE id = $1", values![&id])?;
-            audit::note(connection, &by, AuditAction::TriggerDeleted, &id, &trigger.tenant, "")?;
-            let is_last = match &trigger.subscription {
-                None => false,
-                Some(subscription) => {
-                    let others: u64 = connection
-                        .one("SELECT count(*) FROM triggers WHERE subscription = $1", values![subscription])?;
-                    match others {
-                        // The caller ends it now. If the gateway dies before, another one does.
-                        0 => {
-                            connection.execute(
-                                "UPDATE subscriptions SET due_at = now_ms() + $1 WHERE id = $2",
-                                values![millis(END_DELAY), subscription],
-                            )?;
-                        }
-                        _ => wake(connection, Some(subscription))?,
-                    }
-                    others == 0
-                }
-            };
-            Ok(Some(Removed { subscription: trigger.subscription, is_last }))
-        })
-        .await
+        self.write(Durability::PowerLoss, move |connection| remove(connection, &by, &id, END_DELAY)).await
     }
 
     /// Notes in the audit what was done with a trigger.
@@ -267,8 +253,41 @@ impl Store {
     }
 }
 
-pub(super) fn find(connection: &mut dyn Connection, id: &str) -> Result<Option<Trigger>, StoreError> {
-    connection.optional(&format!("SELECT {COLUMNS} FROM triggers WHERE id = $1"), values![id])
+pub(crate) fn find(connection: &mut dyn Connection, id: &str) -> Result<Option<Trigger>, StoreError> {
+    connection.optional(&format!("SELECT {} FROM triggers WHERE id = $1", all_columns()), values![id])
+}
+
+/// Deletes a trigger. A subscription without triggers is left to the caller for the time
+/// `left_for`.
+pub(crate) fn remove(
+    connection: &mut dyn Connection,
+    by: &Acting,
+    id: &str,
+    left_for: Duration,
+) -> Result<Option<Removed>, StoreError> {
+    let Some(trigger) = find(connection, id)? else { return Ok(None) };
+    unqueue_pending_events(connection, id)?;
+    connection.execute("DELETE FROM triggers WHERE id = $1", values![id])?;
+    audit::note(connection, by, AuditAction::TriggerDeleted, id, &trigger.tenant, "")?;
+    let is_last = match &trigger.subscription {
+        None => false,
+        Some(subscription) => {
+            let others: u64 =
+                connection.one("SELECT count(*) FROM triggers WHERE subscription = $1", values![subscription])?;
+            match others {
+                // The caller ends it now. If the gateway dies before, another one does.
+                0 => {
+                    connection.execute(
+                        "UPDATE subscriptions SET due_at = now_ms() + $1 WHERE id = $2",
+                        values![millis(left_for), subscription],
+                    )?;
+                }
+                _ => wake(connection, Some(subscription))?,
+            }
+            others == 0
+        }
+    };
+    Ok(Some(Removed { subscription: trigger.subscription, is_last }))
 }
 
 pub(super) fn set_state(
@@ -304,7 +323,7 @@ fn find_or_insert(
     let covers = sha256_hex(covers.as_bytes());
     // The update locks the row against the deletion of a subscription whose last trigger has gone.
     let known: Option<String> = connection.optional(
-        "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1
+        "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1, empty_reads = 0
          WHERE tenant = $1 AND subject = $2 AND connector = $3 AND user_identifier = $4 AND covers = $5 RETURNING id",
         values![&new.tenant, &new.subject, &new.connector, &new.user_identifier, &covers],
     )?;

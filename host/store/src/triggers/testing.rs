@@ -31,6 +31,7 @@ pub(crate) fn trigger(tenant: &str, key: &str) -> NewTrigger {
         definition: sealed(key),
         labels: Labels::from([("team".to_owned(), "blue".to_owned())]),
         poll_s: None,
+        agent: None,
     }
 }
 
@@ -73,5 +74,6 @@ pub(crate) fn delivery(event: &str, url: &str, key: &str) -> EventDelivery {
         receiver: "https://app.example".into(),
         url: sealed(key),
         url_hash: NewDelivery::hash_of_url(url),
+        for_agent: false,
     }
 }

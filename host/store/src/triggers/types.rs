@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::agent_triggers::{AgentPart, NewAgentPart};
 use crate::digest::sha256_hex;
 use crate::id::random_id;
 use crate::integrations::{Labels, read_labels, read_sealed};
@@ -71,6 +72,8 @@ pub struct NewTrigger {
     pub definition: Sealed,
     pub labels: Labels,
     pub poll_s: Option<u32>,
+    /// `None` unless an agent makes it.
+    pub agent: Option<NewAgentPart>,
 }
 
 /// A trigger.
@@ -95,6 +98,8 @@ pub struct Trigger {
     pub created_at: SystemTime,
     /// Its webhooks that are not delivered yet.
     pub pending_deliveries: u64,
+    /// `None` unless an agent has made it.
+    pub agent: Option<AgentPart>,
 }
 
 impl Trigger {
@@ -175,6 +180,8 @@ pub struct EventDelivery {
     pub url: Sealed,
     /// The [`NewDelivery::hash_of_url`] of the URL.
     pub url_hash: String,
+    /// `true` for the receiver of an agent, which has separate secrets.
+    pub for_agent: bool,
 }
 
 impl EventDelivery {
@@ -237,6 +244,7 @@ impl FromRow for Trigger {
             told_degraded: row.read()?,
             created_at: row.read()?,
             pending_deliveries: u64::try_from(row.read::<i64>()?).unwrap_or_default(),
+            agent: AgentPart::read(row)?,
         })
     }
 }

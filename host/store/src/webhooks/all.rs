@@ -12,7 +12,7 @@ use crate::{Store, StoreError};
 /// The columns of an [`AnyDelivery`] after those of its [`Delivery`], in the order in which they
 /// are read.
 pub(super) const MORE_COLUMNS: &str =
-    "tenant, job_id, trigger_id, message_id, receiver, data_key, url, created_at, next_attempt_at, body_until";
+    "tenant, kind, job_id, trigger_id, message_id, receiver, data_key, url, created_at, next_attempt_at, body_until";
 
 impl Store {
     /// Returns a page of the deliveries of all tenants, the newest first.
@@ -21,7 +21,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn all_deliveries(&self, filter: AnyDeliveryFilter) -> Result<Vec<AnyDelivery>, StoreError> {
         self.read(move |connection| {
-            let AnyDeliveryFilter { status, tenant, url, before, limit } = filter;
+            let AnyDeliveryFilter { id, status, tenant, url, before, limit } = filter;
             let (receiver, hash) = match url {
                 Some(UrlFilter::Receiver(receiver)) => (Some(receiver), None),
                 Some(UrlFilter::Hash(hash)) => (None, Some(hash)),
@@ -29,10 +29,11 @@ impl Store {
             };
             let status = status.map(|status| status.name().to_owned());
             let mut conditions = Conditions::with_limit(limit);
-            for (column, value) in [("status", status), ("tenant", tenant), ("receiver", receiver), ("url_hash", hash)]
-            {
+            let equal = [("status", status), ("tenant", tenant), ("receiver", receiver), ("url_hash", hash)];
+            for (column, value) in equal {
                 conditions.equal(column, value);
             }
+            conditions.with("(webhook_id = ? OR message_id = ?)", id);
             conditions.after("created_at, webhook_id", before);
             let (clause, values) = conditions.finish();
             connection.all(

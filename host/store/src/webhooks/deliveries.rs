@@ -2,7 +2,7 @@
 
 use super::all::MORE_COLUMNS;
 use super::types::Attempts;
-use super::{AnyDelivery, Delivery, NewDelivery, Payload, WebhookSource};
+use super::{AnyDelivery, Delivery, NewDelivery, Payload};
 use crate::connection::{Connection, Durability};
 use crate::time::millis;
 use crate::value::{FromRow, Row, values};
@@ -140,10 +140,7 @@ pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[N
             stored = Some(&payload.id);
         }
 
-        let (trigger, event) = match source {
-            WebhookSource::Trigger { trigger, event } => (Some(trigger), Some(event)),
-            WebhookSource::Job(_) | WebhookSource::Event => (None, None),
-        };
+        let (trigger, event) = source.event().unzip();
         connection.execute(
             "INSERT INTO webhook_deliveries (webhook_id, tenant, kind, job_id, receiver, data_key, url, payload_id, size,
                  status, attempts, next_attempt_at, created_at, expires_at, url_hash, trigger_id, message_id)
@@ -161,8 +158,8 @@ pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[N
                 i64::try_from(payload.sealed.bytes.len()).unwrap_or(i64::MAX),
                 millis(*kept_for),
                 url_hash,
-                trigger.map(String::as_str),
-                event.map(String::as_str),
+                trigger,
+                event,
             ],
         )?;
     }

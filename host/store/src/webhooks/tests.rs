@@ -333,6 +333,7 @@ async fn the_deliveries_of_all_tenants_are_listed_with_filters(site: Site) {
     let before = Some((last.created_at, last.delivery.webhook_id));
     assert_eq!(ids(AnyDeliveryFilter { before, ..all() }).await, [first]);
     assert_eq!(ids(AnyDeliveryFilter { tenant: Some("acme".into()), ..all() }).await, [third, first]);
+    assert_eq!(ids(AnyDeliveryFilter { id: Some(second.into()), ..all() }).await, [second]);
     assert_eq!(ids(AnyDeliveryFilter { url: Some(UrlFilter::Receiver("two".into())), ..all() }).await, [third]);
     assert_eq!(ids(AnyDeliveryFilter { url: Some(UrlFilter::Hash("one".into())), ..all() }).await, [second, first]);
     assert!(ids(AnyDeliveryFilter { status: Some(DeliveryStatus::Failed), ..all() }).await.is_empty());

@@ -53,6 +53,13 @@ pub enum WebhookSource {
         /// The id of the event, which is the `webhook-id` at every URL.
         event: String,
     },
+    /// An event of a trigger that an agent has made.
+    Agent {
+        /// The id of the trigger.
+        trigger: String,
+        /// The id of the event.
+        event: String,
+    },
 }
 
 impl WebhookSource {
@@ -62,6 +69,7 @@ impl WebhookSource {
             Self::Job(_) => "job",
             Self::Event => "event",
             Self::Trigger { .. } => "trigger",
+            Self::Agent { .. } => AGENT,
         }
     }
 
@@ -69,16 +77,26 @@ impl WebhookSource {
     pub fn job(&self) -> Option<&str> {
         match self {
             Self::Job(id) => Some(id),
-            Self::Event | Self::Trigger { .. } => None,
+            Self::Event | Self::Trigger { .. } | Self::Agent { .. } => None,
+        }
+    }
+
+    /// The trigger and the event that it is about.
+    pub fn event(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Trigger { trigger, event } | Self::Agent { trigger, event } => Some((trigger, event)),
+            Self::Job(_) | Self::Event => None,
         }
     }
 
     /// Reads the columns [`SOURCE_COLUMNS`].
     pub(super) fn read(row: &mut Row) -> Result<Self, StoreError> {
+        let kind: String = row.read()?;
         let (job, trigger, event): (Option<String>, Option<String>, Option<String>) =
             (row.read()?, row.read()?, row.read()?);
         Ok(match (job, trigger.zip(event)) {
             (Some(id), _) => Self::Job(id),
+            (None, Some((trigger, event))) if kind == AGENT => Self::Agent { trigger, event },
             (None, Some((trigger, event))) => Self::Trigger { trigger, event },
             (None, None) => Self::Event,
         })
@@ -86,7 +104,10 @@ impl WebhookSource {
 }
 
 /// The columns of a [`WebhookSource`], in the order in which they are read.
-pub(super) const SOURCE_COLUMNS: &str = "job_id, trigger_id, message_id";
+pub(super) const SOURCE_COLUMNS: &str = "kind, job_id, trigger_id, message_id";
+
+/// The kind of a webhook for the receiver of an agent.
+const AGENT: &str = "agent";
 
 /// A webhook to one URL, to be stored.
 #[derive(Clone, Debug)]
@@ -264,6 +285,8 @@ pub enum UrlFilter {
 /// Selects a page of the deliveries of all tenants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnyDeliveryFilter {
+    /// Only the delivery with this id, or the deliveries of the event with it.
+    pub id: Option<String>,
     /// Only deliveries in this state.
     pub status: Option<DeliveryStatus>,
     /// Only deliveries of this tenant.

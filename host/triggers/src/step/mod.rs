@@ -2,9 +2,11 @@
 //! found is stored with the fence of the lease.
 //!
 //! - here: the step from its beginning to its end
+//! - `account`: the account of the subscription, and what it may get at an inbox of an application
 //! - `subscribe`: the subscription at the service
 //! - `read`: reading what happened there
 
+mod account;
 mod read;
 mod subscribe;
 
@@ -17,9 +19,8 @@ use tokio::time::Instant;
 
 use super::call::{AboutSubscription, Class, Failed, RunOf, Standing as Stands};
 use super::definition::Definition;
-use super::identity::{needs_account, route_of};
 use super::state;
-use super::types::{TypeOf, inbox_of};
+use super::types::TypeOf;
 use super::{TriggerError, Triggers};
 use contract::trigger_types::TriggerSource;
 use store::{Blocked, Standing, Subscription, SubscriptionStep, Trigger, TriggerState};
@@ -72,6 +73,8 @@ struct Step<'a> {
     cursor: Value,
     deadline: Instant,
     done: SubscriptionStep,
+    /// Reads in a row without an event.
+    empty_reads: u32,
     /// A read is due, whatever its time.
     reads_now: bool,
     /// Set if something is tried again after this time.
@@ -126,6 +129,7 @@ impl Triggers {
             cursor,
             deadline,
             done: SubscriptionStep { look_in: IDLE, ..SubscriptionStep::default() },
+            empty_reads: subscription.empty_reads,
             reads_now: false,
             again_in: None,
         };
@@ -216,25 +220,6 @@ impl Step<'_> {
         }
         self.end_former().await;
         self.read().await
-    }
-
-    /// Asks the service whose account it is now. Returns `false` if it does not say.
-    async fn identify(&mut self) -> Result<bool, TriggerError> {
-        let connector = Arc::clone(&self.kind().connector);
-        let inbox = self.subscription.inbox.as_ref().and_then(|name| inbox_of(&connector, name));
-        if needs_account(self.kind(), inbox) {
-            self.sealed.account = match self.triggers.identify(&self.run()).await {
-                Ok(account) => account,
-                Err(failed) => {
-                    self.not_read(failed);
-                    return Ok(false);
-                }
-            };
-        }
-        let context = Subscription::context(&self.subscription.id);
-        self.done.secret = Some(self.triggers.seal(&context, &self.sealed).await?);
-        self.done.identified = Some(inbox.and_then(|inbox| route_of(inbox, &self.sealed.account)));
-        Ok(true)
     }
 
     fn kind(&self) -> &TypeOf {

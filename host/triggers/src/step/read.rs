@@ -8,6 +8,7 @@ use super::{IDLE, Member, SAFETY, Step, USER_DELAY, delay, jittered};
 use crate::TriggerError;
 use crate::call::{AboutRead, AboutSubscription, Class, Failed, Read};
 use crate::deliver::{Occurrence, Origin, time_of};
+use crate::state;
 use crate::work::LEASE;
 use contract::trigger_types::TriggerSource;
 use hooks::{Subject, conditions_hold, kind_is};
@@ -29,14 +30,11 @@ impl Step<'_> {
             return self.recover().await;
         }
         let Subscription { read_at, now, .. } = self.subscription;
-        let interval = match self.is_pushed() {
-            true => SAFETY,
-            false => self.interval(),
-        };
         let has_just_begun = self.done.read == Some(true);
         let is_due = self.reads_now || read_at.map_or(!has_just_begun, |at| at <= *now);
         if !is_due {
             let planned = read_at.map(|at| at.duration_since(*now).unwrap_or_default());
+            let interval = self.time_to_next();
             self.done.read_in =
                 Some(planned.unwrap_or_else(|| jittered(&self.subscription.id, interval)).min(interval));
             return Ok(());
@@ -53,11 +51,16 @@ impl Step<'_> {
                 return Ok(());
             }
             if self.done.read_in.is_none() {
-                self.done.read_in = Some(jittered(&self.subscription.id, interval));
+                self.done.read_in = Some(jittered(&self.subscription.id, self.time_to_next()));
                 return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Time between two reads.
+    fn time_to_next(&self) -> Duration {
+        if self.is_pushed() { SAFETY } else { self.interval() }
     }
 
     /// Lets the service send again what it could not deliver.
@@ -76,7 +79,7 @@ impl Step<'_> {
                     parameters: &self.sealed.parameters,
                     kinds: None,
                 };
-                match self.triggers.call::<Value>(&self.run(), &operation, &about, None).await {
+                match self.triggers.call_to_read::<Value>(&self.run(), &operation, &about).await {
                     Ok(_) => self.done.read = Some(true),
                     Err(failed) => self.done.reason = Some(failed.detail),
                 }
@@ -92,7 +95,7 @@ impl Step<'_> {
         let Some(operation) = self.operation(|declared| declared.read.as_ref()) else { return Ok(true) };
         let about =
             AboutRead { parameters: &self.sealed.parameters, cursor: &self.cursor, hint: None, limit: READ_LIMIT };
-        let read: Read = match self.triggers.call(&self.run(), &operation, &about, None).await {
+        let read: Read = match self.triggers.call_to_read(&self.run(), &operation, &about).await {
             Ok(read) => read,
             Err(failed) => return Ok(self.not_read(failed)),
         };
@@ -149,6 +152,7 @@ impl Step<'_> {
         let id = &self.subscription.id;
         let sealed = self.triggers.seal(&Subscription::cursor_context(id), &cursor).await?;
         let has_webhooks = events.iter().any(|event| !event.deliveries.is_empty());
+        self.empty_reads = if events.is_empty() { self.empty_reads.saturating_add(1) } else { 0 };
         let read = ReadEvents { cursor: sealed, events };
         let parts = &self.triggers.parts;
         let stored =
@@ -178,9 +182,11 @@ impl Step<'_> {
         }
     }
 
-    /// The shortest interval of reads that a trigger asks for, or that of the type.
+    /// The shortest interval of reads of its triggers.
     fn interval(&self) -> Duration {
-        let asked = self.members.iter().filter_map(|member| member.trigger.poll_s).min();
-        Duration::from_secs(asked.unwrap_or_else(|| self.kind().declared().poll_seconds).into())
+        let of = |member: &Member| {
+            state::interval(member.trigger.poll_s, member.kind.declared().poll_seconds, self.empty_reads)
+        };
+        self.members.iter().map(of).min().unwrap_or(IDLE)
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use secrecy::SecretString;
 
-use super::{IDLE, SAFETY, Step, USER_DELAY, delay, fraction};
+use super::{FIRST_DELAY, IDLE, SAFETY, Step, USER_DELAY, delay, fraction};
 use crate::TriggerError;
 use crate::call::{AboutSubscription, Class, Failed, Standing as Stands};
 use crate::deliver::time_of;
@@ -27,6 +27,10 @@ impl Step<'_> {
             return Ok(self.stands(Standing::None, Vec::new(), None));
         };
         let declared = inbox_of(&self.kind().connector, &inbox).cloned();
+        let proves = self.operation(|declared| declared.identify.as_ref()).is_some();
+        if let Some(inbox) = declared.as_ref().filter(|inbox| proves && inbox.scope == InboxScope::Application) {
+            return self.prove(inbox).await;
+        }
         let Some(operation) = self.operation(|declared| declared.subscribe.as_ref()) else {
             // The service notifies the application of the operator.
             return Ok(self.stands(Standing::Active, Vec::new(), None));
@@ -178,9 +182,24 @@ fn life_of(stands: &Stands, declared: Option<u32>, now: SystemTime) -> Option<Du
 }
 
 /// Time until a subscription is renewed: two thirds of its life less a part that differs from one
-/// to the next, and early enough for three attempts.
+/// to the next, and early enough for three attempts. If the clocks of the service and of the
+/// database differ by more than its life, it seems to have ended when it is made.
 fn renewal_of(id: &str, life: Duration) -> Duration {
     let planned = life * 2 / 3;
     let early = planned.mul_f64(fraction(id) / 10.0);
-    (planned - early).min(life.saturating_sub(RESERVE).max(life / 3))
+    (planned - early).min(life.saturating_sub(RESERVE).max(life / 3)).max(FIRST_DELAY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subscription_is_renewed_early_enough_for_three_attempts_and_never_without_a_pause() {
+        let hours = |hours: u64| Duration::from_secs(hours * 3600);
+        let week = renewal_of("sub", hours(168));
+        assert!(week <= hours(112) && week > hours(100), "{week:?}");
+        assert_eq!(renewal_of("sub", Duration::from_secs(600)), Duration::from_secs(200));
+        assert_eq!(renewal_of("sub", Duration::ZERO), FIRST_DELAY, "the service's clock is behind ours");
+    }
 }

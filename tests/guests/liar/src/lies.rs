@@ -226,6 +226,7 @@ fn events(manifest: &mut Manifest, change: impl FnOnce(&mut Inbox, &mut Trigger)
         unsubscribe: None,
         read: Some("words_read".to_owned()),
         recover: None,
+        identify: None,
         requires_setting: None,
         lifetime_seconds: None,
         poll_seconds: 300,

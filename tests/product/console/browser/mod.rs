@@ -2,6 +2,7 @@
 //! browser.
 
 mod changes;
+mod complaints;
 mod people;
 
 use std::fs;
@@ -180,6 +181,10 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
         ("accepted", "more.example"),
         ("overview", "Connectors that lag"),
         ("overview", "Requests in a second: now"),
+        ("overview", "things are wrong:"),
+        ("overview", "Late or failing refreshes"),
+        ("overview", "Triggers that are not well"),
+        ("overview", "Failing webhooks"),
         ("try", HOSTILE),
         ("tried", HOSTILE),
         ("refused", "502"),
@@ -207,6 +212,7 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
         ("settings", "is set, and not shown"),
         ("settings", "broken.wasm"),
         ("only changed", "service_name"),
+        ("searched", "service_name"),
         ("below a path", "upstream-failed"),
         ("ended", "The session has ended."),
     ] {
@@ -214,6 +220,9 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
         assert!(shown.contains(text), "`{text}` on the page `{page}`: {shown}");
     }
     assert_eq!(world.receiver.seen().len(), before + 1, "the webhook was sent once more");
+    let point = seen["point"].as_str().unwrap();
+    assert!(point.contains("UTC: ") && point.contains("/s"), "the value under the pointer: {point}");
+    assert!(!pages["searched"].as_str().unwrap().contains("public_url"), "{}", pages["searched"]);
     let bytes = seen["bytes"].as_u64().unwrap();
     assert!(bytes < 100_000, "{bytes} bytes of the page and its files, compressed");
     // The key is nowhere but in the request that signs in.

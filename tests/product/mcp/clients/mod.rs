@@ -294,6 +294,31 @@ fn the_official_python_client_converses_after_initialize() {
     converse("mcp-python-with-initialize", WITH_INITIALIZE, &one_gateway(), command);
 }
 
+/// The clients check each result with the schema of its tool.
+#[test]
+#[ignore = "make test-clients"]
+fn the_official_clients_take_structured_results_whatever_the_service_answers() {
+    let service = Upstream::start();
+    let pair = json!({"chainId": null, "dexId": "orca", "volume": [], "labels": ["v3", 7]});
+    service.reply("*", Reply::json(json!({"schemaVersion": 1, "pairs": [pair]})));
+    let gateway = Setup::new().shipped("dex_market_data").upstream("dex_market_data", "api", &service.url()).start();
+    let set = json!({"name": "markets", "allow": ["dex_market_data"], "structured": true});
+    assert_eq!(gateway.client().post("/mcp-sets", set).status, 201);
+    let (url, key) = (format!("{}/mcp/sets/markets", gateway.address()), gateway.client().key().to_owned());
+    for kind in ["client", "sdk", "auto"] {
+        let programs = Programs::of("clients", &format!("mcp-structured-{kind}"));
+        programs.copy(&["mcp.mjs", "mcp_client.py", "package.json"]);
+        let mut command = if kind == "auto" { in_python(&programs, kind) } else { node(&programs, kind) };
+        let client = &mut Program::start(command.args([&url, &key]));
+        client.next();
+        assert!(client.names().iter().any(|name| name == "dex_market_data__search_pairs"));
+        let answer = client.call("dex_market_data__search_pairs", &json!({"q": "EXM/SOL"}));
+        assert!(success(&answer).contains(r#""chainId":null"#), "{kind}: {answer}");
+        let fit = json!({"pairs": [{"dexId": "orca", "labels": ["v3"]}]});
+        assert_eq!(answer["result"]["structuredContent"], fit, "{kind}: {answer}");
+    }
+}
+
 /// No gateway keeps anything of a conversation, so each request may go to another one.
 #[test]
 #[ignore = "make test-clients"]

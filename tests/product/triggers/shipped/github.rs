@@ -1,4 +1,5 @@
-//! GitHub: the webhook of a repository, and its activity where the user may make none.
+//! GitHub: the webhook of a repository, its activity where the user may make none, and the webhook
+//! of an App.
 
 use super::*;
 use crate::hooks::{hmac_hex, outcomes, records};
@@ -17,11 +18,13 @@ struct GitHub {
     activity: Vec<Value>,
     /// The bodies of deliveries that have failed.
     failed: Vec<Value>,
+    /// The users who see the installation of the App.
+    sees_installation: Vec<&'static str>,
 }
 
 fn github() -> (Shipped, Arc<Mutex<GitHub>>) {
     let world = Shipped::start("code_hosting", "github", &["api"], "");
-    world.connect("code_hosting", &["ada"]);
+    world.connect("code_hosting", &["ada", "bob"]);
     let github: Arc<Mutex<GitHub>> = Arc::default();
     let (shared, made) = (Arc::clone(&github), Mutex::new((String::new(), String::new())));
     let address = world.gateway.address();
@@ -44,6 +47,16 @@ fn github() -> (Shipped, Arc<Mutex<GitHub>>) {
                 let is_known = seen.header("if-none-match") == etag;
                 let reply = if is_known { Reply::empty(304) } else { Reply::json(json!(github.activity)) };
                 reply.header("etag", &etag).header("x-poll-interval", "60")
+            }
+            ("GET", "/api/user/installations") if github.sees_installation.contains(&user_of(seen).as_str()) => {
+                let installation =
+                    json!({"id": 5, "account": {"login": "octo"}, "repository_selection": "all", "suspended_at": null});
+                Reply::json(json!({"total_count": 1, "installations": [installation]}))
+            }
+            ("GET", "/api/user/installations") => Reply::json(json!({"message": "Not of an App"})).status(403),
+            // GitHub does not distinguish the case of names.
+            ("GET", path) if path.eq_ignore_ascii_case("/api/repos/octo/plans") => {
+                Reply::json(json!({"id": 70, "name": "plans", "owner": {"login": "octo"}}))
             }
             ("GET", DELIVERIES) => Reply::json(github.failed.iter().map(failed).collect()),
             ("POST", path) if path.starts_with(DELIVERIES) => {
@@ -196,4 +209,95 @@ fn deliveries_that_failed_are_sent_again_once_on_request() {
     assert_eq!(world.requests("GET", DELIVERIES).len(), 2);
     assert_eq!(world.requests("POST", &format!("{DELIVERIES}/5/attempts")).len(), 1);
     world.client().post(&format!("/triggers/{id}/read"), json!({})).problem(429, "rate-limited");
+}
+
+/// The secret that the operator has given GitHub for the App.
+const APP_SECRET: &str = "a secret of the App";
+
+/// A notification of the App.
+fn of_app(number: u32, installation: u32, repository: u32) -> Value {
+    let mut body = issue(number);
+    body["installation"] = json!({"id": installation});
+    body["repository"]["id"] = json!(repository);
+    body
+}
+
+impl Shipped {
+    /// A notification as GitHub signs it for the App.
+    fn deliver_of_app(&self, url: &str, event: &str, body: &Value) -> u16 {
+        let text = body.to_string();
+        let signature = format!("sha256={}", hmac_hex(APP_SECRET, text.as_bytes()));
+        let call = self.notify(url).header("x-github-event", event).header("x-hub-signature-256", &signature);
+        call.body(text).send().status
+    }
+
+    /// The numbers of the issues in the events of a trigger.
+    fn issues(&self, id: &str) -> Vec<u64> {
+        self.data(id).iter().filter_map(|data| data["issue"]["number"].as_u64()).collect()
+    }
+}
+
+#[test]
+fn the_app_notifies_only_accounts_that_see_its_installation() {
+    let (world, github) = github();
+    let (_, url) = world.inbox("code_hosting", "app", Some(APP_SECRET));
+    github.lock().sees_installation = vec!["ada"];
+    let early = world.trigger("ada", "code_hosting.push", &repository());
+    assert_eq!(world.requests("POST", HOOKS).len(), 1, "the App's webhook may not work");
+    world.client().delete(&format!("/triggers/{early}")).ok();
+    assert_eq!(world.deliver_of_app(&url, "ping", &json!({"zen": "Keep it simple"})), 200);
+
+    let ada = world.trigger("ada", "code_hosting.issue", &json!({"owner": "Octo", "repo": "PLANS"}));
+    assert_eq!(world.requests("POST", HOOKS).len(), 1, "no webhook is made");
+    assert_eq!(world.record(&ada)["mode"], "push");
+    let bob = world.trigger("bob", "code_hosting.issue", &repository());
+    assert_eq!(world.requests("POST", HOOKS).len(), 2, "bob does not see the installation");
+
+    assert_eq!(world.deliver_of_app(&url, "issues", &of_app(1, 5, 70)), 200);
+    for (installation, repository) in [(5, 71), (6, 70)] {
+        assert_eq!(world.deliver_of_app(&url, "issues", &of_app(2, installation, repository)), 200);
+    }
+    assert_eq!(world.deliver_of_app(&url, "installation", &json!({"installation": {"id": 5}})), 200);
+    assert_eq!(world.deliver("issues", "d1", &of_app(3, 5, 70).to_string()).send().status, 200, "at bob's webhook");
+    assert_eq!((world.issues(&ada), world.issues(&bob)), (vec![1], vec![3]));
+    world.client().post(&format!("/triggers/{ada}/read"), json!({})).problem(409, "nothing-to-read");
+    let deleted = world.client().delete(&format!("/triggers/{ada}")).ok();
+    assert_eq!(deleted["unsubscribed"], Value::Null, "nothing stands at GitHub");
+}
+
+#[test]
+fn an_account_that_sees_the_installation_no_more_gets_nothing_of_the_app_and_is_read() {
+    let (world, github) = github();
+    let (inbox, url) = world.inbox("code_hosting", "app", Some(APP_SECRET));
+    assert_eq!(world.deliver_of_app(&url, "ping", &json!({"zen": "Keep it simple"})), 200);
+    github.lock().sees_installation = vec!["ada"];
+    let id = world.trigger("ada", "code_hosting.issue", &repository());
+    let mode = || world.record(&id)["mode"].clone();
+    let activity = |id: u32| {
+        json!({
+            "id": id.to_string(), "type": "IssuesEvent", "created_at": "2026-03-02T10:00:00Z", "repo": {"name": "octo/plans"},
+            "payload": {"action": "opened", "issue": {"number": id}},
+        })
+    };
+    assert_eq!(world.deliver_of_app(&url, "issues", &of_app(1, 5, 70)), 200);
+    github.lock().activity.insert(0, activity(1));
+
+    github.lock().sees_installation.clear();
+    world.work(", renew_at = 0");
+    assert_eq!(mode(), "poll");
+    assert_eq!(world.deliver_of_app(&url, "issues", &of_app(2, 5, 70)), 200);
+    assert_eq!(world.issues(&id), [1], "the account was not proven to see the second one");
+    github.lock().activity.insert(0, activity(3));
+    world.read(&id);
+    assert_eq!(world.issues(&id), [1, 3], "the first one is not read again");
+
+    github.lock().sees_installation = vec!["ada"];
+    world.work(", renew_at = 0");
+    assert_eq!(mode(), "push");
+    assert_eq!(world.deliver_of_app(&url, "issues", &of_app(4, 5, 70)), 200);
+    assert_eq!(world.issues(&id), [1, 3, 4]);
+
+    world.client().delete(&format!("/admin/inboxes/{inbox}")).ok();
+    world.settle();
+    assert_eq!((mode(), &world.record(&id)["status"]), (json!("poll"), &json!("active")), "the App notifies no more");
 }

@@ -5,17 +5,21 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode_str;
 use support::jwt::at;
+use support::webhooks::is_signed_with;
 
 use super::*;
 use crate::hooks::hmac_hex;
 
 const SIGNING_SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";
+const AGENT_SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const APP_TOKEN: &str = "xapp-1-A1-0123456789abcdef";
 
 /// A gateway that logs and records everything, and whose services repeat what they are told.
 fn world() -> Shipped {
     let service = Upstream::start();
-    let general = format!("hooks.public_url = \"{PUBLIC}\"\nlog = \"debug\"\ncalls.keep = \"all\"");
+    let general = format!(
+        "hooks.public_url = \"{PUBLIC}\"\nlog = \"debug\"\ncalls.keep = \"all\"\ncallbacks.allow_private_network = true"
+    );
     let connectors = [
         ("code_hosting", "api", "github"),
         ("office_mail", "graph", "microsoft"),
@@ -67,6 +71,18 @@ fn world() -> Shipped {
         world.connect(connector, &["ada"]);
     }
     world
+}
+
+/// An agent has issues sent to a URL at the service. Returns the id of its subscription.
+fn agent_subscribes(world: &Shipped) -> String {
+    world.service.on("/agent", |seen| Reply::json(json!({"challenge": body_of(seen)["challenge"]})));
+    let delivery = json!({"mode": "webhook", "url": format!("{}/agent", world.service.url()), "secret": AGENT_SECRET});
+    let arguments = json!({"owner": "octo", "repo": "plans"});
+    let params = json!({"name": "code_hosting.issue", "arguments": arguments, "delivery": delivery});
+    let call = world.client().request("POST", "/mcp").header("x-user-identifier", "ada");
+    let call = call.header("accept", "application/json").header("mcp-protocol-version", "2025-11-25");
+    let answer = call.json(&json!({"jsonrpc": "2.0", "id": 1, "method": "events/subscribe", "params": params})).send();
+    answer.ok()["result"]["id"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned()
 }
 
 /// Everything that the gateway shows and has written, with what it is.
@@ -127,6 +143,10 @@ fn no_address_and_no_secret_is_logged_recorded_counted_or_kept_by_a_connector() 
     }
     assert!(secrets.iter().all(|secret| secret.len() >= 15), "{secrets:?}");
 
+    // The receiver of an agent has a separate address and a separate secret.
+    let subscribed = agent_subscribes(&world);
+    secrets.extend([AGENT_SECRET.to_owned(), AGENT_SECRET["whsec_".len()..].to_owned()]);
+
     // Notifications that are taken, and others.
     let body = json!({"action": "opened", "issue": {"number": 1}}).to_string();
     let signature = format!("sha256={}", hmac_hex(&hooks[0][1], body.as_bytes()));
@@ -162,8 +182,17 @@ fn no_address_and_no_secret_is_logged_recorded_counted_or_kept_by_a_connector() 
         (recorded["hook_requests"].as_array()?.len() == 8).then_some(())
     });
 
+    let agent = wait_for("the webhook for the agent", || {
+        let sent = world.requests("POST", "/agent");
+        (sent.len() >= 2).then_some(sent)
+    });
+    for seen in agent {
+        assert!(is_signed_with(&seen, AGENT_SECRET) && seen.header("x-mcp-subscription-id") == subscribed);
+    }
     let all = shown(&world);
-    for id in [issues, &*mails, &*changes, &*messages] {
+    let made = world.client().get("/triggers").ok();
+    let of_agent = made["triggers"].as_array().unwrap().iter().find(|trigger| !trigger["agent"].is_null()).unwrap();
+    for id in [issues, &*mails, &*changes, &*messages, of_agent["id"].as_str().unwrap()] {
         assert_eq!(world.client().delete(&format!("/triggers/{id}")).status, 200);
     }
     // The requests that end subscriptions show what the connectors have kept of the services' answers.

@@ -54,6 +54,7 @@ pub(super) fn call(role: Role, function: &Path) -> TokenStream {
         Role::Unsubscribe => (quote!(Unsubscribe), quote!(())),
         Role::Read => (quote!(Read), quote!(::connector_sdk::triggers::Events)),
         Role::Recover => (quote!(Recover), quote!(())),
+        Role::Identify => (quote!(Identify), quote!(::connector_sdk::triggers::Value)),
     };
     quote_spanned! {span_of(function)=>
         |input| ::connector_sdk::run::internal::<::connector_sdk::triggers::#input, #output>(input, #function)

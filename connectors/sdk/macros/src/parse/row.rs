@@ -227,7 +227,7 @@ impl Row {
             Action::Request { method: Method::Get | Method::Head, .. } => Some(Effect::Read),
             Action::Request { method: Method::Delete, .. } => Some(Effect::Destructive),
             Action::Request { .. } => Some(Effect::Write),
-            Action::Internal { role: Role::Read, .. } => Some(Effect::Read),
+            Action::Internal { role: Role::Read | Role::Identify, .. } => Some(Effect::Read),
             Action::Internal { .. } => Some(Effect::Write),
             Action::Function(_) | Action::Unknown => None,
         })
@@ -275,7 +275,8 @@ impl Action {
 
     /// `internal read fn function`
     fn internal(input: ParseStream<'_>) -> syn::Result<Self> {
-        const FORM: &str = "expected `subscribe`, `renew`, `unsubscribe`, `read` or `recover`, and `fn` and a function";
+        const FORM: &str =
+            "expected `subscribe`, `renew`, `unsubscribe`, `read`, `recover` or `identify`, and `fn` and a function";
         let span = input.parse::<Ident>()?.span();
         let named = word(input, FORM)?;
         let role = Role::ALL.into_iter().find(|role| named == role.name());

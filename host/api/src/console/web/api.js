@@ -86,3 +86,30 @@ export function useLoad(load, keys) {
 
 /** Loads the document of a path, and again when `turn` changes. */
 export const useDocument = (path, turn = 0) => useLoad((signal) => call("GET", path, { signal }), [path, turn]);
+
+/**
+ * A number that grows every `ms` milliseconds while the page is seen, when it is seen again, and when the function next to it is called.
+ * Nobody looks at a page that is hidden, so it asks for nothing.
+ */
+export function useTurns(ms) {
+  const [turn, setTurn] = useState(0);
+  const next = useCallback(() => setTurn((turn) => turn + 1), []);
+  useEffect(() => {
+    let timer;
+    const arm = () => {
+      clearInterval(timer);
+      if (!document.hidden) timer = setInterval(next, ms);
+    };
+    const seenOrHidden = () => {
+      if (!document.hidden) next();
+      arm();
+    };
+    arm();
+    document.addEventListener("visibilitychange", seenOrHidden);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", seenOrHidden);
+    };
+  }, [ms, next]);
+  return [turn, next];
+}

@@ -7,6 +7,7 @@ import { Audit } from "./audit.js";
 import { Call, Calls } from "./calls.js";
 import { Connector } from "./connector.js";
 import { Connectors } from "./connectors.js";
+import { Find, placeOf } from "./find.js";
 import { Gateways } from "./gateways.js";
 import { HookRequests } from "./hook_requests.js";
 import { Inbox, Inboxes } from "./inboxes.js";
@@ -14,6 +15,7 @@ import { Integration, Integrations } from "./integrations.js";
 import { Job, Jobs } from "./jobs.js";
 import { Key, Keys } from "./keys.js";
 import { Overview } from "./overview.js";
+import { Person } from "./people.js";
 import { announce, html, Live, Problem, Text, text, Title } from "./parts.js";
 import { go, to, usePlace } from "./route.js";
 import { Settings } from "./settings.js";
@@ -44,6 +46,8 @@ const MENU = [
 /** The screens by the first part of the place: the list, and one thing. */
 const SCREENS = {
   calls: [Calls, Call],
+  find: [undefined, Find],
+  people: [undefined, Person],
   integrations: [Integrations, Integration],
   connectors: [Connectors, Connector],
   overview: [Overview],
@@ -61,9 +65,6 @@ const SCREENS = {
   settings: [Settings],
 };
 
-/** The screens of things whose ids have a prefix. The id of a request may be any text. */
-const BY_ID = [["key_", "keys"], ["int_", "integrations"], ["job_", "jobs"], ["trg_", "triggers"], ["inb_", "inboxes"]];
-
 function Screen({ place, session }) {
   const [name = "calls", id, operation] = place.parts;
   const [List, One] = SCREENS[name] ?? [];
@@ -76,23 +77,23 @@ function Screen({ place, session }) {
 
 function Menu({ place, session, onSignOut }) {
   const current = { tenants: "keys", "tool-sets": "keys", "hook-requests": "inboxes" }[place.parts[0]] ?? place.parts[0] ?? "calls";
+  // On a small screen, the screens are shown after a button, so that the head leaves room for what it is about.
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [place]);
   const find = (event) => {
     event.preventDefault();
-    const id = new FormData(event.currentTarget).get("id").trim();
-    if (!id) return;
+    const name = new FormData(event.currentTarget).get("name").trim();
+    if (!name) return;
     event.currentTarget.reset();
-    const [, screen] = BY_ID.find(([prefix]) => id.startsWith(prefix)) ?? [];
-    go([screen ?? "calls", id]);
+    go(...placeOf(name));
   };
-  return html`<header>
+  return html`<header class=${isOpen ? "open" : ""}>
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.querySelector("h1")?.focus(); }}>${words.skip}</a>
     <p class="product">${words.product}</p>
-    <nav aria-label=${words.menu}><ul>
-      ${MENU.map(([name, label]) => html`<li><a href=${to([name])} aria-current=${name === current ? "page" : undefined}>${label}</a></li>`)}
-    </ul></nav>
-    <form role="search" aria-label=${words.findId} onSubmit=${find}>
-      <label>${words.findId} <input name="id" autocomplete="off" spellcheck=${false} /></label>
-      <button type="submit">${words.open}</button>
+    <button type="button" class="menu small" aria-expanded=${isOpen ? "true" : "false"} onClick=${() => setOpen(!isOpen)}>${words.menu}</button>
+    <form role="search" aria-label=${words.find.label} onSubmit=${find}>
+      <input name="name" aria-label=${words.find.label} placeholder=${words.find.what} autocomplete="off" spellcheck=${false} />
+      <button type="submit">${words.find.label}</button>
     </form>
     <p class="session">
       <${Text} of=${session.gateway} /> ${session.version} · ${session.key_id
@@ -100,6 +101,9 @@ function Menu({ place, session, onSignOut }) {
         : html`<${Text} of=${session.person} />`}
       ${" "}<button type="button" class="small" onClick=${onSignOut}>${words.signOut}</button>
     </p>
+    <nav aria-label=${words.menu}><ul>
+      ${MENU.map(([name, label]) => html`<li><a href=${to([name])} aria-current=${name === current ? "page" : undefined}>${label}</a></li>`)}
+    </ul></nav>
   </header>`;
 }
 

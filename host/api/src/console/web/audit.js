@@ -1,7 +1,7 @@
 // The audit: every change by a person, a key or a file.
 
 import { List } from "./list.js";
-import { Actor, ExactTime, html, IdLink, Text, text, Title } from "./parts.js";
+import { Actor, html, IdLink, Text, text, Time, Title } from "./parts.js";
 import { words } from "./words.js";
 
 const say = words.audit;
@@ -17,7 +17,7 @@ function Target({ entry }) {
 }
 
 const columns = [
-  [words.time, (entry) => html`<${ExactTime} at=${entry.at} />`],
+  [words.time, (entry) => html`<${Time} at=${entry.at} />`],
   [say.action, (entry) => text(entry.action)],
   [say.actor, (entry) => html`<${Actor} of=${entry.actor} />`],
   [say.target, (entry) => html`<${Target} entry=${entry} />`],
@@ -31,8 +31,8 @@ const filters = [
   { name: "actor", label: say.actor },
   { name: "target", label: say.target },
   { name: "tenant", label: words.tenant },
-  { name: "since", label: words.since, kind: "time" },
-  { name: "until", label: words.until, kind: "time" },
+  { name: "since", label: words.since, kind: "time", isMore: true },
+  { name: "until", label: words.until, kind: "time", isMore: true },
 ];
 
 /** The list. */

@@ -1,6 +1,6 @@
 // Records of calls: the list, and everything about one call.
 
-import { useDocument } from "./api.js";
+import { call as request, useDocument, useLoad, withQuery } from "./api.js";
 import { curl } from "./commands.js";
 import { List } from "./list.js";
 import { Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Status, Table, Text, text, Time, Title } from "./parts.js";
@@ -10,13 +10,15 @@ import { words } from "./words.js";
 const say = words.calls;
 const OWNERS = ["caller", "user", "operator", "connector", "provider"];
 
-const columns = [
+/** The columns of a table of calls. */
+export const columns = [
   [say.at, (call) => html`<a href=${to(["calls", call.request_id])}><${Time} at=${call.at} /></a>`],
   [say.status, (call) => html`<${Status} of=${call.status} />`],
   [say.problem, (call) => html`<${Text} of=${call.problem} />`],
   [say.owner, (call) => text(call.owner)],
   [say.operation, (call) => html`<${IdLink} kind="connectors" id=${call.connector} /> / <${Text} of=${call.operation} />`],
   [say.tenant, (call) => html`<${IdLink} kind="tenants" id=${call.tenant} />`],
+  [say.person, (call) => html`<${IdLink} kind="people" id=${call.subject ?? call.user_identifier} />`],
   [say.duration, (call) => words.ms(call.duration_ms)],
   [words.requestId, (call) => html`<${IdLink} kind="calls" id=${call.request_id} />`],
 ];
@@ -26,10 +28,13 @@ const filters = [
   { name: "problem", label: say.problem },
   { name: "owner", label: say.owner, choices: OWNERS },
   { name: "connector", label: words.connector },
-  { name: "operation", label: words.operation },
+  { name: "operation", label: words.operation, isMore: true },
   { name: "tenant", label: words.tenant },
-  { name: "since", label: words.since, kind: "time" },
-  { name: "until", label: words.until, kind: "time" },
+  { name: "subject", label: words.subject, isMore: true },
+  { name: "account", label: words.integrations.account, isMore: true },
+  { name: "user_identifier", label: say.accountName, isMore: true },
+  { name: "since", label: words.since, kind: "time", isMore: true },
+  { name: "until", label: words.until, kind: "time", isMore: true },
 ];
 
 /** The list. */
@@ -63,7 +68,7 @@ function Details({ call, session }) {
       [say.at, html`<${ExactTime} at=${call.at} />`],
       [say.duration, words.ms(call.duration_ms)],
       [words.tenant, html`<${IdLink} kind="tenants" id=${tenant} />`],
-      [words.subject, html`<${Text} of=${subject} />`],
+      [words.subject, html`<${IdLink} kind="people" id=${subject} />`],
       [words.integrations.account, call.user_identifier && html`<a href=${to(["integrations"], accounts)}><${Text} of=${call.user_identifier} /></a>`],
       [words.key, html`<${IdLink} kind="keys" id=${call.key_id} />`],
       [words.gateway, html`<a href=${to(["gateways"])}><${Text} of=${call.gateway} /></a>`],
@@ -79,27 +84,64 @@ function Details({ call, session }) {
   `;
 }
 
+/** Who can solve a problem, and how. */
+export const tellWho = (call) => [say.who[call.owner], say.todo[call.problem]].filter(Boolean).join(" ");
+
 /** Why the call ended as it did, who can act, and where. */
 function Reason({ call }) {
   if (!call.problem) return html`<p class="reason">${call.status ? say.succeeded : say.left}</p>`;
   const stage = Object.keys(call.stages).at(-1);
   const last = call.upstream.at(-1);
-  const { tenant, connector, subject } = call;
-  const places = {
-    user: [to(["integrations"], { tenant, connector, subject }), say.toAccounts],
-    operator: [to(["connectors", connector]), say.toConnector],
-    connector: [to(["connectors", connector]), say.toConnector],
-    provider: [to(["calls"], { connector, owner: "provider" }), say.toOthers],
-    caller: [to(["calls"], { tenant, problem: call.problem }), say.toOthers],
-  };
-  const [href, label] = places[call.owner] ?? [];
   return html`<div class="reason">
     <p><strong><${Text} of=${call.problem} /></strong> ${stage && say.inStage(stage)}</p>
     ${call.detail && html`<p><${Text} of=${call.detail} /></p>`}
     ${call.pointers.length > 0 && html`<p>${say.notValid} <${Text} of=${call.pointers.map((one) => one || "/").join(", ")} /></p>`}
-    <p>${say.who[call.owner] ?? ""} ${last && say.lastAnswer(text(last.host), last.status ?? words.noStatus)}</p>
-    ${href && html`<p><a href=${href}>${label}</a></p>`}
+    ${last && html`<p>${say.lastAnswer(text(last.host), last.status ?? words.noStatus, call.upstream.length)}</p>`}
+    ${(call.user_identifier || call.owner === "user") && html`<${Account} call=${call} />`}
+    <p>${tellWho(call)}</p>
+    <p class="buttons">${placesOf(call).map(([place, label]) => html`<a href=${to(...place)}>${label}</a>`)}</p>
   </div>`;
+}
+
+/** The places where someone sees what is wrong, or solves it. */
+function placesOf({ problem, owner, connector, operation, tenant, subject, user_identifier: account, key_id: key, at }) {
+  const hourBefore = new Date(new Date(at) - 3_600_000).toISOString();
+  const places = {
+    key: key && [["keys", key], say.toKey],
+    tries: [["try", connector, operation], say.tryIt],
+    connector: [["connectors", connector], say.toConnector],
+    client: [["tenants", tenant], say.toClients],
+    gateways: [["gateways"], say.toGateways],
+    settings: [["settings"], say.toSettings],
+    load: [["overview"], say.toOverview],
+    others: [["calls"], { connector, problem, since: hourBefore }, say.toOthers],
+    person: (subject ?? account) && [["people", subject ?? account], say.toPerson],
+  };
+  const wanted = PLACES[problem] ?? PLACES_OF_OWNERS[owner] ?? [];
+  return [...wanted, "person", "others"].map((name) => places[name]).filter(Boolean).map((place) => [place.slice(0, -1), place.at(-1)]);
+}
+
+/** The places of problems that have others than their owner. */
+const PLACES = {
+  "missing-scope": ["key"], "not-allowed": ["key"], "tenant-token-required": ["key"],
+  "unknown-connector": [], "unknown-operation": ["connector"],
+  "integration-not-configured": ["client", "settings"], not_configured: ["client", "settings"],
+  busy: ["load", "gateways"], "rate-limited": ["load"], "store-unavailable": ["gateways", "settings"],
+  starting: ["gateways"], draining: ["gateways"], internal: ["gateways"], "cut-off": ["gateways"],
+};
+const PLACES_OF_OWNERS = { caller: ["tries"], user: [], operator: ["connector", "settings"], connector: ["connector"], provider: [] };
+
+/** The account of the call: its state, and what its provider said last. */
+function Account({ call: { tenant, connector, subject, user_identifier: account } }) {
+  const wanted = withQuery("/admin/integrations", { tenant, connector, subject, user_identifier: account, limit: 5 });
+  const { data } = useLoad((signal) => request("GET", wanted, { signal }), [wanted]);
+  const found = data?.integrations.filter((one) => (one.subject ?? null) === (subject ?? null));
+  if (!found) return null;
+  if (!found.length) return html`<p>${say.noAccount(text(connector))}</p>`;
+  return found.map((one) => html`<p>
+    ${say.theAccount} <a href=${to(["integrations", one.id])}><${Text} of=${one.user_identifier} /></a> <${State} of=${one.status} />
+    ${one.last_error && html` ${say.providerSaid} <${Text} of=${one.last_error} />`}
+  </p>`);
 }
 
 /** The stages as bars, one after the other in time. */

@@ -29,8 +29,8 @@ const filters = [
   { name: "outcome", label: say.outcome, choices: ["stored", "duplicate", "handshake", "ignored", "unattributed", "rejected"] },
   { name: "inbox", label: say.address },
   { name: "connector", label: words.connector },
-  { name: "since", label: words.since, kind: "time" },
-  { name: "until", label: words.until, kind: "time" },
+  { name: "since", label: words.since, kind: "time", isMore: true },
+  { name: "until", label: words.until, kind: "time", isMore: true },
 ];
 
 /** The list. */

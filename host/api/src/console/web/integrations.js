@@ -9,11 +9,12 @@ import { words } from "./words.js";
 
 const say = words.integrations;
 
-const columns = [
+/** The columns of a table of accounts. */
+export const columns = [
   [say.account, (one) => html`<a href=${to(["integrations", one.id])}><${Text} of=${one.user_identifier} /></a>`],
   [words.connector, (one) => html`<${IdLink} kind="connectors" id=${one.connector} />`],
   [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`],
-  [words.subject, (one) => html`<${Text} of=${one.subject} />`],
+  [words.subject, (one) => html`<${IdLink} kind="people" id=${one.subject} />`],
   [words.status, (one) => html`<${State} of=${one.status} /> ${one.overdue && html`<${State} of=${say.overdue} tone="bad" />`}`],
   [say.nextRefresh, (one) => html`<${Time} at=${one.next_refresh_at} />`],
   [say.lastError, (one) => html`<${Text} of=${one.last_error} />`],
@@ -25,7 +26,8 @@ const filters = [
   { name: "connector", label: words.connector },
   { name: "tenant", label: words.tenant },
   { name: "subject", label: words.subject },
-  { name: "user_identifier", label: say.account },
+  { name: "account", label: say.account },
+  { name: "user_identifier", label: words.calls.accountName, isMore: true },
 ];
 
 /** The list. */
@@ -79,7 +81,7 @@ function Details({ one }) {
       [words.status, html`<${State} of=${one.status} />`],
       [words.connector, html`<${IdLink} kind="connectors" id=${connector} />`],
       [words.tenant, html`<${IdLink} kind="tenants" id=${tenant} />`],
-      [words.subject, html`<${Text} of=${subject} />`],
+      [words.subject, html`<${IdLink} kind="people" id=${subject} />`],
       [say.account, html`<${Text} of=${one.user_identifier} />`],
       [say.atService, html`<${Text} of=${[account.name, account.email, account.id].filter(Boolean).join(" · ")} />`],
       [say.address, html`<${Text} of=${pairs(address ?? {})} />`],
@@ -95,7 +97,8 @@ function Details({ one }) {
       [say.labels, html`<${Text} of=${pairs(labels)} />`],
     ]} />
     <ul>
-      <li><a href=${to(["calls"], { tenant, connector })}>${say.itsCalls}</a></li>
+      <li><a href=${to(["calls"], { account: id })}>${say.itsCalls}</a></li>
+      <li><a href=${to(["people", subject ?? one.user_identifier])}>${words.calls.toPerson}</a></li>
       <li><a href=${to(["triggers"], { tenant, connector, subject: subject ?? "", user_identifier: one.user_identifier })}>${say.itsTriggers}</a></li>
       <li><a href=${to(["audit"], { target: id })}>${say.itsAudit}</a></li>
     </ul>

@@ -11,7 +11,8 @@ const say = words.jobs;
 
 const progress = (job) => (job.progress ? `${Math.round(job.progress.fraction * 100)} % ${job.progress.message}` : null);
 
-const columns = [
+/** The columns of a table of jobs. */
+export const columns = [
   [words.job, (job) => html`<${IdLink} kind="jobs" id=${job.job_id} />`],
   [words.status, (job) => html`<${State} of=${job.status} />`],
   [words.operation, (job) => html`<${IdLink} kind="connectors" id=${job.connector} /> / <${Text} of=${job.operation} />`],
@@ -25,6 +26,7 @@ const columns = [
 const filters = [
   { name: "status", label: words.status, choices: ["pending", "running", "succeeded", "failed"] },
   { name: "tenant", label: words.tenant },
+  { name: "subject", label: words.subject },
 ];
 
 /** The list. */
@@ -63,7 +65,7 @@ function Details({ job }) {
       [say.progress, html`<${Text} of=${progress(job)} />`],
       [words.operation, html`<${IdLink} kind="connectors" id=${job.connector} /> / <${Text} of=${job.operation} />`],
       [words.tenant, html`<${IdLink} kind="tenants" id=${job.tenant} />`],
-      [words.subject, html`<${Text} of=${job.subject} />`],
+      [words.subject, html`<${IdLink} kind="people" id=${job.subject} />`],
       [words.integrations.account, html`<${Text} of=${job.user_identifier} />`],
       [words.gateway, html`<${Text} of=${job.gateway} />`],
       [words.created, html`<${ExactTime} at=${job.created_at} />`],

@@ -10,7 +10,8 @@ import { words } from "./words.js";
  * A list of the gateway.
  *
  * `place` is where the list is in the console, `path` its route, `name` the member with its entries. `columns` are as in `Table`.
- * `filters` have a name, a label, and the choices if they have any; a filter of the kind `time` is a time.
+ * `filters` have a name, a label, and the choices if they have any; a filter of the kind `time` is a time. Those with `isMore` are shown
+ * when the operator asks for them, or when one of them is set, so that the others are in one line.
  * A change of `turn` loads the list again.
  */
 export function List({ place, query, path, name, caption, columns, filters = [], turn = 0 }) {
@@ -28,15 +29,15 @@ export function List({ place, query, path, name, caption, columns, filters = [],
   const isFiltered = filters.some((filter) => query[filter.name]);
   return html`
     <${Filters} filters=${filters} query=${query} place=${place} />
-    <p class="buttons">
+    <div class="buttons">
       <button type="button" onClick=${reload} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button>
       ${isFiltered && html`<a href=${to(place)}>${words.clearFilters}</a>`}
-    </p>
+      <p tabIndex="-1" ref=${summary} class="small">
+        ${loading && !data ? words.loading : data && (rows.length ? words.loaded(rows.length) : words.empty)}
+      </p>
+    </div>
     <${Problem} of=${problem} />
-    <p tabIndex="-1" ref=${summary} class="small">
-      ${loading && !data ? words.loading : data && (rows.length ? words.loaded(rows.length) : words.empty)}
-    </p>
-    ${rows.length > 0 && html`<${Table} caption=${caption} columns=${columns} rows=${rows} busy=${loading} />`}
+    ${rows.length > 0 && html`<div class="list"><${Table} caption=${caption} columns=${columns} rows=${rows} busy=${loading} /></div>`}
     <nav class="buttons" aria-label=${words.pages}>
       ${query.cursor && html`<a href=${to(place, known)}>${words.firstPage}</a>`}
       ${data?.next_cursor && html`<a href=${to(place, { ...known, cursor: data.next_cursor })}>${words.nextPage}</a>`}
@@ -52,9 +53,15 @@ function Filters({ filters, query, place }) {
     const times = new Set(filters.filter((filter) => filter.kind === "time").map((filter) => filter.name));
     go(place, Object.fromEntries(given.map(([name, value]) => [name, times.has(name) ? asTime(value) : value])));
   };
+  const field = (filter) => html`<label key=${filter.name}>${filter.label} <${Field} filter=${filter} value=${query[filter.name] ?? ""} /></label>`;
+  const more = filters.filter((filter) => filter.isMore);
   return html`<form class="filters" role="search" aria-label=${words.filters} onSubmit=${apply}>
-    ${filters.map((filter) => html`<label>${filter.label} <${Field} filter=${filter} value=${query[filter.name] ?? ""} /></label>`)}
+    ${filters.filter((filter) => !filter.isMore).map(field)}
     <button type="submit">${words.filter}</button>
+    ${more.length > 0 && html`<details open=${more.some((filter) => query[filter.name])}>
+      <summary>${words.moreFilters}</summary>
+      <div class="filters">${more.map(field)}</div>
+    </details>`}
   </form>`;
 }
 

@@ -15,17 +15,3 @@ export function series(text) {
 /** The sum of the series of a name that a condition admits. */
 export const sum = (all, name, admits = () => true) =>
   all.filter((one) => one.name === name && admits(one.labels)).reduce((total, one) => total + one.value, 0);
-
-/** The upper limit of the bucket that has this part of all observations, in seconds. `null` without observations. */
-export function quantile(all, name, part) {
-  const buckets = new Map();
-  for (const one of all) {
-    if (one.name !== `${name}_bucket`) continue;
-    const limit = one.labels.le === "+Inf" ? Infinity : Number(one.labels.le);
-    buckets.set(limit, (buckets.get(limit) ?? 0) + one.value);
-  }
-  const sorted = [...buckets].sort(([one], [other]) => one - other);
-  const count = sorted.at(-1)?.[1] ?? 0;
-  if (!count) return null;
-  return sorted.find(([, below]) => below >= part * count)[0];
-}

@@ -1,9 +1,8 @@
-// Is it well? Each answer leads to its list.
+// Is it well? Each answer leads to its list. The screen refreshes itself while it is seen.
 
-import { useState } from "preact/hooks";
-import { all, call, Refusal, send, useLoad, withQuery } from "./api.js";
+import { all, call, Refusal, send, useLoad, useTurns, withQuery } from "./api.js";
 import { LastHour } from "./charts.js";
-import { quantile, series, sum } from "./metrics.js";
+import { series, sum } from "./metrics.js";
 import { html, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
@@ -17,6 +16,12 @@ const HOUR = 3_600_000;
 /** Time before its end from which a key is shown. */
 const SOON = 14 * 24 * HOUR;
 
+/** Time between two refreshes: that of the samples. */
+const PAUSE = 15_000;
+
+/** The states of triggers that are not well, the worst first. */
+const UNWELL = ["failed", "needs-user", "degraded"];
+
 async function metrics() {
   const answer = await send("GET", "/metrics");
   if (!answer.ok) throw new Refusal(await answer.json());
@@ -29,12 +34,15 @@ async function load() {
   const list = (path, query) => call("GET", withQuery(path, { limit: MOST, ...query }));
   const parts = {
     measured: metrics(),
+    samples: call("GET", "/admin/samples"),
     calls: list("/admin/calls", { since }),
     gateways: list("/admin/gateways"),
     overdue: list("/admin/integrations", { overdue: "true" }),
     expired: list("/admin/integrations", { status: "expired" }),
     waiting: all("/admin/jobs?status=pending", "jobs"),
-    webhooks: list("/admin/webhooks", { status: "failed" }),
+    unsent: all("/admin/webhooks?status=pending", "webhooks"),
+    failed: list("/admin/webhooks", { status: "failed" }),
+    triggers: Promise.all(UNWELL.map((status) => list("/admin/triggers", { status }))),
     here: call("GET", "/connectors"),
     service: list("/admin/connectors"),
     keys: all("/admin/keys", "keys"),
@@ -42,78 +50,115 @@ async function load() {
   const settled = await Promise.allSettled(Object.values(parts));
   const refused = settled.find((one) => one.status === "rejected");
   const values = settled.map((one) => one.value);
-  return { since, problem: refused?.reason.problem, ...Object.fromEntries(Object.keys(parts).map((name, at) => [name, values[at]])) };
+  return { since, at: new Date(), problem: refused?.reason.problem, ...Object.fromEntries(Object.keys(parts).map((name, at) => [name, values[at]])) };
 }
-
-/** A number with its name, which leads to its list. */
-const Card = ({ name, value, tone, href, children }) => html`<li class="card ${tone}">
-  <a href=${href}>${name}</a>
-  <p class="number">${value}</p>
-  <p class="small">${children}</p>
-</li>`;
 
 const many = (list) => (list.length >= MOST ? say.orMore(MOST) : String(list.length));
 const toneOf = (list) => (list.length ? "bad" : "good");
 
 /** The screen. */
 export function Overview() {
-  const [turn, setTurn] = useState(0);
+  const [turn, refresh] = useTurns(PAUSE);
   const { data, loading, problem } = useLoad(load, [turn]);
+  const cards = data ? cardsOf(data) : [];
   return html`
     <${Title}>${say.title}<//>
-    <p>${say.lead}</p>
-    <p class="buttons"><button type="button" onClick=${() => setTurn(turn + 1)} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button></p>
+    <p class="buttons">
+      <button type="button" onClick=${refresh} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button>
+      <span class="small">${data && say.refreshed(words.clock(data.at), PAUSE / 1000)}</span>
+    </p>
     <${Problem} of=${problem ?? data?.problem} />
     ${!data && loading && html`<p>${words.loading}</p>`}
-    ${data && html`<ul class="cards"><${Cards} data=${data} /></ul>`}
-    <${LastHour} turn=${turn} />
+    ${data && html`<${Verdict} cards=${cards} />
+      <ul class="cards">${cards.map((card) => html`<${Card} key=${card.name} ...${card} />`)}</ul>`}
+    ${data?.samples && html`<${LastHour} of=${data.samples} />`}
     ${data && html`<${Reasons} data=${data} />`}
   `;
 }
 
-function Cards({ data }) {
-  const { calls, gateways, overdue, expired, waiting, webhooks, here, service, keys, since } = data;
-  const failed = calls?.calls.filter((one) => one.problem) ?? [];
-  const lagging = service?.connectors.filter((one) => one.gateways.some((at) => at.state !== "live")) ?? [];
-  const away = gateways?.gateways.filter((one) => one.state !== "ready") ?? [];
-  const soon = keys?.filter((key) => !key.revoked_at && key.expires_at && new Date(key.expires_at) - Date.now() < SOON) ?? [];
-  const oldest = waiting?.at(-1);
-  return [
-    calls && html`<${Card} name=${say.failed} value=${many(failed)} tone=${toneOf(failed)} href=${to(["calls"], { since })}>${say.lastHour}<//>`,
-    html`<${Measured} all=${data.measured} />`,
-    gateways && html`<${Card} name=${say.gateways} value=${gateways.gateways.length} tone=${toneOf(away)} href=${to(["gateways"])}>
-      ${away.length ? say.notReady(away.length) : say.allReady}<//>`,
-    service && html`<${Card} name=${say.connectors} value=${many(lagging)} tone=${toneOf(lagging)} href=${to(["connectors"])}>
-      ${lagging.length ? html`<${Text} of=${lagging.map((one) => one.connector).join(", ")} />` : say.allLive}<//>`,
-    here && html`<${Card} name=${say.refused} value=${here.refused.length} tone=${toneOf(here.refused)} href=${to(["connectors"])}>${say.refusedHint}<//>`,
-    overdue && html`<${Card} name=${say.overdue} value=${many(overdue.integrations)} tone=${toneOf(overdue.integrations)}
-      href=${to(["integrations"], { overdue: "true" })}>${say.overdueHint}<//>`,
-    expired && html`<${Card} name=${say.expired} value=${many(expired.integrations)} tone=${toneOf(expired.integrations)}
-      href=${to(["integrations"], { status: "expired" })}>${say.expiredHint}<//>`,
-    waiting && html`<${Card} name=${say.jobs} value=${waiting.length} tone="plain" href=${to(["jobs"], { status: "pending" })}>
-      ${oldest ? html`${say.oldest} <${Time} at=${oldest.created_at} />` : say.noJobs}<//>`,
-    webhooks && html`<${Card} name=${say.webhooks} value=${many(webhooks.webhooks)} tone=${toneOf(webhooks.webhooks)}
-      href=${to(["webhooks"], { status: "failed" })}>${say.webhooksHint}<//>`,
-    keys && html`<${Card} name=${say.keys} value=${soon.length} tone=${toneOf(soon)} href=${to(["keys"])}>
-      ${soon.length ? html`<${Text} of=${soon.map((key) => key.name).join(", ")} />` : say.noKeys}<//>`,
-  ];
+/** What is wrong, in a sentence. */
+function Verdict({ cards }) {
+  const wrong = cards.filter((card) => card.tone === "bad");
+  if (!wrong.length) return html`<p class="success">${say.well}</p>`;
+  return html`<p class="problem">${say.wrong(wrong.length)} ${wrong.map((card, number) => html`${number > 0 && ", "}<a href=${card.href}>${card.name}</a>`)}.</p>`;
 }
 
-/** The numbers of the gateway that answers, since its start. */
-function Measured({ all: measured }) {
-  if (!measured) return null;
-  const answers = sum(measured, "gateway_requests_total");
-  const faults = sum(measured, "gateway_requests_total", (labels) => labels.status.startsWith("5"));
-  const [half, most] = [0.5, 0.95].map((part) => quantile(measured, "gateway_request_seconds", part));
-  const held = sum(measured, "gateway_memory_held_bytes");
-  const limit = sum(measured, "gateway_memory_limit_bytes");
-  return [
-    html`<${Card} name=${say.answers} value=${answers} tone="plain" href=${to(["calls"])}>${say.faults(faults)}<//>`,
-    html`<${Card} name=${say.latency} value=${words.seconds(half)} tone="plain" href=${to(["calls"])}>
-      ${most === null ? say.noLatency : say.most(words.seconds(most))}<//>`,
-    html`<${Card} name=${say.saturation} value=${words.gateways.share(held, limit)} tone=${held > limit * 0.8 ? "bad" : "good"} href=${to(["gateways"])}>
-      ${say.inFlight(sum(measured, "gateway_in_flight"))}<//>`,
-  ];
+/** A number with its name, which leads to its list. */
+const Card = ({ name, value, tone, href, note }) => html`<li class="card ${tone}">
+  <a href=${href}>${name}</a>
+  <p class="number"><a href=${href} tabindex="-1" aria-hidden="true">${value}</a></p>
+  <p class="small">${note}</p>
+</li>`;
+
+/** The numbers. Those whose part was refused are left out. */
+function cardsOf({ measured, samples, calls, gateways, overdue, expired, waiting, unsent, failed, triggers, here, service, keys, since }) {
+  const cards = [];
+  const add = (name, list, href, value, note, tone = toneOf(list)) => cards.push({ name, value, href, note, tone });
+  if (calls) {
+    const failures = calls.calls.filter((one) => one.problem);
+    add(say.failed, failures, to(["calls"], { since }), many(failures), say.lastHour);
+  }
+  if (samples) cards.push(answersOf(samples.samples, since));
+  if (measured) {
+    const [held, limit] = [sum(measured, "gateway_memory_held_bytes"), sum(measured, "gateway_memory_limit_bytes")];
+    add(say.saturation, [], to(["gateways"]), words.gateways.share(held, limit), say.inFlight(sum(measured, "gateway_in_flight")), held > limit * 0.8 ? "bad" : "good");
+  }
+  if (gateways) {
+    const away = gateways.gateways.filter((one) => one.state !== "ready");
+    add(words.gateways.title, away, to(["gateways"]), gateways.gateways.length, away.length ? say.notReady(away.length) : say.allReady);
+  }
+  if (service) {
+    const lagging = service.connectors.filter((one) => one.gateways.some((at) => at.state !== "live"));
+    add(say.connectors, lagging, to(["connectors"]), many(lagging), lagging.length ? html`<${Text} of=${lagging.map((one) => one.connector).join(", ")} />` : say.allLive);
+  }
+  if (here) add(say.refused, here.refused, to(["connectors"]), here.refused.length, say.refusedHint);
+  if (overdue) {
+    const renewed = measured && say.renewals(countOf(measured, "gateway_refreshes_total", "refreshed"), countOf(measured, "gateway_refreshes_total"));
+    add(say.overdue, overdue.integrations, to(["integrations"], { overdue: "true" }), many(overdue.integrations), html`${say.overdueHint} ${renewed}`);
+  }
+  if (expired) add(say.expired, expired.integrations, to(["integrations"], { status: "expired" }), many(expired.integrations), say.expiredHint);
+  if (triggers) cards.push(triggersOf(triggers, measured));
+  if (waiting) {
+    const oldest = waiting.at(-1);
+    add(say.jobs, [], to(["jobs"], { status: "pending" }), waiting.length, oldest ? html`${say.oldest} <${Time} at=${oldest.created_at} />` : say.noJobs, "plain");
+  }
+  if (unsent) {
+    const failing = unsent.filter((one) => one.attempts.length);
+    const next = failing.map((one) => one.next_attempt_at).filter(Boolean).sort()[0];
+    add(say.failing, failing, to(["webhooks"], { status: "pending" }), failing.length, next ? html`${say.failingNext} <${Time} at=${next} />` : say.failingHint);
+  }
+  if (failed) add(say.webhooks, failed.webhooks, to(["webhooks"], { status: "failed" }), many(failed.webhooks), say.webhooksHint);
+  if (keys) {
+    const soon = keys.filter((key) => !key.revoked_at && key.expires_at && new Date(key.expires_at) - Date.now() < SOON);
+    add(say.keys, soon, to(["keys"]), soon.length, soon.length ? html`<${Text} of=${soon.map((key) => key.name).join(", ")} />` : say.noKeys);
+  }
+  return cards;
+}
+
+/** The sum of a metric with this outcome, or of all others. */
+const countOf = (measured, name, outcome) =>
+  sum(measured, name, (labels) => (outcome ? labels.outcome === outcome : !["refreshed", "superseded"].includes(labels.outcome)));
+
+/** Answers to callers in the last hour. Health checks and the console's own requests are not among them. */
+function answersOf(samples, since) {
+  const total = (name) => samples.reduce((sum, one) => sum + one[name], 0);
+  const [answers, faults] = [total("answers"), total("faults")];
+  const share = answers ? (faults / answers) * 100 : 0;
+  const note = say.faults(faults, words.number(share));
+  return { name: say.answers, value: words.number(answers), tone: share >= 1 ? "bad" : "plain", href: to(["calls"], { since }), note };
+}
+
+/** Triggers that are not well, and the renewals of their subscriptions. */
+function triggersOf(lists, measured) {
+  const counts = lists.map((list) => list.triggers.length);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const worst = UNWELL.find((_, number) => counts[number]);
+  const renewals = measured && say.subscriptions(sum(measured, "gateway_subscription_renewals_total"), sum(measured, "gateway_subscription_renewals_total", ({ outcome }) => outcome === "failed"));
+  const states = UNWELL.filter((_, number) => counts[number]).map((status) => `${counts[UNWELL.indexOf(status)]} ${status}`).join(", ");
+  return {
+    name: say.triggers, value: counts.some((count) => count >= MOST) ? say.orMore(total) : String(total), tone: total ? "bad" : "good",
+    href: to(["triggers"], { status: worst }), note: html`${states || say.allTriggers} ${renewals}`,
+  };
 }
 
 /** The most frequent reasons of the last hour. */
@@ -131,7 +176,7 @@ function Reasons({ data }) {
       [words.calls.problem, ([problem, owner, connector]) => html`<a href=${to(["calls"], { problem, owner, connector, since: data.since })}><${Text} of=${problem} /></a>`],
       [words.calls.owner, ([, owner]) => html`<${State} of=${text(owner)} />`],
       [words.connector, ([, , connector]) => html`<${Text} of=${connector} />`],
-      [say.count, ([, , , count]) => count],
+      [say.count, ([problem, owner, connector, count]) => html`<a href=${to(["calls"], { problem, owner, connector, since: data.since })}>${count}</a>`],
     ]} />
   <//>`;
 }

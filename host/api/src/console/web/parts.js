@@ -15,13 +15,24 @@ export function text(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
+/** The longest word that stays whole. Longer ones are names, addresses and keys. */
+const WORD = 26;
+
+/** A text with places at which a line can end: after the signs in long names and addresses, so that words stay whole in narrow columns. */
+function withBreaks(of) {
+  const parts = text(of).split(/(\s+)/).flatMap((word) => (word.length > WORD ? word.split(/(?<=[_./:@=&?,-])(?=[^_./:@=&?,-])/).flatMap((part, number) => (number ? [null, part] : [part])) : [word]));
+  return parts.includes(null) ? parts.map((part) => part ?? html`<wbr />`) : text(of);
+}
+
+const hasLongPart = (of) => text(of).split(/[\s_./:@=&?,-]/).some((part) => part.length > WORD);
+
 /** A text of someone else. It is isolated, so that it cannot change the direction of the text around it. */
-export const Text = ({ of }) => html`<bdi>${text(of)}</bdi>`;
+export const Text = ({ of }) => html`<bdi class=${hasLongPart(of) ? "long" : undefined}>${withBreaks(of)}</bdi>`;
 
 /** A link to a thing by its id. */
 export function IdLink({ kind, id }) {
   if (!id) return words.nothing;
-  return html`<a href=${to([kind, id])}><bdi>${text(id)}</bdi></a>`;
+  return html`<a href=${to([kind, id])}><${Text} of=${id} /></a>`;
 }
 
 /** The actor of a change, which is a link if it is a key. */

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { useDocument } from "./api.js";
-import { html, Problem, Section, State, Table, Text, Title } from "./parts.js";
+import { html, Problem, Section, State, Table, Text, text, Title } from "./parts.js";
 import { words } from "./words.js";
 
 const say = words.settings;
@@ -36,19 +36,26 @@ function Checks() {
 function Configuration() {
   const { data, problem } = useDocument("/admin/settings");
   const [onlyChanged, setOnlyChanged] = useState(false);
+  const [wanted, setWanted] = useState("");
+  const wantedWords = wanted.toLowerCase().split(/\s+/);
+  const names = (section, one) => `${section}.${one.key} ${one.secret ? "" : text(one.value)}`.toLowerCase();
+  const isWanted = (section) => (one) => (one.changed || !onlyChanged) && wantedWords.every((word) => names(section, one).includes(word));
   const shown = (data?.sections ?? [])
-    .map(({ section, settings }) => ({ section, settings: settings.filter((one) => one.changed || !onlyChanged) }))
+    .map(({ section, settings }) => ({ section, settings: settings.filter(isWanted(section)) }))
     .filter(({ settings }) => settings.length > 0);
   return html`
     <p>${say.configurationLead}</p>
     <${Problem} of=${problem} />
+    <form class="filters" role="search" aria-label=${say.search} onSubmit=${(event) => event.preventDefault()}>
+      <label>${say.search} <input type="search" value=${wanted} autocomplete="off" spellcheck=${false} onInput=${(event) => setWanted(event.currentTarget.value)} /></label>
+    </form>
     <p><label class="box"><input type="checkbox" checked=${onlyChanged} onChange=${(event) => setOnlyChanged(event.currentTarget.checked)} /> ${say.onlyChanged}</label></p>
     ${data && shown.length === 0 && html`<p>${words.empty}</p>`}
-    ${shown.map(({ section, settings }) => html`<${Table} key=${section} caption=${say.caption(section || say.general)} rows=${settings} columns=${[
+    <div class="settings">${shown.map(({ section, settings }) => html`<${Table} key=${section} caption=${say.caption(section || say.general)} rows=${settings} columns=${[
       [say.key, (one) => html`<code><${Text} of=${one.key} /></code>`],
       [say.value, value],
       [say.origin, (one) => (one.changed ? html`<${State} of=${say.changed} />` : say.isDefault)],
-    ]} />`)}
+    ]} />`)}</div>
   `;
 }
 

@@ -14,7 +14,8 @@ const say = words.triggers;
 /** The events that a trigger shows. */
 const SHOWN = 50;
 
-const columns = [
+/** The columns of a table of triggers. */
+export const columns = [
   [say.type, (one) => html`<a href=${to(["triggers", one.id])}><${Text} of=${`${one.connector}.${one.type}`} /></a>`],
   [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`],
   [say.account, (one) => html`<${Text} of=${one.user_identifier} />`],
@@ -95,7 +96,7 @@ function Details({ one }) {
       [words.connector, html`<${IdLink} kind="connectors" id=${connector} />`],
       [say.type, html`<${Text} of=${one.type} />`],
       [words.tenant, html`<${IdLink} kind="tenants" id=${tenant} />`],
-      [words.subject, html`<${Text} of=${subject} />`],
+      [words.subject, html`<${IdLink} kind="people" id=${subject} />`],
       [say.account, one.user_identifier && html`<a href=${to(["integrations"], account)}><${Text} of=${one.user_identifier} /></a>`],
       [say.mode, text(one.mode)],
       [say.lastPush, html`<${ExactTime} at=${subscription?.last_push_at} />`],

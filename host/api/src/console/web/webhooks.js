@@ -23,6 +23,7 @@ function about(one) {
 }
 
 const filters = [
+  { name: "id", label: words.id },
   { name: "status", label: words.status, choices: ["pending", "delivered", "failed"] },
   { name: "tenant", label: words.tenant },
   { name: "url", label: say.url },

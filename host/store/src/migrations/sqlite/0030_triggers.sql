@@ -67,6 +67,8 @@ CREATE TABLE subscriptions (
     -- Renewals or reads that failed since the last one that succeeded, and the reason of the last failure.
     failed_renewals INTEGER NOT NULL DEFAULT 0,
     failed_reads    INTEGER NOT NULL DEFAULT 0,
+    -- Reads in a row that have found nothing, since the last notification.
+    empty_reads     INTEGER NOT NULL DEFAULT 0,
     reason          TEXT,
     -- 'user' while the user must connect the account again, 'final' once the service has refused for good.
     blocked         TEXT,
@@ -83,6 +85,7 @@ CREATE TABLE subscriptions (
     UNIQUE (tenant, subject, connector, user_identifier, covers)
 ) STRICT;
 CREATE INDEX subscriptions_due ON subscriptions (due_at);
+CREATE INDEX subscriptions_of_state ON subscriptions (blocked, standing);
 CREATE INDEX subscriptions_of_route ON subscriptions (connector, inbox, route) WHERE route IS NOT NULL;
 CREATE INDEX subscriptions_sealed ON subscriptions (data_key, id);
 CREATE INDEX subscriptions_cursors ON subscriptions (cursor_key, id) WHERE cursor_key IS NOT NULL;

@@ -37,6 +37,7 @@ pub(super) fn check(about: &About<'_>, inboxes: &[Inbox], trigger: &Trigger, fou
         unsubscribe: _,
         read: _,
         recover: _,
+        identify: _,
         requires_setting,
         lifetime_seconds,
         poll_seconds,
@@ -120,6 +121,8 @@ fn check_source(trigger: &Trigger, part: &impl Fn(&str) -> String, found: &mut V
         let fits = ensure(subscribes || operation.is_none(), "it is for a trigger with `subscribe`");
         found.add(part(what), fits);
     }
+    // Without an inbox, only conditions could need it, and these have the parameters.
+    found.add(part("identify"), ensure(has_inbox || trigger.identify.is_none(), "it is for a trigger with an inbox"));
 }
 
 fn check_payload(payload: &str) -> Result<(), Broken> {

@@ -97,6 +97,7 @@ fn trigger(name: &str) -> Trigger {
         unsubscribe: Some("stop".to_owned()),
         read: Some("changes".to_owned()),
         recover: None,
+        identify: None,
         requires_setting: None,
         lifetime_seconds: Some(3600),
         poll_seconds: 300,

@@ -121,6 +121,14 @@ fn the_source_decides_which_parts_a_trigger_has() {
     of_app(|trigger| trigger.renew = Some("watch".to_owned()), "renew");
     of_app(|trigger| trigger.unsubscribe = Some("stop".to_owned()), "unsubscribe");
     of_app(|trigger| trigger.recover = Some("stop".to_owned()), "recover");
+    only_trigger(
+        |trigger| {
+            (trigger.inboxes, trigger.subscribe, trigger.unsubscribe) = (Vec::new(), None, None);
+            trigger.identify = Some("stop".to_owned());
+        },
+        "identify",
+        "with an inbox",
+    );
     of_app(|trigger| trigger.requires_setting = Some("contact".to_owned()), "requires-setting");
 }
 

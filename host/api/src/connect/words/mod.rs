@@ -1,21 +1,37 @@
-//! Every text of the pages for end users, in one place for translation.
+//! Every text of the pages for end users. Each language is a file.
+
+mod english;
+mod german;
+
+use hyper::header::{ACCEPT_LANGUAGE, HeaderMap};
 
 use contract::Effect;
 use integrations::Way;
 use store::GrantType;
+
+pub(super) use self::english::ENGLISH;
+use self::german::GERMAN;
+
+/// The languages. The first one is for browsers that ask for none of them.
+const LANGUAGES: [&Words; 2] = [&ENGLISH, &GERMAN];
 
 /// The texts in one language.
 pub(crate) struct Words {
     /// The language, as RFC 5646 names it.
     pub(super) language: &'static str,
     pub(super) title: &'static str,
+    /// The application that asks, if the operator does not say its name.
+    pub(super) an_application: &'static str,
+    /// After the name of the application.
     pub(super) introduction: &'static str,
-    /// Before the title of a connector.
-    pub(super) connect: &'static str,
+    /// Before and after the title of a connector.
+    pub(super) connect: [&'static str; 2],
     /// Before the name of an account.
     pub(super) connected: &'static str,
     pub(super) ready: &'static str,
     pub(super) missing: &'static str,
+    /// If the operator has set up no connector of the link.
+    pub(super) nothing_offered: &'static str,
     pub(super) done: &'static str,
     pub(super) finish: &'static str,
     pub(super) reads: &'static str,
@@ -63,83 +79,53 @@ pub(crate) struct Words {
     pub(super) other_browser: Message,
     pub(super) other_site: Message,
     pub(super) unavailable: Message,
+    /// The pages for a user whom a provider has sent back, and whose authorization is not one of a
+    /// link.
+    pub(crate) returned: Returned,
+}
+
+/// Texts for a user who comes back from a provider, where no page of a link can show them.
+pub(crate) struct Returned {
+    pub(crate) not_complete: Message,
+    pub(crate) not_known: Message,
+    pub(crate) used: Message,
+    pub(crate) expired: Message,
+    pub(crate) unavailable: Message,
+    pub(crate) another_account: &'static str,
+    /// `{consented}` is the account with which the user has signed in, `{connected}` the one that is
+    /// connected, and `{name}` its name at the application.
+    pub(crate) another_account_text: &'static str,
 }
 
 /// A page with one text.
 #[derive(Clone, Copy)]
-pub(super) struct Message {
-    pub(super) title: &'static str,
-    pub(super) text: &'static str,
+pub(crate) struct Message {
+    pub(crate) title: &'static str,
+    pub(crate) text: &'static str,
 }
 
-pub(super) const ENGLISH: Words = Words {
-    language: "en",
-    title: "Connect your accounts",
-    introduction: "An application asks for access to these accounts. You decide about each of them.",
-    connect: "Connect",
-    connected: "Connected as",
-    ready: "Ready. It needs no account.",
-    missing: "It is not available now. Try again later.",
-    done: "Done",
-    finish: "Finish without the others",
-    reads: "Read",
-    writes: "Add and change",
-    deletes: "Delete or overwrite",
-    may: "The application may",
-    may_read: "read",
-    may_write: "write",
-    may_delete: "delete",
-    and: "and",
-    api_key: "API key",
-    username: "User name",
-    password: "Password",
-    access_key_id: "Access key id",
-    secret_access_key: "Secret access key",
-    session_token: "Session token (only of a temporary key)",
-    key_id: "Key id",
-    secret: "Secret",
-    client_id: "Client id",
-    client_secret: "Client secret",
-    key_file: "Key file of the service account (JSON)",
-    subject: "User for whom the service account acts",
-    installation_id: "Id of the installation",
-    by_sign_in: "Sign in at the service",
-    by_client: "With a client id and a client secret",
-    by_service_account: "With a service account",
-    by_installation: "With an installation of the application",
-    by_device: "With a code, on this or another device",
-    code_title: "Enter this code at the service",
-    code_text: "Open the page below, on this or another device. Sign in there and enter the code:",
-    code_after: "Then come back to this page. It can take some seconds until your account is shown as connected.",
-    code_done: "I have entered the code",
-    refused_by_user: "You did not give access. Nothing was connected.",
-    other_account: "You signed in with another account than the one that is connected already. Nothing was changed.",
-    key_refused: "The service does not accept this. Check it and send it again.",
-    address_refused: "This is not the address of an account at the service. Check it and send it again.",
-    not_configured: "This cannot be connected here yet. The operator of the gateway must set it up.",
-    too_many: "Too many accounts are connected. Disconnect one first.",
-    failed: "This could not be connected. Try again.",
-    finished: Message { title: "You are done", text: "You can close this page." },
-    ended: Message {
-        title: "This link has ended",
-        text: "Go back to the application that sent you, and start again from there.",
-    },
-    unknown: Message {
-        title: "This link is not known",
-        text: "Go back to the application that sent you, and start again from there.",
-    },
-    other_browser: Message {
-        title: "This link is open in another browser",
-        text: "Only the browser in which the link was used first can use it. Return to that browser, or start again from the application.",
-    },
-    other_site: Message {
-        title: "This cannot be done from another site",
-        text: "Open the link itself, and use its buttons.",
-    },
-    unavailable: Message { title: "This cannot be completed now", text: "Wait a moment, and open the link again." },
-};
-
 impl Words {
+    /// The texts in the language that a browser wants most (RFC 9110, 12.5.4).
+    pub(crate) fn for_browser(headers: &HeaderMap) -> &'static Self {
+        let ranges = headers.get_all(ACCEPT_LANGUAGE).iter().filter_map(|value| value.to_str().ok());
+        let wanted = ranges.flat_map(|ranges| ranges.split(',')).filter_map(|range| {
+            let (tag, weight) = range.split_once(';').unwrap_or((range, "q=1"));
+            let weight: f32 = weight.trim().strip_prefix("q=")?.parse().ok()?;
+            let primary = tag.trim().split('-').next()?;
+            let words = LANGUAGES.into_iter().find(|words| words.language.eq_ignore_ascii_case(primary))?;
+            (weight > 0.0).then_some((weight, words))
+        });
+        // Of two languages with the same weight, the browser has named the first one first.
+        let best = wanted.reduce(|best, other| if other.0 > best.0 { other } else { best });
+        best.map_or(&ENGLISH, |(_, words)| words)
+    }
+
+    /// The text of the button that connects an account of a connector.
+    pub(super) fn to_connect(&self, title: &str) -> String {
+        let [before, after] = self.connect;
+        format!("{before}{title}{after}")
+    }
+
     /// The heading of a way to connect an account, among others.
     pub(super) fn of_way(&self, way: Way) -> &'static str {
         match way {
@@ -185,7 +171,39 @@ impl Words {
 
 #[cfg(test)]
 mod tests {
-    use super::ENGLISH;
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    fn language_for(accepted: &'static str) -> &'static str {
+        let headers = HeaderMap::from_iter([(ACCEPT_LANGUAGE, HeaderValue::from_static(accepted))]);
+        Words::for_browser(&headers).language
+    }
+
+    #[test]
+    fn a_browser_gets_the_language_that_it_wants_most() {
+        assert_eq!(Words::for_browser(&HeaderMap::new()).language, "en");
+        for (accepted, language) in [
+            ("de", "de"),
+            ("de-AT,de;q=0.9,en;q=0.8", "de"),
+            ("en-US,en;q=0.9,de;q=0.8", "en"),
+            ("fr, DE;q=0.5, en;q=0.4", "de"),
+            ("fr,*;q=0.5", "en"),
+            ("de;q=0, en;q=0.1", "en"),
+            ("de;q=x", "en"),
+            ("den", "en"),
+            ("", "en"),
+        ] {
+            assert_eq!(language_for(accepted), language, "{accepted}");
+        }
+    }
+
+    #[test]
+    fn the_title_of_a_connector_is_where_the_language_has_it() {
+        assert_eq!(ENGLISH.to_connect("Mail"), "Connect Mail");
+        assert_eq!(GERMAN.to_connect("Mail"), "Mail verbinden");
+        assert_eq!(GERMAN.permission(&["lesen", "löschen"]), "Die Anwendung darf lesen und löschen.");
+    }
 
     #[test]
     fn a_permission_is_a_sentence() {

@@ -1,0 +1,72 @@
+// What the search field takes: the id of anything, or what a person goes by. One thing is opened, of several the operator chooses.
+
+import { useEffect } from "preact/hooks";
+import { all, call, useLoad, withQuery } from "./api.js";
+import { html, Problem, Title } from "./parts.js";
+import { to } from "./route.js";
+import { words } from "./words.js";
+
+const say = words.find;
+
+/** The places of things whose ids have a prefix. The id of a request may be any text. */
+const BY_PREFIX = {
+  key_: (id) => [["keys", id]],
+  int_: (id) => [["integrations", id]],
+  job_: (id) => [["jobs", id]],
+  trg_: (id) => [["triggers", id]],
+  inb_: (id) => [["inboxes", id]],
+  msg_: (id) => [["webhooks"], { id }],
+  evt_: (id) => [["webhooks"], { id }],
+  lnk_: (id) => [["audit"], { target: id }],
+};
+
+/** The place of a text in the console: a path, and the query of a list. */
+export function placeOf(text) {
+  const [, place] = Object.entries(BY_PREFIX).find(([prefix]) => text.startsWith(prefix)) ?? [];
+  return place ? place(text) : [["find", text]];
+}
+
+/** The places of everything that has the name. Each has the text of its link. */
+async function places(name, signal) {
+  const found = (place, label) => ({ href: to(place), label });
+  const has = async (path, list, query) => (await call("GET", withQuery(path, { limit: 1, ...query }), { signal }))[list].length > 0;
+  const isOf = async (lookups) => (await Promise.all(lookups)).some(Boolean);
+  const lookups = [
+    call("GET", `/admin/calls/${encodeURIComponent(name)}`, { signal }).then(() => found(["calls", name], words.calls.one(name)), ifUnknown),
+    isOf([
+      has("/admin/integrations", "integrations", { account: name }),
+      has("/admin/integrations", "integrations", { subject: name }),
+      has("/admin/calls", "calls", { account: name }),
+      has("/admin/calls", "calls", { subject: name }),
+      has("/admin/jobs", "jobs", { subject: name }),
+      has("/admin/triggers", "triggers", { subject: name }),
+    ]).then((is) => is && found(["people", name], words.people.one(name))),
+    all("/admin/tenants", "tenants").then((them) => them.some((one) => one.tenant === name) && found(["tenants", name], words.tenants.one(name))),
+    all("/admin/connectors", "connectors").then((them) => them.some((one) => one.connector === name) && found(["connectors", name], words.connectors.one(name))),
+    all("/admin/keys", "keys").then((them) => them.filter((one) => one.name === name).map((one) => found(["keys", one.id], words.keys.one(name)))),
+  ];
+  return (await Promise.all(lookups)).flat().filter(Boolean);
+}
+
+/** There is nothing with the name. Another refusal is told. */
+function ifUnknown(error) {
+  if (error.problem?.status === 404) return null;
+  throw error;
+}
+
+/** The screen. */
+export function Find({ id: name }) {
+  const { data, problem } = useLoad((signal) => places(name, signal), [name]);
+  const only = data?.length === 1 ? data[0].href : null;
+  useEffect(() => {
+    // The way back leads to where the operator has searched, and not to here.
+    if (only) location.replace(only);
+  }, [only]);
+  return html`
+    <${Title}>${say.title(name)}<//>
+    <${Problem} of=${problem} />
+    <p role="status">${!data && !problem && words.loading}${data?.length === 0 && say.nothing}${data?.length > 1 && say.several}</p>
+    ${data?.length === 0 && html`<p>${say.hint}</p>`}
+    ${data?.length > 1 && html`<ul>${data.map((one) => html`<li><a href=${one.href}>${one.label}</a></li>`)}</ul>`}
+  `;
+}

@@ -1,0 +1,152 @@
+//! Finding, renewing and ending triggers of agents.
+
+use std::time::{Duration, SystemTime};
+
+use super::types::{AgentPart, NewAgentPart};
+use crate::audit::Acting;
+use crate::connection::{Connection, Durability};
+use crate::time::millis;
+use crate::triggers::{find_trigger, remove_in};
+use crate::value::values;
+use crate::{Removed, Sealed, Store, StoreError, Trigger};
+
+/// Triggers that one turn ends.
+const ENDED: u32 = 100;
+
+impl Store {
+    /// Returns the trigger of a subscription of an agent.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn agent_trigger(&self, id: &str) -> Result<Option<Trigger>, StoreError> {
+        let id = id.to_owned();
+        self.read(move |connection| {
+            let trigger: Option<String> =
+                connection.optional("SELECT trigger_id FROM agent_triggers WHERE id = $1", values![&id])?;
+            match trigger {
+                Some(trigger) => find_trigger(connection, &trigger),
+                None => Ok(None),
+            }
+        })
+        .await
+    }
+
+    /// Lets a trigger live for the time `life` from now on. Returns its end, and `None` if it has
+    /// ended.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn renew_agent_trigger(&self, trigger: &str, life: Duration) -> Result<Option<SystemTime>, StoreError> {
+        let trigger = trigger.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.optional(
+                "UPDATE agent_triggers SET expires_at = now_ms() + $1 WHERE trigger_id = $2 RETURNING expires_at",
+                values![millis(life), &trigger],
+            )
+        })
+        .await
+    }
+
+    /// The same, with other secrets of the receiver.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn resubscribe_agent(
+        &self,
+        trigger: &str,
+        life: Duration,
+        takes_control: bool,
+        secrets: Sealed,
+    ) -> Result<Option<SystemTime>, StoreError> {
+        let trigger = trigger.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.optional(
+                "UPDATE agent_triggers SET expires_at = now_ms() + $1, takes_control = $2, data_key = $3, secrets = $4
+                 WHERE trigger_id = $5 RETURNING expires_at",
+                values![millis(life), takes_control, &secrets.key_id, &secrets.bytes, &trigger],
+            )
+        })
+        .await
+    }
+
+    /// Returns the ids of triggers whose agents have not renewed them in time.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn expired_agent_triggers(&self) -> Result<Vec<String>, StoreError> {
+        self.read(|connection| {
+            connection.all(
+                "SELECT trigger_id FROM agent_triggers WHERE expires_at <= now_ms() ORDER BY expires_at LIMIT $1",
+                values![ENDED],
+            )
+        })
+        .await
+    }
+
+    /// Deletes a trigger whose agent has not renewed it in time. Its subscription ends at once if it
+    /// has no other trigger. Returns `None` if it was renewed or has ended.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn end_agent_trigger(&self, trigger: &str) -> Result<Option<Removed>, StoreError> {
+        let (trigger, by) = (trigger.to_owned(), Acting::current());
+        self.write(Durability::PowerLoss, move |connection| {
+            // A renewal that comes at the same time is before this or after it.
+            let ended = connection.execute(
+                "DELETE FROM agent_triggers WHERE trigger_id = $1 AND expires_at <= now_ms()",
+                values![&trigger],
+            )?;
+            match ended {
+                0 => Ok(None),
+                _ => remove_in(connection, &by, &trigger, Duration::ZERO),
+            }
+        })
+        .await
+    }
+}
+
+/// Adds the part of a trigger that an agent makes.
+pub(crate) fn insert_part(
+    connection: &mut dyn Connection,
+    trigger: &str,
+    part: &NewAgentPart,
+) -> Result<(), StoreError> {
+    let NewAgentPart { id, life, takes_control, secrets } = part;
+    let is_known: bool = connection.one("SELECT EXISTS (SELECT 1 FROM agent_triggers WHERE id = $1)", values![id])?;
+    if is_known {
+        return Err(StoreError::Duplicate);
+    }
+    connection.execute(
+        "INSERT INTO agent_triggers (trigger_id, id, expires_at, takes_control, data_key, secrets)
+         VALUES ($1, $2, now_ms() + $3, $4, $5, $6)",
+        values![
+            trigger,
+            id,
+            millis(*life),
+            *takes_control,
+            secrets.as_ref().map(|sealed| &sealed.key_id),
+            secrets.as_ref().map(|sealed| &sealed.bytes)
+        ],
+    )?;
+    Ok(())
+}
+
+impl AgentPart {
+    /// The columns of the part in a statement on triggers. They are `NULL` for a trigger that no
+    /// agent has made.
+    pub(crate) const COLUMNS: &'static str =
+        "(SELECT agent_triggers.id FROM agent_triggers WHERE trigger_id = triggers.id) AS agent_id,
+         (SELECT expires_at FROM agent_triggers WHERE trigger_id = triggers.id) AS agent_expires_at,
+         (SELECT takes_control FROM agent_triggers WHERE trigger_id = triggers.id) AS agent_takes_control";
+
+    /// Reads the columns [`AgentPart::COLUMNS`].
+    pub(crate) fn read(row: &mut crate::value::Row) -> Result<Option<Self>, StoreError> {
+        let (id, expires_at, takes_control): (Option<String>, Option<SystemTime>, Option<bool>) =
+            (row.read()?, row.read()?, row.read()?);
+        Ok(id.zip(expires_at).map(|(id, expires_at)| Self {
+            id,
+            expires_at,
+            takes_control: takes_control.unwrap_or_default(),
+        }))
+    }
+}

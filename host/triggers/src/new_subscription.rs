@@ -1,0 +1,118 @@
+//! The subscription of a new trigger, and the inbox that its service notifies.
+
+use serde_json::{Map, Value};
+
+use super::call::{Failed, RunOf};
+use super::identity::{needs_account, route_of};
+use super::manage::random;
+use super::step::Sealed;
+use super::types::{TypeOf, is_ready};
+use super::{TriggerError, Triggers};
+use contract::trigger_types::{Inbox, InboxScope, TriggerSource};
+use store::{NewSubscription, Subscription};
+
+/// Random bytes of an address, which are 22 characters, and of a secret.
+const ADDRESS_BYTES: usize = 16;
+const SECRET_BYTES: usize = 32;
+
+impl Triggers {
+    /// The subscription that a new trigger needs, unless another trigger has the same.
+    pub(super) async fn new_subscription(
+        &self,
+        kind: &TypeOf,
+        run: RunOf<'_>,
+        parameters: &Value,
+    ) -> Result<NewSubscription, TriggerError> {
+        let declared = kind.declared();
+        let covered: Map<String, Value> =
+            declared.key.iter().filter_map(|name| Some((name.clone(), parameters.get(name)?.clone()))).collect();
+        let covered = Value::Object(covered);
+        let (inbox, account) = self.choose_inbox(kind, run, &covered).await?;
+        let route = inbox.and_then(|inbox| route_of(inbox, &account));
+        let group = match (declared.source, inbox) {
+            // The types of one inbox share what stands at the service.
+            (TriggerSource::Carried, Some(inbox)) => format!("inbox {}", inbox.name),
+            (TriggerSource::Carried, None) => "inbox".to_owned(),
+            (TriggerSource::Read, _) => format!("type {}", declared.name),
+        };
+        let has_address = inbox.is_some_and(|inbox| inbox.scope == InboxScope::Subscription);
+        let (address, secret) = match has_address {
+            true => (Some(random(ADDRESS_BYTES)?), random(SECRET_BYTES)?),
+            false => (None, String::new()),
+        };
+        let id = Subscription::new_id()?;
+        let sealed = Sealed { parameters: covered.clone(), secret, account, standing: None, former: None };
+        Ok(NewSubscription {
+            covers: format!("{group}\0{covered}"),
+            inbox: inbox.map(|inbox| inbox.name.clone()),
+            address,
+            route,
+            secret: self.seal(&Subscription::context(&id), &sealed).await?,
+            id,
+        })
+    }
+
+    /// The inbox that the service is to notify, and the account there: the first that works. If none
+    /// works and nothing can be read, the first one, which then waits for the operator.
+    async fn choose_inbox<'a>(
+        &self,
+        kind: &'a TypeOf,
+        run: RunOf<'_>,
+        covered: &Value,
+    ) -> Result<(Option<&'a Inbox>, Value), TriggerError> {
+        let declared = kind.declared();
+        let (has_url, has_setting) = (self.public_url().is_some(), self.has_required_setting(kind));
+        let mut usable = Vec::new();
+        for inbox in kind.inboxes().filter(|_| has_url) {
+            let works = match inbox.scope {
+                InboxScope::Subscription => true,
+                InboxScope::Application => has_setting && self.is_made(kind, inbox, run.tenant).await?,
+            };
+            if works {
+                usable.push(inbox);
+            }
+        }
+        let first = kind.inboxes().next().filter(|_| declared.read.is_none());
+        for inbox in usable {
+            if !needs_account(kind, Some(inbox)) {
+                return Ok((Some(inbox), Value::Null));
+            }
+            let is_optional = declared.identify.is_some() && inbox.scope == InboxScope::Application;
+            match self.identify(&run, declared.identify.as_deref(), covered).await {
+                Ok(account) if !is_optional || route_of(inbox, &account).is_some() => {
+                    return Ok((Some(inbox), account));
+                }
+                // The account gets its events in another way.
+                Ok(_) => {}
+                Err(_) if is_optional => {}
+                Err(failed) => return Err(not_identified(failed)),
+            }
+        }
+        // A step asks once the operator has made the inbox.
+        let is_later = first.is_some() && declared.identify.is_some();
+        let account = match needs_account(kind, first) && !is_later {
+            true => self.identify(&run, declared.identify.as_deref(), covered).await.map_err(not_identified)?,
+            false => Value::Null,
+        };
+        Ok((first, account))
+    }
+
+    /// Returns `true` if the operator has made the inbox of an application for this tenant, and it has
+    /// what its checks need. An inbox that an account can do without must have accepted a notification
+    /// as well.
+    pub(super) async fn is_made(&self, kind: &TypeOf, inbox: &Inbox, tenant: &str) -> Result<bool, TriggerError> {
+        let is_optional = kind.declared().identify.is_some();
+        let is_it = |made: &store::Inbox| {
+            made.connector == **kind.connector.name()
+                && made.inbox == inbox.name
+                && (made.tenant.is_empty() || made.tenant == tenant)
+                && is_ready(inbox, made)
+                && (!is_optional || made.last_accepted_at.is_some())
+        };
+        Ok(self.parts.store.inboxes().await?.iter().any(is_it))
+    }
+}
+
+fn not_identified(failed: Failed) -> TriggerError {
+    TriggerError::Call(pipeline::Error::ConnectorFault(failed.detail))
+}

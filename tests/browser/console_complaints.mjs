@@ -1,0 +1,111 @@
+// Walks from the start page of the console to the reason of each complaint, by the keyboard, and counts the clicks. Looks at every page in
+// light and dark, and on a narrow screen.
+//
+// The arguments are the browser, the gateway's address, a key of the scope `admin`, the ways as JSON, and the folder for pictures. The
+// program prints what it saw as JSON.
+
+import { mkdirSync } from "node:fs";
+import { chromium } from "playwright-core";
+import { check, nothingSeen, OPTIONS, person, settled, signIn, tabTo } from "./console_person.mjs";
+
+const [executablePath, address, key, waysText, pictures] = process.argv.slice(2);
+const seen = { ...nothingSeen(), ways: {}, found: {}, refreshes: [] };
+mkdirSync(pictures, { recursive: true });
+const browser = await chromium.launch({ executablePath, args: OPTIONS });
+const page = await person(browser, address, seen);
+const look = (name) => check(page, name, seen);
+
+const search = () => page.getByRole("search", { name: "Find", exact: true }).getByRole("textbox");
+
+/** Searches a name from the head of any page. */
+async function find(name) {
+  await tabTo(page, search(), seen, "Shift+Tab");
+  await page.keyboard.type(name);
+  await page.keyboard.press("Enter");
+}
+
+/** The start page. */
+async function start() {
+  await page.goto(`${address}/console#/`);
+  await page.locator("h1", { hasText: "Calls" }).waitFor();
+  await settled(page);
+}
+
+await page.goto(`${address}/console`);
+await signIn(page, key, seen);
+
+// Each way: a search, or links, until the page has the reason.
+for (const { name, steps, reason } of JSON.parse(waysText)) {
+  await start();
+  let clicks = 0;
+  for (const step of steps) {
+    clicks += 1;
+    if (step.search) await find(step.search);
+    else if (step.open) await tabTo(page, page.locator("summary", { hasText: step.open }).first(), seen).then(() => page.keyboard.press("Enter"));
+    else await tabTo(page, page.getByRole("link", { name: step.link, exact: true }).first(), seen, step.isBack ? "Shift+Tab" : "Tab").then(() => page.keyboard.press("Enter"));
+    await page.locator("h1", { hasText: step.title }).waitFor();
+    await settled(page);
+  }
+  await page.locator("main", { hasText: reason }).waitFor().catch(() => null);
+  await look(name);
+  await page.screenshot({ path: `${pictures}/${name.replaceAll(" ", "-")}.png`, fullPage: true });
+  seen.ways[name] = clicks;
+}
+
+// The search field opens the only thing that has a name, and says if there is none or several.
+const names = [
+  ["acme", "Tenant acme", "OAuth clients"],
+  ["mail", "Connector mail", "Operations"],
+  ["nobody-goes-by-this", "Find nobody-goes-by-this", "Nothing here has this name."],
+  ["plain", "Find plain", "Several things have this name."],
+];
+for (const [name, title, text] of names) {
+  await start();
+  await find(name);
+  await page.locator("h1", { hasText: title }).waitFor();
+  await page.locator("main", { hasText: text }).waitFor();
+  seen.found[name] = await page.innerText("main");
+}
+await look("several");
+
+// On a small screen, the screens are behind a button, which closes when one is opened.
+await page.setViewportSize({ width: 320, height: 900 });
+const menu = page.getByRole("button", { name: "Screens" });
+await tabTo(page, menu, seen, "Shift+Tab");
+await page.keyboard.press("Enter");
+await tabTo(page, page.getByRole("link", { name: "Jobs", exact: true }), seen);
+await page.keyboard.press("Enter");
+await page.locator("h1", { hasText: "Jobs" }).waitFor();
+await settled(page);
+seen.menu = await menu.getAttribute("aria-expanded");
+await page.setViewportSize({ width: 1280, height: 900 });
+
+// The overview refreshes itself while it is seen. The clock is the test's own, so that nobody waits.
+await page.clock.install();
+let asked = 0;
+page.on("request", (request) => {
+  if (request.url().includes("/admin/calls")) asked += 1;
+});
+// For a request that must not come, a short time is enough: the clock has passed the time of several.
+const after = async (name, tries, act) => {
+  const before = asked;
+  await act();
+  for (let left = tries; left > 0 && asked === before; left -= 1) await page.waitForTimeout(200);
+  seen.refreshes.push([name, asked > before]);
+  await settled(page);
+};
+await page.goto(`${address}/console#/overview`);
+await page.getByText("Refreshed at").waitFor();
+const hide = (hidden) => page.evaluate((hidden) => {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}, hidden);
+await after("seen", 100, () => page.clock.runFor(16_000));
+await after("hidden", 10, async () => {
+  await hide(true);
+  await page.clock.runFor(120_000);
+});
+await after("seen again", 100, () => hide(false));
+
+await browser.close();
+console.log(JSON.stringify(seen));

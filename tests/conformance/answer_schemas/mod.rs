@@ -1,0 +1,166 @@
+//! The schemas of answers that the connectors of the product have: they are made from the
+//! providers' specifications and samples, and written into `answer_schemas.json` of each connector.
+//!
+//! With `UPDATE_ANSWER_SCHEMAS` set, the test writes the files. Otherwise it compares them.
+//!
+//! # Layout
+//! - here: which operations have a schema, and the comparison
+//! - [`derive`](self::derive): a schema in the few words of the gateway, from a specification or a
+//!   sample
+//! - [`samples`]: the recorded answers
+//! - [`shared`]: the file, in which operations share parts
+
+mod derive;
+mod samples;
+mod shared;
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use serde_json::{Map, Value, json};
+use support::module;
+
+use self::derive::{Detail, agree, of_schema, of_values};
+pub(crate) use self::samples::Samples;
+use crate::answers;
+use crate::check::violations;
+use crate::operations::Connector;
+use crate::specifications::{Answer, Method};
+use crate::table;
+
+const HEAD: [&str; 5] = ["connector", "operations", "with a schema", "schemas of members", "bytes in the module"];
+
+/// The most that the module of a connector may grow by.
+const MAX_BYTES: usize = 20 << 10;
+
+/// Members of three levels, with the sentences that are not too long.
+const DETAIL: Detail = Detail { levels: 3, described: 4, sentence: 160 };
+
+/// Checks the files of all connectors, or writes them, and returns what is wrong, each as a
+/// sentence.
+pub(crate) fn wrong(connectors: &[Connector], description: &Value, samples: &Samples) -> Vec<String> {
+    let is_update = std::env::var_os("UPDATE_ANSWER_SCHEMAS").is_some();
+    let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
+    let mut wrong = Vec::new();
+    for connector in connectors {
+        let file = file(&connector.id);
+        let present = fs::read_to_string(&file).ok();
+        let schemas = made(connector, description, samples);
+        let expected = (!schemas.is_empty()).then(|| shared::text(&schemas));
+        if is_update {
+            match &expected {
+                Some(text) => fs::write(&file, text).unwrap(),
+                None if present.is_some() => fs::remove_file(&file).unwrap(),
+                None => {}
+            }
+        } else if present != expected {
+            wrong.push(format!(
+                "{}: the schemas are not those of the specifications; `UPDATE_ANSWER_SCHEMAS=1 make test-conformance` writes them",
+                file.display()
+            ));
+        }
+        let Some(text) = expected else { continue };
+        let bytes = compressed(&text);
+        if bytes > MAX_BYTES {
+            wrong.push(format!("{}: the schemas would take {bytes} bytes of the module", connector.id));
+        }
+        let numbers = [connector.operations.len(), schemas.len(), schemas.values().map(parts).sum(), bytes];
+        rows.push([connector.id.clone()].into_iter().chain(numbers.map(|number| number.to_string())).collect());
+        wrong.extend(misfits(connector, description, samples, &schemas));
+    }
+    table::print("Schemas of answers, from the specifications and samples of the providers", &rows);
+    wrong
+}
+
+fn file(connector: &str) -> PathBuf {
+    module::root().join("connectors").join(connector).join("answer_schemas.json")
+}
+
+/// The schemas of a connector's operations.
+fn made(connector: &Connector, description: &Value, samples: &Samples) -> Map<String, Value> {
+    let mut schemas = Map::new();
+    for operation in &connector.operations {
+        let (name, content) = named(connector, &operation.path, description);
+        let example = &content["application/json"]["example"];
+        let answers_file = content.get("*/*").is_some();
+        let Some(method) = answers::method(&name, operation, example).filter(|_| !answers_file) else { continue };
+        if let Some(schema) = schema(method, example, samples) {
+            schemas.insert(operation.path.clone(), schema);
+        }
+    }
+    schemas
+}
+
+/// The name of an operation, and the content of its answer in the description.
+fn named<'a>(connector: &Connector, path: &str, description: &'a Value) -> (String, &'a Value) {
+    let name = format!("{}/{path}", connector.id);
+    let described = &description["paths"][format!("/connectors/{name}")]["post"]["responses"]["200"];
+    (name, &described["content"])
+}
+
+/// The schema of the answer of a method: the members of its specification with which no sample and
+/// no example disagrees.
+fn schema(method: &Method, example: &Value, samples: &Samples) -> Option<Value> {
+    let recorded = samples.of(method);
+    let mut schema = match &method.answer {
+        Answer::Schema(schema) => of_schema(schema, DETAIL)?,
+        Answer::Sample(sample) => of_values([sample].into_iter().chain(recorded.iter().copied()), DETAIL)?,
+        Answer::Empty if !recorded.is_empty() => of_values(recorded.iter().copied(), DETAIL)?,
+        Answer::Empty | Answer::File => return None,
+    };
+    // The document may describe an item of the list that the service returns.
+    if example.is_array() && schema["type"] == "object" {
+        schema = json!({"type": "array", "items": schema});
+    }
+    let fits = recorded.into_iter().chain([example]).all(|value| agree(&mut schema, value));
+    (fits && parts(&schema) > 1).then_some(schema)
+}
+
+/// The number of schemas in a schema.
+fn parts(schema: &Value) -> usize {
+    let members = schema["properties"].as_object().into_iter().flatten().map(|(_, member)| parts(member));
+    1 + members.sum::<usize>() + schema.get("items").map_or(0, parts)
+}
+
+/// The samples and examples that a validator refuses, each as a sentence.
+fn misfits(connector: &Connector, description: &Value, samples: &Samples, schemas: &Map<String, Value>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for operation in connector.operations.iter().filter(|operation| schemas.contains_key(&operation.path)) {
+        let (name, content) = named(connector, &operation.path, description);
+        let example = &content["application/json"]["example"];
+        let recorded = answers::method(&name, operation, example).map(|method| samples.of(method)).unwrap_or_default();
+        let validator = jsonschema::validator_for(&with_null(&schemas[&operation.path])).unwrap();
+        for value in recorded.into_iter().chain([example]) {
+            wrong
+                .extend(violations(value, &validator).into_iter().map(|(place, why)| format!("{name}: {place} {why}")));
+        }
+    }
+    wrong
+}
+
+/// A schema as validators know it: a value that may be null has two types.
+fn with_null(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        members.values_mut().for_each(|member| *member = with_null(member));
+    }
+    if let Some(items) = schema.get_mut("items") {
+        *items = with_null(items);
+    }
+    if schema["nullable"] == true {
+        schema["type"] = json!([schema["type"], "null"]);
+    }
+    schema
+}
+
+/// The size of a text in a module.
+fn compressed(text: &str) -> usize {
+    // The module has the same value without white space.
+    let text = serde_json::from_str::<Value>(text).unwrap().to_string();
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap().len()
+}

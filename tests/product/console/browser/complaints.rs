@@ -1,0 +1,113 @@
+//! From a person's complaint to its reason, in Chromium.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+use support::oauth::browser as users;
+use support::programs::{Programs, browser};
+use support::setup::KEY;
+use support::webhooks::make_secret;
+use support::{Dialect, Gateway, OAuthProvider, Person, Reply, Setup, Upstream, module, wait_for};
+
+use crate::console;
+use crate::integrations::{begin, client, connect};
+
+/// The most clicks from the start page to a reason.
+const MOST_CLICKS: u64 = 3;
+
+/// A gateway with five people who complain. The account of ann has expired. The service that bob
+/// calls is down. The client secret with which cid connects is wrong. The application of dora sends
+/// what is not valid. The receiver of the webhook of eve is down.
+struct World {
+    gateway: Gateway,
+    _provider: OAuthProvider,
+    _service: Upstream,
+    _receiver: Upstream,
+}
+
+fn world() -> World {
+    let (service, receiver) = (Upstream::start(), Upstream::start());
+    service.reply("*", Reply::json(json!({"number": 1})));
+    service.reply("/down", Reply::json(json!({})).status(503));
+    receiver.reply("*", Reply::empty(503));
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = Setup::new()
+        .account("mail", &provider)
+        .module("plain", module::account(&json!({"identifier": "plain", "auth": "none"})))
+        .upstream("plain", "api", &service.url())
+        .config("[callbacks]\nallow_private_network = true")
+        .start();
+    provider.register(&format!("{}/connectors/mail/success-authorize-callback", gateway.address()));
+    let user = |tenant: &str, subject: &str| client(&gateway, tenant, Some(subject), "operate,integrate");
+
+    let operator = gateway.client();
+    let id = &provider.dialect().client_id;
+    let wrong = json!({"client_id": id, "client_secret": "not-the-secret-of-this-client"});
+    operator.request("PUT", "/admin/tenants/globex/oauth_clients/mail").json(&wrong).send().ok();
+    let callback = Person::named("cid").consents(&begin(&user("globex", "cid"), "mail"));
+    users::open(&callback);
+
+    connect(&user("acme", "ann"), "mail", "ada");
+    provider.withdraw();
+    let accounts = operator.get("/admin/integrations?subject=ann").ok();
+    let account = accounts["integrations"][0]["id"].as_str().unwrap();
+    operator.post(&format!("/admin/integrations/{account}/renew"), json!({})).problem(424, "reauthorization-required");
+
+    user("acme", "bob").call("plain/forward", json!({"path": "/down"})).problem(502, "upstream-failed");
+    user("acme", "dora").call("plain/forward", json!({"unknown": 1})).problem(422, "validation");
+
+    make_secret(&client(&gateway, "acme", None, "operate,integrate"));
+    let urls = json!([format!("{}/hook", receiver.url())]);
+    user("acme", "eve").call("plain/fetch", json!({"path": "/", "callback_urls": urls})).ok();
+    // An application that is named like a connector.
+    operator.post("/admin/keys", json!({"name": "plain", "scopes": ["operate"]}));
+    wait_for("everything to fail", || {
+        let webhooks = operator.get("/admin/webhooks?status=pending").ok();
+        let has_attempt = webhooks["webhooks"][0]["attempts"].as_array().is_some_and(|attempts| !attempts.is_empty());
+        let calls = operator.get("/admin/calls").ok()["calls"].as_array().unwrap().len();
+        (has_attempt && calls >= 3).then_some(())
+    });
+    World { gateway, _provider: provider, _service: service, _receiver: receiver }
+}
+
+#[test]
+#[ignore = "make test-browser"]
+fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
+    let world = world();
+    let ways = json!([
+        {"name": "expired account", "reason": "invalid_grant", "steps": [{"search": "Ada@Example.com", "title": "User"}]},
+        {"name": "service down", "reason": "The service behind the connector has a fault.", "steps": [
+            {"search": "bob", "title": "User bob"}, {"link": "Open the last call", "title": "Call"}]},
+        {"name": "wrong client secret", "reason": "OAuth client", "steps": [{"search": "cid", "title": "User cid"}]},
+        {"name": "not valid", "reason": "/unknown", "steps": [
+            {"search": "dora", "title": "User dora"}, {"link": "Open the last call", "title": "Call"}]},
+        {"name": "webhook", "reason": "503", "steps": [
+            {"link": "Overview", "title": "Overview", "isBack": true}, {"link": "Failing webhooks", "title": "Webhooks"},
+            {"open": "attempt", "title": "Webhooks"}]},
+    ]);
+    let programs = Programs::of("browser", "console-complaints");
+    programs.copy(&["console_complaints.mjs", "console_person.mjs", "looks.mjs"]);
+    let mut visit = Command::new("node");
+    visit.args(["console_complaints.mjs", &browser(), &world.gateway.address(), KEY, &ways.to_string()]);
+    let seen = programs.run(visit.arg(module::root().join("target/console")));
+    let seen: Value = serde_json::from_str(&seen).unwrap();
+    console::assert_no_fault(&seen);
+    for way in ways.as_array().unwrap() {
+        let [name, reason] = ["name", "reason"].map(|member| way[member].as_str().unwrap());
+        let page = seen["pages"][name].as_str().unwrap();
+        assert!(page.contains(reason), "`{reason}` on the page `{name}`: {page}");
+        assert!(seen["ways"][name].as_u64().unwrap() <= MOST_CLICKS, "{name}: {seen:#}");
+    }
+    for (name, text) in [
+        ("acme", "OAuth clients"),
+        ("mail", "Operations"),
+        ("nobody-goes-by-this", "Nothing here has this name."),
+        ("plain", "Connector plain"),
+        ("plain", "Key plain"),
+    ] {
+        assert!(seen["found"][name].as_str().unwrap().contains(text), "{name}: {seen:#}");
+    }
+    assert_eq!(seen["menu"], "false", "the menu of a small screen is closed by its links");
+    let refreshes = json!([["seen", true], ["hidden", false], ["seen again", true]]);
+    assert_eq!(seen["refreshes"], refreshes, "the overview asks while it is seen");
+}
