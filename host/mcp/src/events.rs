@@ -22,8 +22,8 @@ const MAX_ARGUMENTS: usize = 64 << 10;
 const MAX_EVENTS: u32 = 100;
 const DEFAULT_EVENTS: u32 = 50;
 
-/// The life of a subscription: the shortest, the longest, and the one without a wish. A wish for one
-/// without an end gets the longest.
+/// The life of a subscription: the shortest, the longest, and the one without a wish. A wish for
+/// one without an end gets the longest.
 const SHORTEST_LIFE: Duration = Duration::from_secs(3600);
 const LONGEST_LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
 const DEFAULT_LIFE: Duration = Duration::from_secs(24 * 3600);

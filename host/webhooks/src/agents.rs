@@ -1,5 +1,5 @@
 //! The receivers of agents (the extension `io.modelcontextprotocol/events`): an agent gives a URL
-//! and a secret of its own. The receiver must answer a challenge before anything else is sent.
+//! and a secret. The receiver must answer a challenge before anything else is sent.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -1,5 +1,5 @@
 //! Triggers of agents: each ends at a time unless its agent renews it, and may have a receiver with
-//! secrets of its own.
+//! separate secrets.
 //!
 //! - [`types`]: the part of a trigger that only those of agents have, and cursors
 //! - [`queries`]: finding, renewing and ending them

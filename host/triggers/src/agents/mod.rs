@@ -1,6 +1,6 @@
-//! Triggers of agents (the extension `io.modelcontextprotocol/events`). An agent names no trigger: it
-//! says what it wants to know of, and the same words lead to the same trigger. A trigger ends if its
-//! agent does not ask again in time.
+//! Triggers of agents (the extension `io.modelcontextprotocol/events`). An agent names no trigger:
+//! it says what it wants to know of, and the same words lead to the same trigger. A trigger ends if
+//! its agent does not ask again in time.
 //!
 //! - here: the trigger of an agent, from its making to its end
 //! - [`polling`]: stored events for agents that poll

@@ -58,7 +58,7 @@ fn a_list_has_what_the_address_the_key_and_the_set_leave() {
     let all = names(&agent(&world));
     assert_eq!(all.len(), 9, "{all:?}");
     assert!(all.contains(&"gateway.integration_expired".to_owned()));
-    assert_eq!(names(&Agent::new(&world.client(), "/mcp/readonly")), all, "to be told of something changes nothing");
+    assert_eq!(names(&Agent::new(&world.client(), "/mcp/readonly")), all, "an event changes nothing");
     assert_eq!(names(&Agent::new(&world.client(), "/mcp/notified")), of_connector);
     let arguments = ["keys", "create", "--name", "limited", "--tenant", "default", "--allow", "notified/change"];
     let key = world.gateway.home().run_ok(&arguments);
