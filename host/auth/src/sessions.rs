@@ -1,9 +1,9 @@
 //! The sessions of agents.
 //!
-//! Applications make and delete them at any rate, so no gateway has all of them in memory. A session
-//! is read when its token is used, and is then kept for a second. So a session that was deleted, or
-//! whose key was revoked, is refused at every gateway within this time. While the store does not
-//! answer, a session that was read is accepted for `keys.max_age_s`, like a key.
+//! Applications make and delete them at any rate, so no gateway has all of them in memory. A
+//! session is read when its token is used, and is then kept for a second. So a session that was
+//! deleted, or whose key was revoked, is refused at every gateway within this time. While the store
+//! does not answer, a session that was read is accepted for `keys.max_age_s`, like a key.
 
 use std::collections::HashMap;
 use std::sync::Arc;

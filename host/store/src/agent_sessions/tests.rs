@@ -137,7 +137,7 @@ async fn a_session_counts_in_what_its_tenant_has_stored(site: Site) {
     let store = &site.store;
     store.add_agent_session(NewAgentSession { allow: Some("[\"mail\"]".into()), ..new(1) }).await.unwrap().unwrap();
     let with_session = store.stored_bytes().await.unwrap().total;
-    site.execute("UPDATE agent_sessions SET expires_at = expires_at - 2 * 3600000").await;
+    site.execute("UPDATE agent_sessions SET expires_at = expires_at - 5400000").await;
     store.sweep_agent_sessions().await.unwrap();
     assert_eq!(with_session - store.stored_bytes().await.unwrap().total, 0, "it is kept for a while after its expiry");
     site.execute("UPDATE agent_sessions SET expires_at = expires_at - 3600000").await;

@@ -6,7 +6,7 @@ use crate::StoreError;
 use crate::id::random_id;
 use crate::value::{FromRow, Row};
 
-/// What was counted.
+/// The counts of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsageCounts {
     /// Calls of operations, and requests around them.
@@ -51,7 +51,7 @@ impl FromRow for UsageCounts {
     }
 }
 
-/// What a count belongs to.
+/// The operation or the user that a count belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UsageKey {
     /// An operation.
