@@ -19,20 +19,29 @@ fn is_entry(schema: &Value) -> bool {
         || ["boolean", "array"].iter().all(|name| types.contains(&json!(name)))
 }
 
+/// The schema that a schema of a document refers to, or the schema itself.
+fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+    let referred = schema["$ref"].as_str().and_then(|name| document.pointer(name.strip_prefix('#')?));
+    referred.unwrap_or(schema)
+}
+
 /// Collects the places of the members without a description.
-fn undescribed(at: &str, schema: &Value, found: &mut Vec<String>) {
+fn undescribed(document: &Value, at: &str, schema: &Value, found: &mut Vec<String>) {
+    let schema = resolved(document, schema);
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {
         let place = format!("{at}/{name}");
-        if OF_GATEWAY.contains(&name.as_str()) || is_entry(member) {
+        let referred = resolved(document, member);
+        if OF_GATEWAY.contains(&name.as_str()) || is_entry(referred) {
             continue;
         }
-        if member["description"].as_str().is_none_or(str::is_empty) {
+        let has_description = |schema: &Value| schema["description"].as_str().is_some_and(|text| !text.is_empty());
+        if !has_description(member) && !has_description(referred) {
             found.push(place.clone());
         }
-        undescribed(&place, member, found);
+        undescribed(document, &place, referred, found);
     }
     if schema["items"].is_object() {
-        undescribed(&format!("{at}/items"), &schema["items"], found);
+        undescribed(document, &format!("{at}/items"), &schema["items"], found);
     }
 }
 
@@ -44,8 +53,7 @@ fn few_members_of_shipped_operations_have_no_description() {
     for (path, item) in document["paths"].as_object().unwrap() {
         if path.starts_with("/connectors/") && item["post"]["tags"][0] == *path.split('/').nth(2).unwrap() {
             let schema = &item["post"]["requestBody"]["content"]["application/json"]["schema"];
-            let referred = schema["$ref"].as_str().and_then(|name| document.pointer(name.strip_prefix('#')?));
-            undescribed(path, referred.unwrap_or(schema), &mut found);
+            undescribed(&document, path, schema, &mut found);
             operations += 1;
         }
     }
