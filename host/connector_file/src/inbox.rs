@@ -125,7 +125,7 @@ fn check_part(node: Node<'_>, mistakes: &mut Mistakes) -> Option<CheckPart> {
     }
 }
 
-/// What every HMAC has.
+/// The members that every HMAC has.
 struct Keyed {
     hash: CheckHash,
     secret: CheckSecret,

@@ -51,7 +51,7 @@ const CALL: Duration = Duration::from_secs(30);
 static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| {
     let (manifest, additions) = connector();
     let module = connector_file::component(&manifest, &additions).unwrap();
-    // The runtime of the schedule has a clock of its own.
+    // The runtime of the schedule has a separate clock.
     let adding = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(SHARED.registry.add_simulated(&module)).unwrap();

@@ -30,7 +30,7 @@ const PAGE: u64 = 3;
 const ATTEMPTS: u32 = 8;
 
 /// Longest wait for an answer of a gateway.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// The number of the first event that never happened.
 pub(crate) const FORGED: u64 = 1_000_000;
@@ -50,7 +50,7 @@ pub(crate) struct Push {
 /// A request to a gateway, and the place of its answer: a status and a text.
 pub(crate) type Delivery = (Push, oneshot::Sender<(u16, String)>);
 
-/// What one tenant's account sees of one type, and what stands there.
+/// The events of one type that one tenant's account sees, and the subscription there.
 #[derive(Default)]
 pub(crate) struct Channel {
     pub(crate) tenant: String,
@@ -59,7 +59,7 @@ pub(crate) struct Channel {
     pub(crate) happened: u64,
     /// The service has forgotten the events up to this number.
     forgotten: u64,
-    /// Events that a reader was told of as forgotten.
+    /// Events that a reader has received a gap for.
     pub(crate) told_gone: BTreeSet<u64>,
     /// Events whose notification was accepted.
     pub(crate) accepted: BTreeSet<u64>,
@@ -186,7 +186,7 @@ impl Notifier {
         };
         let (answer, answered) = oneshot::channel();
         gateway.send((push, answer)).ok()?;
-        timeout(PATIENCE, answered).await.ok()?.ok()
+        timeout(LONGEST_WAIT, answered).await.ok()?.ok()
     }
 
     /// Sends a notification once. Returns the status, unless the answer is lost.
@@ -217,7 +217,7 @@ impl Notifier {
         let body = self.look(&subscription, |channel| channel.data(number).to_string());
         for attempt in 0..ATTEMPTS {
             let status = self.notify(&subscription, &secret_of(&subscription), &body).await;
-            self.world.log(format_args!("event {number} of {subscription} is answered with {status:?}"));
+            self.world.log(format_args!("event {number} of {subscription} gets {status:?}"));
             match status {
                 Some(200) => {
                     self.look(&subscription, |channel| channel.accepted.insert(number));
@@ -283,7 +283,7 @@ impl Notifier {
             }
         });
         let status = self.notify(subscription, &secret, &body).await;
-        self.world.log(format_args!("{body} of someone else to {subscription} is answered with {status:?}"));
+        self.world.log(format_args!("{body} of someone else to {subscription} gets {status:?}"));
         if secret != secret_of(subscription) && status == Some(200) {
             self.world.violated(format_args!("a forged notification to {subscription} is accepted"));
         }

@@ -51,7 +51,7 @@ const INBOXES: [(&str, &str); 2] = [(READ, "bell"), (CARRIED, "notes")];
 pub struct NewSimulated {
     /// The id of the trigger.
     pub id: String,
-    /// The id of the subscription, if it gets one of its own.
+    /// The id of the subscription, if it gets a separate one.
     pub subscription: String,
     /// The tenant of the caller.
     pub tenant: String,
