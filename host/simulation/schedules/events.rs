@@ -4,8 +4,8 @@
 //! Invariants, whatever happens: no event is stored twice for a trigger; a cursor never goes back,
 //! so one gateway at a time writes what it has read; an event whose notification was accepted is
 //! stored; an event that was read and is not stored was told as a gap; no forged event is stored,
-//! and none of another tenant; each event is delivered under its own id. When nothing is wrong, each
-//! subscription is renewed before its end.
+//! and none of another tenant; each event is delivered under its own id. When nothing is wrong,
+//! each subscription is renewed before its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -37,8 +37,8 @@ use webhooks::{Events, Webhooks};
 /// Time from the end of the last fault to the last event.
 const LAST_EVENT: Duration = Duration::from_secs(60);
 
-/// Time from the end of the last fault after which each subscription was renewed. A step that is cut
-/// off leaves its lease behind, and another one follows after it.
+/// Time from the end of the last fault after which each subscription was renewed. A step that is
+/// cut off leaves its lease behind, and another one follows after it.
 const RENEWED: Duration = Duration::from_secs(550);
 
 /// Time from the end of the last fault in which all events are stored and delivered.

@@ -36,8 +36,8 @@
 //! | half of the time for which an ended lease is watched (`store::health`) | 3 | 1424 |
 //! | jobs that only read are never given up (`jobs/maintenance.rs`) | 12 | 80 |
 //!
-//! Of the 20 schedules of events with the smallest seeds, 13 fail if the time is a part of an event's
-//! id (`triggers/deliver.rs`), the first one with the seed 12.
+//! Of the 20 schedules of events with the smallest seeds, 13 fail if the time is a part of an
+//! event's id (`triggers/deliver.rs`), the first one with the seed 12.
 //!
 //! `make soak` has found defects of the gateway that are too rare for 2,000 schedules. These
 //! changes bring them back:

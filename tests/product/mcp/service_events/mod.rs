@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use support::webhooks::{is_signed_with, verified};
 use support::{Reply, Seen, Store, Upstream, wait_for};
 
-use super::{Agent, STATELESS, code, result, with_initialize};
+use super::{Agent, code, result, with_initialize};
 use crate::integrations::{client, on_each_store};
-use crate::triggers::{World, on_folder, world, world_on, world_with};
+use crate::triggers::{World, world, world_on, world_with};
 
 const CHANGE: &str = "notified.change";
 
