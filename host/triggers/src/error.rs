@@ -45,6 +45,9 @@ pub enum TriggerError {
     /// An inbox has two secrets.
     #[error("the inbox has two secrets")]
     TooManySecrets,
+    /// The connector is not loaded yet. The gateway has just started.
+    #[error("the connector `{0}` is not loaded yet")]
+    Starting(String),
     /// The database failed, or refused because of a limit.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -86,7 +86,7 @@ impl Triggers {
     /// The inbox at an address. `None` if no one has it, or if its connector no longer declares it.
     ///
     /// # Errors
-    /// If the store or the vault fails.
+    /// `Starting` if its connector is not loaded yet, or if the store or the vault fails.
     pub async fn inbox_at(&self, address: &str) -> Result<Option<InboxAt>, TriggerError> {
         let store = &self.parts.store;
         if let Some(subscription) = store.subscription_at(address).await? {
@@ -96,7 +96,7 @@ impl Triggers {
             let secrets = vec![SecretString::from(sealed.secret)];
             let connector = subscription.connector.clone();
             let owner = Owner::Subscription(Box::new(subscription));
-            return Ok(self.at(owner, &connector, &name, secrets, address, is_waiting));
+            return self.at(owner, &connector, &name, secrets, address, is_waiting);
         }
         let Some(found) = store.inbox_at(address).await? else { return Ok(None) };
         let mut secrets = Vec::with_capacity(found.secrets.len());
@@ -106,7 +106,7 @@ impl Triggers {
             secrets.push(SecretString::from(text.map_err(|error| TriggerError::Damaged(error.to_string()))?));
         }
         let (connector, name) = (found.connector.clone(), found.inbox.clone());
-        Ok(self.at(Owner::Application(Box::new(found)), &connector, &name, secrets, address, false))
+        self.at(Owner::Application(Box::new(found)), &connector, &name, secrets, address, false)
     }
 
     fn at(
@@ -117,12 +117,19 @@ impl Triggers {
         secrets: Vec<SecretString>,
         address: &str,
         is_waiting: bool,
-    ) -> Option<InboxAt> {
-        let connector = self.parts.registry.get(connector)?;
-        let inbox = inbox_of(&connector, name)?.clone();
+    ) -> Result<Option<InboxAt>, TriggerError> {
+        let registry = &self.parts.registry;
+        let Some(connector) = registry.get(connector) else {
+            // Some services take an address that refuses for dead.
+            return match registry.may_become_live(connector) {
+                true => Err(TriggerError::Starting(connector.to_owned())),
+                false => Ok(None),
+            };
+        };
+        let Some(inbox) = inbox_of(&connector, name).cloned() else { return Ok(None) };
         let settings = connector.settings().iter().map(|(name, json)| (name.clone(), plain(json))).collect();
         let url = self.hook_url(address).unwrap_or_default();
-        Some(InboxAt { owner, connector, inbox, secrets, url, settings, is_waiting })
+        Ok(Some(InboxAt { owner, connector, inbox, secrets, url, settings, is_waiting }))
     }
 
     /// Stores what verified notifications change: events with what keeps them from being stored

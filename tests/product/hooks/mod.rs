@@ -7,12 +7,14 @@
 //! - [`floods`]: more requests than a service sends
 //! - [`listener`]: the address for services alone
 //! - [`store`]: the store behind notifications
+//! - [`starting`]: a gateway that has not loaded all connectors yet
 
 mod events;
 mod floods;
 mod handshakes;
 mod listener;
 mod refused;
+mod starting;
 mod store;
 mod tokens;
 

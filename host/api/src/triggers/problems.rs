@@ -52,6 +52,9 @@ pub(crate) fn trigger_problem_of(error: TriggerError, connector: &str) -> Proble
             "The service sends these events to the gateway, and keeps none that the gateway could read. Make a test event with \
              POST /triggers/{trigger_id}/test.",
         ),
+        TriggerError::Starting(connector) => {
+            problem::STARTING.with_detail(format!("`{connector}` is not loaded yet; try again.")).retry_after(1)
+        }
         TriggerError::NotKept => EVENT_NOT_KEPT.with_detail(
             "Events are kept for `triggers.keep_h` hours, and at least one of these is not kept. \
              GET /triggers/{trigger_id}/events lists those that are.",
