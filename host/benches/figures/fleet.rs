@@ -142,7 +142,7 @@ fn exchange(sharing: usize) -> Outcome<f64> {
 }
 
 /// Transactions in a second while `work` runs, and the seconds that it took.
-fn rate(database: &Database, work: impl FnOnce()) -> Outcome<(f64, f64)> {
+pub(crate) fn rate(database: &Database, work: impl FnOnce()) -> Outcome<(f64, f64)> {
     std::thread::sleep(COUNTED);
     let (before, began) = (transactions(database)?, Instant::now());
     work();

@@ -106,7 +106,7 @@ fn fill(store: &Store, file: &std::path::Path, rows: u32) -> Outcome<()> {
 }
 
 /// The beginning of a statement that makes rows from numbers.
-fn numbers(rows: u32) -> String {
+pub(crate) fn numbers(rows: u32) -> String {
     format!("WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {rows})")
 }
 

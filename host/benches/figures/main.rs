@@ -10,7 +10,7 @@
 //! - [`settings`]: the settings of a run, and the result of its parts
 //! - [`throughput`], [`stages`], [`variants`], [`connections`], [`growth`], [`invocation`],
 //!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`], [`console`],
-//!   [`agents`], [`records`], [`budgets`], [`fleet`]: the sections
+//!   [`agents`], [`records`], [`budgets`], [`fleet`], [`pushes`], [`triggers`]: the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
@@ -39,6 +39,7 @@ mod machine;
 mod memory;
 mod nginx;
 mod proxy;
+mod pushes;
 mod records;
 mod refresh;
 mod role;
@@ -50,6 +51,7 @@ mod swap;
 mod table;
 mod throughput;
 mod train;
+mod triggers;
 mod upstream;
 mod values;
 mod variants;
@@ -68,7 +70,7 @@ use crate::table::Figure;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
-const SECTIONS: [(&str, Section); 17] = [
+const SECTIONS: [(&str, Section); 19] = [
     ("throughput", throughput::measure),
     ("stages", stages::measure),
     ("variants", variants::measure),
@@ -77,6 +79,8 @@ const SECTIONS: [(&str, Section); 17] = [
     ("records", records::measure),
     ("budgets", budgets::measure),
     ("fleet", |_, settings| fleet::measure(settings)),
+    ("pushes", pushes::measure),
+    ("triggers", |_, settings| triggers::measure(settings)),
     ("growth", growth::measure),
     ("invocation", |_, settings| invocation::measure(settings)),
     ("shaping", |_, settings| shaping::measure(settings)),
