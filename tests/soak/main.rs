@@ -3,8 +3,8 @@
 //! and writes them to `host/docs/soak.md`. The exit code is 0 if only expected things happened.
 //!
 //! `SOAK_MINUTES` is the duration of the mixed load. `SOAK_ONLY` is `load`, `service`, `troubles`,
-//! `outages` or `stalls` for one of the parts, whose tables take the place of the former ones on
-//! the page.
+//! `events`, `outages` or `stalls` for one of the parts, whose tables take the place of the former
+//! ones on the page.
 //!
 //! # Layout
 //! - [`fleet`]: the gateways, and the services and providers behind them
@@ -15,12 +15,14 @@
 //! - [`tally`]: the outcomes of calls
 //! - [`service`]: three gateways that are one service, while they change
 //! - [`troubles`]: three gateways that are one service, of which one at a time is in trouble
+//! - [`events`]: services that notify gateways, of which one is killed
 //! - [`outages`]: PostgreSQL is stopped, or stalls, during refreshes
 //! - [`report`]: the tables
 
 #![expect(clippy::expect_used, reason = "without its setup the program has nothing to measure")]
 
 mod attacks;
+mod events;
 mod fleet;
 mod load;
 mod outages;
@@ -94,6 +96,9 @@ fn main() -> ExitCode {
     }
     if runs("troubles") {
         troubles::run(Duration::from_secs_f64(minutes * 60.0 / 3.0), &mut report);
+    }
+    if runs("events") {
+        events::run(Duration::from_secs_f64(minutes * 60.0 / 3.0), &mut report);
     }
     if runs("outages") {
         outages::run(&mut report);

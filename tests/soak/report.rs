@@ -46,6 +46,7 @@ pub(crate) struct Report {
     pub(crate) outcomes: Vec<Row>,
     pub(crate) service: Vec<Row>,
     pub(crate) troubles: Vec<Row>,
+    pub(crate) events: Vec<Row>,
     pub(crate) outages: Vec<Row>,
     pub(crate) stalls: Vec<Row>,
     /// Sentences about what was not expected.
@@ -75,7 +76,8 @@ impl Report {
     /// Returns `true` if only expected things happened.
     pub(crate) fn is_clean(&self) -> bool {
         let of_load = [&self.figures, &self.phases, &self.outcomes];
-        let tables = of_load.into_iter().chain([&self.service, &self.troubles, &self.outages, &self.stalls]);
+        let tables =
+            of_load.into_iter().chain([&self.service, &self.troubles, &self.events, &self.outages, &self.stalls]);
         self.unexpected.is_empty() && tables.flatten().all(|row| row.is_expected)
     }
 
@@ -118,7 +120,7 @@ impl Report {
 
     /// The tables that have lines, each with its title.
     fn sections(&self) -> Vec<String> {
-        let tables: [(&str, &[&str], &[Row]); 7] = [
+        let tables: [(&str, &[&str], &[Row]); 8] = [
             ("Figures", &["figure", "value"], &self.figures),
             (
                 "What a bystander sees",
@@ -128,6 +130,7 @@ impl Report {
             ("Outcomes", &["load", "outcome", "calls", "unexpected"], &self.outcomes),
             ("Three gateways as one service", &["figure", "value"], &self.service),
             ("One gateway of three is in trouble", &["figure", "value"], &self.troubles),
+            ("Services notify two gateways", &["figure", "value"], &self.events),
             (
                 "PostgreSQL is stopped during refreshes",
                 &[

@@ -1,7 +1,7 @@
 //! A service that notifies the gateway in each way that an inbox can declare. Its three
 //! applications and its subscriptions have different proofs.
 
-use connector_sdk::triggers::{Event, Events, Read, Subscribe, Subscription, Unsubscribe, Value};
+use connector_sdk::triggers::{Event, Events, Read, Renew, Subscribe, Subscription, Unsubscribe, Value};
 use connector_sdk::{Fault, Request, connector, http};
 
 connector! {
@@ -114,6 +114,7 @@ connector! {
             kinds: &["created"],
             inboxes: &["listed"],
             subscribe: Some("listed_create"),
+            renew: Some("listed_renew"),
             unsubscribe: Some("listed_delete"),
             ..Trigger::CARRIED
         },
@@ -135,6 +136,7 @@ connector! {
     changes_read: internal read fn changes;
 
     listed_create: internal subscribe fn create;
+    listed_renew: internal renew fn renew;
     listed_delete: internal unsubscribe fn delete;
 
     /// The connected account
@@ -145,10 +147,23 @@ connector! {
 fn create(_: Subscribe) -> Result<Subscription, Fault> {
     let request = Request::post("api", "/subscriptions")
         .json(r#"{"notificationUrl": "{{hook.url}}", "clientState": "{{hook.secret}}"}"#);
+    stands(request)
+}
+
+fn renew(input: Renew) -> Result<Subscription, Fault> {
+    stands(Request::new(http::Method::Patch, "api", format!("/subscriptions/{}", input.upstream_id)))
+}
+
+/// The service answers `{"id", "expires_at"}`. Without the time, the subscription does not end.
+fn stands(request: Request) -> Result<Subscription, Fault> {
     let response = http::send(request)?;
     match response.status() {
-        200..=299 => Ok(Subscription::new(response.document()?.string("/id").unwrap_or_default())),
-        status => Err(Fault::upstream(status, "The service makes no subscription.")),
+        200..=299 => {
+            let made = response.document()?;
+            let id = made.string("/id").unwrap_or_default();
+            Ok(Subscription { expires_at: made.string("/expires_at"), ..Subscription::new(id) })
+        }
+        status => Err(Fault::upstream(status, "The service has no such subscription.")),
     }
 }
 
