@@ -371,7 +371,7 @@ pub struct HookRequestsArguments {
 pub enum CallsCommand {
     /// List records of calls of all tenants, the newest first. Without other settings, only calls
     /// that failed have one
-    List(ListCallsArguments),
+    List(Box<ListCallsArguments>),
     /// Show the record of one call
     Show(OneArguments),
 }

@@ -51,7 +51,7 @@ async fn a_trigger_of_an_agent_is_found_by_its_subscription_and_made_once(site: 
 async fn a_trigger_ends_unless_its_agent_renews_it(site: Site) {
     let store = &site.store;
     let (id, at_service) = add(store, "sub_1", Duration::ZERO, true).await.unwrap();
-    assert_eq!(store.expired_agent_triggers().await.unwrap(), [id.clone()]);
+    assert_eq!(store.expired_agent_triggers().await.unwrap(), std::slice::from_ref(&id));
     let end = store.renew_agent_trigger(&id, LONG).await.unwrap().unwrap();
     assert_eq!(store.agent_trigger("sub_1").await.unwrap().unwrap().agent.unwrap().expires_at, end);
     // A gateway that has read the list before the renewal.
@@ -72,7 +72,7 @@ async fn other_triggers_of_the_subscription_stay(site: Site) {
     let (polled, shared) = add(store, "sub_1", Duration::ZERO, true).await.unwrap();
     let (other, again) = add(store, "sub_2", LONG, true).await.unwrap();
     assert_eq!(shared, again);
-    assert_eq!(store.expired_agent_triggers().await.unwrap(), [polled.clone()]);
+    assert_eq!(store.expired_agent_triggers().await.unwrap(), std::slice::from_ref(&polled));
     assert!(!store.end_agent_trigger(&polled).await.unwrap().unwrap().is_last);
     assert!(store.trigger(&other).await.unwrap().is_some());
 }
