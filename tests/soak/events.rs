@@ -136,7 +136,7 @@ impl Site {
         hear(&receiver, &seen, secret);
         let triggers = USERS.map(|name| {
             connect(client, "notified", name);
-            let body = json!({"connector": "notified", "type": "item", "urls": [receiver.url()]});
+            let body = json!({"connector": "notified", "type": "renewed", "urls": [receiver.url()]});
             let call = client.request("POST", "/triggers").header("x-user-identifier", &email(name)).json(&body);
             call.send().json()["id"].as_str().expect("a trigger").to_owned()
         });
@@ -273,7 +273,7 @@ impl Site {
                 if events.is_empty() {
                     break;
                 }
-                let of_service = events.iter().filter(|event| event["type"] == "notified.item");
+                let of_service = events.iter().filter(|event| event["type"] == "notified.renewed");
                 stored.extend(of_service.filter_map(|event| event["data"]["id"].as_str().map(str::to_owned)));
                 query = format!("limit=200&cursor={}", page["next_cursor"].as_str().unwrap_or_default());
             }

@@ -111,7 +111,7 @@ connector! {
         in_reply_to?: string pattern "^<[!-;=?-~]{1,900}>$",
     };
     fields format {
-        /// how much of the message comes
+        /// parts of the message
         format?: string one_of ["full", "raw", "metadata", "minimal"] default "full" assumed,
     };
     fields decoding {
@@ -135,16 +135,14 @@ connector! {
     };
 
     /// Drafts of the mailbox
-    ///
-    /// Usual `response_fields`: `drafts.id`, `drafts.message.threadId`, `nextPageToken`.
     list_drafts: GET api "/users/me/drafts" {
-        /// includes spam and trash
+        /// with spam and trash
         include_spam_trash?: boolean as "includeSpamTrash" default false,
-        /// most items on a page
+        /// size of a page
         max_results?: integer(1..=500) as "maxResults" default 100,
-        /// nextPageToken of the previous answer
+        /// nextPageToken of the last page
         page_token?: string as "pageToken",
-        /// Gmail search; a list is joined with blanks, so all of its parts must match
+        /// Gmail search, so all of its parts must match
         q?: string | [string] joined " " default "",
     }
     example { max_results: 20, q: ["subject:minutes", "newer_than:7d"] }
@@ -198,14 +196,14 @@ connector! {
     ///
     /// A label has both colours or neither.
     create_label: POST api "/users/me/labels" {
-        /// a/b for a label below another
+        /// a/b for b below a
         name: string,
-        /// in the list of labels
+        /// in the list
         label_list_visibility?: string as "labelListVisibility"
             one_of ["labelShow", "labelShowIfUnread", "labelHide"] default "labelShow" sent,
-        /// in the list of messages
+        /// in the list
         message_list_visibility?: string as "messageListVisibility" one_of ["show", "hide"] default "show" sent,
-        /// labels of users are of the type user
+        /// user
         type?: string one_of ["user", "system"] default "user",
         /// colour of the label
         background_color?: string as "color.backgroundColor" one_of label_colors,
@@ -242,9 +240,9 @@ connector! {
     get_thread: read fn decode::get_thread {
         /// id of the thread
         thread_id: string(1..),
-        /// how much of the message comes
+        /// parts of the message
         format?: string one_of ["full", "metadata", "minimal"] default "full" assumed,
-        /// headers for the format metadata, such as Subject
+        /// for the format metadata
         metadata_headers?: [string],
         /// As in messages_get, for each message
         decode_body?: boolean default false,
@@ -253,17 +251,17 @@ connector! {
 
     /// Threads by search
     ///
-    /// Usual `response_fields`: `threads.id`, `threads.snippet`, `nextPageToken`.
+    /// Usual `response_fields`: `threads.id`, `threads.snippet`.
     list_threads: GET api "/users/me/threads" {
-        /// includes spam and trash
+        /// with spam and trash
         include_spam_trash?: boolean as "includeSpamTrash" default false,
         /// ids of labels; all must match
         label_ids?: [string] as "labelIds" repeated,
-        /// most items on a page
+        /// size of a page
         max_results?: integer(1..=500) as "maxResults" default 100,
-        /// nextPageToken of the previous answer
+        /// nextPageToken of the last page
         page_token?: string as "pageToken",
-        /// Gmail search; a list is joined with blanks
+        /// Gmail search
         q?: string | [string] joined " " default "",
     }
     example { q: "subject:minutes", max_results: 20 }
@@ -271,7 +269,7 @@ connector! {
 
     /// Messages of the mailbox (ids and thread ids)
     messages_list: GET api "/users/me/messages" {
-        /// Gmail's parameters; q is a Gmail search such as is:unread
+        /// q is a search, such as is:unread
         query?: entries[includeSpamTrash, labelIds, maxResults, pageToken, q],
     }
     example { query: { q: "is:unread", maxResults: 20 } }
@@ -287,7 +285,7 @@ connector! {
         /// id of the message
         message_id: string(1..),
         ..format,
-        /// headers for the format metadata, such as Subject
+        /// for the format metadata
         metadata_headers?: [string],
         ..decoding,
     }
@@ -306,9 +304,9 @@ connector! {
     messages_modify: POST api "/users/me/messages/{message_id}/modify" {
         /// id of the message
         message_id: string,
-        /// ids of labels to add, such as STARRED
+        /// ids of labels to add
         add_label_ids?: [string](..=100) as "addLabelIds",
-        /// ids of labels to remove, such as UNREAD or INBOX
+        /// ids of labels to remove
         remove_label_ids?: [string](..=100) as "removeLabelIds",
     }
     example { message_id: "18c", remove_label_ids: ["UNREAD"] };

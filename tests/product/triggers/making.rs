@@ -99,7 +99,7 @@ fn the_types_of_events_are_listed_with_their_schemas() {
     let page = world.client().get("/trigger-types?connector=notified").ok();
     let names: Vec<&str> =
         page["trigger_types"].as_array().unwrap().iter().map(|kind| kind["type"].as_str().unwrap()).collect();
-    assert_eq!(names, ["change", "item", "mail", "message", "post"]);
+    assert_eq!(names, ["change", "item", "mail", "message", "post", "renewed"]);
     let change = &page["trigger_types"][0];
     assert_eq!((&change["source"], &change["push"], &change["poll_s"]), (&json!("read"), &json!("none"), &json!(300)));
     assert_eq!((&change["scopes"], &change["example"]["name"]), (&json!(["read"]), &json!("plan.txt")));
@@ -120,7 +120,7 @@ fn the_types_of_events_are_listed_with_their_schemas() {
         let Some(next) = page["next_cursor"].as_str() else { break };
         cursor = format!("&cursor={next}");
     }
-    assert_eq!(found.len(), 9);
+    assert_eq!(found.len(), 10);
     assert!(found.is_sorted() && found.contains(&"gateway.integration_expired".to_owned()), "{found:?}");
     world.client().get("/trigger-types?type=change").problem(422, "validation");
 }

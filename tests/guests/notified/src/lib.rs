@@ -114,6 +114,17 @@ connector! {
             kinds: &["created"],
             inboxes: &["listed"],
             subscribe: Some("listed_create"),
+            unsubscribe: Some("listed_delete"),
+            ..Trigger::CARRIED
+        },
+        // The service renews its subscriptions.
+        Trigger {
+            name: "renewed",
+            title: "Item of a subscription that is renewed",
+            example: r#"{"id": "1", "changeType": "created"}"#,
+            kinds: &["created"],
+            inboxes: &["listed"],
+            subscribe: Some("listed_create"),
             renew: Some("listed_renew"),
             unsubscribe: Some("listed_delete"),
             ..Trigger::CARRIED
