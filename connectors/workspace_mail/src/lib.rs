@@ -142,7 +142,7 @@ connector! {
         max_results?: integer(1..=500) as "maxResults" default 100,
         /// nextPageToken of the last page
         page_token?: string as "pageToken",
-        /// Gmail search, so all of its parts must match
+        /// Gmail search; a list is joined with blanks, so all of its parts must match
         q?: string | [string] joined " " default "",
     }
     example { max_results: 20, q: ["subject:minutes", "newer_than:7d"] }
