@@ -140,7 +140,7 @@ connector! {
         include_spam_trash?: boolean as "includeSpamTrash" default false,
         /// size of a page
         max_results?: integer(1..=500) as "maxResults" default 100,
-        /// nextPageToken of the last page
+        /// nextPageToken
         page_token?: string as "pageToken",
         /// Gmail search; a list is joined with blanks, so all of its parts must match
         q?: string | [string] joined " " default "",
@@ -259,7 +259,7 @@ connector! {
         label_ids?: [string] as "labelIds" repeated,
         /// size of a page
         max_results?: integer(1..=500) as "maxResults" default 100,
-        /// nextPageToken of the last page
+        /// nextPageToken
         page_token?: string as "pageToken",
         /// Gmail search
         q?: string | [string] joined " " default "",
@@ -299,8 +299,7 @@ connector! {
 
     /// Add labels to and remove labels from a message
     ///
-    /// To archive a message, remove `INBOX`. To mark it as read, remove `UNREAD`. To star it, add
-    /// `STARRED`.
+    /// To archive: remove `INBOX`. To mark as read: remove `UNREAD`. To star: add `STARRED`.
     messages_modify: POST api "/users/me/messages/{message_id}/modify" {
         /// id of the message
         message_id: string,
