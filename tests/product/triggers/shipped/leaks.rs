@@ -122,7 +122,7 @@ fn no_address_and_no_secret_is_logged_recorded_counted_or_kept_by_a_connector() 
     assert_eq!(away["status"], "pending", "{away}");
     world.work(", renew_at = 0");
     let issues = away["id"].as_str().unwrap();
-    assert_eq!(world.record(issues)["status"], "active");
+    wait_for("the trigger to be active", || (world.record(issues)["status"] == "active").then_some(()));
     let mails = world.trigger("ada", "office_mail.message_received", &json!({}));
     let changes = world.trigger("ada", "workspace_calendar.event_changed", &json!({"calendar_id": "primary"}));
     let messages = world.trigger("ada", "team_chat.message", &json!({}));
