@@ -1,4 +1,4 @@
-//! The schema of the arguments of a tool: a plain object in the [`dialect`](super::dialect) that
+//! The schema of the arguments of a tool: a plain object in the [`super::dialect`] that
 //! every client takes.
 //!
 //! It describes the same body as the schema of the operation, in fewer words. The pipeline

@@ -8,7 +8,7 @@
 //! `tests/product/mcp/dialects.rs` has the rules of each client with their sources.
 //!
 //! - this file: a schema in the dialect
-//! - [`flat`]: a schema without `allOf`, `anyOf` and `oneOf`
+//! - [`mod@flat`]: a schema without `allOf`, `anyOf` and `oneOf`
 //! - [`words`]: rules in words
 
 mod flat;
