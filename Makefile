@@ -50,6 +50,7 @@ CRATES := target/crates
 # The last commit of the release before, and its gateway.
 PREVIOUS_COMMIT := 0b29fd93fdaeaf0846030332f4daa1ed48cdbb53
 PREVIOUS := target/previous/$(PREVIOUS_COMMIT)/connector-gateway
+PREVIOUS_GUESTS := account liar
 FUZZ_TARGETS := $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 60
 CARGO_DENY := 0.20.2
@@ -171,14 +172,21 @@ test-product: build guests $(DEBIAN)/core ## Run the tests of the product that `
 test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
 	@cargo test --workspace --test conformance
 
-# The release before is built from its last commit, in a separate target folder, and kept.
-test-upgrade: build guests $(PREVIOUS) ## Replace gateways of the release before by gateways of this one, while they are called
-	@PREVIOUS_COMMIT=$(PREVIOUS_COMMIT) PREVIOUS_GATEWAY=$(CURDIR)/$(PREVIOUS) tests/postgres.sh cargo test --workspace --test upgrade
+# The release before is built from its last commit, in a separate target folder, and kept. Its gateways know only its contract, so both
+# releases run its guests.
+test-upgrade: build $(PREVIOUS) ## Replace gateways of the release before by gateways of this one, while they are called
+	@PREVIOUS_COMMIT=$(PREVIOUS_COMMIT) PREVIOUS_GATEWAY=$(CURDIR)/$(PREVIOUS) GUESTS_FOLDER=$(CURDIR)/$(dir $(PREVIOUS))guests \
+	  tests/postgres.sh cargo test --workspace --test upgrade
 
 $(PREVIOUS):
 	@rm -rf $(@D)/source && mkdir -p $(@D)/source
 	@git archive $(PREVIOUS_COMMIT) | tar -x -C $(@D)/source
 	@cargo build --manifest-path $(@D)/source/Cargo.toml --workspace --bin connector-gateway --target-dir $(@D)/target
+	@$(@D)/source/connectors/build.sh --only $(addprefix -p ,$(PREVIOUS_GUESTS))
+	@mkdir -p $(@D)/guests
+	@for guest in $(PREVIOUS_GUESTS); do \
+	  $(@D)/target/debug/connector-gateway connectors pack $(@D)/source/$(CORE)/$$guest.wasm --output $(@D)/guests/$$guest.wasm; \
+	done
 	@cp $(@D)/target/debug/connector-gateway $@
 
 soak: build guests ## Run gateways under load, attacks and failures for SOAK_MINUTES (10), and write host/docs/soak.md; SOAK_ONLY=simulation runs one part
