@@ -237,7 +237,7 @@ connector! {
         direction?: string one_of ["asc", "desc"] default "desc" assumed,
         /// an issue must match all
         labels?: [string],
-        /// login, * for any, none for nobody
+        /// login, * for any, none for no assignee
         assignee?: string,
         /// milestone number
         milestone?: integer,

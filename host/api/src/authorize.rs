@@ -52,7 +52,7 @@ impl AuthorizedCaller {
         self.0.scopes.iter().map(|scope| ScopeName(scope.name().to_owned())).collect()
     }
 
-    /// The names of those of these scopes that the caller has, as the store has them.
+    /// The scopes of this list that the caller has, as text in the form of the store.
     pub(super) fn scopes_among(&self, scopes: &[Scope]) -> String {
         scopes.iter().copied().filter(|scope| self.may(*scope)).collect::<Scopes>().to_string()
     }

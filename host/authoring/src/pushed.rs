@@ -150,7 +150,7 @@ impl Pushed {
         let inbox = connector.inboxes().iter().find(|inbox| inbox.name == self.inbox);
         let inbox = inbox.ok_or_else(|| PushedError::NoInbox(self.inbox.clone()))?;
         let mut settings: BTreeMap<String, String> =
-            connector.settings().iter().map(|(name, json)| (name.clone(), plain(json))).collect();
+            connector.settings().iter().map(|(name, json)| (name.clone(), hooks::setting_text(json))).collect();
         settings.extend(self.settings.clone());
         let items = self.items_at(inbox, &settings)?;
         let events = items.iter().filter(|item| item.meaning == Meaning::Event).map(|item| {
@@ -211,11 +211,6 @@ impl Pushed {
         }
         Ok(headers)
     }
-}
-
-/// The value of a setting as text: that of a JSON text without quotes, and other JSON as it is.
-fn plain(json: &str) -> String {
-    serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned())
 }
 
 fn differences(expected: &[PushedEvent], found: &[PushedEvent]) -> Vec<String> {

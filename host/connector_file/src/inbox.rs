@@ -1,5 +1,5 @@
 //! How the service notifies the gateway: `[inboxes.NAME]`. A file has no functions, and so nothing
-//! that could tell an address to the service: its inboxes are those of an application.
+//! that could tell the service an address. So each inbox has the scope `application`.
 
 use contract::trigger_types::{
     AccountKey, Check, CheckEncoding, CheckHash, CheckPart, CheckSecret, Claim, EchoMember, Handshake, HmacCheck,

@@ -35,7 +35,7 @@ pub use self::items::{Item, Items, Meaning, items};
 pub use self::limits::{Limits, Place};
 pub use self::notification::Notification;
 pub use self::rejection::Rejection;
-pub use self::verify::{Context, Verified, verify, verify_nothing};
+pub use self::verify::{Context, Verified, setting_text, verify, verify_nothing};
 
 #[cfg(test)]
 mod tests;

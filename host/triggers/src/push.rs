@@ -127,7 +127,8 @@ impl Triggers {
             };
         };
         let Some(inbox) = inbox_of(&connector, name).cloned() else { return Ok(None) };
-        let settings = connector.settings().iter().map(|(name, json)| (name.clone(), plain(json))).collect();
+        let settings =
+            connector.settings().iter().map(|(name, json)| (name.clone(), hooks::setting_text(json))).collect();
         let url = self.hook_url(address).unwrap_or_default();
         Ok(Some(InboxAt { owner, connector, inbox, secrets, url, settings, is_waiting }))
     }
@@ -311,8 +312,3 @@ impl Triggers {
 
 /// Requests of services that wait to be written.
 const MAX_WAITING: usize = 8192;
-
-/// The value of a setting as text: that of a JSON text without quotes, and other JSON as it is.
-fn plain(json: &str) -> String {
-    serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned())
-}

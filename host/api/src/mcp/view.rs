@@ -65,8 +65,8 @@ impl Exchange<'_> {
         of_session.or_else(|| self.set.as_ref().and_then(|(_, set)| set.account.as_deref()))
     }
 
-    /// The jobs that the caller may see and cancel. An agent session of a tool set sees those of the
-    /// set's operations.
+    /// The jobs that the caller may see and cancel. For an agent session of a tool set, these are
+    /// jobs of the set's operations.
     pub(super) fn jobs(&self) -> JobsOf<'_> {
         JobsOf { limits: self.job_limits.as_ref().or(self.caller.limits()), ..self.caller.jobs() }
     }

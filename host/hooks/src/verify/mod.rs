@@ -110,3 +110,10 @@ pub fn verify_nothing(notification: &Notification<'_>, now: SystemTime) {
     let secret = [SecretString::from("no inbox has this secret")];
     let _ = hmac::compare(&check, notification, &secret, &[String::new()], now);
 }
+
+/// The value of a setting as text, for [`Context::settings`]. A JSON string loses its quotes, and
+/// other JSON stays as it is.
+#[must_use]
+pub fn setting_text(json: &str) -> String {
+    serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned())
+}

@@ -258,7 +258,7 @@ impl Asked<'_> {
         wanted.subscription_id((caller.tenant(), caller.subject()), account, url)
     }
 
-    /// Triggers are made with the scope `integrate`, whoever makes them.
+    /// Agents need the scope `integrate` to make triggers, as other callers do.
     fn require_integrate(&self) -> Result<(), Failed> {
         match self.exchange.caller.may(Scope::Integrate) {
             true => Ok(()),
