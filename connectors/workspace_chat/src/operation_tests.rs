@@ -86,7 +86,7 @@ fn a_new_text_has_at_most_32000_bytes() {
 #[test]
 fn the_schema_refuses_a_group_as_a_member() {
     let schema = about(&CONNECTOR, "memberships_create").input_schema;
-    let body = r#""body":{"type":"object","properties":{"groupMember":false},"additionalProperties":true}"#;
+    let body = r#""body":{"type":"object","properties":{"groupMember":false},"additionalProperties":true,"#;
     assert!(schema.contains(body), "{schema}");
 }
 

@@ -86,7 +86,7 @@ fn a_reset_changes_the_password_and_nothing_else() {
 fn the_schema_bounds_the_password_and_marks_it_as_a_secret() {
     let schema = about(&CONNECTOR, "reset_user_password").input_schema;
     let password =
-        r#""password":{"type":"string","pattern":"^[\\x00-\\x7F]*$","minLength":8,"maxLength":100,"writeOnly":true}"#;
+        r#""password":{"type":"string","pattern":"^[\\x00-\\x7F]*$","minLength":8,"maxLength":100,"writeOnly":true,"#;
     assert!(schema.contains(password), "{schema}");
 }
 
