@@ -178,7 +178,7 @@ pub use self::serving::Serving;
 pub use self::storage::{StorageError, StorageScope};
 pub use self::stored_bytes::StoredBytes;
 pub use self::subscriptions::{
-    Blocked, NewSubscription, PushedEvents, ReadEvents, Route, Standing, Subscription, SubscriptionStep,
+    Blocked, NewSubscription, PushedEvents, ReadEvents, Route, Standing, StoredPush, Subscription, SubscriptionStep,
 };
 pub use self::tenants::{MAX_COUNT, Tenant};
 pub use self::time::DatabaseTime;
