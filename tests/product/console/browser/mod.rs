@@ -4,6 +4,7 @@
 mod changes;
 mod complaints;
 mod people;
+mod pictures;
 
 use std::fs;
 use std::process::Command;

@@ -18,7 +18,6 @@ export const stateOf = (key) => (key.revoked_at ? "revoked" : new Date(key.expir
 /** The columns of a table of keys. */
 export const columns = [
   [say.name, (key) => html`<a href=${to(["keys", key.id])}><${Text} of=${key.name} /></a>`, (key) => key.name],
-  [words.id, (key) => html`<${Text} of=${key.id} />`, (key) => key.id],
   [words.status, (key) => html`<${State} of=${stateOf(key)} />`, stateOf],
   [words.tenant, (key) => html`<${IdLink} kind="tenants" id=${key.tenant} />`, (key) => key.tenant],
   [words.subject, (key) => html`<${IdLink} kind="people" id=${key.subject} />`, (key) => key.subject],
