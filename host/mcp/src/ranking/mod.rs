@@ -5,7 +5,7 @@
 //! question asks for loses weight. There is no model and no request.
 //!
 //! - here: the index
-//! - `question`: what a question asks for
+//! - `question`: the request in a question
 //! - `stem`: the words of a text, and what their forms have in common
 //! - `words`: the English words that have a meaning for the search
 

@@ -1,4 +1,4 @@
-//! What a question asks for: the action, and the words that the operation should have.
+//! The request in a question: the action, and the words that the operation should have.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -18,7 +18,7 @@ const OF_SAME_MEANING: f64 = 0.65;
 /// The weight of a word that asks for an action and says little about the thing.
 const OF_GENERAL: f64 = 0.6;
 
-/// What a question asks for.
+/// The request in a question.
 pub(super) struct Question {
     /// The words that count, each once.
     pub(super) words: Vec<Word>,
