@@ -37,6 +37,8 @@
 //! - [`records`]: the JSON of the gateway's own routes
 //! - [`record_schema`]: its schemas
 //! - [`page`]: the queries of lists
+//! - [`allowed_names`]: names of connectors and operations in the limits of keys, tool sets and
+//!   sessions
 //! - [`pagination`]: the pages of an operation
 //! - [`openapi`]: the API's description
 //! - [`compression`]: compressed answers
@@ -47,6 +49,7 @@
 mod admin;
 mod admin_host;
 mod agent_sessions;
+mod allowed_names;
 mod answer;
 mod authorize;
 mod body;

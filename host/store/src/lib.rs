@@ -169,7 +169,7 @@ pub use self::integrations::{
     Integration, IntegrationFilter, Labels, NewImport, Status,
 };
 pub use self::jobs::{AnyJobFilter, Ended, FullShares, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
-pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
+pub use self::keys::{ApiKey, KeyAdoption, KeyFilter, KeyHash, KeyId, KeyRevocation, KeyStatus, NewApiKey};
 pub use self::modules::{GrantStep, LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewModule, StoredModule};
 pub use self::oauth_clients::{NewOauthClient, TenantOauthClient};
 pub use self::pending_grants::{FoundGrant, PendingGrant};

@@ -93,6 +93,7 @@ pub use self::record::{
     AgentTriggerRecord, EventMessage, EventRecord, EventsRecord, HookRequestRecord, InboxRecord, InboxSecretRecord,
     OUTCOMES, RejectionRecord, STATUSES, SubscriptionRecord, TriggerRecord, TypeRecord,
 };
+pub use self::types::gateway_types;
 use auth::Limits;
 use calls::CallLog;
 use config::Config;

@@ -9,6 +9,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::HIDDEN;
+use crate::allowed_names::unknown_names;
 use crate::answer::private_answer;
 use crate::authorize::AuthorizedCaller;
 use crate::body::{parse_record, read_json_body};
@@ -20,26 +21,37 @@ use auth::{Scopes, make_key};
 use body::Body;
 use contract_rules::text::is_hidden;
 use gateway::Gateway;
-use problem::{self, Problem, invalid, read_query, store_problem};
-use store::{ApiKey, KeyId, KeyRevocation, StoreError};
+use problem::{self, Problem, invalid, read_query, store_problem, violations_problem};
+use store::{ApiKey, KeyFilter, KeyId, KeyRevocation, KeyStatus, StoreError};
 
 /// The tenant of a key whose maker names no tenant.
 const DEFAULT_TENANT: &str = "default";
 
 /// GET /admin/keys: a page of all keys, the newest first. Revoked ones are among them.
 pub(crate) async fn list_keys(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let (mut limit, mut before) = (page::DEFAULT_LIMIT, None);
-    read_query(call.head.uri.query().unwrap_or_default(), &["limit", "cursor"], |name, value| {
-        match name {
-            "limit" => limit = page::limit(value)?,
-            _ => before = page::cursor_in_time(value)?,
-        }
-        Ok(())
-    })?;
-    let mut found = call.gateway.store.keys_page(before, limit + 1).await.map_err(unavailable)?;
+    let filter = parse_query(call.head.uri.query().unwrap_or_default())?;
+    let limit = filter.limit;
+    let found = call.gateway.store.keys_page(KeyFilter { limit: limit + 1, ..filter }).await;
+    let mut found = found.map_err(unavailable)?;
     let next_cursor = page::next_cursor(&mut found, limit, |key| page::place_in_time(key.created_at, key.id.0.clone()));
     let keys = found.into_iter().map(KeyRecord::from).collect();
     Ok(private_answer(&json!(KeyPageRecord { keys, next_cursor })))
+}
+
+fn parse_query(query: &str) -> Result<KeyFilter, Problem> {
+    let mut filter = KeyFilter { limit: page::DEFAULT_LIMIT, ..KeyFilter::default() };
+    read_query(query, &["limit", "cursor", "name", "tenant", "subject", "status"], |name, value| {
+        match name {
+            "limit" => filter.limit = page::limit(value)?,
+            "cursor" => filter.before = page::cursor_in_time(value)?,
+            "name" => filter.name = Some(value.to_owned()),
+            "tenant" => filter.tenant = Some(value.to_owned()),
+            "subject" => filter.subject = Some(value.to_owned()),
+            _ => filter.status = Some(page::one_of(value, &KeyStatus::ALL, KeyStatus::name)?),
+        }
+        Ok(())
+    })?;
+    Ok(filter)
 }
 
 /// GET /admin/keys/{key_id}.
@@ -69,6 +81,10 @@ async fn create_now(gateway: &Gateway, body: Bytes) -> Result<Response<Body>, Pr
         if text.is_some_and(|text| text.contains(is_hidden)) {
             return Err(invalid(&format!("/{member}"), HIDDEN.to_owned()));
         }
+    }
+    let unknown = unknown_names(gateway, "allow", allow.as_deref().unwrap_or_default());
+    if !unknown.is_empty() {
+        return Err(violations_problem(unknown));
     }
     let tenant = tenant.as_deref().unwrap_or(DEFAULT_TENANT);
     let scopes = Scopes::parse(&scopes.iter().map(|scope| scope.0.as_str()).collect::<Vec<_>>().join(" "));

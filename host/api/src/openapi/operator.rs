@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::gateway::{describe_answer, describe_created, filter, list, with_problems};
 use super::problems::OF_SERVICE;
 use super::schemas::reference;
-use store::{AUDIT_ACTIONS, DeliveryStatus, UsageBy};
+use store::{AUDIT_ACTIONS, DeliveryStatus, KeyStatus, UsageBy};
 
 /// Members of GET /admin/settings.
 pub(crate) fn describe_settings() -> Value {
@@ -54,7 +54,21 @@ pub(crate) fn describe_audit() -> Value {
 
 /// Members of GET /admin/keys.
 pub(crate) fn describe_keys() -> Value {
-    list("Keys, without the keys themselves.", "KeyPage", Vec::new())
+    let text = || json!({"type": "string"});
+    list(
+        "Keys, without the keys themselves.",
+        "KeyPage",
+        vec![
+            filter("name", text(), "Only keys with this name."),
+            filter("tenant", text(), "Only keys of this tenant."),
+            filter("subject", text(), "Only keys of this user. Empty for those of tenants themselves."),
+            filter(
+                "status",
+                json!({"type": "string", "enum": KeyStatus::ALL.map(KeyStatus::name)}),
+                "Only keys in this state.",
+            ),
+        ],
+    )
 }
 
 /// Members of POST /admin/keys.

@@ -17,11 +17,11 @@ function Target({ entry }) {
 }
 
 const columns = [
-  [words.time, (entry) => html`<${Time} at=${entry.at} />`],
-  [say.action, (entry) => text(entry.action)],
-  [say.actor, (entry) => html`<${Actor} of=${entry.actor} />`],
-  [say.target, (entry) => html`<${Target} entry=${entry} />`],
-  [words.tenant, (entry) => html`<${IdLink} kind="tenants" id=${entry.tenant} />`],
+  [words.time, (entry) => html`<${Time} at=${entry.at} />`, (entry) => entry.at],
+  [say.action, (entry) => text(entry.action), (entry) => entry.action],
+  [say.actor, (entry) => html`<${Actor} of=${entry.actor} />`, (entry) => entry.actor],
+  [say.target, (entry) => html`<${Target} entry=${entry} />`, (entry) => entry.target],
+  [words.tenant, (entry) => html`<${IdLink} kind="tenants" id=${entry.tenant} />`, (entry) => entry.tenant],
   [say.detail, (entry) => html`<${Text} of=${entry.detail} />`],
   [words.requestId, (entry) => html`<${Text} of=${entry.request_id} />`],
 ];

@@ -12,14 +12,14 @@ const OWNERS = ["caller", "user", "operator", "connector", "provider"];
 
 /** The columns of a table of calls. */
 export const columns = [
-  [say.at, (call) => html`<a href=${to(["calls", call.request_id])}><${Time} at=${call.at} /></a>`],
-  [say.status, (call) => html`<${Status} of=${call.status} />`],
-  [say.problem, (call) => html`<${Text} of=${call.problem} />`],
-  [say.owner, (call) => text(call.owner)],
-  [say.operation, (call) => html`<${IdLink} kind="connectors" id=${call.connector} /> / <${Text} of=${call.operation} />`],
-  [say.tenant, (call) => html`<${IdLink} kind="tenants" id=${call.tenant} />`],
-  [say.person, (call) => html`<${IdLink} kind="people" id=${call.subject ?? call.user_identifier} />`],
-  [say.duration, (call) => words.ms(call.duration_ms)],
+  [say.at, (call) => html`<a href=${to(["calls", call.request_id])}><${Time} at=${call.at} /></a>`, (call) => call.at],
+  [say.status, (call) => html`<${Status} of=${call.status} />`, (call) => call.status],
+  [say.problem, (call) => html`<${Text} of=${call.problem} />`, (call) => call.problem],
+  [say.owner, (call) => text(call.owner), (call) => call.owner],
+  [say.operation, (call) => html`<${IdLink} kind="connectors" id=${call.connector} /> / <${Text} of=${call.operation} />`, (call) => `${call.connector}/${call.operation}`],
+  [say.tenant, (call) => html`<${IdLink} kind="tenants" id=${call.tenant} />`, (call) => call.tenant],
+  [say.person, (call) => html`<${IdLink} kind="people" id=${call.subject ?? call.user_identifier} />`, (call) => call.subject ?? call.user_identifier],
+  [say.duration, (call) => words.ms(call.duration_ms), (call) => call.duration_ms],
   [words.requestId, (call) => html`<${IdLink} kind="calls" id=${call.request_id} />`],
 ];
 

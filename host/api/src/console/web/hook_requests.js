@@ -12,17 +12,17 @@ const address = (one) => (one.address?.startsWith("inb_") ? html`<${IdLink} kind
 
 /** The columns of a table of requests. */
 export const columns = [
-  [words.time, (one) => html`<${Time} at=${one.at} />`],
-  [say.outcome, (one) => html`<${State} of=${one.outcome} />`],
-  [say.reason, (one) => html`<${Text} of=${one.reason} />`],
-  [say.kind, (one) => html`<${Text} of=${one.kind} />`],
-  [say.events, (one) => one.events],
+  [words.time, (one) => html`<${Time} at=${one.at} />`, (one) => one.at],
+  [say.outcome, (one) => html`<${State} of=${one.outcome} />`, (one) => one.outcome],
+  [say.reason, (one) => html`<${Text} of=${one.reason} />`, (one) => one.reason],
+  [say.kind, (one) => html`<${Text} of=${one.kind} />`, (one) => one.kind],
+  [say.events, (one) => one.events, (one) => one.events],
   [say.address, address],
-  [words.connector, (one) => html`<${IdLink} kind="connectors" id=${one.connector} />`],
-  [say.remote, (one) => html`<${Text} of=${one.remote} />`],
-  [say.duration, (one) => words.ms(one.ms)],
-  [say.size, (one) => words.bytes(one.bytes)],
-  [words.gateway, (one) => html`<${Text} of=${text(one.gateway)} />`],
+  [words.connector, (one) => html`<${IdLink} kind="connectors" id=${one.connector} />`, (one) => one.connector],
+  [say.remote, (one) => html`<${Text} of=${one.remote} />`, (one) => one.remote],
+  [say.duration, (one) => words.ms(one.ms), (one) => one.ms],
+  [say.size, (one) => words.bytes(one.bytes), (one) => one.bytes],
+  [words.gateway, (one) => html`<${Text} of=${text(one.gateway)} />`, (one) => one.gateway],
 ];
 
 const filters = [

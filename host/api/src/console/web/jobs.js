@@ -13,14 +13,14 @@ const progress = (job) => (job.progress ? `${Math.round(job.progress.fraction * 
 
 /** The columns of a table of jobs. */
 export const columns = [
-  [words.job, (job) => html`<${IdLink} kind="jobs" id=${job.job_id} />`],
-  [words.status, (job) => html`<${State} of=${job.status} />`],
-  [words.operation, (job) => html`<${IdLink} kind="connectors" id=${job.connector} /> / <${Text} of=${job.operation} />`],
-  [words.tenant, (job) => html`<${IdLink} kind="tenants" id=${job.tenant} />`],
-  [words.created, (job) => html`<${Time} at=${job.created_at} />`],
-  [say.progress, (job) => html`<${Text} of=${progress(job)} />`],
-  [words.calls.problem, (job) => html`<${Text} of=${job.error?.title} />`],
-  [words.gateway, (job) => html`<${Text} of=${job.gateway} />`],
+  [words.job, (job) => html`<${IdLink} kind="jobs" id=${job.job_id} />`, (job) => job.job_id],
+  [words.status, (job) => html`<${State} of=${job.status} />`, (job) => job.status],
+  [words.operation, (job) => html`<${IdLink} kind="connectors" id=${job.connector} /> / <${Text} of=${job.operation} />`, (job) => `${job.connector}/${job.operation}`],
+  [words.tenant, (job) => html`<${IdLink} kind="tenants" id=${job.tenant} />`, (job) => job.tenant],
+  [words.created, (job) => html`<${Time} at=${job.created_at} />`, (job) => job.created_at],
+  [say.progress, (job) => html`<${Text} of=${progress(job)} />`, (job) => job.progress?.fraction],
+  [words.calls.problem, (job) => html`<${Text} of=${job.error?.title} />`, (job) => job.error?.title],
+  [words.gateway, (job) => html`<${Text} of=${job.gateway} />`, (job) => job.gateway],
 ];
 
 const filters = [
@@ -50,7 +50,7 @@ export function Job({ id }) {
     <p class="buttons">
       <a href=${to(["jobs"])}>${say.title}</a>
       <button type="button" onClick=${reload}>${words.refresh}</button>
-      ${canCancel && html`<${ChangeButton} label=${say.cancel} danger=${true} what=${html`<p>${say.cancelWhat}</p>`} change=${cancel} onDone=${reload} />`}
+      ${canCancel && html`<${ChangeButton} label=${say.cancel} danger=${true} what=${html`<p>${say.cancelWhat(`${text(job.connector)}/${text(job.operation)}`, text(job.tenant))}</p>`} change=${cancel} onDone=${reload} />`}
     </p>
     <${Problem} of=${problem} />
     ${job && html`<${Details} job=${job} />`}

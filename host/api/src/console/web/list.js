@@ -1,15 +1,17 @@
-// A list with filters and pages. Its state is in the address: filters and the cursor of the page.
+// A list with filters and pages. Its state is in the address: filters, the cursor of the page, and the order.
 
 import { useEffect, useRef } from "preact/hooks";
 import { call, useLoad, withQuery } from "./api.js";
 import { announce, html, Problem, Table } from "./parts.js";
 import { go, to } from "./route.js";
+import { nextOrder, orderOf, sorted } from "./sort.js";
 import { words } from "./words.js";
 
 /**
  * A list of the gateway.
  *
  * `place` is where the list is in the console, `path` its route, `name` the member with its entries. `columns` are as in `Table`.
+ * The gateway has the order of a list, so that it can cut it into pages. A list on one page can be sorted here.
  * `filters` have a name, a label, and the choices if they have any; a filter of the kind `time` is a time. Those with `isMore` are shown
  * when the operator asks for them, or when one of them is set, so that the others are in one line.
  * A change of `turn` loads the list again.
@@ -27,17 +29,21 @@ export function List({ place, query, path, name, caption, columns, filters = [],
   }, [count]);
   const rows = data?.[name] ?? [];
   const isFiltered = filters.some((filter) => query[filter.name]);
+  const canSort = rows.length > 1 && !query.cursor && !data.next_cursor;
+  const order = canSort ? orderOf(query.sort, columns) : null;
+  const sort = (name) => go(place, { ...known, sort: nextOrder(order, name) });
+  const nothing = isFiltered ? words.noMatch : query.cursor ? words.empty : words.none[path];
   return html`
     <${Filters} filters=${filters} query=${query} place=${place} />
     <div class="buttons">
       <button type="button" onClick=${reload} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button>
       ${isFiltered && html`<a href=${to(place)}>${words.clearFilters}</a>`}
       <p tabIndex="-1" ref=${summary} class="small">
-        ${loading && !data ? words.loading : data && (rows.length ? words.loaded(rows.length) : words.empty)}
+        ${loading && !data ? words.loading : data && (rows.length ? words.loaded(rows.length) : nothing)}
       </p>
     </div>
     <${Problem} of=${problem} />
-    ${rows.length > 0 && html`<div class="list"><${Table} caption=${caption} columns=${columns} rows=${rows} busy=${loading} /></div>`}
+    ${rows.length > 0 && html`<div class="list"><${Table} caption=${caption} columns=${columns} rows=${sorted(rows, order)} busy=${loading} order=${order} onSort=${canSort && sort} /></div>`}
     <nav class="buttons" aria-label=${words.pages}>
       ${query.cursor && html`<a href=${to(place, known)}>${words.firstPage}</a>`}
       ${data?.next_cursor && html`<a href=${to(place, { ...known, cursor: data.next_cursor })}>${words.nextPage}</a>`}
@@ -51,7 +57,7 @@ function Filters({ filters, query, place }) {
     event.preventDefault();
     const given = [...new FormData(event.currentTarget)].map(([name, value]) => [name, value.trim()]);
     const times = new Set(filters.filter((filter) => filter.kind === "time").map((filter) => filter.name));
-    go(place, Object.fromEntries(given.map(([name, value]) => [name, times.has(name) ? asTime(value) : value])));
+    go(place, { ...Object.fromEntries(given.map(([name, value]) => [name, times.has(name) ? asTime(value) : value])), sort: query.sort });
   };
   const field = (filter) => html`<label key=${filter.name}>${filter.label} <${Field} filter=${filter} value=${query[filter.name] ?? ""} /></label>`;
   const more = filters.filter((filter) => filter.isMore);

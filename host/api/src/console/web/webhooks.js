@@ -37,13 +37,13 @@ export function Webhooks({ query }) {
     return say.resent;
   };
   const columns = [
-    [words.id, (one) => html`<${Text} of=${one.id} />`],
-    [words.status, (one) => html`<${State} of=${one.status} />`],
-    [say.receiver, (one) => html`<${Text} of=${one.url ?? one.receiver} />`],
-    [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`],
+    [words.id, (one) => html`<${Text} of=${one.id} />`, (one) => one.id],
+    [words.status, (one) => html`<${State} of=${one.status} />`, (one) => one.status],
+    [say.receiver, (one) => html`<${Text} of=${one.url ?? one.receiver} />`, (one) => one.url ?? one.receiver],
+    [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`, (one) => one.tenant],
     [say.about, about],
-    [say.attempts, (one) => html`<${Attempts} of=${one.attempts} />`],
-    [say.next, (one) => html`<${Time} at=${one.next_attempt_at} />`],
+    [say.attempts, (one) => html`<${Attempts} of=${one.attempts} />`, (one) => one.attempts.length],
+    [say.next, (one) => html`<${Time} at=${one.next_attempt_at} />`, (one) => one.next_attempt_at],
     [words.change, (one) => html`<${ChangeButton} label=${say.resend} title=${say.resendTitle}
       what=${html`<p>${say.resendWhat(text(one.url ?? one.receiver))}</p>`} change=${resend(one)} onDone=${() => setTurn(turn + 1)} />`],
   ];
