@@ -1,5 +1,5 @@
-//! Events whose webhooks wait: those of a trigger that is paused, and those of a tenant that has too
-//! many webhooks that are not delivered.
+//! Events whose webhooks wait: those of a trigger that is paused, and those of a tenant that has
+//! too many webhooks that are not delivered.
 
 use std::collections::BTreeSet;
 
