@@ -8,7 +8,7 @@ const MOST = 60_000;
 
 /** Takes a picture of what a page shows. */
 export async function take(page, path) {
-  const png = (await page.screenshot()).toString("base64");
+  const png = (await page.screenshot({ animations: "disabled" })).toString("base64");
   // An empty page has no policy, and is not in the picture.
   const empty = await page.context().newPage();
   let picture;
