@@ -28,6 +28,8 @@ impl List for AnyJobs {
         filter("tenant", "Only jobs of this tenant.").text(|filter| &mut filter.tenant),
         filter("subject", "Only jobs of this user. Empty for those of tenants themselves.")
             .text(|filter| &mut filter.subject),
+        filter("connector", "Only jobs of this connector.").text(|filter| &mut filter.connector),
+        filter("operation", "Only jobs of operations with this path.").text(|filter| &mut filter.operation),
     ];
 
     const LIMIT: Field<AnyJobFilter, u32> = |filter| &mut filter.limit;
