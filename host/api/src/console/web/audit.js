@@ -26,18 +26,9 @@ const columns = [
   [words.requestId, (entry) => html`<${Text} of=${entry.request_id} />`],
 ];
 
-const filters = [
-  { name: "action", label: say.action, choices: say.actions },
-  { name: "actor", label: say.actor },
-  { name: "target", label: say.target },
-  { name: "tenant", label: words.tenant },
-  { name: "since", label: words.since, kind: "time", isMore: true },
-  { name: "until", label: words.until, kind: "time", isMore: true },
-];
-
 /** The list. */
 export const Audit = ({ query }) => html`
   <${Title}>${say.title}<//>
   <p>${say.lead}</p>
-  <${List} place=${["audit"]} query=${query} path="/admin/audit" name="entries" caption=${say.title} columns=${columns} filters=${filters} />
+  <${List} place=${["audit"]} query=${query} path="/admin/audit" name="entries" caption=${say.title} columns=${columns} />
 `;

@@ -8,7 +8,6 @@ import { to } from "./route.js";
 import { words } from "./words.js";
 
 const say = words.calls;
-const OWNERS = ["caller", "user", "operator", "connector", "provider"];
 
 /** The columns of a table of calls. */
 export const columns = [
@@ -23,25 +22,11 @@ export const columns = [
   [words.requestId, (call) => html`<${IdLink} kind="calls" id=${call.request_id} />`],
 ];
 
-const filters = [
-  { name: "status", label: say.status },
-  { name: "problem", label: say.problem },
-  { name: "owner", label: say.owner, choices: OWNERS },
-  { name: "connector", label: words.connector },
-  { name: "operation", label: words.operation, isMore: true },
-  { name: "tenant", label: words.tenant },
-  { name: "subject", label: words.subject, isMore: true },
-  { name: "account", label: words.integrations.account, isMore: true },
-  { name: "user_identifier", label: say.accountName, isMore: true },
-  { name: "since", label: words.since, kind: "time", isMore: true },
-  { name: "until", label: words.until, kind: "time", isMore: true },
-];
-
 /** The list. */
 export const Calls = ({ query }) => html`
   <${Title}>${say.title}<//>
   <p>${say.lead}</p>
-  <${List} place=${["calls"]} query=${query} path="/admin/calls" name="calls" caption=${say.title} columns=${columns} filters=${filters} />
+  <${List} place=${["calls"]} query=${query} path="/admin/calls" name="calls" caption=${say.title} columns=${columns} />
 `;
 
 /** One call: its reason first, then its stages, its requests, and the command that repeats it. */

@@ -25,19 +25,11 @@ export const columns = [
   [words.gateway, (one) => html`<${Text} of=${text(one.gateway)} />`, (one) => one.gateway],
 ];
 
-const filters = [
-  { name: "outcome", label: say.outcome, choices: ["stored", "duplicate", "handshake", "ignored", "unattributed", "rejected"] },
-  { name: "inbox", label: say.address },
-  { name: "connector", label: words.connector },
-  { name: "since", label: words.since, kind: "time", isMore: true },
-  { name: "until", label: words.until, kind: "time", isMore: true },
-];
-
 /** The list. */
 export const HookRequests = ({ query }) => html`
   <${Title}>${say.title}<//>
   <p>${say.lead}</p>
   <p><a href=${to(["inboxes"])}>${words.inboxes.title}</a></p>
   <${List} place=${["hook-requests"]} query=${query} path="/admin/hook-requests" name="hook_requests" caption=${say.caption}
-    columns=${columns} filters=${filters} />
+    columns=${columns} />
 `;

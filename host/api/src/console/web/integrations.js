@@ -21,22 +21,12 @@ export const columns = [
   [say.lastError, (one) => html`<${Text} of=${one.last_error} />`, (one) => one.last_error],
 ];
 
-const filters = [
-  { name: "status", label: words.status, choices: ["active", "expired", "revoked"] },
-  { name: "overdue", label: say.overdueFilter, choices: ["true"], names: { true: say.onlyOverdue } },
-  { name: "connector", label: words.connector },
-  { name: "tenant", label: words.tenant },
-  { name: "subject", label: words.subject },
-  { name: "account", label: say.account },
-  { name: "user_identifier", label: words.calls.accountName, isMore: true },
-];
-
 /** The list. */
 export const Integrations = ({ query }) => html`
   <${Title}>${say.title}<//>
   <p>${say.lead}</p>
   <${List} place=${["integrations"]} query=${query} path="/admin/integrations" name="integrations" caption=${say.title}
-    columns=${columns} filters=${filters} />
+    columns=${columns} />
 `;
 
 /** One account. */

@@ -23,17 +23,11 @@ export const columns = [
   [words.gateway, (job) => html`<${Text} of=${job.gateway} />`, (job) => job.gateway],
 ];
 
-const filters = [
-  { name: "status", label: words.status, choices: ["pending", "running", "succeeded", "failed"] },
-  { name: "tenant", label: words.tenant },
-  { name: "subject", label: words.subject },
-];
-
 /** The list. */
 export const Jobs = ({ query }) => html`
   <${Title}>${say.title}<//>
   <p>${say.lead}</p>
-  <${List} place=${["jobs"]} query=${query} path="/admin/jobs" name="jobs" caption=${say.title} columns=${columns} filters=${filters} />
+  <${List} place=${["jobs"]} query=${query} path="/admin/jobs" name="jobs" caption=${say.title} columns=${columns} />
 `;
 
 /** One job. */

@@ -28,13 +28,6 @@ export const columns = [
   [say.lastUsed, (key) => html`<${Time} at=${key.last_used_at} />`, (key) => key.last_used_at],
 ];
 
-const filters = [
-  { name: "status", label: words.status, choices: ["valid", "expired", "revoked"] },
-  { name: "name", label: say.name },
-  { name: "tenant", label: words.tenant },
-  { name: "subject", label: words.subject },
-];
-
 /** The list. */
 export function Keys({ query }) {
   const [turn, setTurn] = useState(0);
@@ -45,8 +38,7 @@ export function Keys({ query }) {
       <${DialogButton} label=${say.make}><${NewKey} onDone=${() => setTurn((turn) => turn + 1)} /><//>
       <a href=${to(["tenants"])}>${words.tenants.title}</a> <a href=${to(["tool-sets"])}>${words.toolSets.title}</a>
     </p>
-    <${List} place=${["keys"]} query=${query} path="/admin/keys" name="keys" caption=${say.title} columns=${columns}
-      filters=${filters} turn=${turn} />
+    <${List} place=${["keys"]} query=${query} path="/admin/keys" name="keys" caption=${say.title} columns=${columns} turn=${turn} />
   `;
 }
 

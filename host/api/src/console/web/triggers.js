@@ -28,20 +28,11 @@ export const columns = [
   [say.ends, (one) => html`<${Time} at=${one.subscription?.expires_at} />`, (one) => one.subscription?.expires_at],
 ];
 
-const filters = [
-  { name: "status", label: words.status, choices: ["pending", "active", "degraded", "needs-user", "paused", "failed"] },
-  { name: "connector", label: words.connector },
-  { name: "type", label: say.type },
-  { name: "tenant", label: words.tenant },
-  { name: "subject", label: words.subject },
-  { name: "user_identifier", label: say.account },
-];
-
 /** The list. */
 export const Triggers = ({ query }) => html`
   <${Title}>${say.title}<//>
   <p>${say.lead}</p>
-  <${List} place=${["triggers"]} query=${query} path="/admin/triggers" name="triggers" caption=${say.title} columns=${columns} filters=${filters} />
+  <${List} place=${["triggers"]} query=${query} path="/admin/triggers" name="triggers" caption=${say.title} columns=${columns} />
 `;
 
 /** One trigger. */

@@ -22,13 +22,6 @@ function about(one) {
   return one.trigger_id ? html`<${IdLink} kind="triggers" id=${one.trigger_id} />` : say.event;
 }
 
-const filters = [
-  { name: "id", label: words.id },
-  { name: "status", label: words.status, choices: ["pending", "delivered", "failed"] },
-  { name: "tenant", label: words.tenant },
-  { name: "url", label: say.url },
-];
-
 /** The list. */
 export function Webhooks({ query }) {
   const [turn, setTurn] = useState(0);
@@ -50,7 +43,6 @@ export function Webhooks({ query }) {
   return html`
     <${Title}>${say.title}<//>
     <p>${say.lead}</p>
-    <${List} place=${["webhooks"]} query=${query} path="/admin/webhooks" name="webhooks" caption=${say.title} columns=${columns}
-      filters=${filters} turn=${turn} />
+    <${List} place=${["webhooks"]} query=${query} path="/admin/webhooks" name="webhooks" caption=${say.title} columns=${columns} turn=${turn} />
   `;
 }

@@ -5,6 +5,12 @@ const number = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const list = new Intl.ListFormat("en");
 const UNITS = [["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000], ["second", 1000]];
 
+/** The labels of filters whose name is not what people call them. */
+const FILTERS = {
+  inbox: "Address", owner: "Who can act", since: "Since (UTC)", subject: "User", until: "Until (UTC)", url: "URL",
+  user_identifier: "Account, exact name",
+};
+
 export const words = {
   product: "Connector Gateway",
   menu: "Screens",
@@ -28,6 +34,8 @@ export const words = {
   filters: "Filters",
   moreFilters: "More filters",
   clearFilters: "Clear the filters",
+  /** The label of a filter, by its name. A name that is not here is its own label. */
+  filterLabel: (name) => FILTERS[name] ?? name[0].toUpperCase() + name.slice(1).replaceAll("_", " "),
   pages: "Pages",
   firstPage: "First page",
   nextPage: "Next page",
@@ -82,8 +90,6 @@ export const words = {
   status: "Status",
   time: "Time",
   created: "Created",
-  since: "Since (UTC)",
-  until: "Until (UTC)",
   tenant: "Tenant",
   subject: "User",
   key: "Key",
@@ -149,7 +155,6 @@ export const words = {
       "tenant-full": "Raise tenants.max_stored_mb, or let the tenant delete what it does not need.",
     },
     person: "User or account",
-    accountName: "Account, exact name",
     toPerson: "Everything about this user",
     toKey: "The key of the call",
     toClients: "OAuth clients of the tenant",
@@ -226,8 +231,6 @@ export const words = {
     scopes: "Scopes",
     labels: "Labels",
     overdue: "overdue",
-    overdueFilter: "Refresh",
-    onlyOverdue: "overdue",
     overdueWhy: "The refresh of its tokens is overdue, or fails.",
     mustConnect: "The user must connect this account again.",
     renew: "Refresh the tokens",
@@ -684,15 +687,5 @@ export const words = {
     actor: "Actor",
     target: "Target",
     detail: "Detail",
-    actions: [
-      "connector.added", "connector.replaced", "connector.removed", "connector.rolled_back", "connector.granted", "connector.revoked",
-      "key.created", "key.revoked", "oauth_client.set", "oauth_client.deleted", "integration.connected", "integration.confirmed",
-      "integration.selected", "integration.renewed", "integration.labelled", "integration.deleted", "integration.imported",
-      "integration.exported", "job.cancelled", "webhook.resent", "webhook_secret.created", "webhook_secret.deleted",
-      "connect_link.created", "connect_link.deleted", "tool_set.created", "tool_set.deleted", "trigger.created",
-      "trigger.changed", "trigger.paused", "trigger.deleted", "trigger.replayed", "trigger.resubscribed", "inbox.created",
-      "inbox.secret_added", "inbox.secret_removed", "inbox.deleted", "master_key.rotated",
-      "database.restored", "console.signed_in", "console.signed_out",
-    ],
   },
 };
