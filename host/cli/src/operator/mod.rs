@@ -259,7 +259,7 @@ pub(crate) async fn audit(arguments: &AuditArguments, config: &Config) -> Result
     let mut filter = AuditFilter { limit: page.limit, ..AuditFilter::default() };
     let wrong = |option: &'static str| move |detail| OperatorError::Value { option, detail };
     for (name, value) in &filters.given {
-        lists::set::<Audit>(&mut filter, name, value).map_err(wrong(*name))?;
+        lists::set::<Audit>(&mut filter, name, value).map_err(wrong(name))?;
     }
     if let Some(cursor) = &page.cursor {
         Audit::CURSOR(&mut filter, cursor).map_err(wrong("cursor"))?;
