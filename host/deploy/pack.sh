@@ -22,7 +22,7 @@ name=connector-gateway-$version-$target
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 root=$stage/$name
-mkdir -p "$root/connectors" "$root/deploy" "$root/docs/operations"
+mkdir -p "$root/connectors" "$root/deploy" "$root/docs/operations" "$root/docs/pictures"
 
 install -m 755 "$binary" "$root/connector-gateway"
 install -m 644 "$connectors"/*.wasm "$root/connectors"
@@ -31,7 +31,8 @@ install -m 644 host/gateway.example.toml LICENSE host/CHANGELOG.md host/deploy/c
 sed -E 's#\]\(([a-z]+\.md)#](docs/\1#g' host/docs/installing.md >"$root/README.md"
 cp -R host/deploy/container "$root/deploy"
 cp -R host/deploy/chart "$root/deploy"
-install -m 644 host/docs/*.md host/docs/*.png "$root/docs"
+install -m 644 host/docs/*.md "$root/docs"
+install -m 644 host/docs/pictures/* "$root/docs/pictures"
 install -m 644 host/docs/operations/* "$root/docs/operations"
 # What authors of connectors need, in the folders of the source, because the files name each other by them. Links become files.
 # `make sdks` has built the module of rows.

@@ -32,7 +32,6 @@ pub use welcome::print as print_welcome;
 pub use local::{AuthorAccount, LocalCalls, LocalFailure, open_registry, open_scratch_registry};
 
 // Its events.
-pub use triggers::{OUTCOMES as HOOK_OUTCOMES, STATUSES as TRIGGER_STATUSES};
 pub use webhooks::{SigningSecret, signatures};
 
 // Its dangers.
@@ -58,7 +57,10 @@ pub use registry::{
 pub use api::records::connectors as records;
 pub use api::records::gateways as gateway_records;
 pub use api::records::operator as operator_records;
-pub use api::{SIGNATURE, audit_cursor, audit_page, connectors_record, description};
+pub use api::{SIGNATURE, audit_page, connectors_record, description};
+
+// The lists of the admin routes, whose filters are options of commands.
+pub use api::{lists, operator_lists};
 
 // Credentials of callers and of users.
 pub use auth::{NoRandomness, Scope, make_key};

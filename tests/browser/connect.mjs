@@ -1,12 +1,12 @@
 // Connects accounts on the page for end users: without JavaScript, by the keyboard, in light and dark and on a narrow screen.
 //
-// The arguments are the browser, the gateway's address, the provider's address, the link, a link that has expired, the key of the user,
-// and the file for a picture. The program prints what it saw as JSON.
+// The arguments are the browser, the gateway's address, the provider's address, the link, a link that has expired, and the key of the user.
+// The program prints what it saw as JSON.
 
 import { chromium } from "playwright-core";
 import { axe, LOOKS } from "./looks.mjs";
 
-const [executablePath, address, provider, link, expired, key, picture] = process.argv.slice(2);
+const [executablePath, address, provider, link, expired, key] = process.argv.slice(2);
 const seen = { elsewhere: [], errors: [], violations: [], checked: 0, measured: 0, wide: [], pages: {} };
 
 const browser = await chromium.launch({
@@ -66,8 +66,6 @@ await ann.goto(link);
 await check(ann, "open");
 await ann.getByText("The application may").first().click();
 await check(ann, "details");
-await ann.goto(link);
-if (picture) await ann.screenshot({ path: picture });
 
 // By the keyboard alone: the first button connects, and the provider's button allows.
 await ann.goto(link);

@@ -1,22 +1,19 @@
 // Walks the screens of the console by the keyboard, in light and dark and on a narrow screen.
 //
-// The arguments are the browser, the gateway's address, a key of the scope `admin`, the ids to visit as JSON, a hostile text, the folder
-// for pictures, a module, and one that asks for more than the previous version. The program prints what it saw as JSON.
+// The arguments are the browser, the gateway's address, a key of the scope `admin`, the ids to visit as JSON, a hostile text, a module, and
+// one that asks for more than the previous version. The program prints what it saw as JSON.
 
-import { mkdirSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { chromium } from "playwright-core";
 import { check, confirm, nothingSeen, openScreen, OPTIONS, person, settled, signIn, tabTo } from "./console_person.mjs";
 
-const [executablePath, address, key, idsText, hostile, pictures, module, more] = process.argv.slice(2);
+const [executablePath, address, key, idsText, hostile, module, more] = process.argv.slice(2);
 const ids = JSON.parse(idsText);
-const seen = nothingSeen();
-mkdirSync(pictures, { recursive: true });
+const seen = { ...nothingSeen(), sorted: [] };
 
 const browser = await chromium.launch({ executablePath, args: OPTIONS });
 const page = await person(browser, address, seen);
 const look = (name) => check(page, name, seen);
-const picture = (name) => page.screenshot({ path: `${pictures}/${name}.png` });
 
 /** Opens a place by its link, as someone does who got it from another. */
 async function open(place, text) {
@@ -41,7 +38,6 @@ seen.bytes = await page.evaluate(() => [...performance.getEntriesByType("navigat
 // Calls: the list with a filter, and one call, found by its id.
 await page.getByRole("table").waitFor();
 await look("calls");
-await picture("calls");
 await tabTo(page, page.getByLabel("Who can act"), seen);
 await page.keyboard.type("provider");
 await page.keyboard.press("Enter");
@@ -54,7 +50,6 @@ await page.keyboard.type(ids.call);
 await page.keyboard.press("Enter");
 await page.getByText("curl -X POST").waitFor();
 await look("call");
-await picture("call");
 
 // Integrations: one that has expired, whose refresh fails again, and one whose texts are hostile.
 await openScreen(page, "Integrations", seen);
@@ -82,7 +77,6 @@ await page.keyboard.press("Enter");
 await page.locator("h1", { hasText: "Connector liar" }).waitFor();
 await page.getByRole("row", { name: /strict.*signature/ }).waitFor();
 await look("connector");
-await picture("connector");
 await confirm(page, page.getByRole("row", { name: /^1\.0\.0/ }).getByRole("button", { name: "Roll back" }), seen, hostile);
 await page.getByRole("cell", { name: "rolled_back" }).waitFor();
 await look("rolled back");
@@ -120,7 +114,6 @@ await page.keyboard.press("Enter");
 await page.getByRole("table", { name: "The highest values of each five minutes" }).waitFor();
 await look("overview");
 await page.evaluate(() => scrollTo(0, 0));
-await picture("overview");
 await page.locator(".chart svg").first().hover();
 seen.point = await page.locator(".chart .point").first().innerText();
 
@@ -137,7 +130,6 @@ await page.keyboard.press("Enter");
 await page.getByRole("heading", { name: "Answer" }).waitFor();
 await page.getByRole("region", { name: "Body" }).getByText("says").waitFor();
 await look("tried");
-await picture("try");
 await page.getByLabel("path", { exact: true }).fill("/fail");
 await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
 await page.keyboard.press("Enter");
@@ -190,16 +182,42 @@ await look("hook requests");
 await openScreen(page, "Keys", seen);
 await page.getByRole("table").waitFor();
 await look("keys");
-await tabTo(page, page.getByLabel("Name"), seen);
-await page.keyboard.type("made in the console");
-await tabTo(page, page.getByLabel("operate"), seen);
-await page.keyboard.press("Space");
+// A list on one page is sorted by its headings.
+for (const direction of ["ascending", "descending"]) {
+  await tabTo(page, page.getByRole("button", { name: "Name", exact: true }), seen);
+  await page.keyboard.press("Enter");
+  await page.locator(`th[aria-sort=${direction}]`, { hasText: "Name" }).waitFor();
+  seen.sorted.push(await page.locator("tbody td:first-child").allInnerTexts());
+}
+// A key is made in a dialog, which names what is not live.
 await tabTo(page, page.getByRole("button", { name: "Make a key" }), seen);
 await page.keyboard.press("Enter");
-await page.getByText("It is shown only now.").waitFor();
-const made = await page.getByRole("region", { name: "Key" }).innerText();
+const form = page.getByRole("dialog");
+await look("new key");
+await tabTo(page, form.getByLabel("Name"), seen);
+await page.keyboard.type("made in the console");
+await tabTo(page, form.getByLabel("operate"), seen);
+await page.keyboard.press("Space");
+await tabTo(page, form.getByLabel("May call"), seen);
+await page.keyboard.type("hostile liar/verison");
+await tabTo(page, form.getByRole("button", { name: "Make a key" }), seen);
+await page.keyboard.press("Enter");
+await form.getByText("Did you mean `liar/version`?").waitFor();
+await look("unknown name");
+await tabTo(page, form.getByLabel("May call"), seen, "Shift+Tab");
+await page.keyboard.press("Control+a");
+await page.keyboard.type("hostile liar/version");
+await page.keyboard.press("Enter");
+await form.getByText("It is shown only now").waitFor();
+const made = await form.getByRole("region", { name: "Key" }).innerText();
 await look("made");
 seen.pages.made = seen.pages.made.replaceAll(made, "");
+await tabTo(page, form.getByRole("button", { name: "Close" }), seen);
+await page.keyboard.press("Enter");
+await form.waitFor({ state: "detached" });
+await page.getByRole("row", { name: /made in the console.*hostile/ }).waitFor();
+await open("keys?name=no-such-key", "Nothing matches the filters.");
+await look("no match");
 await open(`keys/${ids.key}`, "Begins with");
 await look("key");
 await open("tenants", "OAuth clients");
@@ -217,7 +235,6 @@ await look("audit");
 await openScreen(page, "Settings", seen);
 await page.getByText(/problems? (was|were) found/).waitFor();
 await look("settings");
-await picture("settings");
 await tabTo(page, page.getByLabel("Only what is not the default"), seen);
 await page.keyboard.press("Space");
 await look("only changed");

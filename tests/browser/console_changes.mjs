@@ -102,6 +102,8 @@ const remove = async (name, place, text, button, reason, after) => {
   await tabTo(page, page.getByRole("button", { name: button, exact: true }), seen);
   await page.keyboard.press("Enter");
   const dialog = page.locator("dialog");
+  await dialog.waitFor();
+  await settled(page);
   seen.pages[`asked: ${name}`] = await dialog.innerText();
   await tabTo(page, dialog.getByRole("button", { name: "Cancel", exact: true }), seen);
   await page.keyboard.press("Enter");
@@ -115,7 +117,7 @@ const remove = async (name, place, text, button, reason, after) => {
 await remove("client", "tenants/acme", "OAuth clients", "Delete", "ticket 7", "The tenant uses the OAuth clients of the configuration.");
 await remove("account", `integrations/${ids.integration}`, "At the service", "Delete", hostile, "of all tenants, the newest first");
 await remove("key", `keys/${ids.key}`, "Begins with", "Revoke", "Prüfung", "Statusrevoked");
-await remove("tool set", "tool-sets", "agents", "Delete", "ticket 8", "Nothing is here.");
+await remove("tool set", "tool-sets", "agents", "Delete", "ticket 8", "There is no tool set.");
 await remove("job", `jobs/${ids.job}`, "Progress", "Cancel the job", "ticket 9", "Statusfailed");
 await remove("connector", "connectors/liar", "Operations", "Remove", "ticket 10", "what each gateway serves of them");
 await openScreen(page, "Audit", seen);

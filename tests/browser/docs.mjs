@@ -3,6 +3,7 @@
 // The arguments are the browser, the gateway's address, the key, and the file for a picture. The program prints what it saw as JSON.
 
 import { chromium } from "playwright-core";
+import { take } from "./pictures.mjs";
 
 const [executablePath, address, key, picture] = process.argv.slice(2);
 
@@ -52,7 +53,7 @@ const client = page.getByRole("dialog").last();
 await client.getByPlaceholder("Token").fill(key);
 await client.getByRole("button", { name: /^send post request/i }).or(client.getByRole("button", { name: /^send/i })).first().click();
 await page.getByText("astro-ph.CO").first().waitFor();
-if (picture) await page.screenshot({ path: picture });
+await take(page, picture);
 
 seen.stored = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
 seen.address = page.url();

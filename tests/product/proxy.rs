@@ -90,8 +90,11 @@ fn a_key_sends_requests_only_with_the_scope_and_within_its_limits() {
     let service = Upstream::start();
     service.reply("*", Reply::json(json!({})));
     let described = json!({"identifier": "account", "auth": "none"});
-    let gateway =
-        Setup::new().module("account", module::account(&described)).upstream("account", "api", &service.url()).start();
+    let gateway = Setup::new()
+        .module("account", module::account(&described))
+        .module("liar", module::liar("version=1.0.0"))
+        .upstream("account", "api", &service.url())
+        .start();
     assert!(!KEY.is_empty());
     gateway.client().get("/proxy/account/api/").problem(403, "missing-scope");
     let make = |limits: Value| {
@@ -106,7 +109,7 @@ fn a_key_sends_requests_only_with_the_scope_and_within_its_limits() {
         reader.request(method, "/proxy/account/api/").send().problem(403, "not-allowed");
     }
     make(json!({"allow": ["account/forward"]})).get("/proxy/account/api/").problem(403, "not-allowed");
-    make(json!({"allow": ["other"]})).get("/proxy/account/api/").problem(403, "not-allowed");
+    make(json!({"allow": ["liar"]})).get("/proxy/account/api/").problem(403, "not-allowed");
     let writer = make(json!({"effects": ["write"]}));
     writer.request("PUT", "/proxy/account/api/").send().ok();
     writer.request("DELETE", "/proxy/account/api/").send().problem(403, "not-allowed");

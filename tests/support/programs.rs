@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::{Map, Value};
+
 use crate::{module, process};
 
 /// A folder with programs of one part of the tests, where Node.js finds the packages of that part
@@ -95,6 +97,26 @@ pub fn browser() -> String {
     let found = std::env::split_paths(&folders).map(|folder| folder.join("chromium")).find(|path| path.is_file());
     let path = found.expect("the program `chromium` is missing: install the package, as `make test-browser` does");
     path.to_str().unwrap().to_owned()
+}
+
+/// The pictures of the pages by their names: the screens that they show, or the programs that take
+/// them.
+///
+/// # Panics
+/// When their list cannot be read.
+pub fn pictures() -> Map<String, Value> {
+    let text = fs::read_to_string(module::root().join("tests/browser/pictures.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The folder into which a browser test writes pictures: that of the pages if the environment has
+/// `UPDATE_PICTURES`.
+pub fn pictures_folder() -> PathBuf {
+    let folder = match std::env::var_os("UPDATE_PICTURES") {
+        Some(_) => "host/docs/pictures",
+        None => "target/pictures",
+    };
+    module::root().canonicalize().unwrap().join(folder)
 }
 
 /// A folder below `target` that a make target makes.

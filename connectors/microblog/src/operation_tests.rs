@@ -219,3 +219,11 @@ fn the_client_proves_itself_by_basic_and_pkce_and_asks_for_a_refresh_token() {
     );
     assert!(matches!(client.revocation, Some(Revocation::Form("https://api.x.com/2/oauth2/revoke"))));
 }
+
+#[test]
+fn a_search_has_the_language_and_the_number_of_posts_of_the_caller() {
+    assert_eq!(
+        path("tweet_search", r#"{"query":"rust wasm -is:retweet","lang":"en","max_results":50}"#),
+        "/tweets/search/recent?query=rust%20wasm%20-is%3Aretweet%20lang%3Aen&max_results=50"
+    );
+}

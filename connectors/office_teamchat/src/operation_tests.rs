@@ -52,3 +52,23 @@ fn an_id_stays_within_its_segment() {
 fn account_and_header_are_those_of_every_connector_of_graph() {
     connector_microsoft::testing::check(&CONNECTOR);
 }
+
+#[test]
+fn a_message_without_tags_is_sent_as_the_caller_gives_it() {
+    for (operation, ids) in [
+        ("send_channel_message", r#""team_id":"t","channel_id":"c""#),
+        ("reply_to_channel_message", r#""team_id":"t","channel_id":"c","message_id":"m""#),
+        ("send_chat_message", r#""chat_id":"c""#),
+    ] {
+        for (message, expected) in [
+            (r#""content":"Hello""#, r#"{"body":{"content":"Hello"}}"#),
+            (
+                r#""content":"<b>2.1</b>","content_type":"html","importance":"high""#,
+                r#"{"body":{"content":"<b>2.1</b>","contentType":"html"},"importance":"high"}"#,
+            ),
+        ] {
+            let body = forwarded(&CONNECTOR, operation, &format!("{{{ids},{message}}}")).body;
+            assert!(matches!(&body, Some(Body::Json(text)) if text == expected), "{operation}: {body:?}");
+        }
+    }
+}

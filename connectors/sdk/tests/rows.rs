@@ -164,6 +164,16 @@ fn settings_stand_in_paths_and_headers() {
 }
 
 #[test]
+fn a_setting_of_another_type_is_a_fault_that_names_it() {
+    let _gateway = Gateway::new().setting("employees_path", "[1]");
+    let answer = invoke(&CONNECTOR, "get_employee", r#"{"employee_id":42}"#);
+    assert!(
+        matches!(&answer, Err(Fault::Failed(why)) if why.contains("`employees_path` of this connector is [1]")),
+        "{answer:?}"
+    );
+}
+
+#[test]
 fn bytes_are_counted_not_quotes_and_escapes() {
     assert_eq!(body("post_message", r#"{"text":"\u00fc\u00fc\u00fc12"}"#), r#"{"text":"\u00fc\u00fc\u00fc12"}"#);
     assert_eq!(refused("post_message", r#"{"text":"123456789"}"#), "/text");

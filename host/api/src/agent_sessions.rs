@@ -10,6 +10,7 @@ use hyper::{Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
+use super::allowed_names::unknown_names;
 use super::answer::private_answer;
 use super::authorize::AuthorizedCaller;
 use super::body::{parse_record, read_json_body};
@@ -19,7 +20,6 @@ use super::route::HttpCall;
 use super::tool_sets;
 use auth::{Limits, Scope, make_session_token};
 use body::Body;
-use contract::words::nearest;
 use contract_rules::text::is_hidden;
 use gateway::Gateway;
 use problem::{self, Problem, store_problem, violations_problem};
@@ -127,28 +127,8 @@ async fn check(gateway: &Gateway, caller: &AuthorizedCaller, wanted: &NewAgentSe
             Err(problem) => return Err(problem),
         }
     }
-    for (number, name) in allow.iter().flatten().enumerate() {
-        if let Some(detail) = unknown_name(gateway, name) {
-            add(&format!("/allow/{number}"), detail);
-        }
-    }
+    violations.extend(unknown_names(gateway, "allow", allow.as_deref().unwrap_or_default()));
     if violations.is_empty() { Ok(()) } else { Err(violations_problem(violations)) }
-}
-
-/// A sentence about the name of a connector or an operation that is not there.
-fn unknown_name(gateway: &Gateway, name: &str) -> Option<String> {
-    let (connector, operation) = name.split_once('/').map_or((name, None), |(connector, path)| (connector, Some(path)));
-    let told = |kind: &str, hint: Option<String>| {
-        let hint = hint.map(|name| format!(" Did you mean `{name}`?")).unwrap_or_default();
-        Some(format!("There is no such {kind}.{hint}"))
-    };
-    let live = gateway.registry.live();
-    let Some(found) = live.get(connector) else {
-        return told("connector", nearest(connector, live.keys().map(String::as_str)).map(str::to_owned));
-    };
-    let path = operation.filter(|path| found.operation(path).is_none())?;
-    let known = found.operations().map(|known| known.manifest.path.as_str());
-    told("operation", nearest(path, known).map(|path| format!("{connector}/{path}")))
 }
 
 /// DELETE /agent-sessions/{session_id}: ends the session. Every gateway that reaches the database

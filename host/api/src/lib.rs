@@ -36,7 +36,10 @@
 //! - [`recorded`]: the record of a call
 //! - [`records`]: the JSON of the gateway's own routes
 //! - [`record_schema`]: its schemas
-//! - [`page`]: the queries of lists
+//! - [`lists`]: lists that have pages, and their filters
+//! - [`page`]: the pages of lists
+//! - [`allowed_names`]: names of connectors and operations in the limits of keys, tool sets and
+//!   sessions
 //! - [`pagination`]: the pages of an operation
 //! - [`openapi`]: the API's description
 //! - [`compression`]: compressed answers
@@ -47,6 +50,7 @@
 mod admin;
 mod admin_host;
 mod agent_sessions;
+mod allowed_names;
 mod answer;
 mod authorize;
 mod body;
@@ -63,6 +67,7 @@ mod hooks;
 mod idempotency;
 mod integrations;
 mod jobs;
+pub mod lists;
 mod mcp;
 mod openapi;
 mod operations;
@@ -84,12 +89,17 @@ mod webhooks;
 
 use serde_json::Value;
 
-pub use self::admin::{SIGNATURE, audit_cursor, audit_page};
+pub use self::admin::{SIGNATURE, audit_page};
 pub use self::connectors::connectors_record;
 pub use self::integrations::callback_parameters;
 
 use config::Config;
 use registry::Registry;
+
+/// The lists of the operator, for commands.
+pub mod operator_lists {
+    pub use crate::admin::{AnyIntegrations, AnyJobs, AnyTriggers, AnyWebhooks, Audit, Calls, HookRequests, Usage};
+}
 
 /// The API's description with the connectors that are live now: an OpenAPI 3.1 document.
 pub fn description(config: &Config, registry: &Registry) -> Value {

@@ -1,4 +1,4 @@
-//! The queries of the operator's lists: `limit`, `cursor` and filters.
+//! The pages of lists: `limit` and `cursor`, and values of filters.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -47,11 +47,9 @@ pub(super) fn time(value: &str) -> Result<SystemTime, String> {
 }
 
 /// A parameter whose value is one of some names.
-pub(super) fn one_of<T: Copy>(value: &str, known: &[T], name: impl Fn(T) -> &'static str) -> Result<T, String> {
-    known.iter().copied().find(|known| name(*known) == value).ok_or_else(|| {
-        let names: Vec<_> = known.iter().map(|known| name(*known)).collect();
-        format!("Must be one of {}.", names.join(", "))
-    })
+pub(super) fn one_of(value: &str, names: &[&'static str]) -> Result<&'static str, String> {
+    let found = names.iter().copied().find(|name| *name == value);
+    found.ok_or_else(|| format!("Must be one of {}.", names.join(", ")))
 }
 
 /// Reads the query of a list that has no filters.

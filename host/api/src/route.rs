@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::authorize::AuthorizedCaller;
 use super::body::RequestBody;
+use super::lists::{List, Parameter, parameters};
 use auth::Scope;
 use body::Body;
 use calls::Recording;
@@ -46,12 +47,15 @@ pub(super) struct Endpoint {
 }
 
 /// The query that an endpoint takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Query {
     /// The router refuses every parameter.
     None,
     /// The handler reads the parameters with `problem::read_query`, which refuses unknown names.
     Read,
+    /// `limit`, `cursor` and these filters. The handler reads them with `lists::read`, or with
+    /// `page::read_place` if there are no filters.
+    Page(fn() -> Vec<Parameter>),
     /// Every parameter is accepted. Browsers and providers add parameters of their own to the
     /// addresses of pages, and the query of a proxied request belongs to the service. An operation
     /// has all its fields in the body.
@@ -76,8 +80,16 @@ pub(super) struct Description {
     /// Last part of the `operationId`.
     pub(super) id: &'static str,
     pub(super) summary: &'static str,
-    /// Further members of the Operation Object; `responses` is among them.
-    pub(super) members: fn() -> Value,
+    pub(super) members: Members,
+}
+
+/// Further members of an Operation Object; `responses` is among them.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Members {
+    /// The endpoint answers with a record. A sentence about the answer, and the record's name.
+    Record(&'static str, &'static str),
+    /// A function makes them.
+    By(fn() -> Value),
 }
 
 /// The listener that accepted the connection of a request.
@@ -204,6 +216,63 @@ pub(super) struct HttpCall<'a> {
     pub(super) recording: &'a Recording,
     /// The table of routes, for the API's description.
     pub(super) routes: &'static [&'static [Route]],
+}
+
+impl Endpoint {
+    /// An endpoint that reads. It takes HEAD requests too.
+    pub(super) const fn get(handler: Handler) -> Self {
+        let mut endpoint = Self::new(Method::GET, handler);
+        endpoint.takes_head = true;
+        endpoint
+    }
+
+    pub(super) const fn post(handler: Handler) -> Self {
+        Self::new(Method::POST, handler)
+    }
+
+    pub(super) const fn put(handler: Handler) -> Self {
+        Self::new(Method::PUT, handler)
+    }
+
+    pub(super) const fn patch(handler: Handler) -> Self {
+        Self::new(Method::PATCH, handler)
+    }
+
+    pub(super) const fn delete(handler: Handler) -> Self {
+        Self::new(Method::DELETE, handler)
+    }
+
+    const fn new(method: Method, handler: Handler) -> Self {
+        Self { method, takes_head: false, query: Query::None, handler, description: None }
+    }
+
+    /// For reads that change something.
+    pub(super) const fn without_head(mut self) -> Self {
+        self.takes_head = false;
+        self
+    }
+
+    /// Sets the query that it takes. Without this, it takes none.
+    pub(super) const fn query(mut self, query: Query) -> Self {
+        self.query = query;
+        self
+    }
+
+    /// Lets it take the place of a page, in a list without filters.
+    pub(super) const fn page(self) -> Self {
+        self.query(Query::Page(Vec::new))
+    }
+
+    /// Lets it take the place of a page and the filters of a list.
+    pub(super) const fn list<L: List>(self) -> Self {
+        self.query(Query::Page(parameters::<L>))
+    }
+
+    /// Adds its entry in the API's description.
+    pub(super) const fn described(mut self, id: &'static str, summary: &'static str, members: Members) -> Self {
+        self.description = Some(Description { id, summary, members });
+        self
+    }
 }
 
 impl Route {

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use hyper::{Response, StatusCode};
 use serde_json::json;
 
+use super::allowed_names::unknown_names;
 use super::answer::private_answer;
 use super::authorize::AuthorizedCaller;
 use super::body::{parse_record, read_json_body};
@@ -65,6 +66,7 @@ async fn create_now(gateway: &Gateway, caller: &AuthorizedCaller, body: Bytes) -
     let (name, set) = parse_record::<NewToolSetBody>(&body).await?.into_parts();
     check_pinned(&set)?;
     caller.require_set(&set)?;
+    check_names(gateway, &set)?;
     let new = NewToolSet { tenant: caller.tenant().to_owned(), name: name.clone(), definition: json!(set).to_string() };
     let added = match gateway.store.add_tool_set(new).await {
         Ok(added) => added,
@@ -94,6 +96,13 @@ fn check_pinned(set: &ToolSet) -> Result<(), Problem> {
         })
         .collect();
     if violations.is_empty() { Ok(()) } else { Err(violations_problem(violations)) }
+}
+
+/// Requires that what the set names is live.
+fn check_names(gateway: &Gateway, set: &ToolSet) -> Result<(), Problem> {
+    let mut unknown = unknown_names(gateway, "allow", &set.allow);
+    unknown.extend(unknown_names(gateway, "pinned", &set.pinned));
+    if unknown.is_empty() { Ok(()) } else { Err(violations_problem(unknown)) }
 }
 
 /// DELETE /mcp-sets/{set}.

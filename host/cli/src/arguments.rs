@@ -12,9 +12,10 @@ use crate::doctor::DoctorArguments;
 use crate::installed::InstalledCommand;
 use crate::keys::KeysCommand;
 use crate::operator::{
-    AuditArguments, CallsCommand, GatewaysCommand, InboxesCommand, IntegrationsCommand, JobsCommand, TenantsCommand,
-    ToolSetsCommand, TriggersCommand, UsageArguments, WebhooksCommand,
+    AuditArguments, CallsCommand, GatewaysCommand, InboxesCommand, IntegrationsCommand, JobsCommand, ListOptions,
+    TenantsCommand, ToolSetsCommand, TriggersCommand, WebhooksCommand,
 };
+use connector_gateway::operator_lists::Usage;
 use sandbox::child::ChildLimits;
 
 /// The text after the name with `--version`: the version, the commit that `make dist` was run on,
@@ -94,7 +95,7 @@ pub enum Command {
     #[command(subcommand)]
     Calls(CallsCommand),
     /// List what tenants have called on each day
-    Usage(UsageArguments),
+    Usage(ListOptions<Usage>),
     /// List changes by people, keys and files
     Audit(AuditArguments),
     /// Print the OpenAPI document of the live connectors

@@ -11,7 +11,7 @@ use super::input_schema::{ACCOUNT, CONFIRM, Extra, InputSchema, OTHER_CONFIRM, i
 use super::names::{operation_name, tool_name};
 use super::output_schema::output_schema;
 use super::own::{Own, annotations};
-use super::ranking::Index;
+use super::ranking::{Index, Texts};
 use auth::Limits;
 use contract::{Answer, AnswerSchemas, AuthScheme, Effect};
 use registry::{Connector, Live, Operation};
@@ -185,15 +185,13 @@ impl Catalogue {
         }
         // With few operations, nothing is searched.
         let searched = if mode == Mode::Search { operations.as_slice() } else { &[] };
-        let index = Index::new(searched.iter().map(|(tool, connector, operation)| {
-            let manifest = &operation.manifest;
-            vec![
-                (manifest.path.as_str(), 3.0),
-                (tool.connector.as_str(), 1.5),
-                (connector.manifest().title.as_str(), 1.5),
-                (manifest.summary.as_str(), 2.0),
-                (manifest.description.as_str(), 0.4),
-            ]
+        let index = Index::new(searched.iter().map(|(tool, connector, operation)| Texts {
+            name: &operation.manifest.path,
+            connector: &tool.connector,
+            title: &connector.manifest().title,
+            summary: &operation.manifest.summary,
+            description: &operation.manifest.description,
+            reads: operation.manifest.effect == Effect::Read,
         }));
         let mut by_name = HashMap::with_capacity(3 * operations.len());
         for (number, (tool, ..)) in operations.iter().enumerate() {

@@ -169,7 +169,7 @@ pub use self::integrations::{
     Integration, IntegrationFilter, Labels, NewImport, Status,
 };
 pub use self::jobs::{AnyJobFilter, Ended, FullShares, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
-pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
+pub use self::keys::{ApiKey, KeyAdoption, KeyFilter, KeyHash, KeyId, KeyRevocation, KeyStatus, NewApiKey};
 pub use self::modules::{GrantStep, LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewModule, StoredModule};
 pub use self::oauth_clients::{NewOauthClient, TenantOauthClient};
 pub use self::pending_grants::{FoundGrant, PendingGrant};
@@ -178,7 +178,7 @@ pub use self::serving::Serving;
 pub use self::storage::{StorageError, StorageScope};
 pub use self::stored_bytes::StoredBytes;
 pub use self::subscriptions::{
-    Blocked, NewSubscription, PushedEvents, ReadEvents, Route, Standing, Subscription, SubscriptionStep,
+    Blocked, NewSubscription, PushedEvents, ReadEvents, Route, Standing, StoredPush, Subscription, SubscriptionStep,
 };
 pub use self::tenants::{MAX_COUNT, Tenant};
 pub use self::time::DatabaseTime;

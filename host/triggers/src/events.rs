@@ -144,7 +144,7 @@ impl Triggers {
         Ok(Some(queued))
     }
 
-    /// The webhooks of events that were kept while a trigger was paused.
+    /// The webhooks of the oldest events of a trigger whose webhooks wait.
     ///
     /// # Errors
     /// If the store or the vault fails.
@@ -152,8 +152,9 @@ impl Triggers {
         &self,
         trigger: &Trigger,
         definition: &Definition,
+        limit: u32,
     ) -> Result<Vec<EventWebhooks>, TriggerError> {
-        let events = self.parts.store.waiting_events(&trigger.id, u32::MAX >> 1).await?;
+        let events = self.parts.store.waiting_events(&trigger.id, limit).await?;
         let mut waiting = Vec::with_capacity(events.len());
         for event in &events {
             let body = self.body(event).await?;

@@ -19,6 +19,7 @@
 //! - `push`: notifications of services, from an address to what they change
 //! - `work`: takes subscriptions that are due; `step`: one step of work on a subscription; `call`:
 //!   the calls of operations in it
+//! - `backlog`: events for which a tenant has no room
 //! - `deliver`: from an occurrence to an event of each trigger, with its webhooks
 //! - `record`: the public forms; `state`: the state of a trigger, from evidence
 //! - `error`: what can fail
@@ -51,6 +52,7 @@
 
 mod accounts;
 mod agents;
+mod backlog;
 mod call;
 mod definition;
 mod deliver;
@@ -91,6 +93,7 @@ pub use self::record::{
     AgentTriggerRecord, EventMessage, EventRecord, EventsRecord, HookRequestRecord, InboxRecord, InboxSecretRecord,
     OUTCOMES, RejectionRecord, STATUSES, SubscriptionRecord, TriggerRecord, TypeRecord,
 };
+pub use self::types::gateway_types;
 use auth::Limits;
 use calls::CallLog;
 use config::Config;

@@ -404,7 +404,7 @@ impl Triggers {
             false => Some(self.seal(&Trigger::context(id), &definition).await?),
         };
         let waiting = match paused {
-            Some(false) => self.waiting(&trigger, &definition).await?,
+            Some(false) => self.waiting(&trigger, &definition, u32::MAX >> 1).await?,
             _ => Vec::new(),
         };
         let change = TriggerChange { definition: sealed, labels, poll_s, paused };

@@ -14,7 +14,7 @@ use super::{TriggerError, Triggers};
 use contract::trigger_types::{Inbox, Lifecycle, TriggerSource};
 use hooks::{Item, Items, Meaning, Subject, conditions_hold, kind_is};
 use registry::Connector;
-use store::{HookRequest, InboxSecret, NewEvent, PushedEvents, Route, SharedNotification, Subscription};
+use store::{HookRequest, InboxSecret, NewEvent, PushedEvents, Route, SharedNotification, StoredPush, Subscription};
 
 /// The inbox at an address, with everything that its checks need.
 pub struct InboxAt {
@@ -185,9 +185,11 @@ impl Triggers {
         let (offered, is_due) = (pushed.events.len(), pushed.about.iter().any(|(_, is_read)| *is_read));
         let is_due = is_due || !pushed.renewed_now.is_empty();
         let has_webhooks = pushed.events.iter().any(|event| !event.deliveries.is_empty());
-        let stored = self.parts.store.store_pushed(self.vault().await?, pushed).await?;
+        pushed.max_pending = self.parts.config.triggers.max_pending_per_tenant;
+        let StoredPush { stored, dropped } = self.parts.store.store_pushed(self.vault().await?, pushed).await?;
+        self.tell_dropped(&dropped).await?;
         self.count_events(at.connector(), "stored", stored);
-        self.count_events(at.connector(), "duplicate", (offered as u64).saturating_sub(stored));
+        self.count_events(at.connector(), "duplicate", (offered as u64).saturating_sub(stored + dropped.len() as u64));
         if is_due {
             self.wake();
         }
@@ -197,7 +199,9 @@ impl Triggers {
         self.wake_waiting();
         for outcome in outcomes.iter_mut().filter(|outcome| outcome.name == "stored") {
             outcome.events = stored;
-            if offered > 0 && stored == 0 && !is_due {
+            if stored == 0 && !dropped.is_empty() {
+                (outcome.name, outcome.reason) = ("ignored", Some("tenant-full"));
+            } else if offered > 0 && stored == 0 && !is_due {
                 outcome.name = "duplicate";
             }
         }

@@ -85,8 +85,11 @@ impl Triggers {
                     Vec::new()
                 }
             };
-            let stored = self.parts.store.end_shared_notification(self.vault().await?, &shared.id, events).await?;
-            if stored > 0 {
+            let max_pending = self.parts.config.triggers.max_pending_per_tenant;
+            let told =
+                self.parts.store.end_shared_notification(self.vault().await?, &shared.id, events, max_pending).await?;
+            self.tell_dropped(&told.dropped).await?;
+            if told.stored > 0 {
                 self.parts.webhooks.wake();
                 self.wake_waiting();
             }

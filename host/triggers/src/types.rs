@@ -35,6 +35,11 @@ pub(super) static GATEWAY_TYPES: [GatewayType; 4] = [
     },
 ];
 
+/// The names of the types of events of the gateway itself.
+pub fn gateway_types() -> impl Iterator<Item = &'static str> {
+    GATEWAY_TYPES.iter().map(|kind| kind.name)
+}
+
 /// Parameters of a type that has none.
 const NO_PARAMETERS: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
 

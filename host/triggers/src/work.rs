@@ -83,7 +83,8 @@ impl Triggers {
         self.end_expired().await?;
         self.take_due(readers).await?;
         self.tell_changes().await?;
-        self.tell_others().await
+        self.tell_others().await?;
+        self.queue_backlog().await
     }
 
     /// Starts a step of each subscription that is due, as many as there is room for.

@@ -124,16 +124,25 @@ impl<'a> Comparison<'a> {
 
         let expected: BTreeMap<&str, &Value> =
             operations(connector).into_iter().map(|operation| (text(operation, "path"), operation)).collect();
-        let live: BTreeSet<&str> =
-            live["operations"].as_array().unwrap().iter().map(|operation| text(operation, "path")).collect();
-        for path in live.iter().filter(|path| !expected.contains_key(*path)) {
+        // What each live operation sends to its service.
+        let live: BTreeMap<&str, &Value> = live["operations"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|operation| (text(operation, "path"), &operation["sends"]))
+            .collect();
+        for path in live.keys().filter(|path| !expected.contains_key(*path)) {
             self.differences.push(format!("{id}/{path}: the catalogue has no such operation"));
         }
         for (path, operation) in expected {
-            if live.contains(path) {
-                self.operation(id, connector, operation);
-            } else {
+            let Some(sends) = live.get(path) else {
                 self.differences.push(format!("{id}/{path}: the connector has no such operation"));
+                continue;
+            };
+            self.operation(id, connector, operation);
+            // Conformance has the requests of functions.
+            if operation["kind"] == "thin" && *sends != "code" {
+                self.same(format!("{id}/{path}"), "request is", sends, &json!(request(operation)));
             }
         }
     }
@@ -236,4 +245,20 @@ fn effect(id: &str, operation: &Value) -> &'static str {
     } else {
         "read"
     }
+}
+
+/// The request of a thin operation, as the gateway shows a row: `GET api /items/{id}?all=1&limit`.
+fn request(operation: &Value) -> String {
+    let request = &operation["request"];
+    let fixed = request["fixed_query"].as_object().into_iter().flatten();
+    let mut query: Vec<String> = fixed.map(|(name, value)| format!("{name}={}", value.as_str().unwrap())).collect();
+    for (name, field) in fields(operation).iter().filter(|(_, field)| field["in"] == "query") {
+        query.push(match field["names"].is_array() {
+            true => format!("{{{name}}}"),
+            false => field["upstream_name"].as_str().unwrap_or(name).to_owned(),
+        });
+    }
+    let separator = if query.is_empty() { "" } else { "?" };
+    let path = text(request, "path").replace("${", "{");
+    format!("{} {} {path}{separator}{}", text(request, "method"), text(request, "upstream"), query.join("&"))
 }

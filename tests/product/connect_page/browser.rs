@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use serde_json::{Value, json};
+use support::Store;
 use support::programs::{Programs, browser};
-use support::{Store, module};
 
 use super::{KEY_OF_USER, World, link, world};
 
@@ -20,7 +20,7 @@ fn a_user_connects_accounts_in_a_browser_by_keyboard_and_in_every_look() {
     programs.copy(&["connect.mjs", "connect_plain.mjs", "looks.mjs"]);
     let mut visit = Command::new("node");
     visit.args(["connect.mjs", &browser(), &gateway.address(), &provider.url(), &url, &ended_url, KEY_OF_USER]);
-    let seen = programs.run(visit.arg(module::root().join("target/connect.png")));
+    let seen = programs.run(&mut visit);
     let seen: Value = serde_json::from_str(&seen).unwrap();
 
     let nothing = json!([]);

@@ -148,7 +148,7 @@ fn the_console_is_where_the_operators_routes_are() {
     let gateway = Setup::new().general("admin_listen = \"127.0.0.1:0\"").start();
     let serving = gateway.wait_for_log("the addresses", |line| line["message"] == "serving");
     let operators = gateway.anonymous().at(&format!("http://{}", serving["admin_listen"].as_str().unwrap()));
-    for path in ["/console", "/console/app.js", "/console/console.css"] {
+    for path in ["/console", "/console/app.js", "/console/console.css", "/console/filters.js"] {
         assert_eq!(operators.get(path).status, 200, "{path}");
         gateway.anonymous().get(path).problem(404, "not-found");
     }

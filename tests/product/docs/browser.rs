@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use support::catalogue::CONFIGURED;
-use support::programs::{Programs, browser};
+use support::programs::{Programs, browser, pictures_folder};
 use support::setup::KEY;
 use support::{Gateway, Setup, Upstream, dexscreener, module};
 
@@ -21,8 +21,8 @@ fn gateway() -> (Gateway, Upstream) {
 fn a_browser_without_a_network_searches_the_page_and_tries_a_call() {
     let (gateway, _service) = gateway();
     let programs = Programs::of("browser", "docs");
-    programs.copy(&["docs.mjs"]);
-    let picture = module::root().join("target/docs.png");
+    programs.copy(&["docs.mjs", "pictures.mjs"]);
+    let picture = pictures_folder().join("api-page.webp");
     let mut visit = Command::new("node");
     visit.args(["docs.mjs", &browser(), &gateway.address(), KEY]).arg(&picture);
     let seen: Value = serde_json::from_str(&programs.run(&mut visit)).unwrap();

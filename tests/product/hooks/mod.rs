@@ -29,7 +29,7 @@ use support::{Answer, Call, Client, Gateway, Setup, wait_for};
 const SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";
 
 /// The URL under which services reach the gateway. Only its path matters to the tests.
-const PUBLIC: &str = "https://hooks.example/in";
+pub(crate) const PUBLIC: &str = "https://hooks.example/in";
 
 /// A gateway whose connector is notified, without accounts.
 fn gateway(general: &str) -> Gateway {
@@ -41,7 +41,7 @@ fn setup() -> Setup {
 }
 
 /// An inbox of an application.
-struct Inbox {
+pub(crate) struct Inbox {
     id: String,
     path: String,
     url: String,
@@ -62,12 +62,12 @@ impl Inbox {
         Self { id, path, url }
     }
 
-    fn signed(gateway: &Gateway) -> Self {
+    pub(crate) fn signed(gateway: &Gateway) -> Self {
         Self::of(gateway, "signed", Some(SECRET))
     }
 
     /// A notification as the service signs it, sent this many seconds from now.
-    fn push(&self, client: &Client, body: &str, seconds: i64) -> Call {
+    pub(crate) fn push(&self, client: &Client, body: &str, seconds: i64) -> Call {
         let time = at(seconds).to_string();
         let signature = hmac_hex(SECRET, format!("v0:{time}:{body}").as_bytes());
         let call = client.request("POST", &self.path).header("x-request-timestamp", &time);
@@ -83,7 +83,7 @@ impl Inbox {
 
     /// Waits for the records of this many requests to the inbox, and returns them, the oldest first.
     #[track_caller]
-    fn records(&self, gateway: &Gateway, count: usize) -> Vec<Value> {
+    pub(crate) fn records(&self, gateway: &Gateway, count: usize) -> Vec<Value> {
         records(gateway, &format!("inbox={}", self.id), count)
     }
 }

@@ -20,7 +20,7 @@ fn a_notification_that_is_not_the_services_is_refused_and_the_operator_sees_why(
         unsigned,
         changed,
         inbox.push(&client, &body, -301),
-        inbox.push(&client, &body, 301),
+        inbox.push(&client, &body, 330),
         // No one but the service has its secret, also with an API key of the gateway.
         inbox.forge(&gateway.client(), &body),
         inbox.forge(&client, "no JSON"),

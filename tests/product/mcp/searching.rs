@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use support::{Gateway, Reply, Setup, Upstream};
 
-use super::{Agent, code};
+use super::{Agent, code, result, text_of};
 
 /// Questions of people, each with the operations of which one must be among the first three.
 const QUESTIONS: &str = include_str!("questions.txt");
@@ -11,28 +11,39 @@ const QUESTIONS: &str = include_str!("questions.txt");
 /// Tasks in everyday words, which the texts of operations mostly lack, in the same form.
 const TASKS: &str = include_str!("tasks.txt");
 
+/// Requests of people who have not seen the search, each with the question that an agent sends for
+/// it, by the description of the tool alone.
+const REQUESTS: &str = include_str!("requests.txt");
+
 fn gateway() -> Gateway {
     Setup::new().every_shipped().start()
 }
 
-/// The operations that are found, as `connector/operation`.
+/// The operations that are found, as `connector/operation`. None if no operation has the words.
 fn found(agent: &Agent, arguments: Value) -> Vec<String> {
-    let text = agent.text("search_operations", arguments);
+    let result = result(&agent.call("search_operations", arguments));
+    let text = if result["isError"] == true { String::new() } else { text_of(&result) };
     text.lines().map(|line| line.split(": ").next().unwrap().replacen("__", "/", 1)).collect()
 }
 
-/// The questions of a table, each with its operations.
-fn questions(table: &'static str) -> Vec<(&'static str, Vec<&'static str>)> {
-    let read = |line: &'static str| {
-        let (question, operations) = line.split_once('→').unwrap();
-        (question.trim(), operations.split('|').map(str::trim).collect())
-    };
-    table.lines().map(read).collect()
+/// A question with the operations that answer it.
+type Question = (&'static str, Vec<&'static str>);
+
+fn question(text: &'static str, operations: &'static str) -> Question {
+    (text.trim(), operations.split('|').map(str::trim).collect())
+}
+
+/// The questions of a table.
+fn questions(table: &'static str) -> Vec<Question> {
+    table
+        .lines()
+        .map(|line| line.split_once('→').map(|(text, operations)| question(text, operations)).unwrap())
+        .collect()
 }
 
 /// The questions that do not find one of their operations among the first ones.
-fn missed(agent: &Agent, questions: &[(&str, Vec<&str>)], limit: usize) -> Vec<String> {
-    let miss = |(question, operations): &(&str, Vec<&str>)| {
+fn missed(agent: &Agent, questions: &[Question], limit: usize) -> Vec<String> {
+    let miss = |(question, operations): &Question| {
         let first = found(agent, json!({"query": question, "limit": limit}));
         let is_found = first.iter().any(|found| operations.contains(&found.as_str()));
         (!is_found).then(|| format!("{question}: {first:?}"))
@@ -51,14 +62,34 @@ fn of_a_hundred_questions_ninety_five_find_the_operation_among_the_first_three()
 }
 
 #[test]
-fn of_sixty_tasks_in_everyday_words_forty_six_are_found_among_the_first_three_and_57_among_ten() {
+fn of_sixty_tasks_in_everyday_words_fifty_two_are_found_among_the_first_three_and_58_among_ten() {
     let gateway = gateway();
     let agent = Agent::new(&gateway.client(), "/mcp");
     let tasks = questions(TASKS);
     assert_eq!(tasks.len(), 60);
     let (of_three, of_ten) = (missed(&agent, &tasks, 3), missed(&agent, &tasks, 10));
-    assert!(of_three.len() <= 14, "{of_three:#?}");
-    assert!(of_ten.len() <= 3, "{of_ten:#?}");
+    assert!(of_three.len() <= 8, "{of_three:#?}");
+    assert!(of_ten.len() <= 2, "{of_ten:#?}");
+}
+
+#[test]
+fn of_two_hundred_requests_an_agent_finds_ninety_five_in_a_hundred_among_the_first_three() {
+    let gateway = gateway();
+    let agent = Agent::new(&gateway.client(), "/mcp");
+    let (mut said, mut sent) = (Vec::new(), Vec::new());
+    for line in REQUESTS.lines() {
+        let [request, query, operations] = line.split('→').collect::<Vec<_>>().try_into().unwrap();
+        said.push(question(request, operations));
+        sent.push(question(query, operations));
+    }
+    assert_eq!(sent.len(), 200);
+    let (of_three, of_ten) = (missed(&agent, &sent, 3), missed(&agent, &sent, 10));
+    assert!(of_three.len() <= 10, "{of_three:#?}");
+    assert!(of_ten.len() <= 2, "{of_ten:#?}");
+    // As people say it, a request often names neither what is to be done nor the thing.
+    let (of_three, of_ten) = (missed(&agent, &said, 3), missed(&agent, &said, 10));
+    assert!(of_three.len() <= 54, "{of_three:#?}");
+    assert!(of_ten.len() <= 26, "{of_ten:#?}");
 }
 
 #[test]

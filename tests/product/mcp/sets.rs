@@ -38,7 +38,7 @@ fn a_tool_set_is_made_shown_listed_and_deleted(store: &Store) {
     assert_eq!((&made["url"], &made["mode"], &made["effects"]), (&json!(url), &json!("auto"), &json!(["read"])));
     assert_eq!((&made["pinned"], &made["account"], &made["confirm"]), (&json!([]), &json!(null), &json!(false)));
     assert_eq!(client.get("/mcp-sets/reports").ok(), made);
-    client.post("/mcp-sets", json!({"name": "reports", "allow": ["other"]})).problem(409, "tool-set-exists");
+    client.post("/mcp-sets", json!({"name": "reports", "allow": ["account/whoami"]})).problem(409, "tool-set-exists");
     for name in ["a", "b"] {
         make(&client, json!({"name": name, "allow": ["account"]}));
     }
@@ -124,6 +124,14 @@ fn every_mistake_in_a_tool_set_is_named() {
     let outside = json!({"name": "a", "allow": ["account/forward"], "pinned": ["account/forward", "account/erase"]});
     let violations = gateway.client().post("/mcp-sets", outside).violations();
     assert_eq!(violations.iter().map(|(pointer, _)| pointer.as_str()).collect::<Vec<_>>(), ["/pinned/1"]);
+    let unknown = json!({"name": "a", "allow": ["account", "acount"], "pinned": ["account/forwad"]});
+    let violations = gateway.client().post("/mcp-sets", unknown).violations();
+    let told: Vec<_> = violations.iter().map(|(pointer, detail)| (pointer.as_str(), detail.as_str())).collect();
+    let said = |kind: &str, name: &str| format!("There is no such {kind}. Did you mean `{name}`?");
+    assert_eq!(
+        told,
+        [("/allow/1", &*said("connector", "account")), ("/pinned/0", &*said("operation", "account/forward"))]
+    );
 }
 
 #[test]

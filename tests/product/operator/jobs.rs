@@ -19,9 +19,12 @@ fn jobs_of_all_tenants_are_listed_shown_and_cancelled(store: &Store) {
         .start();
     let operator = gateway.client();
     let mut begun = Vec::new();
-    for (tenant, subject) in [("acme", Some("ann")), ("other", None), ("acme", None)] {
+    for (tenant, subject, operation) in
+        [("acme", Some("ann"), "collect"), ("other", None, "collect"), ("acme", None, "change")]
+    {
         let caller = client(&gateway, tenant, subject, "operate");
-        begun.insert(0, caller.call("account/collect", json!({"path": "/"})).ok()["job_id"].clone());
+        let job = caller.call(&format!("account/{operation}"), json!({"path": "/"})).ok();
+        begun.insert(0, job["job_id"].clone());
     }
     let listed = |query: &str| -> Vec<Value> {
         let page = operator.get(&format!("/admin/jobs?{query}")).ok();
@@ -33,6 +36,11 @@ fn jobs_of_all_tenants_are_listed_shown_and_cancelled(store: &Store) {
     assert_eq!(listed("subject="), [begun[0].clone(), begun[1].clone()]);
     let of_ann = printed(&gateway, &["jobs", "list", "--subject", "ann"]);
     assert_eq!((of_ann["jobs"].as_array().unwrap().len(), &of_ann["jobs"][0]["job_id"]), (1, &begun[2]));
+    assert_eq!(listed("operation=change"), [begun[0].clone()]);
+    assert_eq!(listed("connector=account&operation=collect"), [begun[1].clone(), begun[2].clone()]);
+    assert!(listed("connector=other").is_empty());
+    let changes = printed(&gateway, &["jobs", "list", "--connector", "account", "--operation", "change"]);
+    assert_eq!((changes["jobs"].as_array().unwrap().len(), &changes["jobs"][0]["job_id"]), (1, &begun[0]));
     assert_eq!(listed("status=pending&tenant=other"), [begun[1].clone()]);
     assert!(listed("status=failed").is_empty());
     assert_eq!(pages(&operator, "/admin/jobs", "jobs").len(), 3);

@@ -52,7 +52,14 @@ fn a_key_is_made_shown_listed_and_revoked_over_http(store: &Store) {
     for method in ["GET", "DELETE"] {
         gateway.client().request(method, "/admin/keys/key_none").send().problem(404, "unknown-key");
     }
-    gateway.client().request("GET", "/admin/keys?tenant=acme").send().violations();
+    let of = |query: &str| -> Vec<Value> {
+        let listed = gateway.client().get(&format!("/admin/keys?{query}")).ok();
+        listed["keys"].as_array().unwrap().iter().map(|key| key["name"].clone()).collect()
+    };
+    assert_eq!((of("tenant=acme"), of("subject=ann&name=reports")), (vec![json!("reports")], vec![json!("reports")]));
+    assert_eq!((of("status=revoked"), of("status=expired")), (vec![json!("reports")], vec![]));
+    assert_eq!(of("tenant=default&status=valid").len(), 3);
+    assert_eq!(gateway.client().get("/admin/keys?user=ann&status=good").violations().len(), 2);
     let operate = make_key(&gateway, operating("fourth")).1;
     operate.get("/admin/keys").problem(403, "missing-scope");
 }
@@ -194,6 +201,28 @@ fn every_mistake_of_a_new_key_is_told() {
         assert_eq!(gateway.client().post("/admin/keys", body).violations()[0].0, "/expires_at");
     }
     gateway.client().post("/admin/keys", json!({"name": "x", "scopes": []})).violations();
+    let names = json!([
+        "liar",
+        "liar/version",
+        "lair",
+        "liar/verzion",
+        "nothing-like-it",
+        "gateway",
+        "gateway/integration_expire"
+    ]);
+    let violations =
+        gateway.client().post("/admin/keys", json!({"name": "x", "scopes": ["operate"], "allow": names})).violations();
+    let told: Vec<_> = violations.iter().map(|(pointer, detail)| (pointer.as_str(), detail.as_str())).collect();
+    let operation = |name: &str| format!("There is no such operation. Did you mean `{name}`?");
+    assert_eq!(
+        told,
+        [
+            ("/allow/2", "There is no such connector. Did you mean `liar`?"),
+            ("/allow/3", &*operation("liar/version")),
+            ("/allow/4", "There is no such connector. GET /connectors lists the live ones."),
+            ("/allow/6", &*operation("gateway/integration_expired")),
+        ]
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The list of comments, and their digest.
 
 use connector_sdk::http::Error;
-use connector_sdk::testing::{Answer, Gateway, invoke, refused};
+use connector_sdk::testing::{Answer, Gateway, forwarded, invoke, refused};
 use connector_sdk::{Fault, Outcome};
 use serde_json::{Value, json};
 
@@ -40,6 +40,8 @@ fn comments_that_are_not_earlier_are_left_out() {
     );
     let (answer, _) = reply("list_comments", &input, &[Answer::json(200, "{}")]);
     assert_eq!(answer, json!({"comments": []}));
+    let plain = forwarded(&CONNECTOR, "list_comments", r#"{"document_id":"d","page_size":50}"#);
+    assert_eq!(plain.path, "/files/d/comments?fields=%2A&pageSize=50");
 }
 
 #[test]

@@ -47,6 +47,10 @@ fn the_list_has_documents_only() {
         (json!({}), format!("{DOCUMENTS}&pageSize=100{FIELDS}")),
         (json!({"q": "  ", "page_token": "a="}), format!("{DOCUMENTS}&pageSize=100&pageToken=a%3D{FIELDS}")),
         (
+            json!({"page_size": 20, "order_by": "modifiedTime desc,name"}),
+            format!("{DOCUMENTS}&pageSize=20&orderBy=modifiedTime%20desc%2Cname{FIELDS}"),
+        ),
+        (
             json!({"q": r#"(name = 'a\')') or name = "(""#}),
             format!(
                 "{DOCUMENTS}%20and%20%28%28name%20%3D%20%27a%5C%27%29%27%29%20or%20name%20%3D%20%22%28%22%29&pageSize=100{FIELDS}"

@@ -1,21 +1,41 @@
 //! GET /admin/audit: every change by a person, a key or a file.
 
-use std::time::SystemTime;
-
 use hyper::Response;
 use serde_json::json;
 
 use crate::answer::private_answer;
+use crate::lists::{Field, Filter, List, PAST, Parse, Values, filter, put, read};
 use crate::page;
 use crate::records::{AuditEntryRecord, AuditPageRecord};
 use crate::route::HttpCall;
 use body::Body;
 use contract::words::most_alike;
-use problem::{Problem, read_query, store_problem};
+use problem::{Problem, store_problem};
 use store::{AUDIT_ACTIONS, AuditFilter, Store, StoreError};
 
-/// The parameters of the list.
-const PARAMETERS: [&str; 8] = ["limit", "cursor", "actor", "action", "tenant", "target", "since", "until"];
+/// The list of changes.
+#[derive(Clone, Copy, Debug)]
+pub struct Audit;
+
+impl List for Audit {
+    type Query = AuditFilter;
+
+    const FILTERS: &'static [Filter<AuditFilter>] = &[
+        filter("actor", "Only changes by this actor.").such_as("the id of a key").text(|filter| &mut filter.actor),
+        filter("action", "Only changes of this kind.")
+            .such_as("key.created")
+            .parsed(Values::OneOf(|| AUDIT_ACTIONS.to_vec()), |filter, value| {
+                put(&mut filter.action, known_action(value).map(|action| Some(action.to_owned())))
+            }),
+        filter("tenant", "Only changes that belong to this tenant.").text(|filter| &mut filter.tenant),
+        filter("target", "Only changes of the thing with this id.").text(|filter| &mut filter.target),
+        filter("since", "Only changes from this time on.").such_as(PAST).rare().time(|filter| &mut filter.since),
+        filter("until", "Only changes before this time.").rare().time(|filter| &mut filter.until),
+    ];
+
+    const LIMIT: Field<AuditFilter, u32> = |filter| &mut filter.limit;
+    const CURSOR: Parse<AuditFilter> = |filter, cursor| put(&mut filter.before, page::cursor_in_time(cursor));
+}
 
 /// A page of the audit, the newest entry first.
 ///
@@ -30,39 +50,12 @@ pub async fn audit_page(store: &Store, filter: AuditFilter) -> Result<AuditPageR
     Ok(AuditPageRecord { entries, next_cursor })
 }
 
-/// The place of a page of the audit, by the `next_cursor` of the page before it.
-///
-/// # Errors
-/// A sentence that says what it must be.
-pub fn audit_cursor(value: &str) -> Result<Option<(SystemTime, i64)>, String> {
-    page::cursor_in_time(value)
-}
-
 /// Answers with a page.
 pub(crate) async fn list_audit(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let filter = parse_query(call.head.uri.query().unwrap_or_default())?;
+    let filter = read::<Audit>(call.head.uri.query().unwrap_or_default())?;
     let page = audit_page(&call.gateway.store, filter).await;
     let page = page.map_err(|error| store_problem(&error, "The audit cannot be read now; try again."))?;
     Ok(private_answer(&json!(page)))
-}
-
-fn parse_query(query: &str) -> Result<AuditFilter, Problem> {
-    let mut filter = AuditFilter { limit: page::DEFAULT_LIMIT, ..AuditFilter::default() };
-    read_query(query, &PARAMETERS, |name, value| {
-        match name {
-            "limit" => filter.limit = page::limit(value)?,
-            "cursor" => filter.before = audit_cursor(value)?,
-            "actor" => filter.actor = Some(value.to_owned()),
-            "action" => filter.action = Some(known_action(value)?.to_owned()),
-            "tenant" => filter.tenant = Some(value.to_owned()),
-            "target" => filter.target = Some(value.to_owned()),
-            "since" => filter.since = Some(page::time(value)?),
-            "until" => filter.until = Some(page::time(value)?),
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok(filter)
 }
 
 fn known_action(value: &str) -> Result<&'static str, String> {
@@ -81,11 +74,11 @@ mod tests {
     #[test]
     fn every_mistake_of_a_query_is_told() {
         let query = "actor=key_1&action=key.create&since=x&limit=0&cursor=?&who=me";
-        let document = parse_query(query).unwrap_err().document("");
+        let document = read::<Audit>(query).unwrap_err().document("");
         let pointers: Vec<_> = document["errors"].as_array().unwrap().iter().map(|error| &error["pointer"]).collect();
         assert_eq!(pointers, ["/action", "/since", "/limit", "/cursor", "/who"]);
         assert!(document.to_string().contains("Did you mean `key.created`?"), "{document}");
-        let filter = parse_query("action=key.created&until=2026-01-31T12:00:00Z&target=key_1").unwrap();
+        let filter = read::<Audit>("action=key.created&until=2026-01-31T12:00:00Z&target=key_1").unwrap();
         assert!(filter.until.is_some() && filter.target.as_deref() == Some("key_1"));
     }
 }

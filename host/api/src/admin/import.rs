@@ -63,7 +63,7 @@ pub(crate) async fn import_integrations(call: HttpCall<'_>) -> Result<Response<B
 fn parse_query(query: &str) -> Result<bool, Problem> {
     let mut replaces = false;
     read_query(query, &["replace"], |_, value| {
-        replaces = page::one_of(value, &[true, false], |value| if value { "true" } else { "false" })?;
+        replaces = page::one_of(value, &["true", "false"])? == "true";
         Ok(())
     })?;
     Ok(replaces)

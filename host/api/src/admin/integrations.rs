@@ -1,29 +1,62 @@
 //! The operator's routes of integrations of all tenants.
 
-use std::time::SystemTime;
-
 use hyper::Response;
 use serde_json::json;
 
 use crate::answer::private_answer;
 use crate::integrations::end_subscriptions;
+use crate::lists::{Field, Filter, List, Parse, Values, filter, put, read};
 use crate::page;
 use crate::records::{AnyIntegrationPageRecord, AnyIntegrationRecord, IntegrationDeletedRecord};
 use crate::route::HttpCall;
 use body::Body;
 use gateway::Gateway;
 use integrations::{NotRenewed, OVERDUE};
-use problem::{self, Problem, access_problem, integration_problem, read_query, store_problem};
+use problem::{self, Problem, access_problem, integration_problem, store_problem};
 use store::{AnyIntegrationFilter, Integration, Status, StoreError};
 
-/// The parameters of the list.
-const PARAMETERS: [&str; 9] =
-    ["limit", "cursor", "tenant", "subject", "connector", "status", "user_identifier", "account", "overdue"];
+/// The list of integrations of all tenants.
+#[derive(Clone, Copy, Debug)]
+pub struct AnyIntegrations;
+
+impl List for AnyIntegrations {
+    type Query = AnyIntegrationFilter;
+
+    const FILTERS: &'static [Filter<AnyIntegrationFilter>] = &[
+        filter("tenant", "Only accounts of this tenant.").text(|filter| &mut filter.tenant),
+        filter("subject", "Only accounts of this user. Empty for those of tenants themselves.")
+            .text(|filter| &mut filter.subject),
+        filter("connector", "Only accounts of this connector.").text(|filter| &mut filter.connector),
+        filter("status", "Only accounts in this status.").schema("IntegrationStatus").one_of(
+            || Status::ALL.map(Status::name).into(),
+            |filter, name| filter.status = Status::ALL.into_iter().find(|status| status.name() == name),
+        ),
+        filter("user_identifier", "Only accounts with this name.")
+            .value_name("NAME")
+            .rare()
+            .text(|filter| &mut filter.user_identifier),
+        filter("account", "Only accounts with this id or name, or with this id or email address at their service.")
+            .text(|filter| &mut filter.account),
+        filter("overdue", "Only accounts whose tokens should have been refreshed a minute ago or earlier.").parsed(
+            Values::True,
+            |filter, value| match value {
+                "true" => {
+                    filter.due_before = clock::now().checked_sub(OVERDUE);
+                    Ok(())
+                }
+                _ => Err("Must be `true`; leave it out for all integrations.".to_owned()),
+            },
+        ),
+    ];
+
+    const LIMIT: Field<AnyIntegrationFilter, u32> = |filter| &mut filter.limit;
+    const CURSOR: Parse<AnyIntegrationFilter> = |filter, cursor| put(&mut filter.before, page::cursor_in_time(cursor));
+}
 
 /// GET /admin/integrations: a page of the integrations of all tenants, the newest first.
 pub(crate) async fn list_integrations(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let now = clock::now();
-    let filter = parse_query(call.head.uri.query().unwrap_or_default(), now)?;
+    let filter = read::<AnyIntegrations>(call.head.uri.query().unwrap_or_default())?;
     let limit = filter.limit;
     let found = call.gateway.store.all_integrations(AnyIntegrationFilter { limit: limit + 1, ..filter }).await;
     let mut found = found.map_err(unavailable)?;
@@ -31,30 +64,6 @@ pub(crate) async fn list_integrations(call: HttpCall<'_>) -> Result<Response<Bod
         page::next_cursor(&mut found, limit, |last| page::place_in_time(last.created_at, last.id.clone()));
     let integrations = found.iter().map(|integration| AnyIntegrationRecord::at(integration, now)).collect();
     Ok(private_answer(&json!(AnyIntegrationPageRecord { integrations, next_cursor })))
-}
-
-fn parse_query(query: &str, now: SystemTime) -> Result<AnyIntegrationFilter, Problem> {
-    let mut filter = AnyIntegrationFilter { limit: page::DEFAULT_LIMIT, ..AnyIntegrationFilter::default() };
-    read_query(query, &PARAMETERS, |name, value| {
-        let text = || Some(value.to_owned());
-        match name {
-            "limit" => filter.limit = page::limit(value)?,
-            "cursor" => filter.before = page::cursor_in_time(value)?,
-            "tenant" => filter.tenant = text(),
-            "subject" => filter.subject = text(),
-            "connector" => filter.connector = text(),
-            "user_identifier" => filter.user_identifier = text(),
-            "account" => filter.account = text(),
-            "status" => filter.status = Some(page::one_of(value, &Status::ALL, Status::name)?),
-            "overdue" => match value {
-                "true" => filter.due_before = now.checked_sub(OVERDUE),
-                _ => return Err("Must be `true`; leave it out for all integrations.".to_owned()),
-            },
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok(filter)
 }
 
 /// GET /admin/integrations/{integration_id}.
@@ -109,10 +118,11 @@ mod tests {
 
     #[test]
     fn every_mistake_of_a_query_is_told() {
-        let document = parse_query("status=done&overdue=no&user=ann&limit=900", clock::now()).unwrap_err().document("");
+        let query = "status=done&overdue=no&user=ann&limit=900";
+        let document = read::<AnyIntegrations>(query).unwrap_err().document("");
         let pointers: Vec<_> = document["errors"].as_array().unwrap().iter().map(|error| &error["pointer"]).collect();
         assert_eq!(pointers, ["/status", "/overdue", "/user", "/limit"]);
-        let filter = parse_query("tenant=a&subject=&overdue=true", clock::now()).unwrap();
+        let filter = read::<AnyIntegrations>("tenant=a&subject=&overdue=true").unwrap();
         assert!(filter.due_before.is_some() && filter.subject.as_deref() == Some(""));
     }
 }

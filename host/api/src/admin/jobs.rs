@@ -5,20 +5,40 @@ use hyper::Response;
 use serde_json::json;
 
 use crate::answer::{private_answer, private_text};
-use crate::page;
+use crate::lists::{Field, Filter, List, Parse, filter, put, read};
 use crate::records::{AnyJobPageRecord, JobCancelledRecord};
 use crate::route::HttpCall;
 use body::Body;
 use jobs::job_problem;
-use problem::{self, Problem, read_query};
+use problem::{self, Problem};
 use store::{AnyJobFilter, JobStatus};
 
-/// The parameters of the list.
-const PARAMETERS: [&str; 5] = ["limit", "cursor", "status", "tenant", "subject"];
+/// The list of jobs of all tenants.
+#[derive(Clone, Copy, Debug)]
+pub struct AnyJobs;
+
+impl List for AnyJobs {
+    type Query = AnyJobFilter;
+
+    const FILTERS: &'static [Filter<AnyJobFilter>] = &[
+        filter("status", "Only jobs in this state.").schema("JobStatus").one_of(
+            || JobStatus::ALL.map(JobStatus::name).into(),
+            |filter, name| filter.status = JobStatus::ALL.into_iter().find(|status| status.name() == name),
+        ),
+        filter("tenant", "Only jobs of this tenant.").text(|filter| &mut filter.tenant),
+        filter("subject", "Only jobs of this user. Empty for those of tenants themselves.")
+            .text(|filter| &mut filter.subject),
+        filter("connector", "Only jobs of this connector.").text(|filter| &mut filter.connector),
+        filter("operation", "Only jobs of operations with this path.").text(|filter| &mut filter.operation),
+    ];
+
+    const LIMIT: Field<AnyJobFilter, u32> = |filter| &mut filter.limit;
+    const CURSOR: Parse<AnyJobFilter> = |filter, cursor| put(&mut filter.before, job_id(cursor).map(Some));
+}
 
 /// GET /admin/jobs: a page of the jobs of all tenants, the newest first.
 pub(crate) async fn list_jobs(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let filter = parse_query(call.head.uri.query().unwrap_or_default())?;
+    let filter = read::<AnyJobs>(call.head.uri.query().unwrap_or_default())?;
     let listed = call.gateway.jobs.list_all(filter).await.map_err(job_problem)?;
     let page = AnyJobPageRecord { jobs: listed.jobs, next_cursor: listed.next_cursor };
     let page = serde_json::to_vec(&page).map_err(|error| job_problem(error.into()))?;
@@ -39,30 +59,13 @@ pub(crate) async fn cancel_job(call: HttpCall<'_>) -> Result<Response<Body>, Pro
     Ok(private_answer(&json!(JobCancelledRecord { cancelled })))
 }
 
+fn job_id(cursor: &str) -> Result<String, String> {
+    let digits = cursor.strip_prefix("job_").filter(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    digits.map(|_| cursor.to_owned()).ok_or_else(|| "Must be the `next_cursor` of the previous page.".to_owned())
+}
+
 fn unknown(id: &str) -> Problem {
     problem::UNKNOWN_JOB.with_detail(format!(
         "There is no job `{id}`. A job is removed some time after its end (`expires_at`); GET /admin/jobs lists those of all tenants."
     ))
-}
-
-fn parse_query(query: &str) -> Result<AnyJobFilter, Problem> {
-    let mut filter = AnyJobFilter { limit: page::DEFAULT_LIMIT, ..AnyJobFilter::default() };
-    read_query(query, &PARAMETERS, |name, value| {
-        match name {
-            "limit" => filter.limit = page::limit(value)?,
-            "cursor" => {
-                let is_id = |id: &str| id.bytes().all(|byte| byte.is_ascii_hexdigit());
-                if !value.strip_prefix("job_").is_some_and(is_id) {
-                    return Err("Must be the `next_cursor` of the previous page.".to_owned());
-                }
-                filter.before = Some(value.to_owned());
-            }
-            "tenant" => filter.tenant = Some(value.to_owned()),
-            "subject" => filter.subject = Some(value.to_owned()),
-            "status" => filter.status = Some(page::one_of(value, &JobStatus::ALL, JobStatus::name)?),
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok(filter)
 }

@@ -9,10 +9,12 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::HIDDEN;
+use crate::allowed_names::unknown_names;
 use crate::answer::private_answer;
 use crate::authorize::AuthorizedCaller;
 use crate::body::{parse_record, read_json_body};
 use crate::idempotency;
+use crate::lists::{Field, Filter, List, Parse, filter, put, read};
 use crate::page;
 use crate::records::{CreatedKeyRecord, KeyPageRecord, KeyRecord, KeyRevokedRecord, NewKey};
 use crate::route::HttpCall;
@@ -20,23 +22,39 @@ use auth::{Scopes, make_key};
 use body::Body;
 use contract_rules::text::is_hidden;
 use gateway::Gateway;
-use problem::{self, Problem, invalid, read_query, store_problem};
-use store::{ApiKey, KeyId, KeyRevocation, StoreError};
+use problem::{self, Problem, invalid, store_problem, violations_problem};
+use store::{ApiKey, KeyFilter, KeyId, KeyRevocation, KeyStatus, StoreError};
 
 /// The tenant of a key whose maker names no tenant.
 const DEFAULT_TENANT: &str = "default";
 
+/// The list of keys.
+pub(crate) struct Keys;
+
+impl List for Keys {
+    type Query = KeyFilter;
+
+    const FILTERS: &'static [Filter<KeyFilter>] = &[
+        filter("name", "Only keys with this name.").text(|filter| &mut filter.name),
+        filter("tenant", "Only keys of this tenant.").text(|filter| &mut filter.tenant),
+        filter("subject", "Only keys of this user. Empty for those of tenants themselves.")
+            .text(|filter| &mut filter.subject),
+        filter("status", "Only keys in this state.").one_of(
+            || KeyStatus::ALL.map(KeyStatus::name).into(),
+            |filter, name| filter.status = KeyStatus::ALL.into_iter().find(|status| status.name() == name),
+        ),
+    ];
+
+    const LIMIT: Field<KeyFilter, u32> = |filter| &mut filter.limit;
+    const CURSOR: Parse<KeyFilter> = |filter, cursor| put(&mut filter.before, page::cursor_in_time(cursor));
+}
+
 /// GET /admin/keys: a page of all keys, the newest first. Revoked ones are among them.
 pub(crate) async fn list_keys(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let (mut limit, mut before) = (page::DEFAULT_LIMIT, None);
-    read_query(call.head.uri.query().unwrap_or_default(), &["limit", "cursor"], |name, value| {
-        match name {
-            "limit" => limit = page::limit(value)?,
-            _ => before = page::cursor_in_time(value)?,
-        }
-        Ok(())
-    })?;
-    let mut found = call.gateway.store.keys_page(before, limit + 1).await.map_err(unavailable)?;
+    let filter = read::<Keys>(call.head.uri.query().unwrap_or_default())?;
+    let limit = filter.limit;
+    let found = call.gateway.store.keys_page(KeyFilter { limit: limit + 1, ..filter }).await;
+    let mut found = found.map_err(unavailable)?;
     let next_cursor = page::next_cursor(&mut found, limit, |key| page::place_in_time(key.created_at, key.id.0.clone()));
     let keys = found.into_iter().map(KeyRecord::from).collect();
     Ok(private_answer(&json!(KeyPageRecord { keys, next_cursor })))
@@ -69,6 +87,10 @@ async fn create_now(gateway: &Gateway, body: Bytes) -> Result<Response<Body>, Pr
         if text.is_some_and(|text| text.contains(is_hidden)) {
             return Err(invalid(&format!("/{member}"), HIDDEN.to_owned()));
         }
+    }
+    let unknown = unknown_names(gateway, "allow", allow.as_deref().unwrap_or_default());
+    if !unknown.is_empty() {
+        return Err(violations_problem(unknown));
     }
     let tenant = tenant.as_deref().unwrap_or(DEFAULT_TENANT);
     let scopes = Scopes::parse(&scopes.iter().map(|scope| scope.0.as_str()).collect::<Vec<_>>().join(" "));

@@ -45,22 +45,29 @@ use serde_json::json;
 use tracing::Instrument;
 
 pub(super) use self::audit::list_audit;
-pub use self::audit::{audit_cursor, audit_page};
+pub use self::audit::{Audit, audit_page};
+pub use self::calls::Calls;
 pub(super) use self::calls::{get_call, list_calls};
 pub(super) use self::fleet::{list_gateways, list_service_connectors};
+pub use self::hook_requests::HookRequests;
 pub(super) use self::hook_requests::list_hook_requests;
 pub(super) use self::import::import_integrations;
 pub(super) use self::inboxes::{add_secret, create_inbox, delete_inbox, delete_secret, get_inbox, list_inboxes};
+pub use self::integrations::AnyIntegrations;
 pub(super) use self::integrations::{get_integration, list_integrations, remove_integration, renew_integration};
+pub use self::jobs::AnyJobs;
 pub(super) use self::jobs::{cancel_job, get_job, list_jobs};
-pub(super) use self::keys::{create_key, get_key, list_keys, revoke_key};
+pub(super) use self::keys::{Keys, create_key, get_key, list_keys, revoke_key};
 pub(super) use self::settings::{get_findings, get_samples, get_settings};
 pub(super) use self::tenants::{
     delete_oauth_client, get_oauth_client, list_oauth_clients, list_tenants, set_oauth_client,
 };
 pub(super) use self::triggers::{get_trigger, list_triggers, remove_trigger, resubscribe_trigger};
+pub use self::usage::Usage;
 pub(super) use self::usage::list_usage;
+pub use self::webhooks::AnyWebhooks;
 pub(super) use self::webhooks::{list_webhooks, resend_webhook};
+pub use super::triggers::AnyTriggers;
 
 use super::answer::json_answer;
 use super::authorize::AuthorizedCaller;

@@ -6,17 +6,56 @@ use hyper::Response;
 use serde_json::json;
 
 use crate::answer::private_answer;
+use crate::lists::{Field, Filter, List, Parse, Values, filter, put, read};
 use crate::page;
 use crate::records::{UsagePageRecord, UsageRecord};
 use crate::route::HttpCall;
 use body::Body;
-use problem::{Problem, read_query, store_problem};
-use store::{UsageBy, UsageFilter};
-
-/// The parameters of the list.
-const PARAMETERS: [&str; 5] = ["limit", "cursor", "since", "until", "by"];
+use problem::{Problem, store_problem};
+use store::{UsageBy, UsageFilter, UsagePlace};
 
 const DAY_S: u64 = 86_400;
+
+/// The list of usage.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage;
+
+/// Selects a page of usage.
+#[derive(Debug, Default)]
+pub struct UsageQuery {
+    filter: UsageFilter,
+    /// The members of the rows of the previous page, and the place of the last one.
+    cursor: Option<(String, UsagePlace)>,
+}
+
+impl List for Usage {
+    type Query = UsageQuery;
+
+    const FILTERS: &'static [Filter<UsageQuery>] = &[
+        filter("since", "Only the day (in UTC) of this time and later ones.")
+            .such_as("2026-01-31T00:00:00Z; `30d` is 30 days ago")
+            .parsed(Values::Time, |query, value| {
+                put(&mut query.filter.since, page::time(value).map(|time| Some(days(time))))
+            }),
+        // A day that has begun before this time is in the list.
+        filter("until", "Only days that began before this time.").parsed(Values::Time, |query, value| {
+            put(&mut query.filter.until, page::time(value).map(|time| Some(days_up(time))))
+        }),
+        filter(
+            "by",
+            "The members by which counts are added up, next to the day and the tenant: `connector`; `operation` with \
+             its connector; or `subject`. With `tenant`, there is no other one.",
+        )
+        .or(UsageBy::Tenant.name())
+        .one_of(
+            || UsageBy::ALL.map(UsageBy::name).into(),
+            |query, name| query.filter.by = UsageBy::ALL.into_iter().find(|by| by.name() == name).unwrap_or_default(),
+        ),
+    ];
+
+    const LIMIT: Field<UsageQuery, u32> = |query| &mut query.filter.limit;
+    const CURSOR: Parse<UsageQuery> = |query, cursor| put(&mut query.cursor, page::cursor(cursor).map(Some));
+}
 
 /// A page of usage, the newest day first.
 pub(crate) async fn list_usage(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
@@ -30,22 +69,9 @@ pub(crate) async fn list_usage(call: HttpCall<'_>) -> Result<Response<Body>, Pro
 }
 
 fn parse_query(query: &str) -> Result<UsageFilter, Problem> {
-    let mut filter = UsageFilter { limit: page::DEFAULT_LIMIT, ..UsageFilter::default() };
-    let mut place: Option<(String, store::UsagePlace)> = None;
-    read_query(query, &PARAMETERS, |name, value| {
-        match name {
-            "limit" => filter.limit = page::limit(value)?,
-            "cursor" => place = Some(page::cursor(value)?),
-            "since" => filter.since = Some(days(page::time(value)?)),
-            // A day that has begun before this time is in the list.
-            "until" => filter.until = Some(days_up(page::time(value)?)),
-            "by" => filter.by = page::one_of(value, &UsageBy::ALL, UsageBy::name)?,
-            _ => {}
-        }
-        Ok(())
-    })?;
+    let UsageQuery { mut filter, cursor } = read::<Usage>(query)?;
     // A cursor of a list with other members leads nowhere in this one.
-    if let Some((by, place)) = place {
+    if let Some((by, place)) = cursor {
         if by != filter.by.name() {
             return Err(problem::invalid(
                 "/cursor",

@@ -4,20 +4,46 @@ use hyper::{Response, StatusCode};
 use serde_json::json;
 
 use crate::answer::private_answer;
+use crate::lists::{Field, Filter, List, Parse, Values, filter, put, read};
 use crate::page;
 use crate::records::AnyWebhookPageRecord;
 use crate::route::HttpCall;
 use body::Body;
-use problem::{self, Problem, read_query, webhook_problem};
+use problem::{self, Problem, webhook_problem};
 use store::{AnyDeliveryFilter, DeliveryStatus, Resent};
 use webhooks::parse_url_filter;
 
-/// The parameters of the list.
-const PARAMETERS: [&str; 6] = ["limit", "cursor", "id", "status", "tenant", "url"];
+/// The list of webhooks of all tenants.
+#[derive(Clone, Copy, Debug)]
+pub struct AnyWebhooks;
+
+impl List for AnyWebhooks {
+    type Query = AnyDeliveryFilter;
+
+    const FILTERS: &'static [Filter<AnyDeliveryFilter>] = &[
+        filter("id", "Only webhooks with this id or `event_id`, which is the header `webhook-id`.")
+            .text(|filter| &mut filter.id),
+        filter("status", "Only webhooks in this state.").one_of(
+            || DeliveryStatus::ALL.map(DeliveryStatus::name).into(),
+            |filter, name| filter.status = DeliveryStatus::ALL.into_iter().find(|status| status.name() == name),
+        ),
+        filter("tenant", "Only webhooks of this tenant.").text(|filter| &mut filter.tenant),
+        // The option `--url` of commands is the address of the gateway.
+        filter(
+            "url",
+            "Only webhooks to this URL. A URL without a path stands for all URLs with its scheme, host and port.",
+        )
+        .option("to")
+        .parsed(Values::Url, |filter, value| put(&mut filter.url, parse_url_filter(value).map(Some))),
+    ];
+
+    const LIMIT: Field<AnyDeliveryFilter, u32> = |filter| &mut filter.limit;
+    const CURSOR: Parse<AnyDeliveryFilter> = |filter, cursor| put(&mut filter.before, page::cursor_in_time(cursor));
+}
 
 /// GET /admin/webhooks: a page of the webhooks of all tenants, the newest first.
 pub(crate) async fn list_webhooks(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let filter = parse_query(call.head.uri.query().unwrap_or_default())?;
+    let filter = read::<AnyWebhooks>(call.head.uri.query().unwrap_or_default())?;
     let limit = filter.limit;
     let found = call.gateway.store.all_deliveries(AnyDeliveryFilter { limit: limit + 1, ..filter }).await;
     let mut found = found.map_err(|error| webhook_problem(&error.into()))?;
@@ -50,21 +76,4 @@ pub(crate) async fn resend_webhook(call: HttpCall<'_>) -> Result<Response<Body>,
         Resent::Unknown => Err(problem::UNKNOWN_WEBHOOK
             .with_detail(format!("There is no webhook with the id `{id}`; GET /admin/webhooks lists them."))),
     }
-}
-
-fn parse_query(query: &str) -> Result<AnyDeliveryFilter, Problem> {
-    let mut filter = AnyDeliveryFilter { limit: page::DEFAULT_LIMIT, ..AnyDeliveryFilter::default() };
-    read_query(query, &PARAMETERS, |name, value| {
-        match name {
-            "limit" => filter.limit = page::limit(value)?,
-            "cursor" => filter.before = page::cursor_in_time(value)?,
-            "id" => filter.id = Some(value.to_owned()),
-            "status" => filter.status = Some(page::one_of(value, &DeliveryStatus::ALL, DeliveryStatus::name)?),
-            "tenant" => filter.tenant = Some(value.to_owned()),
-            "url" => filter.url = Some(parse_url_filter(value)?),
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok(filter)
 }

@@ -2,13 +2,14 @@
 //! `SOURCE.md` says where the libraries come from.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use hyper::Response;
 use hyper::header::{
     CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 
+use super::filters;
 use crate::answer::{tagged_answer_of_type, tagged_text};
 use crate::route::HttpCall;
 use body::Body;
@@ -66,8 +67,10 @@ const FILES: &[(&str, &str, &str)] = files! {
     "preact.mjs": JAVASCRIPT,
     "route.js": JAVASCRIPT,
     "settings.js": JAVASCRIPT,
+    "sort.js": JAVASCRIPT,
     "tenants.js": JAVASCRIPT,
     "tool_sets.js": JAVASCRIPT,
+    "touches.js": JAVASCRIPT,
     "triggers.js": JAVASCRIPT,
     "try.js": JAVASCRIPT,
     "webhooks.js": JAVASCRIPT,
@@ -89,7 +92,12 @@ pub(crate) async fn get_page(call: HttpCall<'_>) -> Result<Response<Body>, Probl
 
 /// GET /console/{file}.
 pub(crate) async fn get_file(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    static FILTERS: OnceLock<TaggedText> = OnceLock::new();
     let name = call.arguments.file;
+    if name == filters::FILE {
+        let text = FILTERS.get_or_init(|| tagged_text(filters::script(call.routes)));
+        return Ok(protected(tagged_answer_of_type(&call.head.headers, text, JAVASCRIPT)));
+    }
     let &(media_type, ref text) = TAGGED
         .get(name)
         .ok_or_else(|| problem::NOT_FOUND.with_detail("The console has no such file. GET /console is its page."))?;
@@ -153,7 +161,7 @@ mod tests {
 
     #[test]
     fn every_module_that_a_file_imports_is_served() {
-        let has = |wanted: &str| FILES.iter().any(|(name, ..)| *name == wanted);
+        let has = |wanted: &str| wanted == filters::FILE || FILES.iter().any(|(name, ..)| *name == wanted);
         for (name, _, text) in FILES.iter().filter(|(name, ..)| !is_library(name)) {
             for line in text.lines().filter(|line| line.starts_with("import ")) {
                 if let Some((_, module)) = line.split_once("\"./") {

@@ -14,8 +14,10 @@
 //! - [`session`]: the cookie, signing in and signing out
 //! - [`oidc`]: signing in at an OpenID provider
 //! - [`files`]: the page and its files, which are in the binary
+//! - [`filters`]: the script with the filters of lists
 
 mod files;
+mod filters;
 mod oidc;
 mod session;
 

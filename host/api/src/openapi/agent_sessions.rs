@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::gateway::{describe_answer, describe_created, with_problems};
+use super::gateway::{describe_created, with_problems};
 use super::schemas::reference;
 
 /// Members of POST /agent-sessions.
@@ -17,9 +17,4 @@ pub(crate) fn describe_create() -> Value {
         "example": {"subject": "ann", "allow": ["calendar", "mail/search"], "effects": ["read"], "expires_in_s": 900},
     }}});
     with_problems(members, &["409", "429", "507"])
-}
-
-/// Members of DELETE /agent-sessions/{session_id}.
-pub(crate) fn describe_delete() -> Value {
-    describe_answer("The session has ended.", reference("AgentSessionDeleted"))
 }

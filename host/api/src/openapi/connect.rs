@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::gateway::{describe_answer, describe_created, with_problems};
+use super::gateway::{describe_created, with_problems};
 use super::schemas::reference;
 
 /// Members of POST /connect-links.
@@ -17,14 +17,4 @@ pub(crate) fn describe_create() -> Value {
         "example": {"connectors": ["calendar"], "callback_url": "http://localhost:3000/connected"},
     }}});
     with_problems(members, &["409", "507"])
-}
-
-/// Members of GET /connect-links/{link_id}.
-pub(crate) fn describe_link() -> Value {
-    describe_answer("The link.", reference("ConnectLink"))
-}
-
-/// Members of DELETE /connect-links/{link_id}.
-pub(crate) fn describe_delete() -> Value {
-    describe_answer("The link has ended, now or before.", reference("ConnectLinkDeleted"))
 }

@@ -25,13 +25,3 @@ pub(crate) fn describe_ways() -> Value {
             .into();
     members
 }
-
-/// Members of GET /console/session.
-pub(crate) fn describe_session() -> Value {
-    describe_answer("The session of the cookie.", reference("ConsoleSession"))
-}
-
-/// Members of DELETE /console/session.
-pub(crate) fn describe_sign_out() -> Value {
-    describe_answer("The session of the cookie has ended.", reference("ConsoleSignedOut"))
-}

@@ -123,16 +123,6 @@ pub(crate) fn describe_rolled_back() -> Value {
     members
 }
 
-/// Members of GET /admin/gateways.
-pub(crate) fn describe_gateways() -> Value {
-    list("The gateways, by name.", "Gateways", Vec::new())
-}
-
-/// Members of GET /admin/connectors.
-pub(crate) fn describe_service_connectors() -> Value {
-    list("A page of the connectors.", "ServiceConnectors", Vec::new())
-}
-
 /// Adds the parameters of a route that changes the module of a connector.
 fn add_change_parameters(members: &mut Value) {
     let parameters = [
@@ -155,11 +145,6 @@ fn with_change_problems(members: Value) -> Value {
     with_problems(members, &["409", "412"])
 }
 
-/// Members of GET /admin/connectors/{connector}/versions.
-pub(crate) fn describe_versions() -> Value {
-    list("The versions that were live, with the present one.", "StoredVersions", Vec::new())
-}
-
 /// Members of a route that answers with the history.
 pub(crate) fn describe_history() -> Value {
     let mut members = describe_answer("The changes.", reference("ConnectorHistory"));
@@ -171,7 +156,7 @@ pub(crate) fn describe_history() -> Value {
 
 /// Members of a route that answers with grants.
 pub(crate) fn describe_grants() -> Value {
-    list("The hosts.", "ConnectorGrants", Vec::new())
+    describe_answer("The hosts.", reference("ConnectorGrants"))
 }
 
 /// Members of a route that changes grants.
@@ -193,18 +178,6 @@ pub(super) fn describe_answer(description: &str, schema: Value) -> Value {
             "content": {"application/json": {"schema": schema}},
         },
     }})
-}
-
-/// Members of a list that has pages.
-pub(super) fn list(description: &str, record: &str, filters: Vec<Value>) -> Value {
-    let mut members = describe_answer(description, reference(record));
-    let mut parameters = vec![
-        filter("limit", json!({"type": "integer", "minimum": 1, "maximum": 200, "default": 50}), "The size of a page."),
-        filter("cursor", json!({"type": "string"}), "The `next_cursor` of the previous page."),
-    ];
-    parameters.extend(filters);
-    members["parameters"] = parameters.into();
-    members
 }
 
 /// A parameter of a query.

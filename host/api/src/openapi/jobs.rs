@@ -15,13 +15,3 @@ pub(crate) fn describe_list() -> Value {
     ]);
     members
 }
-
-/// Members of GET /jobs/{job_id}.
-pub(crate) fn describe_get() -> Value {
-    describe_answer("The job.", reference("Job"))
-}
-
-/// Members of DELETE /jobs/{job_id}.
-pub(crate) fn describe_cancel() -> Value {
-    describe_answer("A cancelled job has failed with the problem `cancelled`.", reference("JobCancelled"))
-}

@@ -23,11 +23,6 @@ pub(crate) fn describe_begin() -> Value {
     with_problems(members, &["409", "424", "429", OF_SERVICE, "502", "504", "507"])
 }
 
-/// Members of GET /connectors/{connector}/authorizations/{authorization_id}.
-pub(crate) fn describe_authorization() -> Value {
-    describe_answer("The progress.", reference("AuthorizationProgress"))
-}
-
 /// Members of a route that answers with an integration.
 pub(crate) fn describe_integration() -> Value {
     describe_answer("The integration.", reference("Integration"))
@@ -48,11 +43,6 @@ pub(crate) fn describe_change() -> Value {
         "schema": reference("IntegrationChange"), "example": {"labels": {"team": "blue"}},
     }}});
     with_problems(members, &["507"])
-}
-
-/// Members of DELETE /connectors/{connector}/integrations/{user_identifier}.
-pub(crate) fn describe_remove() -> Value {
-    describe_answer("The integration is deleted.", reference("IntegrationDeleted"))
 }
 
 /// Members of GET /integrations.
@@ -111,9 +101,4 @@ pub(crate) fn describe_callback() -> Value {
             },
         },
     })
-}
-
-/// Members of GET /connectors/{connector}/auth-schema.
-pub(crate) fn describe_auth_schema() -> Value {
-    describe_answer("The auth types, each with the JSON Schema of its body.", reference("AuthSchema"))
 }

@@ -3,6 +3,7 @@
 //!
 //! - [`gateway`]: the entries of the gateway's own routes
 //! - [`lifecycle`]: the entries of the routes of integrations
+//! - [`lists`]: the parameters of lists that have pages
 //! - [`jobs`]: the entries of the routes of jobs
 //! - [`webhooks`]: the entries of the routes of webhook secrets, and the webhooks
 //! - [`console`]: the entries of the routes of the console's sessions
@@ -26,6 +27,7 @@ mod explanation;
 pub(super) mod gateway;
 pub(super) mod jobs;
 pub(super) mod lifecycle;
+mod lists;
 mod notes;
 mod operation;
 pub(super) mod operator;
@@ -39,8 +41,8 @@ pub(super) mod webhooks;
 
 use serde_json::{Map, Value, json};
 
-use self::schemas::Schemas;
-use super::route::{Description, Endpoint, Family, Handler, Query, Route};
+use self::schemas::{Schemas, reference};
+use super::route::{Description, Endpoint, Family, Handler, Members, Query, Route};
 use auth::Scope;
 use config::Config;
 use contract::AnswerSchemas;
@@ -193,7 +195,13 @@ fn gateway_operation(route: &Route, endpoint: &Endpoint, description: &Descripti
         Family::Triggers => "triggers",
         _ => "gateway",
     };
-    let mut entry = (description.members)();
+    let mut entry = match description.members {
+        Members::Record(about, record) => gateway::describe_answer(about, reference(record)),
+        Members::By(describe) => describe(),
+    };
+    if let Query::Page(filters) = endpoint.query {
+        entry["parameters"] = lists::parameters(&filters());
+    }
     if !endpoint.method.is_safe() && !matches!(route.family, Family::Proxy | Family::Mcp) {
         add_reason(&mut entry);
     }
@@ -231,7 +239,7 @@ fn add_refusals(entry: &mut Value, route: &Route, endpoint: &Endpoint) {
     if entry.get("requestBody").is_some() {
         statuses.extend(["413", "415"]);
     }
-    if entry.get("requestBody").is_some() || endpoint.query != Query::Any {
+    if entry.get("requestBody").is_some() || !matches!(endpoint.query, Query::Any) {
         statuses.push("422");
     }
     if let Some(Value::Object(responses)) = entry.get_mut("responses") {

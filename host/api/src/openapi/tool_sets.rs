@@ -2,13 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::gateway::{describe_answer, describe_created, list, with_problems};
+use super::gateway::{describe_created, with_problems};
 use super::schemas::reference;
-
-/// Members of GET /mcp-sets.
-pub(crate) fn describe_list() -> Value {
-    list("The tool sets, in the order of their names.", "ToolSetPage", Vec::new())
-}
 
 /// Members of POST /mcp-sets.
 pub(crate) fn describe_create() -> Value {
@@ -21,14 +16,4 @@ pub(crate) fn describe_create() -> Value {
         "example": {"name": "support", "allow": ["calendar", "mail/search"], "confirm": true},
     }}});
     with_problems(members, &["409", "429", "507"])
-}
-
-/// Members of GET /mcp-sets/{set}.
-pub(crate) fn describe_set() -> Value {
-    describe_answer("The tool set.", reference("ToolSet"))
-}
-
-/// Members of DELETE /mcp-sets/{set}.
-pub(crate) fn describe_delete() -> Value {
-    describe_answer("The tool set is deleted.", reference("ToolSetDeleted"))
 }

@@ -3,50 +3,13 @@
 use serde_json::{Value, json};
 
 use super::components::parameter_references;
-use super::gateway::{describe_answer, describe_created, filter, list, with_problems};
+use super::gateway::{describe_answer, describe_created, filter, with_problems};
 use super::problems::OF_SERVICE;
 use super::schemas::reference;
-use triggers::{OUTCOMES, STATUSES};
 
-/// Members of GET /trigger-types.
-pub(crate) fn describe_types() -> Value {
-    list(
-        "Types of events, in the order of their connectors and names.",
-        "TriggerTypePage",
-        vec![filter("connector", text(), "Only types of this connector; `gateway` for those of the gateway itself.")],
-    )
-}
-
-/// Members of GET /triggers.
+/// Members of a list of triggers.
 pub(crate) fn describe_list() -> Value {
-    let mut filters = filters();
-    filters.push(json!({
-        "name": "label", "in": "query", "style": "form", "explode": true,
-        "schema": {"type": "object", "additionalProperties": text()},
-        "description": "`label.team=blue`: only triggers with this label. Repeat it for several labels.",
-    }));
-    list("Triggers, the newest first.", "TriggerPage", filters)
-}
-
-/// Members of GET /admin/triggers.
-pub(crate) fn describe_any_triggers() -> Value {
-    let mut filters = filters();
-    filters.push(filter("tenant", text(), "Only triggers of this tenant."));
-    filters.push(filter("subject", text(), "Only triggers of this user. Empty for those of tenants themselves."));
-    list("Triggers, the newest first.", "TriggerPage", filters)
-}
-
-fn filters() -> Vec<Value> {
-    vec![
-        filter("connector", text(), "Only triggers of this connector."),
-        filter("type", text(), "Only triggers of this type."),
-        filter("status", json!({"type": "string", "enum": STATUSES}), "Only triggers in this state."),
-        filter("user_identifier", text(), "Only triggers on this account."),
-    ]
-}
-
-fn text() -> Value {
-    json!({"type": "string"})
+    describe_answer("Triggers, the newest first.", reference("TriggerPage"))
 }
 
 /// Members of POST /triggers.
@@ -125,7 +88,11 @@ pub(crate) fn describe_events() -> Value {
         .into();
     members["parameters"] = json!([
         filter("limit", json!({"type": "integer", "minimum": 1, "maximum": 200, "default": 50}), "The most events."),
-        filter("cursor", text(), "The `next_cursor` of the previous call. Without it, the oldest events."),
+        filter(
+            "cursor",
+            json!({"type": "string"}),
+            "The `next_cursor` of the previous call. Without it, the oldest events."
+        ),
         filter(
             "wait_s",
             json!({"type": "integer", "minimum": 0, "maximum": 25, "default": 0}),
@@ -133,11 +100,6 @@ pub(crate) fn describe_events() -> Value {
         ),
     ]);
     members
-}
-
-/// Members of GET /triggers/{trigger_id}/events/{event_id}.
-pub(crate) fn describe_event() -> Value {
-    describe_answer("The event, with its webhooks and their attempts.", reference("TriggerEvent"))
 }
 
 /// Members of POST /triggers/{trigger_id}/replay.
@@ -160,11 +122,6 @@ pub(crate) fn describe_resubscribe() -> Value {
     members
 }
 
-/// Members of GET /admin/inboxes.
-pub(crate) fn describe_inboxes() -> Value {
-    list("Inboxes, in the order of their ids, without their secrets.", "InboxPage", Vec::new())
-}
-
 /// Members of POST /admin/inboxes.
 pub(crate) fn describe_new_inbox() -> Value {
     let mut members = describe_created("The inbox.", reference("Inbox"));
@@ -176,16 +133,6 @@ pub(crate) fn describe_new_inbox() -> Value {
         "example": {"connector": "chat", "inbox": "events"},
     }}});
     with_problems(members, &["409"])
-}
-
-/// Members of GET /admin/inboxes/{inbox_id}.
-pub(crate) fn describe_inbox() -> Value {
-    describe_answer("The inbox, without its secrets.", reference("Inbox"))
-}
-
-/// Members of DELETE /admin/inboxes/{inbox_id}.
-pub(crate) fn describe_deleted_inbox() -> Value {
-    describe_answer("The inbox is deleted, with its secrets.", reference("InboxDeleted"))
 }
 
 /// Members of POST /admin/inboxes/{inbox_id}/secrets.
@@ -200,27 +147,6 @@ pub(crate) fn describe_new_inbox_secret() -> Value {
         "example": {"secret": "a secret that the service shows"},
     }}});
     with_problems(members, &["409"])
-}
-
-/// Members of DELETE /admin/inboxes/{inbox_id}/secrets/{inbox_secret_id}.
-pub(crate) fn describe_deleted_inbox_secret() -> Value {
-    describe_answer("Requests that are signed with it are refused from now on.", reference("InboxSecretDeleted"))
-}
-
-/// Members of GET /admin/hook-requests.
-pub(crate) fn describe_hook_requests() -> Value {
-    let time = || json!({"type": "string", "format": "date-time"});
-    list(
-        "Requests of services, the newest first. A body is never kept.",
-        "HookRequestPage",
-        vec![
-            filter("inbox", text(), "Only requests to the inbox or the subscription with this id."),
-            filter("connector", text(), "Only requests for this connector."),
-            filter("outcome", json!({"type": "string", "enum": OUTCOMES}), "Only requests with this outcome."),
-            filter("since", time(), "Only requests from this time on."),
-            filter("until", time(), "Only requests before this time."),
-        ],
-    )
 }
 
 /// The members of an endpoint that answers 202.

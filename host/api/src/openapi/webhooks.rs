@@ -18,16 +18,6 @@ pub(crate) fn describe_create() -> Value {
     members
 }
 
-/// Members of GET /webhooks/secrets.
-pub(crate) fn describe_list() -> Value {
-    describe_answer("The valid secrets, the current one first.", reference("WebhookSecrets"))
-}
-
-/// Members of DELETE /webhooks/secrets/{secret_id}.
-pub(crate) fn describe_delete() -> Value {
-    describe_answer("Nothing is signed with the secret any more.", reference("WebhookSecretDeleted"))
-}
-
 /// The webhooks that the gateway sends: the member `webhooks` of the document.
 pub(super) fn messages() -> Value {
     json!({

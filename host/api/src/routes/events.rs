@@ -1,10 +1,10 @@
 //! The operator's routes of triggers of all tenants, of inboxes, and of requests of services.
 
-use hyper::Method;
-
 use crate::admin;
 use crate::openapi::triggers as described;
-use crate::route::{Description, Endpoint, Family, Handler, Query, Route};
+use crate::route::Handler::Scoped;
+use crate::route::Members::{By, Record};
+use crate::route::{Endpoint, Family, Route};
 use auth::Scope::Admin;
 
 pub(super) static ROUTES: &[Route] = &[
@@ -12,159 +12,93 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/admin/inboxes",
         family: Family::Admin,
         methods: &[
-            Endpoint {
-                method: Method::GET,
-                takes_head: true,
-                query: Query::Read,
-                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_inboxes(call))),
-                description: Some(Description {
-                    id: "inboxes.list",
-                    summary: "The addresses at which services notify the gateway about whole applications.",
-                    members: described::describe_inboxes,
-                }),
-            },
-            Endpoint {
-                method: Method::POST,
-                takes_head: false,
-                query: Query::None,
-                handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::create_inbox(call, caller))),
-                description: Some(Description {
-                    id: "inboxes.create",
-                    summary: "Makes an inbox, with an address for the service.",
-                    members: described::describe_new_inbox,
-                }),
-            },
+            Endpoint::get(Scoped(Admin, |call, _| Box::pin(admin::list_inboxes(call)))).page().described(
+                "inboxes.list",
+                "The addresses at which services notify the gateway about whole applications.",
+                Record("Inboxes, in the order of their ids, without their secrets.", "InboxPage"),
+            ),
+            Endpoint::post(Scoped(Admin, |call, caller| Box::pin(admin::create_inbox(call, caller)))).described(
+                "inboxes.create",
+                "Makes an inbox, with an address for the service.",
+                By(described::describe_new_inbox),
+            ),
         ],
     },
     Route {
         path: "/admin/inboxes/{inbox_id}",
         family: Family::Admin,
         methods: &[
-            Endpoint {
-                method: Method::GET,
-                takes_head: true,
-                query: Query::None,
-                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_inbox(call))),
-                description: Some(Description {
-                    id: "inboxes.get",
-                    summary: "Shows an inbox.",
-                    members: described::describe_inbox,
-                }),
-            },
-            Endpoint {
-                method: Method::DELETE,
-                takes_head: false,
-                query: Query::None,
-                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::delete_inbox(call))),
-                description: Some(Description {
-                    id: "inboxes.delete",
-                    summary: "Deletes an inbox. Its address is 404 from then on.",
-                    members: described::describe_deleted_inbox,
-                }),
-            },
+            Endpoint::get(Scoped(Admin, |call, _| Box::pin(admin::get_inbox(call)))).described(
+                "inboxes.get",
+                "Shows an inbox.",
+                Record("The inbox, without its secrets.", "Inbox"),
+            ),
+            Endpoint::delete(Scoped(Admin, |call, _| Box::pin(admin::delete_inbox(call)))).described(
+                "inboxes.delete",
+                "Deletes an inbox. Its address is 404 from then on.",
+                Record("The inbox is deleted, with its secrets.", "InboxDeleted"),
+            ),
         ],
     },
     Route {
         path: "/admin/inboxes/{inbox_id}/secrets",
         family: Family::Admin,
-        methods: &[Endpoint {
-            method: Method::POST,
-            takes_head: false,
-            query: Query::None,
-            handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::add_secret(call, caller))),
-            description: Some(Description {
-                id: "inboxes.secrets.add",
-                summary: "Gives an inbox a secret of the service.",
-                members: described::describe_new_inbox_secret,
-            }),
-        }],
+        methods: &[Endpoint::post(Scoped(Admin, |call, caller| Box::pin(admin::add_secret(call, caller)))).described(
+            "inboxes.secrets.add",
+            "Gives an inbox a secret of the service.",
+            By(described::describe_new_inbox_secret),
+        )],
     },
     Route {
         path: "/admin/inboxes/{inbox_id}/secrets/{inbox_secret_id}",
         family: Family::Admin,
-        methods: &[Endpoint {
-            method: Method::DELETE,
-            takes_head: false,
-            query: Query::None,
-            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::delete_secret(call))),
-            description: Some(Description {
-                id: "inboxes.secrets.delete",
-                summary: "Takes a secret from an inbox.",
-                members: described::describe_deleted_inbox_secret,
-            }),
-        }],
+        methods: &[Endpoint::delete(Scoped(Admin, |call, _| Box::pin(admin::delete_secret(call)))).described(
+            "inboxes.secrets.delete",
+            "Takes a secret from an inbox.",
+            Record("Requests that are signed with it are refused from now on.", "InboxSecretDeleted"),
+        )],
     },
     Route {
         path: "/admin/triggers",
         family: Family::Admin,
-        methods: &[Endpoint {
-            method: Method::GET,
-            takes_head: true,
-            query: Query::Read,
-            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_triggers(call))),
-            description: Some(Description {
-                id: "triggers.list",
-                summary: "Triggers of all tenants, the newest first.",
-                members: described::describe_any_triggers,
-            }),
-        }],
+        methods: &[Endpoint::get(Scoped(Admin, |call, _| Box::pin(admin::list_triggers(call))))
+            .list::<admin::AnyTriggers>()
+            .described("triggers.list", "Triggers of all tenants, the newest first.", By(described::describe_list))],
     },
     Route {
         path: "/admin/triggers/{trigger_id}",
         family: Family::Admin,
         methods: &[
-            Endpoint {
-                method: Method::GET,
-                takes_head: true,
-                query: Query::None,
-                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::get_trigger(call))),
-                description: Some(Description {
-                    id: "triggers.get",
-                    summary: "Shows a trigger of any tenant.",
-                    members: described::describe_trigger,
-                }),
-            },
-            Endpoint {
-                method: Method::DELETE,
-                takes_head: false,
-                query: Query::None,
-                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::remove_trigger(call))),
-                description: Some(Description {
-                    id: "triggers.delete",
-                    summary: "Deletes a trigger of any tenant, with its events.",
-                    members: described::describe_delete,
-                }),
-            },
+            Endpoint::get(Scoped(Admin, |call, _| Box::pin(admin::get_trigger(call)))).described(
+                "triggers.get",
+                "Shows a trigger of any tenant.",
+                By(described::describe_trigger),
+            ),
+            Endpoint::delete(Scoped(Admin, |call, _| Box::pin(admin::remove_trigger(call)))).described(
+                "triggers.delete",
+                "Deletes a trigger of any tenant, with its events.",
+                By(described::describe_delete),
+            ),
         ],
     },
     Route {
         path: "/admin/triggers/{trigger_id}/resubscribe",
         family: Family::Admin,
-        methods: &[Endpoint {
-            method: Method::POST,
-            takes_head: false,
-            query: Query::None,
-            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::resubscribe_trigger(call))),
-            description: Some(Description {
-                id: "triggers.resubscribe",
-                summary: "Makes the subscription of a trigger anew, and reads.",
-                members: described::describe_resubscribe,
-            }),
-        }],
+        methods: &[Endpoint::post(Scoped(Admin, |call, _| Box::pin(admin::resubscribe_trigger(call)))).described(
+            "triggers.resubscribe",
+            "Makes the subscription of a trigger anew, and reads.",
+            By(described::describe_resubscribe),
+        )],
     },
     Route {
         path: "/admin/hook-requests",
         family: Family::Admin,
-        methods: &[Endpoint {
-            method: Method::GET,
-            takes_head: true,
-            query: Query::Read,
-            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_hook_requests(call))),
-            description: Some(Description {
-                id: "hook_requests",
-                summary: "Requests of services to the gateway, the newest first, without their bodies.",
-                members: described::describe_hook_requests,
-            }),
-        }],
+        methods: &[Endpoint::get(Scoped(Admin, |call, _| Box::pin(admin::list_hook_requests(call))))
+            .list::<admin::HookRequests>()
+            .described(
+                "hook_requests",
+                "Requests of services to the gateway, the newest first, without their bodies.",
+                Record("Requests of services, the newest first. A body is never kept.", "HookRequestPage"),
+            )],
     },
 ];

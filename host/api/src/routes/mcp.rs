@@ -1,46 +1,22 @@
 //! The routes of agents. The Model Context Protocol describes their messages, so the API's
 //! description leaves them out.
 
-use hyper::Method;
-
 use crate::mcp::{self, files, metadata};
-use crate::route::{Endpoint, Family, Handler, Query, Route};
+use crate::route::Handler::{Public, Scoped};
+use crate::route::{Endpoint, Family, Route};
 use auth::Scope::Operate;
 
 /// The tools of a caller at an address.
-static ALL: &[Endpoint] = &[Endpoint {
-    method: Method::POST,
-    takes_head: false,
-    query: Query::None,
-    handler: Handler::Scoped(Operate, |call, caller| Box::pin(mcp::post_all(call, caller))),
-    description: None,
-}];
+static ALL: &[Endpoint] = &[Endpoint::post(Scoped(Operate, |call, caller| Box::pin(mcp::post_all(call, caller))))];
 
 /// Those of them that only read.
-static READONLY: &[Endpoint] = &[Endpoint {
-    method: Method::POST,
-    takes_head: false,
-    query: Query::None,
-    handler: Handler::Scoped(Operate, |call, caller| Box::pin(mcp::post_readonly(call, caller))),
-    description: None,
-}];
+static READONLY: &[Endpoint] =
+    &[Endpoint::post(Scoped(Operate, |call, caller| Box::pin(mcp::post_readonly(call, caller))))];
 
-static FILE: &[Endpoint] = &[Endpoint {
-    method: Method::GET,
-    takes_head: false,
-    query: Query::None,
-    handler: Handler::Public(|call| Box::pin(files::get_file(call))),
-    description: None,
-}];
+static FILE: &[Endpoint] = &[Endpoint::get(Public(|call| Box::pin(files::get_file(call)))).without_head()];
 
 /// Each address of agents has one.
-static METADATA: &[Endpoint] = &[Endpoint {
-    method: Method::GET,
-    takes_head: true,
-    query: Query::None,
-    handler: Handler::Public(|call| Box::pin(metadata::get_metadata(call))),
-    description: None,
-}];
+static METADATA: &[Endpoint] = &[Endpoint::get(Public(|call| Box::pin(metadata::get_metadata(call))))];
 
 pub(super) static ROUTES: &[Route] = &[
     Route { path: "/mcp", family: Family::Mcp, methods: ALL },

@@ -1,9 +1,9 @@
 //! The routes of tool sets.
 
-use hyper::Method;
-
 use crate::openapi::tool_sets as described;
-use crate::route::{Description, Endpoint, Family, Handler, Query, Route};
+use crate::route::Handler::Scoped;
+use crate::route::Members::{By, Record};
+use crate::route::{Endpoint, Family, Route};
 use crate::tool_sets;
 use auth::Scope::Integrate;
 
@@ -12,56 +12,35 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/mcp-sets",
         family: Family::ToolSets,
         methods: &[
-            Endpoint {
-                method: Method::GET,
-                takes_head: true,
-                query: Query::Read,
-                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(tool_sets::list_sets(call, caller))),
-                description: Some(Description {
-                    id: "list",
-                    summary: "The tool sets of the tenant.",
-                    members: described::describe_list,
-                }),
-            },
-            Endpoint {
-                method: Method::POST,
-                takes_head: false,
-                query: Query::None,
-                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(tool_sets::create_set(call, caller))),
-                description: Some(Description {
-                    id: "create",
-                    summary: "Makes a tool set: the operations that agents get at one address, and how.",
-                    members: described::describe_create,
-                }),
-            },
+            Endpoint::get(Scoped(Integrate, |call, caller| Box::pin(tool_sets::list_sets(call, caller))))
+                .page()
+                .described(
+                    "list",
+                    "The tool sets of the tenant.",
+                    Record("The tool sets, in the order of their names.", "ToolSetPage"),
+                ),
+            Endpoint::post(Scoped(Integrate, |call, caller| Box::pin(tool_sets::create_set(call, caller)))).described(
+                "create",
+                "Makes a tool set: the operations that agents get at one address, and how.",
+                By(described::describe_create),
+            ),
         ],
     },
     Route {
         path: "/mcp-sets/{set}",
         family: Family::ToolSets,
         methods: &[
-            Endpoint {
-                method: Method::GET,
-                takes_head: true,
-                query: Query::None,
-                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(tool_sets::get_set(call, caller))),
-                description: Some(Description {
-                    id: "get",
-                    summary: "Shows a tool set.",
-                    members: described::describe_set,
-                }),
-            },
-            Endpoint {
-                method: Method::DELETE,
-                takes_head: false,
-                query: Query::None,
-                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(tool_sets::delete_set(call, caller))),
-                description: Some(Description {
-                    id: "delete",
-                    summary: "Deletes a tool set. Its address is 404 from then on.",
-                    members: described::describe_delete,
-                }),
-            },
+            Endpoint::get(Scoped(Integrate, |call, caller| Box::pin(tool_sets::get_set(call, caller)))).described(
+                "get",
+                "Shows a tool set.",
+                Record("The tool set.", "ToolSet"),
+            ),
+            Endpoint::delete(Scoped(Integrate, |call, caller| Box::pin(tool_sets::delete_set(call, caller))))
+                .described(
+                    "delete",
+                    "Deletes a tool set. Its address is 404 from then on.",
+                    Record("The tool set is deleted.", "ToolSetDeleted"),
+                ),
         ],
     },
 ];

@@ -1,9 +1,9 @@
 //! The routes of triggers.
 
-use hyper::Method;
-
 use crate::openapi::triggers as described;
-use crate::route::{Description, Endpoint, Family, Handler, Query, Route};
+use crate::route::Handler::Scoped;
+use crate::route::Members::{By, Record};
+use crate::route::{Endpoint, Family, Query, Route};
 use crate::triggers;
 use auth::Scope::{Integrate, Operate};
 
@@ -11,158 +11,77 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         path: "/trigger-types",
         family: Family::Triggers,
-        methods: &[Endpoint {
-            method: Method::GET,
-            takes_head: true,
-            query: Query::Read,
-            handler: Handler::Scoped(Operate, |call, caller| Box::pin(triggers::list_types(call, caller))),
-            description: Some(Description {
-                id: "types",
-                summary: "The types of events that connectors and the gateway offer.",
-                members: described::describe_types,
-            }),
-        }],
+        methods: &[Endpoint::get(Scoped(Operate, |call, caller| Box::pin(triggers::list_types(call, caller))))
+            .list::<triggers::Types>()
+            .described(
+                "types",
+                "The types of events that connectors and the gateway offer.",
+                Record("Types of events, in the order of their connectors and names.", "TriggerTypePage"),
+            )],
     },
     Route {
         path: "/triggers",
         family: Family::Triggers,
         methods: &[
-            Endpoint {
-                method: Method::GET,
-                takes_head: true,
-                query: Query::Read,
-                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(triggers::list_triggers(call, caller))),
-                description: Some(Description {
-                    id: "list",
-                    summary: "The triggers of the caller, the newest first.",
-                    members: described::describe_list,
-                }),
-            },
-            Endpoint {
-                method: Method::POST,
-                takes_head: false,
-                query: Query::None,
-                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(triggers::create_trigger(call, caller))),
-                description: Some(Description {
-                    id: "create",
-                    summary: "Makes a trigger: events of an account reach the caller.",
-                    members: described::describe_create,
-                }),
-            },
+            Endpoint::get(Scoped(Integrate, |call, caller| Box::pin(triggers::list_triggers(call, caller))))
+                .list::<triggers::OwnTriggers>()
+                .described("list", "The triggers of the caller, the newest first.", By(described::describe_list)),
+            Endpoint::post(Scoped(Integrate, |call, caller| Box::pin(triggers::create_trigger(call, caller))))
+                .described(
+                    "create",
+                    "Makes a trigger: events of an account reach the caller.",
+                    By(described::describe_create),
+                ),
         ],
     },
     Route {
         path: "/triggers/{trigger_id}",
         family: Family::Triggers,
         methods: &[
-            Endpoint {
-                method: Method::GET,
-                takes_head: true,
-                query: Query::None,
-                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(triggers::get_trigger(call, caller))),
-                description: Some(Description {
-                    id: "get",
-                    summary: "Shows a trigger.",
-                    members: described::describe_trigger,
-                }),
-            },
-            Endpoint {
-                method: Method::PATCH,
-                takes_head: false,
-                query: Query::None,
-                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(triggers::change_trigger(call, caller))),
-                description: Some(Description {
-                    id: "change",
-                    summary: "Changes a trigger. It continues where it is.",
-                    members: described::describe_change,
-                }),
-            },
-            Endpoint {
-                method: Method::DELETE,
-                takes_head: false,
-                query: Query::None,
-                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(triggers::remove_trigger(call, caller))),
-                description: Some(Description {
-                    id: "delete",
-                    summary: "Deletes a trigger with its events.",
-                    members: described::describe_delete,
-                }),
-            },
+            Endpoint::get(Scoped(Integrate, |call, caller| Box::pin(triggers::get_trigger(call, caller)))).described(
+                "get",
+                "Shows a trigger.",
+                By(described::describe_trigger),
+            ),
+            Endpoint::patch(Scoped(Integrate, |call, caller| Box::pin(triggers::change_trigger(call, caller))))
+                .described("change", "Changes a trigger. It continues where it is.", By(described::describe_change)),
+            Endpoint::delete(Scoped(Integrate, |call, caller| Box::pin(triggers::remove_trigger(call, caller))))
+                .described("delete", "Deletes a trigger with its events.", By(described::describe_delete)),
         ],
     },
     Route {
         path: "/triggers/{trigger_id}/test",
         family: Family::Triggers,
-        methods: &[Endpoint {
-            method: Method::POST,
-            takes_head: false,
-            query: Query::None,
-            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(triggers::test_trigger(call, caller))),
-            description: Some(Description {
-                id: "test",
-                summary: "Delivers the example of the type.",
-                members: described::describe_test,
-            }),
-        }],
+        methods: &[Endpoint::post(Scoped(Integrate, |call, caller| Box::pin(triggers::test_trigger(call, caller))))
+            .described("test", "Delivers the example of the type.", By(described::describe_test))],
     },
     Route {
         path: "/triggers/{trigger_id}/read",
         family: Family::Triggers,
-        methods: &[Endpoint {
-            method: Method::POST,
-            takes_head: false,
-            query: Query::None,
-            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(triggers::read_trigger(call, caller))),
-            description: Some(Description {
-                id: "read",
-                summary: "Looks for events at the service now.",
-                members: described::describe_read,
-            }),
-        }],
+        methods: &[Endpoint::post(Scoped(Integrate, |call, caller| Box::pin(triggers::read_trigger(call, caller))))
+            .described("read", "Looks for events at the service now.", By(described::describe_read))],
     },
     Route {
         path: "/triggers/{trigger_id}/events",
         family: Family::Triggers,
-        methods: &[Endpoint {
-            method: Method::GET,
-            takes_head: true,
-            query: Query::Read,
-            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(triggers::list_events(call, caller))),
-            description: Some(Description {
-                id: "events.list",
-                summary: "Events of a trigger, the oldest first.",
-                members: described::describe_events,
-            }),
-        }],
+        methods: &[Endpoint::get(Scoped(Integrate, |call, caller| Box::pin(triggers::list_events(call, caller))))
+            .query(Query::Read)
+            .described("events.list", "Events of a trigger, the oldest first.", By(described::describe_events))],
     },
     Route {
         path: "/triggers/{trigger_id}/events/{event_id}",
         family: Family::Triggers,
-        methods: &[Endpoint {
-            method: Method::GET,
-            takes_head: true,
-            query: Query::None,
-            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(triggers::get_event(call, caller))),
-            description: Some(Description {
-                id: "events.get",
-                summary: "Shows an event with its webhooks.",
-                members: described::describe_event,
-            }),
-        }],
+        methods: &[Endpoint::get(Scoped(Integrate, |call, caller| Box::pin(triggers::get_event(call, caller))))
+            .described(
+                "events.get",
+                "Shows an event with its webhooks.",
+                Record("The event, with its webhooks and their attempts.", "TriggerEvent"),
+            )],
     },
     Route {
         path: "/triggers/{trigger_id}/replay",
         family: Family::Triggers,
-        methods: &[Endpoint {
-            method: Method::POST,
-            takes_head: false,
-            query: Query::None,
-            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(triggers::replay_events(call, caller))),
-            description: Some(Description {
-                id: "replay",
-                summary: "Delivers events once more, with their ids.",
-                members: described::describe_replay,
-            }),
-        }],
+        methods: &[Endpoint::post(Scoped(Integrate, |call, caller| Box::pin(triggers::replay_events(call, caller))))
+            .described("replay", "Delivers events once more, with their ids.", By(described::describe_replay))],
     },
 ];

@@ -1,4 +1,4 @@
-//! The queries of lists, for callers and operators.
+//! The lists of types and of triggers, for callers and operators.
 
 use hyper::Response;
 use serde_json::json;
@@ -6,32 +6,92 @@ use serde_json::json;
 use super::trigger_problem;
 use crate::answer::private_answer;
 use crate::authorize::AuthorizedCaller;
+use crate::lists::{Field, Filter, List, Parse, filter, put, read};
 use crate::page;
 use crate::records::{TriggerPageRecord, TypePageRecord};
 use crate::route::HttpCall;
 use body::Body;
-use problem::{Problem, read_query};
+use problem::Problem;
 use triggers::{ListQuery, Listed, Of, STATUSES, TypeRecord};
 
-/// The parameters of a caller's list. The last one stands for those that begin with it.
-const OF_CALLER: [&str; 7] = ["limit", "cursor", "connector", "type", "status", "user_identifier", "label."];
+/// The list of types.
+pub(crate) struct Types;
 
-/// The parameters of the operator's list.
-const OF_OPERATOR: [&str; 8] =
-    ["limit", "cursor", "tenant", "subject", "connector", "type", "status", "user_identifier"];
+/// Selects a page of types.
+#[derive(Default)]
+pub(crate) struct TypesQuery {
+    connector: Option<String>,
+    /// The connector and the name of the last type of the previous page.
+    after: Option<(String, String)>,
+    limit: u32,
+}
+
+impl List for Types {
+    type Query = TypesQuery;
+
+    const FILTERS: &'static [Filter<TypesQuery>] =
+        &[filter("connector", "Only types of this connector; `gateway` for those of the gateway itself.")
+            .text(|query| &mut query.connector)];
+
+    const LIMIT: Field<TypesQuery, u32> = |query| &mut query.limit;
+    const CURSOR: Parse<TypesQuery> = |query, cursor| put(&mut query.after, page::cursor(cursor).map(Some));
+}
+
+const CONNECTOR: Filter<ListQuery> =
+    filter("connector", "Only triggers of this connector.").text(|query| &mut query.connector);
+
+const TYPE: Filter<ListQuery> = filter("type", "Only triggers of this type.").text(|query| &mut query.kind);
+
+const STATUS: Filter<ListQuery> = filter("status", "Only triggers in this state.")
+    .one_of(|| STATUSES.to_vec(), |query, name| query.status = Some(name.to_owned()));
+
+const USER_IDENTIFIER: Filter<ListQuery> = filter("user_identifier", "Only triggers on this account.")
+    .value_name("NAME")
+    .text(|query| &mut query.user_identifier);
+
+/// The list of the caller's triggers.
+pub(crate) struct OwnTriggers;
+
+impl List for OwnTriggers {
+    type Query = ListQuery;
+
+    const FILTERS: &'static [Filter<ListQuery>] = &[
+        CONNECTOR,
+        TYPE,
+        STATUS,
+        USER_IDENTIFIER,
+        filter("label.", "`label.team=blue`: only triggers with this label. Repeat it for several labels.")
+            .labels(|query| &mut query.labels),
+    ];
+
+    const LIMIT: Field<ListQuery, u32> = |query| &mut query.limit;
+    const CURSOR: Parse<ListQuery> = |query, cursor| put(&mut query.before, page::cursor_in_time(cursor));
+}
+
+/// The list of triggers of all tenants.
+#[derive(Clone, Copy, Debug)]
+pub struct AnyTriggers;
+
+impl List for AnyTriggers {
+    type Query = ListQuery;
+
+    const FILTERS: &'static [Filter<ListQuery>] = &[
+        CONNECTOR,
+        TYPE,
+        STATUS,
+        USER_IDENTIFIER,
+        filter("tenant", "Only triggers of this tenant.").text(|query| &mut query.tenant),
+        filter("subject", "Only triggers of this user. Empty for those of tenants themselves.")
+            .text(|query| &mut query.subject),
+    ];
+
+    const LIMIT: Field<ListQuery, u32> = OwnTriggers::LIMIT;
+    const CURSOR: Parse<ListQuery> = OwnTriggers::CURSOR;
+}
 
 /// GET /trigger-types: the types that the caller may make triggers of.
 pub(crate) async fn list_types(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let (mut limit, mut after, mut connector) = (page::DEFAULT_LIMIT, None, None);
-    let query = call.head.uri.query().unwrap_or_default();
-    read_query(query, &["limit", "cursor", "connector"], |name, value| {
-        match name {
-            "limit" => limit = page::limit(value)?,
-            "cursor" => after = Some(page::cursor::<(String, String)>(value)?),
-            _ => connector = Some(value.to_owned()),
-        }
-        Ok(())
-    })?;
+    let TypesQuery { connector, after, limit } = read::<Types>(call.head.uri.query().unwrap_or_default())?;
     let found = call.gateway.triggers.types(caller.triggers(), connector.as_deref()).await;
     let mut trigger_types = found.map_err(trigger_problem)?;
     let place = |of: &TypeRecord| (of.connector.clone(), of.kind.clone());
@@ -42,13 +102,13 @@ pub(crate) async fn list_types(call: HttpCall<'_>, caller: AuthorizedCaller) -> 
 
 /// GET /triggers: a page of the caller's triggers.
 pub(crate) async fn list_triggers(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let query = parse_query(call.head.uri.query().unwrap_or_default(), &OF_CALLER)?;
+    let query = read::<OwnTriggers>(call.head.uri.query().unwrap_or_default())?;
     answer(&call, caller.triggers(), query).await
 }
 
 /// A page of the triggers of all tenants.
 pub(crate) async fn triggers_page(call: &HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let query = parse_query(call.head.uri.query().unwrap_or_default(), &OF_OPERATOR)?;
+    let query = read::<AnyTriggers>(call.head.uri.query().unwrap_or_default())?;
     answer(call, Of::Operator, query).await
 }
 
@@ -58,30 +118,6 @@ async fn answer(call: &HttpCall<'_>, of: Of<'_>, query: ListQuery) -> Result<Res
     Ok(private_answer(&json!(TriggerPageRecord { triggers, next_cursor })))
 }
 
-fn parse_query(query: &str, parameters: &[&str]) -> Result<ListQuery, Problem> {
-    let mut read = ListQuery { limit: page::DEFAULT_LIMIT, ..ListQuery::default() };
-    read_query(query, parameters, |name, value| {
-        let text = || Some(value.to_owned());
-        match name {
-            "limit" => read.limit = page::limit(value)?,
-            "cursor" => read.before = page::cursor_in_time(value)?,
-            "tenant" => read.tenant = text(),
-            "subject" => read.subject = text(),
-            "connector" => read.connector = text(),
-            "type" => read.kind = text(),
-            "status" => read.status = Some(page::one_of(value, &STATUSES, |status| status)?.to_owned()),
-            "user_identifier" => read.user_identifier = text(),
-            _ => {
-                if let Some(label) = name.strip_prefix("label.") {
-                    read.labels.insert(label.to_owned(), value.to_owned());
-                }
-            }
-        }
-        Ok(())
-    })?;
-    Ok(read)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,18 +125,18 @@ mod tests {
     #[test]
     fn the_query_of_a_list_is_read() {
         let query = "connector=mail&type=message_received&status=needs-user&label.team=blue&limit=7";
-        let read = parse_query(query, &OF_CALLER).unwrap();
-        assert_eq!((read.connector.as_deref(), read.kind.as_deref()), (Some("mail"), Some("message_received")));
-        assert_eq!((read.status.as_deref(), read.limit), (Some("needs-user"), 7));
-        assert_eq!(read.labels["team"], "blue");
-        assert_eq!(parse_query("subject=", &OF_OPERATOR).unwrap().subject.as_deref(), Some(""));
+        let found = read::<OwnTriggers>(query).unwrap();
+        assert_eq!((found.connector.as_deref(), found.kind.as_deref()), (Some("mail"), Some("message_received")));
+        assert_eq!((found.status.as_deref(), found.limit), (Some("needs-user"), 7));
+        assert_eq!(found.labels["team"], "blue");
+        assert_eq!(read::<AnyTriggers>("subject=").unwrap().subject.as_deref(), Some(""));
     }
 
     #[test]
     fn every_mistake_of_a_query_is_told() {
-        let pointers =
-            parse_query("tenant=acme&status=on&limit=0&cursor=x&label.=a", &OF_CALLER).unwrap_err().pointers();
+        let query = "tenant=acme&status=on&limit=0&cursor=x&label.=a";
+        let pointers = read::<OwnTriggers>(query).unwrap_err().pointers();
         assert_eq!(pointers, ["/tenant", "/status", "/limit", "/cursor", "/label."]);
-        assert_eq!(parse_query("label.team=a", &OF_OPERATOR).unwrap_err().pointers(), ["/label.team"]);
+        assert_eq!(read::<AnyTriggers>("label.team=a").unwrap_err().pointers(), ["/label.team"]);
     }
 }

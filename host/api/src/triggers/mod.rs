@@ -2,7 +2,7 @@
 //!
 //! - [`create`]: POST /triggers
 //! - [`change`]: PATCH /triggers/{trigger_id}
-//! - [`list`]: the queries of lists, for callers and operators
+//! - [`list`]: the lists of types and of triggers, for callers and operators
 //! - [`events`]: the events of a trigger: list, show, send once more
 //! - [`problems`]: why a trigger cannot be made, changed or read
 //!
@@ -20,7 +20,8 @@ use serde_json::json;
 pub(super) use self::change::change_trigger;
 pub(super) use self::create::create_trigger;
 pub(super) use self::events::{get_event, list_events, replay_events};
-pub(super) use self::list::{list_triggers, list_types, triggers_page};
+pub use self::list::AnyTriggers;
+pub(super) use self::list::{OwnTriggers, Types, list_triggers, list_types, triggers_page};
 pub(super) use self::problems::{trigger_problem, trigger_problem_of, unknown_trigger};
 
 use super::answer::private_answer;

@@ -2,21 +2,22 @@
 //! `tenants …`, `tool-sets …`, `gateways …`, `usage` and `audit`, and their options.
 
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use authoring::options::{GatewayArguments, ListArguments, RunningGatewayArguments, gateway_url};
 use clap::{Args, Subcommand};
 use url::Url;
 
 use super::age::Recipient;
-use crate::time::past as time;
-use connector_gateway::{HOOK_OUTCOMES as OUTCOMES, TRIGGER_STATUSES as STATUSES};
+use super::filters::{Filters, ListOptions};
+use connector_gateway::operator_lists::{
+    AnyIntegrations, AnyJobs, AnyTriggers, AnyWebhooks, Audit, Calls, HookRequests,
+};
 
 /// The commands `integrations …`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum IntegrationsCommand {
     /// List accounts of all tenants, the newest first
-    List(ListIntegrationsArguments),
+    List(ListOptions<AnyIntegrations>),
     /// Show one account
     Show(OneArguments),
     /// Refresh the tokens of an account now
@@ -63,7 +64,7 @@ fn recipient(text: &str) -> Result<Recipient, String> {
 #[derive(Clone, Debug, Subcommand)]
 pub enum JobsCommand {
     /// List jobs of all tenants, the newest first
-    List(ListJobsArguments),
+    List(ListOptions<AnyJobs>),
     /// Show one job
     Show(OneArguments),
     /// Cancel a job
@@ -230,7 +231,7 @@ pub struct CreateToolSetArguments {
 #[derive(Clone, Debug, Subcommand)]
 pub enum WebhooksCommand {
     /// List webhooks of all tenants, the newest first
-    List(ListWebhooksArguments),
+    List(ListOptions<AnyWebhooks>),
     /// Send a webhook now, under the same id
     Resend(OneArguments),
 }
@@ -239,7 +240,7 @@ pub enum WebhooksCommand {
 #[derive(Clone, Debug, Subcommand)]
 pub enum TriggersCommand {
     /// List triggers of all tenants, the newest first
-    List(ListTriggersArguments),
+    List(ListOptions<AnyTriggers>),
     /// Show one trigger
     Show(OneArguments),
     /// Deliver the example of its type, as an event. For triggers of the key's tenant
@@ -253,31 +254,6 @@ pub enum TriggersCommand {
     Resubscribe(OneArguments),
     /// Delete a trigger with its events
     Remove(OneArguments),
-}
-
-/// The options of `triggers list`.
-#[derive(Clone, Debug, Args)]
-pub struct ListTriggersArguments {
-    /// Only triggers of this tenant
-    #[arg(long)]
-    pub tenant: Option<String>,
-    /// Only triggers of this user
-    #[arg(long)]
-    pub subject: Option<String>,
-    /// Only triggers of this connector
-    #[arg(long)]
-    pub connector: Option<String>,
-    /// Only triggers of this type of events
-    #[arg(long = "type", value_name = "TYPE")]
-    pub kind: Option<String>,
-    /// Only triggers in this state
-    #[arg(long, value_parser = STATUSES)]
-    pub status: Option<String>,
-    /// Only triggers on the account with this name
-    #[arg(long, value_name = "NAME")]
-    pub user_identifier: Option<String>,
-    #[command(flatten)]
-    pub list: PagedListArguments,
 }
 
 /// The options of `triggers listen`.
@@ -311,7 +287,7 @@ pub enum InboxesCommand {
     /// on
     Remove(OneArguments),
     /// List what services have sent to the gateway, the newest first, without the bodies
-    Requests(HookRequestsArguments),
+    Requests(ListOptions<HookRequests>),
 }
 
 /// The options of `inboxes create`.
@@ -344,181 +320,21 @@ pub struct InboxSecretArguments {
     pub gateway: RunningGatewayArguments,
 }
 
-/// The options of `inboxes requests`.
-#[derive(Clone, Debug, Args)]
-pub struct HookRequestsArguments {
-    /// Only requests to the inbox or the subscription with this id
-    #[arg(long, value_name = "ID")]
-    pub inbox: Option<String>,
-    /// Only requests for this connector
-    #[arg(long)]
-    pub connector: Option<String>,
-    /// Only requests with this outcome
-    #[arg(long, value_parser = OUTCOMES)]
-    pub outcome: Option<String>,
-    /// Only requests from this time on, such as 2026-01-31T12:00:00Z; `1h` is an hour ago
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub since: Option<SystemTime>,
-    /// Only requests before this time
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub until: Option<SystemTime>,
-    #[command(flatten)]
-    pub list: PagedListArguments,
-}
-
 /// The commands `calls …`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum CallsCommand {
     /// List records of calls of all tenants, the newest first. Without other settings, only calls
     /// that failed have one
-    List(Box<ListCallsArguments>),
+    List(ListOptions<Calls>),
     /// Show the record of one call
     Show(OneArguments),
-}
-
-/// The options of `calls list`.
-#[derive(Clone, Debug, Args)]
-pub struct ListCallsArguments {
-    /// Only calls with this status, such as 502
-    #[arg(long)]
-    pub status: Option<String>,
-    /// Only calls that ended with this problem, such as upstream-failed
-    #[arg(long)]
-    pub problem: Option<String>,
-    /// Only calls whose problem this one can solve
-    #[arg(long, value_parser = ["caller", "user", "operator", "connector", "provider"])]
-    pub owner: Option<String>,
-    /// Only calls of this tenant
-    #[arg(long)]
-    pub tenant: Option<String>,
-    /// Only calls of this user
-    #[arg(long)]
-    pub subject: Option<String>,
-    /// Only calls on accounts with this name
-    #[arg(long, value_name = "NAME")]
-    pub user_identifier: Option<String>,
-    /// Only calls on the account with this id or name, or with this id or email address at its
-    /// service
-    #[arg(long, value_name = "ACCOUNT")]
-    pub account: Option<String>,
-    /// Only calls of this connector
-    #[arg(long)]
-    pub connector: Option<String>,
-    /// Only calls of operations with this path
-    #[arg(long)]
-    pub operation: Option<String>,
-    /// Only calls from this time on, such as 2026-01-31T12:00:00Z; `1h` is an hour ago
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub since: Option<SystemTime>,
-    /// Only calls before this time
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub until: Option<SystemTime>,
-    #[command(flatten)]
-    pub list: PagedListArguments,
-}
-
-/// The options of `webhooks list`.
-#[derive(Clone, Debug, Args)]
-pub struct ListWebhooksArguments {
-    /// Only webhooks with this header webhook-id
-    #[arg(long)]
-    pub id: Option<String>,
-    /// Only webhooks in this state
-    #[arg(long, value_parser = ["pending", "delivered", "failed"])]
-    pub status: Option<String>,
-    /// Only webhooks of this tenant
-    #[arg(long)]
-    pub tenant: Option<String>,
-    /// Only webhooks to this URL, or to all URLs with this scheme, host and port. `--url` is the
-    /// address of the gateway
-    #[arg(long, value_name = "URL")]
-    pub to: Option<String>,
-    #[command(flatten)]
-    pub list: PagedListArguments,
-}
-
-/// The options of `integrations list`.
-#[derive(Clone, Debug, Args)]
-pub struct ListIntegrationsArguments {
-    /// Only accounts of this tenant
-    #[arg(long)]
-    pub tenant: Option<String>,
-    /// Only accounts of this user
-    #[arg(long)]
-    pub subject: Option<String>,
-    /// Only accounts of this connector
-    #[arg(long)]
-    pub connector: Option<String>,
-    /// Only accounts in this status
-    #[arg(long, value_parser = ["active", "expired", "revoked"])]
-    pub status: Option<String>,
-    /// Only accounts with this name
-    #[arg(long, value_name = "NAME")]
-    pub user_identifier: Option<String>,
-    /// Only accounts with this id or name, or with this id or email address at their service
-    #[arg(long, value_name = "ACCOUNT")]
-    pub account: Option<String>,
-    /// Only accounts whose tokens should have been refreshed a minute ago or earlier
-    #[arg(long)]
-    pub overdue: bool,
-    #[command(flatten)]
-    pub list: PagedListArguments,
-}
-
-/// The options of `jobs list`.
-#[derive(Clone, Debug, Args)]
-pub struct ListJobsArguments {
-    /// Only jobs in this state
-    #[arg(long, value_parser = ["pending", "running", "succeeded", "failed"])]
-    pub status: Option<String>,
-    /// Only jobs of this tenant
-    #[arg(long)]
-    pub tenant: Option<String>,
-    /// Only jobs of this user
-    #[arg(long)]
-    pub subject: Option<String>,
-    #[command(flatten)]
-    pub list: PagedListArguments,
-}
-
-/// The options of `usage`.
-#[derive(Clone, Debug, Args)]
-pub struct UsageArguments {
-    /// The members by which counts are added up, next to the day and the tenant. `operation` also
-    /// shows its connector
-    #[arg(long, default_value = "tenant", value_parser = ["tenant", "connector", "operation", "subject"])]
-    pub by: String,
-    /// Only the day of this time and later ones, such as 2026-01-31T00:00:00Z; `30d` is 30 days ago
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub since: Option<SystemTime>,
-    /// Only days that began before this time
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub until: Option<SystemTime>,
-    #[command(flatten)]
-    pub list: PagedListArguments,
 }
 
 /// The options of `audit`.
 #[derive(Clone, Debug, Args)]
 pub struct AuditArguments {
-    /// Only changes by this actor, such as the id of a key
-    #[arg(long)]
-    pub actor: Option<String>,
-    /// Only changes of this kind, such as key.created
-    #[arg(long, value_parser = store::AUDIT_ACTIONS.to_vec())]
-    pub action: Option<String>,
-    /// Only changes that belong to this tenant
-    #[arg(long)]
-    pub tenant: Option<String>,
-    /// Only changes of the thing with this id
-    #[arg(long)]
-    pub target: Option<String>,
-    /// Only changes from this time on, such as 2026-01-31T12:00:00Z; `1h` is an hour ago
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub since: Option<SystemTime>,
-    /// Only changes before this time
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub until: Option<SystemTime>,
+    #[command(flatten)]
+    pub filters: Filters<Audit>,
     #[command(flatten)]
     pub page: PageArguments,
     #[command(flatten)]

@@ -11,9 +11,14 @@ use thiserror::Error;
 /// Why a command failed. The messages say what to do.
 #[derive(Debug, Error)]
 pub(crate) enum OperatorError {
-    /// The value of `--cursor` is of no page.
-    #[error("--cursor: {0}")]
-    Cursor(String),
+    /// An option has a value that the list does not take.
+    #[error("--{option}: {detail}")]
+    Value {
+        /// The name of the option.
+        option: &'static str,
+        /// A sentence that says what the value must be.
+        detail: String,
+    },
     /// A file cannot be read or written.
     #[error("{}: {error}", file.display())]
     File {

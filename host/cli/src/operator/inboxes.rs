@@ -7,11 +7,10 @@ use authoring::output::remark;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde_json::{Value, json};
 
-use super::arguments::{
-    CreateInboxArguments, HookRequestsArguments, InboxSecretArguments, InboxesCommand, OneArguments, PagedListArguments,
-};
+use super::arguments::{CreateInboxArguments, InboxSecretArguments, InboxesCommand, OneArguments, PagedListArguments};
 use super::error::OperatorError;
-use super::{in_query, page_of, print_if_json, print_page, print_record, show};
+use super::filters::ListOptions;
+use super::{page_of, print_if_json, print_page, print_record, show};
 
 /// Runs a command `inboxes …`.
 ///
@@ -57,16 +56,7 @@ pub(crate) async fn inboxes(command: &InboxesCommand) -> Result<(), OperatorErro
             remark(format_args!("Removed {id}."));
             print_if_json(&record, *list)
         }
-        InboxesCommand::Requests(arguments) => {
-            let HookRequestsArguments { inbox, connector, outcome, since, until, list } = arguments;
-            let [since, until] = [*since, *until].map(in_query);
-            let filters = [
-                ("inbox", inbox.as_deref()),
-                ("connector", connector.as_deref()),
-                ("outcome", outcome.as_deref()),
-                ("since", since.as_deref()),
-                ("until", until.as_deref()),
-            ];
+        InboxesCommand::Requests(ListOptions { filters, list }) => {
             let columns = [
                 ("AT", "at"),
                 ("ADDRESS", "address"),
@@ -80,7 +70,7 @@ pub(crate) async fn inboxes(command: &InboxesCommand) -> Result<(), OperatorErro
             ];
             let PagedListArguments { page, list, gateway } = list;
             let gateway = RunningGateway::at(gateway)?;
-            let found = page_of(&gateway, &["admin", "hook-requests"], "hook_requests", &filters, page).await?;
+            let found = page_of(&gateway, &["admin", "hook-requests"], "hook_requests", &filters.given, page).await?;
             print_page(found, "hook_requests", *list, columns)
         }
     }

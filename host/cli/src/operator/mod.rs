@@ -12,11 +12,13 @@
 //! - [`transfer`]: the commands `integrations import` and `integrations export`
 //! - [`age`]: the encryption of an export
 //! - [`arguments`]: their options
+//! - [`mod@filters`]: the options that select a part of a list
 //! - [`error`]: why a command failed
 
 mod age;
 mod arguments;
 mod error;
+mod filters;
 mod gateways;
 mod inboxes;
 mod listen;
@@ -25,37 +27,35 @@ mod tool_sets;
 mod transfer;
 mod triggers;
 
-use std::time::SystemTime;
-
 use authoring::database;
 use authoring::gateway::{GatewayError, RunningGateway};
 use authoring::options::ListArguments;
 use authoring::output::{print_json, remark};
+use connector_gateway::lists::{self, List};
+use connector_gateway::operator_lists::{Audit, Usage};
 use connector_gateway::operator_records::AuditPageRecord;
-use connector_gateway::{Config, audit_cursor, audit_page};
-use humantime::format_rfc3339_millis;
+use connector_gateway::{Config, audit_page};
 use serde_json::{Value, json};
 use store::AuditFilter;
 
 pub(crate) use self::arguments::{
     AuditArguments, CallsCommand, GatewaysCommand, InboxesCommand, IntegrationsCommand, JobsCommand, TenantsCommand,
-    ToolSetsCommand, TriggersCommand, UsageArguments, WebhooksCommand,
+    ToolSetsCommand, TriggersCommand, WebhooksCommand,
 };
+pub(crate) use self::filters::ListOptions;
 pub(crate) use self::gateways::gateways;
 pub(crate) use self::inboxes::inboxes;
 pub(crate) use self::tenants::tenants;
 pub(crate) use self::tool_sets::tool_sets;
 pub(crate) use self::triggers::triggers;
 
-use self::arguments::{ListIntegrationsArguments, OneArguments, PageArguments, PagedListArguments};
+use self::arguments::{OneArguments, PageArguments, PagedListArguments};
 use self::error::OperatorError;
+use self::filters::Given;
 use crate::table::Table;
 
 /// The largest page of a route.
 const PAGE: usize = 200;
-
-/// The parameters of a query. `None` if a filter is not set.
-type Filters<'a> = [(&'a str, Option<&'a str>)];
 
 /// Runs a command `integrations …`.
 ///
@@ -63,26 +63,7 @@ type Filters<'a> = [(&'a str, Option<&'a str>)];
 /// See [`OperatorError`].
 pub(crate) async fn integrations(command: &IntegrationsCommand, config: &Config) -> Result<(), OperatorError> {
     match command {
-        IntegrationsCommand::List(arguments) => {
-            let ListIntegrationsArguments {
-                tenant,
-                subject,
-                connector,
-                status,
-                user_identifier,
-                account,
-                overdue,
-                list,
-            } = arguments;
-            let filters = [
-                ("tenant", tenant.as_deref()),
-                ("subject", subject.as_deref()),
-                ("connector", connector.as_deref()),
-                ("status", status.as_deref()),
-                ("user_identifier", user_identifier.as_deref()),
-                ("account", account.as_deref()),
-                ("overdue", overdue.then_some("true")),
-            ];
+        IntegrationsCommand::List(ListOptions { filters, list }) => {
             let columns = [
                 ("ID", "id"),
                 ("TENANT", "tenant"),
@@ -93,7 +74,7 @@ pub(crate) async fn integrations(command: &IntegrationsCommand, config: &Config)
                 ("CREATED", "created_at"),
                 ("LAST ERROR", "last_error"),
             ];
-            print_page_of(list, "integrations", &filters, columns).await
+            print_page_of(list, "integrations", &filters.given, columns).await
         }
         IntegrationsCommand::Import(arguments) => transfer::import(arguments).await,
         IntegrationsCommand::Export(arguments) => transfer::export(arguments, config).await,
@@ -119,12 +100,7 @@ pub(crate) async fn integrations(command: &IntegrationsCommand, config: &Config)
 /// See [`OperatorError`].
 pub(crate) async fn jobs(command: &JobsCommand) -> Result<(), OperatorError> {
     match command {
-        JobsCommand::List(arguments) => {
-            let filters = [
-                ("status", arguments.status.as_deref()),
-                ("tenant", arguments.tenant.as_deref()),
-                ("subject", arguments.subject.as_deref()),
-            ];
+        JobsCommand::List(ListOptions { filters, list }) => {
             let columns = [
                 ("ID", "job_id"),
                 ("TENANT", "tenant"),
@@ -135,7 +111,7 @@ pub(crate) async fn jobs(command: &JobsCommand) -> Result<(), OperatorError> {
                 ("CREATED", "created_at"),
                 ("FINISHED", "finished_at"),
             ];
-            print_page_of(&arguments.list, "jobs", &filters, columns).await
+            print_page_of(list, "jobs", &filters.given, columns).await
         }
         JobsCommand::Show(one) => show(one, "jobs").await,
         JobsCommand::Cancel(OneArguments { id, list, gateway }) => {
@@ -153,13 +129,7 @@ pub(crate) async fn jobs(command: &JobsCommand) -> Result<(), OperatorError> {
 /// See [`OperatorError`].
 pub(crate) async fn webhooks(command: &WebhooksCommand) -> Result<(), OperatorError> {
     match command {
-        WebhooksCommand::List(arguments) => {
-            let filters = [
-                ("id", arguments.id.as_deref()),
-                ("status", arguments.status.as_deref()),
-                ("tenant", arguments.tenant.as_deref()),
-                ("url", arguments.to.as_deref()),
-            ];
+        WebhooksCommand::List(ListOptions { filters, list }) => {
             let columns = [
                 ("ID", "id"),
                 ("TENANT", "tenant"),
@@ -170,7 +140,7 @@ pub(crate) async fn webhooks(command: &WebhooksCommand) -> Result<(), OperatorEr
                 ("CREATED", "created_at"),
                 ("NEXT ATTEMPT", "next_attempt_at"),
             ];
-            print_page_of(&arguments.list, "webhooks", &filters, columns).await
+            print_page_of(list, "webhooks", &filters.given, columns).await
         }
         WebhooksCommand::Resend(OneArguments { id, list, gateway }) => {
             let record = RunningGateway::at(gateway)?.post(&["admin", "webhooks", id, "resend"], None).await?;
@@ -186,21 +156,7 @@ pub(crate) async fn webhooks(command: &WebhooksCommand) -> Result<(), OperatorEr
 /// See [`OperatorError`].
 pub(crate) async fn calls(command: &CallsCommand) -> Result<(), OperatorError> {
     match command {
-        CallsCommand::List(arguments) => {
-            let [since, until] = [arguments.since, arguments.until].map(in_query);
-            let filters = [
-                ("status", arguments.status.as_deref()),
-                ("problem", arguments.problem.as_deref()),
-                ("owner", arguments.owner.as_deref()),
-                ("tenant", arguments.tenant.as_deref()),
-                ("subject", arguments.subject.as_deref()),
-                ("user_identifier", arguments.user_identifier.as_deref()),
-                ("account", arguments.account.as_deref()),
-                ("connector", arguments.connector.as_deref()),
-                ("operation", arguments.operation.as_deref()),
-                ("since", since.as_deref()),
-                ("until", until.as_deref()),
-            ];
+        CallsCommand::List(ListOptions { filters, list }) => {
             let columns = [
                 ("AT", "at"),
                 ("REQUEST", "request_id"),
@@ -212,7 +168,7 @@ pub(crate) async fn calls(command: &CallsCommand) -> Result<(), OperatorError> {
                 ("PROBLEM", "problem"),
                 ("OWNER", "owner"),
             ];
-            print_page_of(&arguments.list, "calls", &filters, columns).await
+            print_page_of(list, "calls", &filters.given, columns).await
         }
         CallsCommand::Show(OneArguments { id, list, gateway }) => {
             let mut record = RunningGateway::at(gateway)?.get(&["admin", "calls", id], &[]).await?;
@@ -245,10 +201,10 @@ fn described_requests(requests: &Value) -> String {
 ///
 /// # Errors
 /// See [`OperatorError`].
-pub(crate) async fn usage(arguments: &UsageArguments) -> Result<(), OperatorError> {
-    let UsageArguments { by, since, until, list } = arguments;
-    let [since, until] = [*since, *until].map(in_query);
-    let filters = [("by", Some(by.as_str())), ("since", since.as_deref()), ("until", until.as_deref())];
+pub(crate) async fn usage(options: &ListOptions<Usage>) -> Result<(), OperatorError> {
+    let ListOptions { filters, list } = options;
+    let filters = &filters.given;
+    let by = filters.iter().find_map(|(name, by)| (*name == "by").then_some(by.as_str()));
     let [day, tenant] = [("DAY", "day"), ("TENANT", "tenant")];
     let [calls, failed, requests, bytes_in, bytes_out, jobs, events] = [
         ("CALLS", "calls"),
@@ -261,23 +217,23 @@ pub(crate) async fn usage(arguments: &UsageArguments) -> Result<(), OperatorErro
     ];
     let [connector, operation, subject] =
         [("CONNECTOR", "connector"), ("OPERATION", "operation"), ("SUBJECT", "subject")];
-    match by.as_str() {
-        "connector" => {
+    match by {
+        Some("connector") => {
             let columns = [day, tenant, connector, calls, failed, requests, bytes_in, bytes_out, jobs, events];
-            print_page_of(list, "usage", &filters, columns).await
+            print_page_of(list, "usage", filters, columns).await
         }
-        "operation" => {
+        Some("operation") => {
             let columns =
                 [day, tenant, connector, operation, calls, failed, requests, bytes_in, bytes_out, jobs, events];
-            print_page_of(list, "usage", &filters, columns).await
+            print_page_of(list, "usage", filters, columns).await
         }
-        "subject" => {
+        Some("subject") => {
             let columns = [day, tenant, subject, calls, failed, requests, bytes_in, bytes_out, jobs, events];
-            print_page_of(list, "usage", &filters, columns).await
+            print_page_of(list, "usage", filters, columns).await
         }
         _ => {
             let columns = [day, tenant, calls, failed, requests, bytes_in, bytes_out, jobs, events];
-            print_page_of(list, "usage", &filters, columns).await
+            print_page_of(list, "usage", filters, columns).await
         }
     }
 }
@@ -287,7 +243,7 @@ pub(crate) async fn usage(arguments: &UsageArguments) -> Result<(), OperatorErro
 /// # Errors
 /// See [`OperatorError`].
 pub(crate) async fn audit(arguments: &AuditArguments, config: &Config) -> Result<(), OperatorError> {
-    let AuditArguments { actor, action, tenant, target, since, until, page, list, gateway } = arguments;
+    let AuditArguments { filters, page, list, gateway } = arguments;
     let columns = [
         ("AT", "at"),
         ("ACTOR", "actor"),
@@ -297,29 +253,17 @@ pub(crate) async fn audit(arguments: &AuditArguments, config: &Config) -> Result
         ("DETAIL", "detail"),
     ];
     if let Some(gateway) = RunningGateway::open(gateway)? {
-        let [since, until] = [*since, *until].map(in_query);
-        let filters = [
-            ("actor", actor.as_deref()),
-            ("action", action.as_deref()),
-            ("tenant", tenant.as_deref()),
-            ("target", target.as_deref()),
-            ("since", since.as_deref()),
-            ("until", until.as_deref()),
-        ];
-        let found = page_of(&gateway, &["admin", "audit"], AUDIT, &filters, page).await?;
+        let found = page_of(&gateway, &["admin", "audit"], AUDIT, &filters.given, page).await?;
         return print_page(found, AUDIT, *list, columns);
     }
-    let before = page.cursor.as_deref().map(audit_cursor).transpose().map_err(OperatorError::Cursor)?.flatten();
-    let filter = AuditFilter {
-        actor: actor.clone(),
-        action: action.clone(),
-        tenant: tenant.clone(),
-        target: target.clone(),
-        since: *since,
-        until: *until,
-        before,
-        limit: page.limit,
-    };
+    let mut filter = AuditFilter { limit: page.limit, ..AuditFilter::default() };
+    let wrong = |option: &'static str| move |detail| OperatorError::Value { option, detail };
+    for (name, value) in &filters.given {
+        lists::set::<Audit>(&mut filter, name, value).map_err(wrong(*name))?;
+    }
+    if let Some(cursor) = &page.cursor {
+        Audit::CURSOR(&mut filter, cursor).map_err(wrong("cursor"))?;
+    }
     let AuditPageRecord { entries, next_cursor } = audit_page(&database::open(config).await?, filter).await?;
     let entries = entries.into_iter().map(|entry| json!(entry)).collect();
     print_page(Page { entries, next_cursor }, AUDIT, *list, columns)
@@ -328,16 +272,11 @@ pub(crate) async fn audit(arguments: &AuditArguments, config: &Config) -> Result
 /// The member with the entries of the audit.
 const AUDIT: &str = "entries";
 
-/// A time as a parameter of a query.
-fn in_query(time: Option<SystemTime>) -> Option<String> {
-    time.map(|time| format_rfc3339_millis(time).to_string())
-}
-
 /// Prints a page of an admin route whose list has the same name.
 async fn print_page_of<const N: usize>(
     arguments: &PagedListArguments,
     name: &str,
-    filters: &Filters<'_>,
+    filters: &[Given],
     columns: [(&str, &str); N],
 ) -> Result<(), OperatorError> {
     let PagedListArguments { page, list, gateway } = arguments;
@@ -362,7 +301,7 @@ async fn page_of(
     gateway: &RunningGateway,
     path: &[&str],
     member: &str,
-    filters: &Filters<'_>,
+    filters: &[Given],
     PageArguments { limit, cursor }: &PageArguments,
 ) -> Result<Page, GatewayError> {
     let limit = *limit as usize;
@@ -370,7 +309,7 @@ async fn page_of(
     loop {
         let size = (limit - found.entries.len()).min(PAGE).to_string();
         let mut query = vec![("limit", size.as_str())];
-        query.extend(filters.iter().filter_map(|(name, value)| Some((*name, (*value)?))));
+        query.extend(filters.iter().map(|(name, value)| (*name, value.as_str())));
         query.extend(found.next_cursor.as_deref().map(|cursor| ("cursor", cursor)));
         let mut page = gateway.get(path, &query).await?;
         if let Value::Array(entries) = page[member].take() {

@@ -4,8 +4,9 @@
 use authoring::gateway::RunningGateway;
 use authoring::output::remark;
 
-use super::arguments::{ListTriggersArguments, OneArguments, TriggersCommand};
+use super::arguments::{OneArguments, TriggersCommand};
 use super::error::OperatorError;
+use super::filters::ListOptions;
 use super::{listen, print_if_json, print_page_of, print_record, show};
 
 /// Runs a command `triggers …`.
@@ -14,16 +15,7 @@ use super::{listen, print_if_json, print_page_of, print_record, show};
 /// See [`OperatorError`].
 pub(crate) async fn triggers(command: &TriggersCommand) -> Result<(), OperatorError> {
     match command {
-        TriggersCommand::List(arguments) => {
-            let ListTriggersArguments { tenant, subject, connector, kind, status, user_identifier, list } = arguments;
-            let filters = [
-                ("tenant", tenant.as_deref()),
-                ("subject", subject.as_deref()),
-                ("connector", connector.as_deref()),
-                ("type", kind.as_deref()),
-                ("status", status.as_deref()),
-                ("user_identifier", user_identifier.as_deref()),
-            ];
+        TriggersCommand::List(ListOptions { filters, list }) => {
             let columns = [
                 ("ID", "id"),
                 ("TENANT", "tenant"),
@@ -37,7 +29,7 @@ pub(crate) async fn triggers(command: &TriggersCommand) -> Result<(), OperatorEr
                 ("PENDING", "pending_deliveries"),
                 ("REASON", "reason"),
             ];
-            print_page_of(list, "triggers", &filters, columns).await
+            print_page_of(list, "triggers", &filters.given, columns).await
         }
         TriggersCommand::Show(one) => show(one, "triggers").await,
         TriggersCommand::Test(OneArguments { id, list, gateway }) => {

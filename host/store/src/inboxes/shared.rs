@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::types::SharedNotification;
 use crate::connection::Durability;
 use crate::time::millis;
-use crate::triggers::{NewEvent, insert_events};
+use crate::triggers::{NewEvent, insert_told_events};
 use crate::value::values;
 use crate::vault::Vault;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, StoredPush};
 
 impl Store {
     /// Takes notifications that are due, for the time `life`. Each is due again after it, unless it
@@ -45,7 +45,8 @@ impl Store {
     }
 
     /// Stores the events of a notification for the accounts that see it, and forgets it. An event
-    /// that is known is not stored again, so it does no harm if two gateways do this.
+    /// that is known is not stored again, so it does no harm if two gateways do this. `max_pending`
+    /// is that of [`PushedEvents`](crate::PushedEvents).
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -54,11 +55,12 @@ impl Store {
         vault: &Vault,
         id: &str,
         events: Vec<NewEvent>,
-    ) -> Result<u64, StoreError> {
-        let (id, vault) = (id.to_owned(), vault.clone());
+        max_pending: u64,
+    ) -> Result<StoredPush, StoreError> {
+        let (id, vault, quota) = (id.to_owned(), vault.clone(), self.quota);
         self.write(Durability::PowerLoss, move |connection| {
             connection.execute("DELETE FROM shared_notifications WHERE id = $1", values![&id])?;
-            insert_events(connection, &vault, &events)
+            insert_told_events(connection, &vault, events, (quota, max_pending))
         })
         .await
     }

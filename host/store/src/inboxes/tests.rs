@@ -105,6 +105,6 @@ async fn a_shared_notification_is_taken_again_until_it_is_ended(site: Site) {
     let again = store.take_shared_notifications(Duration::from_secs(60), 10).await.unwrap();
     assert_eq!(again[0].attempts, 2);
     assert_eq!(store.take_shared_notifications(Duration::ZERO, 10).await.unwrap(), []);
-    store.end_shared_notification(&vault, "shn_1", vec![]).await.unwrap();
+    store.end_shared_notification(&vault, "shn_1", vec![], 10).await.unwrap();
     assert_eq!(site.execute("DELETE FROM shared_notifications").await, 0);
 }

@@ -90,11 +90,13 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn all_jobs(&self, filter: AnyJobFilter) -> Result<Vec<Job>, StoreError> {
         self.read(move |connection| {
-            let AnyJobFilter { tenant, subject, status, before, limit } = filter;
+            let AnyJobFilter { tenant, subject, connector, operation, status, before, limit } = filter;
             let mut conditions = Conditions::with_limit(limit);
             conditions.add("(expires_at IS NULL OR expires_at > now_ms())");
             conditions.equal("tenant", tenant);
             conditions.equal("subject", subject);
+            conditions.equal("connector", connector);
+            conditions.equal("operation", operation);
             conditions.equal("status", status.map(JobStatus::name));
             conditions.compare("id <", before);
             let (clause, values) = conditions.finish();

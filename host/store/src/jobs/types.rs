@@ -242,6 +242,10 @@ pub struct AnyJobFilter {
     pub tenant: Option<String>,
     /// Only jobs of this user. Empty for those of tenants themselves.
     pub subject: Option<String>,
+    /// Only jobs of this connector.
+    pub connector: Option<String>,
+    /// Only jobs of operations with this path.
+    pub operation: Option<String>,
     /// Only jobs in this state.
     pub status: Option<JobStatus>,
     /// Only jobs that are older than the one with this id.

@@ -1,10 +1,9 @@
 //! Storing, listing and revoking API keys.
 
-use std::time::SystemTime;
-
 use super::types::KeyOrigin;
-use super::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
+use super::{ApiKey, KeyAdoption, KeyFilter, KeyHash, KeyId, KeyRevocation, KeyStatus, NewApiKey};
 use crate::audit::{self, Acting, AuditAction};
+use crate::conditions::Conditions;
 use crate::connection::{Connection, Durability};
 use crate::value::values;
 use crate::{Store, StoreError};
@@ -57,18 +56,20 @@ impl Store {
         self.read(list_keys).await
     }
 
-    /// Returns a page of keys, the newest first, including revoked ones. `before` is the time and the
-    /// id of the last key of the previous page.
+    /// Returns a page of keys, the newest first, including revoked ones.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn keys_page(&self, before: Option<(SystemTime, String)>, limit: u32) -> Result<Vec<ApiKey>, StoreError> {
-        self.read(move |connection| match before {
-            None => connection.all(&select("ORDER BY created_at DESC, id DESC LIMIT $1"), values![limit]),
-            Some((at, id)) => connection.all(
-                &select("WHERE (created_at, id) < ($1, $2) ORDER BY created_at DESC, id DESC LIMIT $3"),
-                values![at, &id, limit],
-            ),
+    pub async fn keys_page(&self, filter: KeyFilter) -> Result<Vec<ApiKey>, StoreError> {
+        self.read(move |connection| {
+            let mut conditions = Conditions::with_limit(filter.limit);
+            conditions.equal("name", filter.name);
+            conditions.equal("tenant", filter.tenant);
+            conditions.equal("coalesce(subject, '')", filter.subject);
+            conditions.add(filter.status.map_or("", KeyStatus::condition));
+            conditions.after("created_at, id", filter.before);
+            let (clause, values) = conditions.finish();
+            connection.all(&select(&format!("{clause} ORDER BY created_at DESC, id DESC LIMIT $1")), &values)
         })
         .await
     }

@@ -12,6 +12,7 @@ on_every_database!(
     an_adopted_key_replaces_the_previous_one_and_can_be_adopted_again,
     a_key_that_a_person_revoked_cannot_be_adopted,
     adopting_a_key_that_has_other_rights_leaves_them_unchanged,
+    a_page_of_keys_has_those_of_its_filter,
 );
 
 fn key(id: &str) -> NewApiKey {
@@ -102,4 +103,33 @@ async fn adopting_a_key_that_has_other_rights_leaves_them_unchanged(site: Site) 
     store.create_key(NewApiKey { tenant: "acme".into(), ..key("a") }).await.unwrap();
     assert_eq!(store.adopt_key(key("a")).await.unwrap(), KeyAdoption::OtherRights(KeyId("a".into())));
     assert_eq!(store.keys().await.unwrap()[0].tenant, "acme");
+}
+
+async fn a_page_of_keys_has_those_of_its_filter(site: Site) {
+    let store = &site.store;
+    let past = std::time::SystemTime::UNIX_EPOCH;
+    let expired = NewApiKey { name: "old".into(), tenant: "acme".into(), expires_at: Some(past), ..key("b") };
+    let of_user = NewApiKey { subject: Some("ann".into()), tenant: "acme".into(), ..key("c") };
+    for new in [key("a"), expired, of_user, key("d")] {
+        store.create_key(new).await.unwrap();
+    }
+    store.revoke_key(&KeyId("d".into())).await.unwrap();
+    let page = async |filter: KeyFilter| {
+        let found = store.keys_page(KeyFilter { limit: 10, ..filter }).await.unwrap();
+        let mut ids: Vec<_> = found.into_iter().map(|key| key.id.0).collect();
+        ids.sort();
+        ids.concat()
+    };
+    let all = KeyFilter::default;
+    assert_eq!(page(all()).await, "abcd");
+    assert_eq!(page(KeyFilter { name: Some("old".into()), ..all() }).await, "b");
+    assert_eq!(page(KeyFilter { tenant: Some("acme".into()), ..all() }).await, "bc");
+    assert_eq!(page(KeyFilter { subject: Some("ann".into()), ..all() }).await, "c");
+    assert_eq!(page(KeyFilter { subject: Some(String::new()), ..all() }).await, "abd");
+    for (status, ids) in [(KeyStatus::Valid, "ac"), (KeyStatus::Expired, "b"), (KeyStatus::Revoked, "d")] {
+        assert_eq!(page(KeyFilter { status: Some(status), ..all() }).await, ids, "{status:?}");
+    }
+    let newest = store.keys_page(KeyFilter { limit: 1, ..all() }).await.unwrap().remove(0);
+    let after = KeyFilter { before: Some((newest.created_at, newest.id.0)), ..all() };
+    assert_eq!(page(after).await.len(), 3);
 }

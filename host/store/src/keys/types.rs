@@ -77,6 +77,57 @@ pub struct ApiKey {
     pub last_used_at: Option<SystemTime>,
 }
 
+/// The state of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyStatus {
+    /// The gateway accepts it.
+    Valid,
+    /// Its time is over, and no one has revoked it.
+    Expired,
+    /// It was revoked, before or after its end.
+    Revoked,
+}
+
+impl KeyStatus {
+    /// All states.
+    pub const ALL: [Self; 3] = [Self::Valid, Self::Expired, Self::Revoked];
+
+    /// The name in queries.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+        }
+    }
+
+    /// The condition of keys in this state.
+    pub(super) const fn condition(self) -> &'static str {
+        match self {
+            Self::Valid => "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now_ms())",
+            Self::Expired => "revoked_at IS NULL AND expires_at <= now_ms()",
+            Self::Revoked => "revoked_at IS NOT NULL",
+        }
+    }
+}
+
+/// The keys that a list shows.
+#[derive(Clone, Debug, Default)]
+pub struct KeyFilter {
+    /// Only keys with this name.
+    pub name: Option<String>,
+    /// Only keys of this tenant.
+    pub tenant: Option<String>,
+    /// Only keys of this user. Empty for those of tenants themselves.
+    pub subject: Option<String>,
+    /// Only keys in this state.
+    pub status: Option<KeyStatus>,
+    /// Only keys after this place in the list: the time and the id of a key.
+    pub before: Option<(SystemTime, String)>,
+    /// Maximum number of keys.
+    pub limit: u32,
+}
+
 /// A key to store. The fields are those of [`ApiKey`].
 #[derive(Clone, Debug, Default)]
 pub struct NewApiKey {

@@ -55,6 +55,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0032_usage.sql"),
     include_str!("../migrations/postgres/0033_agent_triggers.sql"),
     include_str!("../migrations/postgres/0034_people.sql"),
+    include_str!("../migrations/postgres/0035_backlog.sql"),
 ];
 
 /// The version of the tables of the previous release. It works with the tables of this release.

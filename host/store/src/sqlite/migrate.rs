@@ -47,6 +47,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0032_usage.sql"),
     include_str!("../migrations/sqlite/0033_agent_triggers.sql"),
     include_str!("../migrations/sqlite/0034_people.sql"),
+    include_str!("../migrations/sqlite/0035_backlog.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::types::{Blocked, ReadEvents, Route, Standing, Subscription, SubscriptionStep};
+use super::types::{Blocked, ReadEvents, Route, Subscription, SubscriptionStep};
 use crate::connection::{Connection, Durability};
 use crate::time::millis;
-use crate::triggers::insert_events;
+use crate::triggers::{insert_events, settle};
 use crate::value::{Value, values};
 use crate::vault::Vault;
 use crate::{Store, StoreError};
@@ -98,18 +98,22 @@ impl Store {
     /// nothing is stored then.
     ///
     /// # Errors
-    /// Fails if the database does not answer.
+    /// Fails with [`StoreError::TenantFull`] if the tenant stores too much and there are events, or
+    /// if the database does not answer.
     pub async fn store_read(
         &self,
         vault: &Vault,
-        id: &str,
-        fence: i64,
+        of: &Subscription,
         read: ReadEvents,
         life: Duration,
     ) -> Result<Option<u64>, StoreError> {
-        let (id, vault) = (id.to_owned(), vault.clone());
+        let (id, tenant, fence) = (of.id.clone(), of.tenant.clone(), of.fence);
+        let (vault, quota) = (vault.clone(), self.quota);
         self.write(Durability::PowerLoss, move |connection| {
             let ReadEvents { cursor, events } = read;
+            if !events.is_empty() {
+                quota.check(connection, &tenant)?;
+            }
             let held = connection.execute(
                 "UPDATE subscriptions SET cursor_key = $1, cursor = $2, last_read_at = now_ms(), leased_until = now_ms() + $3,
                      empty_reads = CASE WHEN $4 THEN empty_reads + 1 ELSE 0 END
@@ -119,85 +123,35 @@ impl Store {
             if held == 0 {
                 return Ok(None);
             }
-            insert_events(connection, &vault, &events).map(Some)
+            insert_events(connection, &vault, &events, &[]).map(Some)
         })
         .await
     }
 
     /// Stores the result of a step, and releases the lease. `rung` is the value that the step began
-    /// with: if the service has notified the gateway since, the next step is due now. Returns
-    /// `false` and stores nothing if another gateway has taken the lease since.
+    /// with: if the service has notified the gateway since, the next step is due now. Returns the
+    /// subscription as it is then, or `None` if another gateway has taken the lease since; nothing
+    /// is stored then.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn end_step(&self, of: &Subscription, step: SubscriptionStep) -> Result<bool, StoreError> {
+    pub async fn end_step(
+        &self,
+        of: &Subscription,
+        step: SubscriptionStep,
+    ) -> Result<Option<Subscription>, StoreError> {
         let (id, fence, rung) = (of.id.clone(), of.fence, of.rung);
         self.write(Durability::PowerLoss, move |connection| {
-            let SubscriptionStep {
-                secret,
-                standing,
-                base,
-                identified,
-                renewed,
-                read,
-                reason,
-                blocked,
-                renew_in,
-                read_in,
-                look_in,
-            } = step;
-            let next = [renew_in, read_in].into_iter().flatten().fold(look_in, Duration::min);
-            let held = connection.execute(
-                "UPDATE subscriptions SET reason = $1, blocked = $2,
-                     renew_at = CASE WHEN rung <> $5 AND renew_at <= now_ms() THEN renew_at ELSE now_ms() + $3 END,
-                     read_at = CASE WHEN rung <> $5 THEN now_ms() ELSE now_ms() + $4 END,
-                     due_at = CASE WHEN rung <> $5 THEN now_ms() ELSE now_ms() + $6 END,
-                     shakes_hands = $7, leased_until = NULL
-                 WHERE id = $8 AND fence = $9",
-                values![
-                    reason,
-                    Blocked::column(blocked),
-                    renew_in.map(millis),
-                    read_in.map(millis),
-                    rung,
-                    millis(next),
-                    false,
-                    &id,
-                    fence
-                ],
+            let settled = step.settled.clone();
+            let (changes, values) = changes_of(step, &id, fence, rung);
+            let now: Option<Subscription> = connection.optional(
+                &format!("UPDATE subscriptions SET {changes} WHERE id = $1 AND fence = $2 RETURNING {COLUMNS}"),
+                &values,
             )?;
-            if held == 0 {
-                return Ok(false);
+            if let (Some(_), Some((state, reason))) = (&now, settled) {
+                settle(connection, &id, state, reason.as_deref())?;
             }
-            if let Some(secret) = secret {
-                connection.execute(
-                    "UPDATE subscriptions SET data_key = $1, secret = $2 WHERE id = $3",
-                    values![&secret.key_id, &secret.bytes, &id],
-                )?;
-            }
-            if let Some(route) = identified {
-                connection.execute(
-                    "UPDATE subscriptions SET is_identified = $1, route = $2 WHERE id = $3",
-                    values![true, route.map(Route::text), &id],
-                )?;
-            }
-            if let Some(base) = base {
-                connection.execute("UPDATE subscriptions SET base = $1 WHERE id = $2", values![&base, &id])?;
-            }
-            if let Some((standing, kinds, life)) = standing {
-                set_standing(connection, &id, standing, &kinds, life)?;
-            }
-            for (column, at, result) in
-                [("failed_renewals", "renewed_at", renewed), ("failed_reads", "last_read_at", read)]
-            {
-                let change = match result {
-                    Some(true) => format!("{column} = 0, {at} = now_ms()"),
-                    Some(false) => format!("{column} = {column} + 1"),
-                    None => continue,
-                };
-                connection.execute(&format!("UPDATE subscriptions SET {change} WHERE id = $1"), values![&id])?;
-            }
-            Ok(true)
+            Ok(now)
         })
         .await
     }
@@ -286,16 +240,55 @@ fn take(
     )
 }
 
-fn set_standing(
-    connection: &mut dyn Connection,
-    id: &str,
-    standing: Standing,
-    kinds: &str,
-    life: Option<Duration>,
-) -> Result<(), StoreError> {
-    connection.execute(
-        "UPDATE subscriptions SET standing = $1, kinds = $2, expires_at = now_ms() + $3 WHERE id = $4",
-        values![standing.name(), kinds, life.map(millis), id],
-    )?;
-    Ok(())
+/// The changed columns of a subscription at the end of a step, and the parameters of their
+/// statement, of which the first two are the id and the fence.
+fn changes_of(step: SubscriptionStep, id: &str, fence: i64, rung: i64) -> (String, Vec<Value>) {
+    let next = [step.renew_in, step.read_in].into_iter().flatten().fold(step.look_in, Duration::min);
+    let mut changes = "shakes_hands = $3, leased_until = NULL".to_owned();
+    let mut values = values![id, fence, false, rung].to_vec();
+    // Each `?` stands for the value.
+    let mut set = |change: &str, value: Value| {
+        values.push(value);
+        changes.push_str(", ");
+        changes.push_str(&change.replace('?', &format!("${}", values.len())));
+    };
+    set("reason = ?", step.reason.into());
+    set("blocked = ?", Blocked::column(step.blocked).into());
+    set(
+        "renew_at = CASE WHEN rung <> $4 AND renew_at <= now_ms() THEN renew_at ELSE now_ms() + ? END",
+        step.renew_in.map(millis).into(),
+    );
+    set("read_at = CASE WHEN rung <> $4 THEN now_ms() ELSE now_ms() + ? END", step.read_in.map(millis).into());
+    set("due_at = CASE WHEN rung <> $4 THEN now_ms() ELSE now_ms() + ? END", millis(next).into());
+    if let Some(secret) = step.secret {
+        set("data_key = ?", secret.key_id.into());
+        set("secret = ?", (&secret.bytes).into());
+    }
+    if let Some((cursor, empty_reads)) = step.cursor {
+        set("cursor_key = ?", cursor.key_id.into());
+        set("cursor = ?", (&cursor.bytes).into());
+        set("empty_reads = empty_reads + ?", empty_reads.into());
+    }
+    if let Some(route) = step.identified {
+        set("is_identified = ?", true.into());
+        set("route = ?", route.map(Route::text).into());
+    }
+    if let Some(base) = step.base {
+        set("base = ?", base.into());
+    }
+    if let Some((standing, kinds, life)) = step.standing {
+        set("standing = ?", standing.name().into());
+        set("kinds = ?", kinds.into());
+        set("expires_at = now_ms() + ?", life.map(millis).into());
+    }
+    for (failed, at, result) in
+        [("failed_renewals", "renewed_at", step.renewed), ("failed_reads", "last_read_at", step.read)]
+    {
+        match result {
+            Some(true) => changes.push_str(&format!(", {failed} = 0, {at} = now_ms()")),
+            Some(false) => changes.push_str(&format!(", {failed} = {failed} + 1")),
+            None => {}
+        }
+    }
+    (changes, values)
 }

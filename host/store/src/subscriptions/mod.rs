@@ -9,7 +9,7 @@ mod pushes;
 mod types;
 
 pub use self::types::{
-    Blocked, NewSubscription, PushedEvents, ReadEvents, Route, Standing, Subscription, SubscriptionStep,
+    Blocked, NewSubscription, PushedEvents, ReadEvents, Route, Standing, StoredPush, Subscription, SubscriptionStep,
 };
 
 #[cfg(test)]

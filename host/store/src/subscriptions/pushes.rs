@@ -1,9 +1,9 @@
 //! Notifications of services: the subscriptions that they are for, and what they change.
 
 use super::leases::COLUMNS;
-use super::types::{PushedEvents, Route, Subscription};
+use super::types::{PushedEvents, Route, StoredPush, Subscription};
 use crate::connection::{Connection, Durability};
-use crate::triggers::{NewEvent, insert_events};
+use crate::triggers::{NewEvent, insert_told_events, is_known};
 use crate::value::values;
 use crate::vault::Vault;
 use crate::{Store, StoreError};
@@ -47,17 +47,16 @@ impl Store {
         .await
     }
 
-    /// Stores everything that a request of a service changes, in one transaction. Returns the number of
-    /// events that were new.
+    /// Stores everything that a request of a service changes, in one transaction.
     ///
     /// # Errors
     /// Fails if the database does not answer. Nothing is stored then.
-    pub async fn store_pushed(&self, vault: &Vault, pushed: PushedEvents) -> Result<u64, StoreError> {
-        let vault = vault.clone();
+    pub async fn store_pushed(&self, vault: &Vault, pushed: PushedEvents) -> Result<StoredPush, StoreError> {
+        let (vault, quota) = (vault.clone(), self.quota);
         self.write(Durability::PowerLoss, move |connection| {
-            let PushedEvents { events, mut about, mut renewed_now, shared, inbox } = pushed;
+            let PushedEvents { events, max_pending, mut about, mut renewed_now, shared, inbox } = pushed;
             let is_shared_before = shared.is_some() && are_known(connection, &events)?;
-            let stored = insert_events(connection, &vault, &events)?;
+            let stored = insert_told_events(connection, &vault, events, (quota, max_pending))?;
             // Each transaction locks rows in the same order.
             about.sort_unstable();
             for (id, is_read) in &about {
@@ -94,9 +93,7 @@ impl Store {
 /// and the service was asked about it then.
 fn are_known(connection: &mut dyn Connection, events: &[NewEvent]) -> Result<bool, StoreError> {
     for event in events {
-        let is_known: bool =
-            connection.one("SELECT EXISTS (SELECT 1 FROM trigger_events WHERE id = $1)", values![&event.id])?;
-        if !is_known {
+        if !is_known(connection, &event.id)? {
             return Ok(false);
         }
     }

@@ -37,7 +37,7 @@ async fn a_subscription_that_is_due_is_taken_once(site: Site) {
     assert_eq!((taken.len(), &taken[0].id, taken[0].fence, taken[0].standing), (1, &id, 1, Standing::New));
     assert_eq!(take(&site).await, []);
     assert_eq!(site.store.take_subscription(&id, LONG).await.unwrap(), None);
-    assert!(site.store.end_step(&taken[0], idle()).await.unwrap());
+    assert!(site.store.end_step(&taken[0], idle()).await.unwrap().is_some());
     assert_eq!(take(&site).await, [], "the next step is due in an hour");
     assert_eq!(site.store.take_subscription(&id, LONG).await.unwrap().unwrap().fence, 2);
 }
@@ -61,11 +61,11 @@ async fn a_gateway_that_lost_the_lease_stores_nothing(site: Site) {
     let slow = store.take_subscription(&id, Duration::ZERO).await.unwrap().unwrap();
     let next = store.take_subscription(&id, LONG).await.unwrap().unwrap();
     let read = || ReadEvents { cursor: sealed(&key), events: vec![event(&trigger, "acme", "x")] };
-    assert_eq!(store.store_read(&vault, &id, slow.fence, read(), LONG).await.unwrap(), None);
-    assert!(!store.end_step(&slow, idle()).await.unwrap());
+    assert_eq!(store.store_read(&vault, &slow, read(), LONG).await.unwrap(), None);
+    assert_eq!(store.end_step(&slow, idle()).await.unwrap(), None);
     assert!(!store.delete_subscription(&id, slow.fence).await.unwrap());
     assert_eq!(store.events_of(&trigger, 0, 9).await.unwrap().0, []);
-    assert_eq!(store.store_read(&vault, &id, next.fence, read(), LONG).await.unwrap(), Some(1));
+    assert_eq!(store.store_read(&vault, &next, read(), LONG).await.unwrap(), Some(1));
 }
 
 async fn a_notification_during_a_step_makes_the_next_one_due(site: Site) {
@@ -74,11 +74,11 @@ async fn a_notification_during_a_step_makes_the_next_one_due(site: Site) {
     let taken = take(&site).await.remove(0);
     let pushed = PushedEvents { about: vec![(id.clone(), true)], ..PushedEvents::default() };
     store.store_pushed(&vault, pushed).await.unwrap();
-    assert!(store.end_step(&taken, idle()).await.unwrap());
+    assert!(store.end_step(&taken, idle()).await.unwrap().is_some());
     let again = take(&site).await.remove(0);
     assert!(again.last_push_at.is_some());
     assert!(again.read_at.is_some_and(|at| at <= again.now), "the step has not read what it is about");
-    assert!(store.end_step(&again, idle()).await.unwrap());
+    assert!(store.end_step(&again, idle()).await.unwrap().is_some());
     assert_eq!(take(&site).await, []);
     let pushed = PushedEvents { about: vec![(id, false)], ..PushedEvents::default() };
     store.store_pushed(&vault, pushed).await.unwrap();
@@ -98,14 +98,14 @@ async fn a_step_keeps_what_it_has_found(site: Site) {
         read_in: Some(Duration::ZERO),
         ..idle()
     };
-    assert!(store.end_step(&taken, step).await.unwrap());
+    assert!(store.end_step(&taken, step).await.unwrap().is_some());
     let again = take(&site).await.remove(0);
     assert_eq!((again.standing, again.kinds.as_str()), (Standing::Active, r#"["issues"]"#));
     assert_eq!((again.failed_renewals, again.failed_reads, again.reason.as_deref()), (0, 1, Some("no")));
     let life = again.expires_at.unwrap().duration_since(again.now).unwrap();
     assert!(life > HOUR - LONG && life <= HOUR, "{life:?}");
     let blocked = SubscriptionStep { blocked: Some(Blocked::User), renewed: Some(false), read: Some(true), ..idle() };
-    assert!(store.end_step(&again, blocked).await.unwrap());
+    assert!(store.end_step(&again, blocked).await.unwrap().is_some());
     let last = store.subscription(&id).await.unwrap().unwrap();
     assert_eq!((last.blocked, last.failed_renewals, last.failed_reads), (Some(Blocked::User), 1, 0));
     assert!(last.last_read_at.is_some() && last.reason.is_none());
@@ -120,7 +120,7 @@ async fn a_handshake_is_expected_only_while_a_gateway_works_on_the_subscription(
     assert!(!is_waiting().await);
     assert!(store.begin_handshake(&id, taken.fence).await.unwrap());
     assert!(is_waiting().await);
-    assert!(store.end_step(&taken, idle()).await.unwrap());
+    assert!(store.end_step(&taken, idle()).await.unwrap().is_some());
     assert!(!is_waiting().await);
     assert!(!store.begin_handshake(&id, taken.fence - 1).await.unwrap());
     let short = store.take_subscription(&id, Duration::ZERO).await.unwrap().unwrap();
@@ -178,12 +178,12 @@ async fn events_and_the_cursor_behind_them_are_stored_together(site: Site) {
     let taken = store.take_subscription(&id, LONG).await.unwrap().unwrap();
     let events = vec![event(&trigger, "acme", "x"), event(&trigger, "acme", "y")];
     let read = ReadEvents { cursor: sealed(&key), events };
-    assert_eq!(store.store_read(&vault, &id, taken.fence, read, LONG).await.unwrap(), Some(2));
+    assert_eq!(store.store_read(&vault, &taken, read, LONG).await.unwrap(), Some(2));
     let after = store.subscription(&id).await.unwrap().unwrap();
     assert_eq!((after.cursor, after.fence), (Some(sealed(&key)), taken.fence));
     assert!(after.last_read_at.is_some());
     let damaged = ReadEvents { cursor: sealed("dk_unknown"), events: vec![event(&trigger, "acme", "z")] };
-    assert!(store.store_read(&vault, &id, taken.fence, damaged, LONG).await.is_err());
+    assert!(store.store_read(&vault, &taken, damaged, LONG).await.is_err());
     assert_eq!(store.events_of(&trigger, 0, 9).await.unwrap().0.len(), 2, "neither is stored");
 }
 
@@ -210,9 +210,9 @@ async fn another_account_under_the_name_gets_nothing_of_the_former_one(site: Sit
     let id = store.add_trigger(of(trigger("acme", &key)), Some(new), 9).await.unwrap().unwrap();
     let taken = store.take_subscription(&id, LONG).await.unwrap().unwrap();
     let read = ReadEvents { cursor: sealed(&key), events: vec![] };
-    store.store_read(&vault, &id, taken.fence, read, LONG).await.unwrap();
+    store.store_read(&vault, &taken, read, LONG).await.unwrap();
     let step = SubscriptionStep { standing: Some((Standing::Active, "[]".into(), None)), ..idle() };
-    assert!(store.end_step(&taken, step).await.unwrap());
+    assert!(store.end_step(&taken, step).await.unwrap().is_some());
 
     connect("one").await.unwrap();
     assert!(store.subscription(&id).await.unwrap().unwrap().is_identified, "it is the same account");
@@ -222,7 +222,7 @@ async fn another_account_under_the_name_gets_nothing_of_the_former_one(site: Sit
     assert_eq!((taken.is_identified, taken.standing, taken.cursor.clone()), (false, Standing::New, None));
     let other = Route::of(&["other".into()]);
     let step = SubscriptionStep { identified: Some(Some(other.clone())), ..idle() };
-    assert!(store.end_step(&taken, step).await.unwrap());
+    assert!(store.end_step(&taken, step).await.unwrap().is_some());
     let found = store.subscriptions_on_route("calendar", "hook", "", &other).await.unwrap();
     assert!(found.len() == 1 && found[0].is_identified);
 }
@@ -232,10 +232,10 @@ async fn reads_that_find_nothing_are_counted_until_an_event_or_a_notification(si
     vault.know_newest_key().await.unwrap();
     let (trigger_id, id) = add(store, "acme", "a").await;
     let key = key(store).await;
-    let fence = take(&site).await.remove(0).fence;
+    let taken = take(&site).await.remove(0);
     let read = async |occurrences: &[&str]| {
         let events = occurrences.iter().map(|occurrence| event(&trigger_id, "acme", occurrence)).collect();
-        store.store_read(&vault, &id, fence, ReadEvents { cursor: sealed(&key), events }, LONG).await.unwrap();
+        store.store_read(&vault, &taken, ReadEvents { cursor: sealed(&key), events }, LONG).await.unwrap();
         store.subscription(&id).await.unwrap().unwrap().empty_reads
     };
     assert_eq!([read(&[]).await, read(&[]).await, read(&["x"]).await, read(&[]).await], [1, 2, 0, 1]);

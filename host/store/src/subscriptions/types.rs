@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use crate::digest::sha256_hex;
 use crate::id::random_id;
 use crate::integrations::read_sealed;
-use crate::triggers::NewEvent;
+use crate::triggers::{NewEvent, TriggerState};
 use crate::value::{FromRow, FromValue, Row, Value};
 use crate::{Sealed, StoreError};
 
@@ -163,6 +163,8 @@ pub struct SubscriptionStep {
     /// Its state at the service, the kinds that the service was asked for, and its life from now
     /// on. `Some(None)` if it does not end.
     pub standing: Option<(Standing, String, Option<Duration>)>,
+    /// The cursor behind reads that have found nothing, and the number of these reads.
+    pub cursor: Option<(Sealed, u32)>,
     /// The URL of this gateway that the service was told, up to the address.
     pub base: Option<String>,
     /// Set if the service was asked whose account it is: the account in notifications at an inbox of an
@@ -176,6 +178,8 @@ pub struct SubscriptionStep {
     pub reason: Option<String>,
     /// Set if nothing can be done.
     pub blocked: Option<Blocked>,
+    /// The state of its triggers from now on, and the reason.
+    pub settled: Option<(TriggerState, Option<String>)>,
     /// The times from now on until the next renewal and the next read. `None` if there is none.
     pub renew_in: Option<Duration>,
     /// See `renew_in`.
@@ -198,6 +202,8 @@ pub struct ReadEvents {
 pub struct PushedEvents {
     /// The events that it carries.
     pub events: Vec<NewEvent>,
+    /// The number of webhooks of a tenant about events that may wait for their delivery.
+    pub max_pending: u64,
     /// The subscriptions that it is about, with `true` for those that are read now.
     pub about: Vec<(String, bool)>,
     /// Subscriptions that are renewed or made anew now.
@@ -206,6 +212,15 @@ pub struct PushedEvents {
     pub shared: Option<(String, String, Sealed)>,
     /// The inbox of an application that has accepted it.
     pub inbox: Option<String>,
+}
+
+/// The events of a request that were stored, and those that were not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoredPush {
+    /// The number of events that were new.
+    pub stored: u64,
+    /// The triggers that lack an event because their tenant stores too much.
+    pub dropped: Vec<String>,
 }
 
 impl FromRow for Subscription {

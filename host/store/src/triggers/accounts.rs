@@ -38,7 +38,7 @@ impl Store {
         let vault = vault.clone();
         self.write(Durability::PowerLoss, move |connection| {
             connection.execute("DELETE FROM integration_changes WHERE number = $1", values![number])?;
-            insert_events(connection, &vault, &events)
+            insert_events(connection, &vault, &events, &[])
         })
         .await
     }

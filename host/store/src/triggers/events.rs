@@ -17,7 +17,7 @@ const SWEEP_BATCH: u32 = 200;
 /// Webhooks of one event, with its id and the body that they have.
 pub type EventWebhooks = (String, Vec<EventDelivery>, Vec<u8>);
 
-const COLUMNS: &str = "id, trigger_id, sequence, received_at, data_key, body";
+pub(super) const COLUMNS: &str = "id, trigger_id, sequence, received_at, data_key, body";
 
 impl Store {
     /// Stores events that no request of a service has brought, such as events of the gateway
@@ -27,7 +27,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn add_events(&self, vault: &Vault, events: Vec<NewEvent>) -> Result<u64, StoreError> {
         let vault = vault.clone();
-        self.write(Durability::PowerLoss, move |connection| insert_events(connection, &vault, &events)).await
+        self.write(Durability::PowerLoss, move |connection| insert_events(connection, &vault, &events, &[])).await
     }
 
     /// Returns the events of a trigger after a number, the oldest first, and `true` if older ones
@@ -96,21 +96,6 @@ impl Store {
         .await
     }
 
-    /// Returns the number of a tenant's webhooks about events that are not delivered yet.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn pending_events(&self, tenant: &str) -> Result<u64, StoreError> {
-        let tenant = tenant.to_owned();
-        self.read(move |connection| {
-            connection.one(
-                "SELECT count(*) FROM webhook_deliveries WHERE tenant = $1 AND status = 'pending' AND trigger_id IS NOT NULL",
-                values![&tenant],
-            )
-        })
-        .await
-    }
-
     /// Returns an event of a trigger that is still kept.
     ///
     /// # Errors
@@ -123,24 +108,6 @@ impl Store {
                     "SELECT {COLUMNS} FROM trigger_events WHERE trigger_id = $1 AND id = $2 AND data_key IS NOT NULL"
                 ),
                 values![&trigger, &id],
-            )
-        })
-        .await
-    }
-
-    /// Returns the events of a trigger that were stored while it was paused, the oldest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn waiting_events(&self, trigger: &str, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
-        let trigger = trigger.to_owned();
-        self.read(move |connection| {
-            connection.all(
-                &format!(
-                    "SELECT {COLUMNS} FROM trigger_events WHERE trigger_id = $1 AND queued = $2 AND data_key IS NOT NULL
-                     ORDER BY sequence LIMIT $3"
-                ),
-                values![&trigger, false, limit],
             )
         })
         .await
@@ -191,11 +158,13 @@ impl Store {
 }
 
 /// Stores events that are not known yet, with their webhooks. Returns their number. A trigger that
-/// was deleted since gets none, and one that is paused keeps them without webhooks.
+/// was deleted since gets none. One that is paused, or whose tenant is one of `held`, keeps them
+/// without webhooks.
 pub(crate) fn insert_events(
     connection: &mut dyn Connection,
     vault: &Vault,
     events: &[NewEvent],
+    held: &[String],
 ) -> Result<u64, StoreError> {
     let mut ordered: Vec<&NewEvent> = events.iter().collect();
     // Each transaction locks triggers in the same order. The events of one keep theirs.
@@ -204,17 +173,17 @@ pub(crate) fn insert_events(
     for event in ordered {
         // Locks the row, so that two transactions do not store the same event, or two of one
         // number.
-        let next: Option<(i64, String)> = connection.optional(
-            "UPDATE triggers SET sequence = sequence WHERE id = $1 RETURNING sequence + 1, state",
+        let next: Option<(i64, String, bool)> = connection.optional(
+            "UPDATE triggers SET sequence = sequence WHERE id = $1 RETURNING sequence + 1, state, has_backlog",
             values![&event.trigger],
         )?;
-        let Some((sequence, state)) = next else { continue };
-        let is_known: bool =
-            connection.one("SELECT EXISTS (SELECT 1 FROM trigger_events WHERE id = $1)", values![&event.id])?;
-        if is_known {
+        let Some((sequence, state, has_backlog)) = next else { continue };
+        if is_known(connection, &event.id)? {
             continue;
         }
         let is_paused = state == "paused" || state == "failed";
+        // Events are sent in their order, so one does not pass those that wait.
+        let is_held = !event.deliveries.is_empty() && (has_backlog || held.contains(&event.tenant));
         let (head, tail) = &event.body;
         let body = format!("{head}{sequence}{tail}").into_bytes();
         let sealed = vault
@@ -228,7 +197,7 @@ pub(crate) fn insert_events(
                 &event.trigger,
                 &event.tenant,
                 sequence,
-                !is_paused,
+                !is_paused && !is_held,
                 &sealed.key_id,
                 &sealed.bytes,
                 millis(event.kept_for),
@@ -236,10 +205,10 @@ pub(crate) fn insert_events(
             ],
         )?;
         connection.execute(
-            "UPDATE triggers SET sequence = $1, last_event_at = now_ms() WHERE id = $2",
-            values![sequence, &event.trigger],
+            "UPDATE triggers SET sequence = $1, last_event_at = now_ms(), has_backlog = $2 WHERE id = $3",
+            values![sequence, has_backlog || (is_held && !is_paused), &event.trigger],
         )?;
-        if !is_paused {
+        if !is_paused && !is_held {
             let of = (event.trigger.as_str(), event.tenant.as_str());
             insert_webhooks(connection, vault, of, &event.id, &event.deliveries, &body)?;
         }
@@ -248,8 +217,13 @@ pub(crate) fn insert_events(
     Ok(stored)
 }
 
+/// Returns `true` if the event is stored, or was stored and is not forgotten.
+pub(crate) fn is_known(connection: &mut dyn Connection, event: &str) -> Result<bool, StoreError> {
+    connection.one("SELECT EXISTS (SELECT 1 FROM trigger_events WHERE id = $1)", values![event])
+}
+
 /// Stores the webhooks of an event. `of` is its trigger and its tenant.
-fn insert_webhooks(
+pub(super) fn insert_webhooks(
     connection: &mut dyn Connection,
     vault: &Vault,
     of: (&str, &str),
@@ -286,39 +260,7 @@ fn insert_webhooks(
     insert_deliveries(connection, &webhooks)
 }
 
-/// Takes back the webhooks of a trigger that were not delivered yet. Its events wait.
-pub(super) fn unqueue_pending_events(connection: &mut dyn Connection, trigger: &str) -> Result<(), StoreError> {
-    let pending: Vec<(String, Option<String>)> = connection.all(
-        "SELECT webhook_id, message_id FROM webhook_deliveries WHERE trigger_id = $1 AND status = 'pending'",
-        values![trigger],
-    )?;
-    for (webhook, event) in &pending {
-        delete_delivery(connection, webhook)?;
-        connection.execute("UPDATE trigger_events SET queued = $1 WHERE id = $2", values![false, event.as_deref()])?;
-    }
-    Ok(())
-}
-
-/// Stores the webhooks of events that have waited.
-pub(super) fn queue_waiting_events(
-    connection: &mut dyn Connection,
-    vault: &Vault,
-    trigger: &Trigger,
-    waiting: &[EventWebhooks],
-) -> Result<(), StoreError> {
-    for (event, deliveries, body) in waiting {
-        let queued = connection.execute(
-            "UPDATE trigger_events SET queued = $1 WHERE id = $2 AND queued = $3",
-            values![true, event, false],
-        )?;
-        if queued > 0 {
-            insert_webhooks(connection, vault, (&trigger.id, &trigger.tenant), event, deliveries, body)?;
-        }
-    }
-    Ok(())
-}
-
-fn delete_delivery(connection: &mut dyn Connection, webhook_id: &str) -> Result<(), StoreError> {
+pub(super) fn delete_delivery(connection: &mut dyn Connection, webhook_id: &str) -> Result<(), StoreError> {
     let payload: Option<Option<String>> = connection
         .optional("DELETE FROM webhook_deliveries WHERE webhook_id = $1 RETURNING payload_id", values![webhook_id])?;
     match payload.flatten() {

@@ -4,6 +4,7 @@
 //! - [`queries`]: adding, finding, changing and deleting triggers
 //! - [`accounts`]: changes of accounts, for triggers of the gateway itself
 //! - [`events`]: storing, reading and deleting events
+//! - [`waiting`]: events whose webhooks wait
 //! - [`receivers`]: triggers whose receivers refuse or fail
 
 mod accounts;
@@ -11,15 +12,17 @@ mod events;
 mod queries;
 mod receivers;
 mod types;
+mod waiting;
 
 pub use self::events::EventWebhooks;
-pub(crate) use self::events::insert_events;
-pub(crate) use self::queries::{find as find_trigger, remove as remove_in};
+pub(crate) use self::events::{insert_events, is_known};
+pub(crate) use self::queries::{find as find_trigger, remove as remove_in, settle};
 pub(crate) use self::receivers::{AttemptOfEvent, note_attempt};
 pub use self::types::{
     EventDelivery, IntegrationChange, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange,
     TriggerFilter, TriggerState, event_id, new_trigger_id,
 };
+pub(crate) use self::waiting::insert_told_events;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::events::{EventWebhooks, queue_waiting_events, unqueue_pending_events};
+use super::events::EventWebhooks;
 use super::types::{NewTrigger, Removed, Trigger, TriggerChange, TriggerFilter, TriggerState};
+use super::waiting::{queue_waiting_events, unqueue_pending_events};
 use crate::agent_triggers::{AgentPart, insert_part};
 use crate::audit::{self, Acting, AuditAction};
 use crate::conditions::Conditions;
@@ -27,7 +28,7 @@ const OWN_COLUMNS: &str =
     (SELECT count(*) FROM webhook_deliveries WHERE trigger_id = triggers.id AND status = 'pending')";
 
 /// The columns of a [`Trigger`], in the order in which they are read.
-fn all_columns() -> String {
+pub(super) fn all_columns() -> String {
     format!("{OWN_COLUMNS}, {}", AgentPart::COLUMNS)
 }
 
@@ -193,30 +194,8 @@ impl Store {
         .await
     }
 
-    /// Stores the state of triggers whose subscription was made, or refused for good.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn settle_triggers(
-        &self,
-        subscription: &str,
-        state: TriggerState,
-        reason: Option<String>,
-    ) -> Result<(), StoreError> {
-        let subscription = subscription.to_owned();
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.execute(
-                "UPDATE triggers SET state = $1, reason = $2 WHERE subscription = $3 AND state IN ('pending', 'live')
-                     AND (state <> $1 OR COALESCE(reason, '') <> COALESCE($2, ''))",
-                values![state.name(), reason, &subscription],
-            )?;
-            Ok(())
-        })
-        .await
-    }
-
     /// Notes that the receivers of a trigger were told that it is degraded, or that it is no
-    /// longer. Returns `false` if that was noted before.
+    /// longer. Returns `false` if that was noted before, or if it is paused.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -224,7 +203,7 @@ impl Store {
         let trigger = trigger.to_owned();
         self.write(Durability::PowerLoss, move |connection| {
             let changed = connection.execute(
-                "UPDATE triggers SET told_degraded = $1 WHERE id = $2 AND told_degraded <> $1",
+                "UPDATE triggers SET told_degraded = $1 WHERE id = $2 AND told_degraded <> $1 AND state <> 'paused'",
                 values![is_degraded, &trigger],
             )?;
             Ok(changed > 0)
@@ -251,6 +230,21 @@ impl Store {
         self.write(Durability::PowerLoss, move |connection| audit::note(connection, &by, action, &id, &tenant, ""))
             .await
     }
+}
+
+/// Stores the state of triggers whose subscription was made, or refused for good.
+pub(crate) fn settle(
+    connection: &mut dyn Connection,
+    subscription: &str,
+    state: TriggerState,
+    reason: Option<&str>,
+) -> Result<(), StoreError> {
+    connection.execute(
+        "UPDATE triggers SET state = $1, reason = $2 WHERE subscription = $3 AND state IN ('pending', 'live')
+             AND (state <> $1 OR COALESCE(reason, '') <> COALESCE($2, ''))",
+        values![state.name(), reason, subscription],
+    )?;
+    Ok(())
 }
 
 pub(crate) fn find(connection: &mut dyn Connection, id: &str) -> Result<Option<Trigger>, StoreError> {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::events::unqueue_pending_events;
 use super::queries::set_state;
 use super::types::TriggerState;
+use super::waiting::unqueue_pending_events;
 use crate::StoreError;
 use crate::connection::Connection;
 use crate::time::millis;

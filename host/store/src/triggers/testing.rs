@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::{EventDelivery, NewEvent, NewTrigger, new_trigger_id};
+use super::{EventDelivery, NewEvent, NewTrigger, TriggerState, new_trigger_id};
 use crate::subscriptions::NewSubscription;
 use crate::testing::{data_key, sealed};
-use crate::{Labels, NewDelivery, Store, Subscription};
+use crate::{Labels, NewDelivery, Store, Subscription, SubscriptionStep};
 
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
@@ -54,6 +54,14 @@ pub(crate) async fn add(store: &Store, tenant: &str, covers: &str) -> (String, S
     let id = new.id.clone();
     let subscription = store.add_trigger(new, Some(subscription(covers, &key)), 100).await.unwrap().unwrap();
     (id, subscription)
+}
+
+/// Lets a step make the triggers of a subscription live.
+pub(crate) async fn settle(store: &Store, subscription: &str) {
+    let taken = store.take_subscription(subscription, LONG).await.unwrap().unwrap();
+    let settled = Some((TriggerState::Live, None));
+    let step = SubscriptionStep { settled, look_in: LONG, ..SubscriptionStep::default() };
+    assert!(store.end_step(&taken, step).await.unwrap().is_some());
 }
 
 pub(crate) fn event(trigger: &str, tenant: &str, occurrence: &str) -> NewEvent {

@@ -2,7 +2,7 @@
 
 use secrecy::ExposeSecret;
 
-use super::testing::{LONG, add, delivery, event, key, subscription, trigger};
+use super::testing::{LONG, add, delivery, event, key, settle, subscription, trigger};
 use super::*;
 use crate::testing::{Site, on_every_database};
 use crate::{
@@ -177,7 +177,7 @@ async fn events_of_a_paused_trigger_wait_and_are_sent_when_it_goes_on(site: Site
     let (store, vault) = (&site.store, vault(&site).await);
     let key = key(store).await;
     let (id, subscription) = add(store, "acme", "a").await;
-    store.settle_triggers(&subscription, TriggerState::Live, None).await.unwrap();
+    settle(store, &subscription).await;
     let with_webhook = |name: &str| {
         let new = event(&id, "acme", name);
         NewEvent { deliveries: vec![delivery(&new.id, "https://app.example/", &key)], ..new }
@@ -205,7 +205,7 @@ async fn a_receiver_that_wants_no_more_pauses_the_trigger(site: Site) {
     let (store, vault) = (&site.store, vault(&site).await);
     let key = key(store).await;
     let (id, subscription) = add(store, "acme", "a").await;
-    store.settle_triggers(&subscription, TriggerState::Live, None).await.unwrap();
+    settle(store, &subscription).await;
     let events = ["x", "y"].map(|name| {
         let new = event(&id, "acme", name);
         NewEvent { deliveries: vec![delivery(&new.id, "https://app.example/", &key)], ..new }

@@ -279,25 +279,28 @@ impl Step<'_> {
         if let Some(again_in) = self.again_in {
             self.done.look_in = self.done.look_in.min(again_in);
         }
-        let (blocked, reason) = (self.done.blocked, self.done.reason.clone());
-        let is_settled =
-            self.done.blocked.is_none() && self.done.renewed != Some(false) && self.done.read != Some(false);
-        let store = &self.triggers.parts.store;
-        if !store.end_step(self.subscription, self.done.clone()).await? {
-            return Ok(());
+        let has_failed = self.done.renewed == Some(false) || self.done.read == Some(false);
+        let settled = match self.done.blocked {
+            Some(Blocked::Final) => Some((TriggerState::Failed, self.done.reason.clone())),
+            Some(Blocked::User) => None,
+            None => (!has_failed).then_some((TriggerState::Live, None)),
+        };
+        let was = self.members.iter().map(|member| member.trigger.state).collect::<Vec<_>>();
+        if let Some((state, reason)) = settled {
+            for Member { trigger, .. } in &mut self.members {
+                let is_open = matches!(trigger.state, TriggerState::Pending | TriggerState::Live);
+                if is_open && (trigger.state != state || trigger.reason != reason) {
+                    (trigger.state, trigger.reason) = (state, reason.clone());
+                    self.done.settled = Some((state, reason.clone()));
+                }
+            }
         }
-        let id = &self.subscription.id;
-        if blocked == Some(Blocked::Final) {
-            store.settle_triggers(id, TriggerState::Failed, reason).await?;
-        } else if is_settled {
-            store.settle_triggers(id, TriggerState::Live, None).await?;
-        }
-        let Some(now) = store.subscription(id).await? else { return Ok(()) };
-        let changed = store.triggers_of(id).await?;
-        let found = |trigger: &Trigger| self.members.iter().find(|member| member.trigger.id == trigger.id);
-        for trigger in &changed {
-            if let Some(member) = found(trigger) {
-                self.tell(member, trigger, &now).await?;
+        let done = std::mem::take(&mut self.done);
+        let Some(now) = self.triggers.parts.store.end_step(self.subscription, done).await? else { return Ok(()) };
+        for (member, was) in self.members.iter().zip(was) {
+            // A trigger that was just made has its state in the answer to the caller.
+            if was != TriggerState::Pending {
+                self.tell(member, &now).await?;
             }
         }
         Ok(())
@@ -305,12 +308,9 @@ impl Step<'_> {
 
     /// Tells the receivers of a trigger once that it is degraded, that it works again, or that it
     /// ended.
-    async fn tell(&self, member: &Member, trigger: &Trigger, now: &Subscription) -> Result<(), TriggerError> {
+    async fn tell(&self, member: &Member, now: &Subscription) -> Result<(), TriggerError> {
+        let trigger = &member.trigger;
         let ways = self.triggers.ways(&member.kind, trigger, Some(now)).await?;
-        // A trigger that was just made has its state in the answer to the caller.
-        if member.trigger.state == TriggerState::Pending {
-            return Ok(());
-        }
         let state = state::of(trigger, Some(now), ways);
         let is_bad = matches!(state.status, "degraded" | "needs-user" | "failed");
         let kind = match (is_bad, trigger.told_degraded, state.status) {

@@ -12,7 +12,7 @@ use crate::state;
 use crate::work::LEASE;
 use contract::trigger_types::TriggerSource;
 use hooks::{Subject, conditions_hold, kind_is};
-use store::{Blocked, ReadEvents, Subscription};
+use store::{Blocked, ReadEvents, StoreError, Subscription};
 
 /// Events of one read.
 const READ_LIMIT: u32 = 100;
@@ -37,12 +37,6 @@ impl Step<'_> {
             let interval = self.time_to_next();
             self.done.read_in =
                 Some(planned.unwrap_or_else(|| jittered(&self.subscription.id, interval)).min(interval));
-            return Ok(());
-        }
-        let pending = self.triggers.parts.store.pending_events(&self.subscription.tenant).await?;
-        if pending >= self.triggers.parts.config.triggers.max_pending_per_tenant {
-            self.done.reason = Some("backlog".to_owned());
-            self.done.read_in = Some(USER_DELAY);
             return Ok(());
         }
         for _ in 0..READS {
@@ -130,8 +124,10 @@ impl Step<'_> {
                 self.triggers.count_events(&trigger.connector, "gap", 1);
             }
         }
-        if !self.store_cursor(read.cursor, events).await? {
-            return Ok(false);
+        match events.is_empty() && !is_first {
+            true => self.note_cursor(read.cursor).await?,
+            false if !self.store_cursor(read.cursor, events).await? => return Ok(false),
+            false => {}
         }
         self.done.read = Some(true);
         self.done.read_in = read.more.then_some(Duration::ZERO);
@@ -143,28 +139,55 @@ impl Step<'_> {
         self.subscription.failed_reads > 0 || self.subscription.failed_renewals > 0
     }
 
-    /// Stores events with the cursor behind them. Returns `false` if another gateway has the lease.
+    /// Leaves the cursor behind a read without events to the end of the step, so that the read costs
+    /// no transaction.
+    async fn note_cursor(&mut self, cursor: Value) -> Result<(), TriggerError> {
+        let sealed = self.triggers.seal(&Subscription::cursor_context(&self.subscription.id), &cursor).await?;
+        let empty_reads = self.done.cursor.take().map_or(0, |(_, reads)| reads);
+        self.done.cursor = Some((sealed, empty_reads + 1));
+        self.empty_reads = self.empty_reads.saturating_add(1);
+        self.cursor = cursor;
+        Ok(())
+    }
+
+    /// Stores events with the cursor behind them. Returns `false` if there is no room for the events,
+    /// or if another gateway has the lease.
     pub(super) async fn store_cursor(
         &mut self,
         cursor: Value,
         events: Vec<store::NewEvent>,
     ) -> Result<bool, TriggerError> {
-        let id = &self.subscription.id;
-        let sealed = self.triggers.seal(&Subscription::cursor_context(id), &cursor).await?;
+        let Subscription { id, tenant, connector, .. } = self.subscription;
+        let parts = &self.triggers.parts;
         let has_webhooks = events.iter().any(|event| !event.deliveries.is_empty());
+        let max_pending = parts.config.triggers.max_pending_per_tenant;
+        if has_webhooks && parts.store.pending_events(tenant).await? >= max_pending {
+            return Ok(self.has_no_room("backlog"));
+        }
+        let sealed = self.triggers.seal(&Subscription::cursor_context(id), &cursor).await?;
         self.empty_reads = if events.is_empty() { self.empty_reads.saturating_add(1) } else { 0 };
         let read = ReadEvents { cursor: sealed, events };
-        let parts = &self.triggers.parts;
-        let stored =
-            parts.store.store_read(self.triggers.vault().await?, id, self.subscription.fence, read, LEASE).await?;
+        let stored = match parts.store.store_read(self.triggers.vault().await?, self.subscription, read, LEASE).await {
+            Err(StoreError::TenantFull { .. }) => return Ok(self.has_no_room("tenant-full")),
+            stored => stored?,
+        };
         let Some(stored) = stored else { return Ok(false) };
-        self.triggers.count_events(&self.subscription.connector, "stored", stored);
+        // Its cursor is before this one.
+        self.done.cursor = None;
+        self.triggers.count_events(connector, "stored", stored);
         self.triggers.wake_waiting();
         if has_webhooks {
             parts.webhooks.wake();
         }
         self.cursor = cursor;
         Ok(true)
+    }
+
+    /// Reads the same events again later.
+    fn has_no_room(&mut self, reason: &str) -> bool {
+        self.done.reason = Some(reason.to_owned());
+        self.done.read_in = Some(USER_DELAY);
+        false
     }
 
     pub(super) fn not_read(&mut self, Failed { class, detail }: Failed) -> bool {

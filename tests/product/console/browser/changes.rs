@@ -83,6 +83,8 @@ fn prepare(gateway: &Gateway, provider: &OAuthProvider) -> Value {
     let key = operator.post("/admin/keys", json!({"name": "old", "scopes": ["operate"]})).json();
     assert_eq!(operator.post("/mcp-sets", json!({"name": "agents", "allow": ["free"]})).status, 201);
     let job = operator.call("free/collect", json!({"path": "/"})).json();
+    let account = json!({"auth_type": "none", "user_identifier": "main"});
+    operator.post("/connectors/liar/integrations", account).ok();
     json!({
         "account": ACCOUNT, "body": BODY, "integration": integrations["integrations"][0]["id"], "key": key["id"],
         "job": job["job_id"],
@@ -110,14 +112,20 @@ fn an_operator_tries_operations_and_makes_changes_by_keyboard() {
         ("asked: account", "of mail in any case"),
         ("asked: client", "1 account was connected with it"),
         ("done: client", "The tenant uses the OAuth clients of the configuration."),
+        ("asked: account", "Nothing else that is stored uses it."),
         ("asked: connector", "Calls in progress end on it"),
+        ("asked: connector", "It touches 1 account."),
+        ("asked: job", "The job of free/collect for the tenant default ends"),
+        ("asked: key", "It was never used."),
+        ("asked: tool set", "/mcp/sets/agents get an error"),
         ("audit", HOSTILE),
         ("audit", "reason: Prüfung"),
         ("audit", "reason: ticket 9"),
     ] {
         assert!(pages[page].as_str().unwrap().contains(text), "`{text}` on the page `{page}`: {seen:#}");
     }
-    assert!(seen["warning"].as_str().unwrap().contains("It deletes or replaces data"), "{seen:#}");
+    let warning = seen["warning"].as_str().unwrap();
+    assert!(warning.contains("It deletes or replaces data") && warning.contains("It calls free/erase"), "{seen:#}");
     assert_eq!((&seen["cookies"], &seen["ended"]), (&json!([]), &json!(401)));
     assert_service(&world);
     assert_changes(&world);

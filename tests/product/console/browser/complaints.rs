@@ -107,6 +107,8 @@ fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
     ] {
         assert!(seen["found"][name].as_str().unwrap().contains(text), "{name}: {seen:#}");
     }
+    let page = seen["pages"]["expired account"].as_str().unwrap();
+    assert!(page.contains("Keys of this user"), "the key of ann: {page}");
     assert_eq!(seen["menu"], "false", "the menu of a small screen is closed by its links");
     let refreshes = json!([["seen", true], ["hidden", false], ["seen again", true]]);
     assert_eq!(seen["refreshes"], refreshes, "the overview asks while it is seen");

@@ -4,6 +4,7 @@
 mod changes;
 mod complaints;
 mod people;
+mod pictures;
 
 use std::fs;
 use std::process::Command;
@@ -153,7 +154,7 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
     fs::write(&update, module::liar("version=3.0.0")).unwrap();
     let more = programs.path().join("more.wasm");
     fs::write(&more, module::account(&described(json!({"link_hosts": ["more.example"]})))).unwrap();
-    let seen = programs.run(visit.arg(module::root().join("target/console")).args([&update, &more]));
+    let seen = programs.run(visit.args([&update, &more]));
     let seen: Value = serde_json::from_str(&seen).unwrap();
 
     super::assert_no_fault(&seen);
@@ -202,7 +203,10 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
         ("hook requests", "rejected"),
         ("keys", HOSTILE),
         ("key", HOSTILE),
-        ("made", "It is shown only now."),
+        ("new key", "May call"),
+        ("unknown name", "/allow/1"),
+        ("made", "It is shown only now"),
+        ("no match", "Nothing matches the filters."),
         ("tenants", HOSTILE),
         ("tenant", HOSTILE),
         ("gateways", "strict"),
@@ -222,6 +226,9 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
     assert_eq!(world.receiver.seen().len(), before + 1, "the webhook was sent once more");
     let point = seen["point"].as_str().unwrap();
     assert!(point.contains("UTC: ") && point.contains("/s"), "the value under the pointer: {point}");
+    let [ascending, descending] = [0, 1].map(|number| seen["sorted"][number].as_array().unwrap().clone());
+    assert!(ascending.len() > 1 && ascending[0] != descending[0], "{seen:#}");
+    assert_eq!(descending.into_iter().rev().collect::<Vec<_>>(), ascending);
     assert!(!pages["searched"].as_str().unwrap().contains("public_url"), "{}", pages["searched"]);
     let bytes = seen["bytes"].as_u64().unwrap();
     assert!(bytes < 100_000, "{bytes} bytes of the page and its files, compressed");

@@ -17,27 +17,18 @@ function Target({ entry }) {
 }
 
 const columns = [
-  [words.time, (entry) => html`<${Time} at=${entry.at} />`],
-  [say.action, (entry) => text(entry.action)],
-  [say.actor, (entry) => html`<${Actor} of=${entry.actor} />`],
-  [say.target, (entry) => html`<${Target} entry=${entry} />`],
-  [words.tenant, (entry) => html`<${IdLink} kind="tenants" id=${entry.tenant} />`],
+  [words.time, (entry) => html`<${Time} at=${entry.at} />`, (entry) => entry.at],
+  [say.action, (entry) => text(entry.action), (entry) => entry.action],
+  [say.actor, (entry) => html`<${Actor} of=${entry.actor} />`, (entry) => entry.actor],
+  [say.target, (entry) => html`<${Target} entry=${entry} />`, (entry) => entry.target],
+  [words.tenant, (entry) => html`<${IdLink} kind="tenants" id=${entry.tenant} />`, (entry) => entry.tenant],
   [say.detail, (entry) => html`<${Text} of=${entry.detail} />`],
   [words.requestId, (entry) => html`<${Text} of=${entry.request_id} />`],
-];
-
-const filters = [
-  { name: "action", label: say.action, choices: say.actions },
-  { name: "actor", label: say.actor },
-  { name: "target", label: say.target },
-  { name: "tenant", label: words.tenant },
-  { name: "since", label: words.since, kind: "time", isMore: true },
-  { name: "until", label: words.until, kind: "time", isMore: true },
 ];
 
 /** The list. */
 export const Audit = ({ query }) => html`
   <${Title}>${say.title}<//>
   <p>${say.lead}</p>
-  <${List} place=${["audit"]} query=${query} path="/admin/audit" name="entries" caption=${say.title} columns=${columns} filters=${filters} />
+  <${List} place=${["audit"]} query=${query} path="/admin/audit" name="entries" caption=${say.title} columns=${columns} />
 `;

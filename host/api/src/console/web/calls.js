@@ -8,40 +8,25 @@ import { to } from "./route.js";
 import { words } from "./words.js";
 
 const say = words.calls;
-const OWNERS = ["caller", "user", "operator", "connector", "provider"];
 
 /** The columns of a table of calls. */
 export const columns = [
-  [say.at, (call) => html`<a href=${to(["calls", call.request_id])}><${Time} at=${call.at} /></a>`],
-  [say.status, (call) => html`<${Status} of=${call.status} />`],
-  [say.problem, (call) => html`<${Text} of=${call.problem} />`],
-  [say.owner, (call) => text(call.owner)],
-  [say.operation, (call) => html`<${IdLink} kind="connectors" id=${call.connector} /> / <${Text} of=${call.operation} />`],
-  [say.tenant, (call) => html`<${IdLink} kind="tenants" id=${call.tenant} />`],
-  [say.person, (call) => html`<${IdLink} kind="people" id=${call.subject ?? call.user_identifier} />`],
-  [say.duration, (call) => words.ms(call.duration_ms)],
+  [say.at, (call) => html`<a href=${to(["calls", call.request_id])}><${Time} at=${call.at} /></a>`, (call) => call.at],
+  [say.status, (call) => html`<${Status} of=${call.status} />`, (call) => call.status],
+  [say.problem, (call) => html`<${Text} of=${call.problem} />`, (call) => call.problem],
+  [say.owner, (call) => text(call.owner), (call) => call.owner],
+  [say.operation, (call) => html`<${IdLink} kind="connectors" id=${call.connector} /> / <${Text} of=${call.operation} />`, (call) => `${call.connector}/${call.operation}`],
+  [say.tenant, (call) => html`<${IdLink} kind="tenants" id=${call.tenant} />`, (call) => call.tenant],
+  [say.person, (call) => html`<${IdLink} kind="people" id=${call.subject ?? call.user_identifier} />`, (call) => call.subject ?? call.user_identifier],
+  [say.duration, (call) => words.ms(call.duration_ms), (call) => call.duration_ms],
   [words.requestId, (call) => html`<${IdLink} kind="calls" id=${call.request_id} />`],
-];
-
-const filters = [
-  { name: "status", label: say.status },
-  { name: "problem", label: say.problem },
-  { name: "owner", label: say.owner, choices: OWNERS },
-  { name: "connector", label: words.connector },
-  { name: "operation", label: words.operation, isMore: true },
-  { name: "tenant", label: words.tenant },
-  { name: "subject", label: words.subject, isMore: true },
-  { name: "account", label: words.integrations.account, isMore: true },
-  { name: "user_identifier", label: say.accountName, isMore: true },
-  { name: "since", label: words.since, kind: "time", isMore: true },
-  { name: "until", label: words.until, kind: "time", isMore: true },
 ];
 
 /** The list. */
 export const Calls = ({ query }) => html`
   <${Title}>${say.title}<//>
   <p>${say.lead}</p>
-  <${List} place=${["calls"]} query=${query} path="/admin/calls" name="calls" caption=${say.title} columns=${columns} filters=${filters} />
+  <${List} place=${["calls"]} query=${query} path="/admin/calls" name="calls" caption=${say.title} columns=${columns} />
 `;
 
 /** One call: its reason first, then its stages, its requests, and the command that repeats it. */

@@ -5,6 +5,7 @@ import { Install } from "./connectors.js";
 import { ChangeButton } from "./dialog.js";
 import { ExactTime, Facts, html, IdLink, Problem, Section, State, Table, Text, text, Title } from "./parts.js";
 import { go, to } from "./route.js";
+import { Touches } from "./touches.js";
 import { words } from "./words.js";
 
 const say = words.connectors;
@@ -51,8 +52,12 @@ function Remove({ id }) {
     await call("DELETE", `/admin/connectors/${encodeURIComponent(id)}`, options);
     return say.removed(id);
   };
-  return html`<${ChangeButton} label=${say.remove} danger=${true} what=${html`<p>${say.removeWhat(id)}</p>`} change=${remove}
-    onDone=${() => go(["connectors"])} />`;
+  const touched = [
+    { path: "/admin/integrations", member: "integrations", filters: { connector: id }, say: say.accounts },
+    { path: "/admin/triggers", member: "triggers", filters: { connector: id }, say: words.integrations.triggers },
+  ];
+  return html`<${ChangeButton} label=${say.remove} danger=${true} what=${html`<p>${say.removeWhat(id)}</p><${Touches} of=${touched} />`}
+    change=${remove} onDone=${() => go(["connectors"])} />`;
 }
 
 function Details({ id, data, reload }) {
@@ -69,8 +74,8 @@ function Details({ id, data, reload }) {
       [say.author, html`<${Text} of=${here?.imprint.author} />`],
     ]} />`}
     ${service && html`<${Standing} gateways=${service.gateways} names=${names} live=${service} />`}
-    <${Versions} id=${id} versions=${versions} generation=${service?.generation} reload=${reload} />
-    <${Hosts} id=${id} grants=${grants} reload=${reload} />
+    <${Versions} id=${id} versions=${versions} service=${service} reload=${reload} />
+    <${Hosts} id=${id} grants=${grants} upstreams=${here?.upstreams ?? []} reload=${reload} />
     ${here && html`<${Reach} here=${here} />`}
     <${Section} title=${say.update}><${Install} generation=${service?.generation} onDone=${reload} /><//>
     ${here && html`<${Operations} id=${id} operations=${here.operations} />`}
@@ -92,9 +97,10 @@ function Standing({ gateways, names, live }) {
   <//>`;
 }
 
-function Versions({ id, versions, generation, reload }) {
+function Versions({ id, versions, service, reload }) {
+  const what = service ? say.rollBackWhat(text(service.version), service.gateways.length) : say.becomesLive;
   const back = (version) => async (options) => {
-    const headers = generation === undefined ? {} : { "if-match": `"${generation}"` };
+    const headers = service === undefined ? {} : { "if-match": `"${service.generation}"` };
     const path = `/admin/connectors/${encodeURIComponent(id)}/rollback?to=${encodeURIComponent(version.sha256)}&wait=10`;
     const live = await call("POST", path, { headers, ...options });
     return say.rolledBack(text(live.version));
@@ -102,7 +108,7 @@ function Versions({ id, versions, generation, reload }) {
   const button = (version) => version.live
     ? html`<${State} of="live" />`
     : html`<${ChangeButton} label=${say.rollBack} title=${say.rollBackTo(text(version.version))}
-        what=${html`<p>${say.rollBackWhat}</p>`} change=${back(version)} onDone=${reload} />`;
+        what=${html`<p>${what} ${say.rollBackCalls}</p>`} change=${back(version)} onDone=${reload} />`;
   return html`<${Section} title=${say.versions}>
     ${versions.length === 0 ? html`<p>${say.noVersions}</p>` : html`<${Table} caption=${say.versionsCaption} rows=${versions} columns=${[
       [say.version, (one) => html`<${Text} of=${one.version ?? say.refusedNow} />`],
@@ -115,7 +121,7 @@ function Versions({ id, versions, generation, reload }) {
   <//>`;
 }
 
-function Hosts({ id, grants, reload }) {
+function Hosts({ id, grants, upstreams, reload }) {
   const path = (host) => `/admin/connectors/${encodeURIComponent(id)}/grants?host=${encodeURIComponent(host)}`;
   const change = (method, host, message) => async (options) => {
     await call(method, path(host), options);
@@ -128,7 +134,8 @@ function Hosts({ id, grants, reload }) {
     }
     if (state === "configured") return say.byConfiguration;
     return html`<${ChangeButton} label=${say.revoke} danger=${true} title=${say.revokeTitle(text(host))}
-      what=${html`<p>${say.revokeWhat(id, text(host))}</p>`} change=${change("DELETE", host, say.revoked)} onDone=${reload} />`;
+      what=${html`<p>${say.revokeWhat(id, text(host), upstreams.filter((one) => one.host === host).map((one) => one.name))}</p>`}
+      change=${change("DELETE", host, say.revoked)} onDone=${reload} />`;
   };
   return html`<${Section} title=${say.grants}>
     ${grants.length === 0 ? html`<p>${say.noGrants}</p>` : html`<${Table} caption=${say.grantsCaption} rows=${grants} columns=${[

@@ -19,12 +19,12 @@ function Standings({ gateways }) {
 }
 
 const columns = [
-  [words.connector, (one) => html`<${IdLink} kind="connectors" id=${one.connector} />`],
-  [say.name, (one) => html`<${Text} of=${one.title} />`],
-  [say.version, (one) => html`<${Text} of=${one.version} />`],
-  [say.origin, (one) => (one.shipped ? say.shipped : say.foreign)],
-  [say.changed, (one) => html`<${Time} at=${one.changed_at} />`],
-  [say.changedBy, (one) => html`<${Actor} of=${one.changed_by} />`],
+  [words.connector, (one) => html`<${IdLink} kind="connectors" id=${one.connector} />`, (one) => one.connector],
+  [say.name, (one) => html`<${Text} of=${one.title} />`, (one) => one.title],
+  [say.version, (one) => html`<${Text} of=${one.version} />`, (one) => one.version],
+  [say.origin, (one) => (one.shipped ? say.shipped : say.foreign), (one) => (one.shipped ? say.shipped : say.foreign)],
+  [say.changed, (one) => html`<${Time} at=${one.changed_at} />`, (one) => one.changed_at],
+  [say.changedBy, (one) => html`<${Actor} of=${one.changed_by} />`, (one) => one.changed_by],
   [words.gateways.title, (one) => html`<${Standings} gateways=${one.gateways} />`],
 ];
 

@@ -1,11 +1,11 @@
-// A question before a change. It says what will happen, and shows why the gateway refused.
+// Dialogs: a form, and a question before a change. The question says what will happen, and shows why the gateway refused.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { announce, html, Problem } from "./parts.js";
 import { words } from "./words.js";
 
 /** A dialog. The browser keeps the focus inside, and gives it back to the button that opened the dialog. */
-export function Dialog({ title, onClose, children }) {
+function Dialog({ title, onClose, children }) {
   const dialog = useRef(null);
   useEffect(() => {
     dialog.current.showModal();
@@ -16,17 +16,32 @@ export function Dialog({ title, onClose, children }) {
   </dialog>`;
 }
 
+/** A button that opens a dialog, which begins anew each time. */
+export function DialogButton({ label, title, kind, children }) {
+  // The number of the dialog that is open, 0 if none is. A browser tells late that a dialog is closed, perhaps after the next one was opened.
+  const [opened, setOpened] = useState(0);
+  const count = useRef(0);
+  return html`
+    <button type="button" class=${kind} onClick=${() => setOpened((count.current += 1))}>${label}</button>
+    ${opened > 0 && html`<${Dialog} key=${opened} title=${title ?? label} onClose=${() => setOpened((now) => (now === opened ? 0 : now))}>${children}<//>`}
+  `;
+}
+
+/** Closes the dialog of a button. */
+export const closeDialog = (event) => event.currentTarget.closest("dialog").close();
+
 /** The field for the reason of a change, which the audit keeps. */
 export const ReasonField = () => html`<label class="reason-field">${words.reason} <input name="reason" maxlength="500" autocomplete="off" /></label>`;
 
 /**
- * A button that asks before it changes something. `change` gets the reason in the form in which `call` takes it, and returns what to
- * tell the operator. `isAudited` is `false` if the audit does not have the change.
+ * A button that asks before it changes something. `what` says what will happen. `change` gets the reason in the form in which `call`
+ * takes it, and returns what to tell the operator. `isAudited` is `false` if the audit does not have the change.
  */
-export function ChangeButton({ label, title, what, confirm, danger, change, onDone, isAudited = true }) {
-  // The number of the dialog that is open, 0 if none is. A browser tells late that a dialog is closed, perhaps after the next one was opened.
-  const [opened, setOpened] = useState(0);
-  const count = useRef(0);
+export const ChangeButton = ({ label, title, danger, ...question }) => html`
+  <${DialogButton} label=${label} title=${title} kind=${danger ? "danger" : ""}><${Question} label=${label} danger=${danger} ...${question} /><//>
+`;
+
+function Question({ label, danger, what, change, onDone, isAudited = true }) {
   const [state, setState] = useState({});
   const begin = async (event) => {
     const dialog = event.currentTarget.closest("dialog");
@@ -34,7 +49,6 @@ export function ChangeButton({ label, title, what, confirm, danger, change, onDo
     setState({ isBusy: true });
     try {
       const message = await change({ reason });
-      setState({});
       dialog.close();
       announce(message ?? words.done);
       onDone?.();
@@ -42,20 +56,13 @@ export function ChangeButton({ label, title, what, confirm, danger, change, onDo
       setState({ problem: error.problem ?? { title: words.failed, detail: String(error) } });
     }
   };
-  const open = () => {
-    setState({});
-    setOpened((count.current += 1));
-  };
   return html`
-    <button type="button" class=${danger ? "danger" : ""} onClick=${open}>${label}</button>
-    ${opened > 0 && html`<${Dialog} key=${opened} title=${title ?? label} onClose=${() => setOpened((now) => (now === opened ? 0 : now))}>
-      ${what}
-      ${isAudited && html`<${ReasonField} />`}
-      <${Problem} of=${state.problem} />
-      <p class="buttons">
-        <button type="button" onClick=${(event) => event.currentTarget.closest("dialog").close()}>${words.cancel}</button>
-        <button type="button" class=${danger ? "danger" : "first"} disabled=${state.isBusy} onClick=${begin}>${confirm ?? label}</button>
-      </p>
-    <//>`}
+    ${what}
+    ${isAudited && html`<${ReasonField} />`}
+    <${Problem} of=${state.problem} />
+    <p class="buttons">
+      <button type="button" onClick=${closeDialog}>${words.cancel}</button>
+      <button type="button" class=${danger ? "danger" : "first"} disabled=${state.isBusy} onClick=${begin}>${label}</button>
+    </p>
   `;
 }

@@ -40,10 +40,17 @@ async function places(name, signal) {
       has("/admin/calls", "calls", { subject: name }),
       has("/admin/jobs", "jobs", { subject: name }),
       has("/admin/triggers", "triggers", { subject: name }),
+      has("/admin/keys", "keys", { subject: name }),
     ]).then((is) => is && found(["people", name], words.people.one(name))),
-    all("/admin/tenants", "tenants").then((them) => them.some((one) => one.tenant === name) && found(["tenants", name], words.tenants.one(name))),
+    isOf([
+      has("/admin/keys", "keys", { tenant: name }),
+      has("/admin/integrations", "integrations", { tenant: name }),
+      has("/admin/jobs", "jobs", { tenant: name }),
+      // Not every text can be in the path. No tenant has such a name.
+      has(`/admin/tenants/${encodeURIComponent(name)}/oauth_clients`, "oauth_clients").catch(() => false),
+    ]).then((is) => is && found(["tenants", name], words.tenants.one(name))),
     all("/admin/connectors", "connectors").then((them) => them.some((one) => one.connector === name) && found(["connectors", name], words.connectors.one(name))),
-    all("/admin/keys", "keys").then((them) => them.filter((one) => one.name === name).map((one) => found(["keys", one.id], words.keys.one(name)))),
+    call("GET", withQuery("/admin/keys", { name }), { signal }).then(({ keys }) => keys.map((one) => found(["keys", one.id], words.keys.one(name)))),
   ];
   return (await Promise.all(lookups)).flat().filter(Boolean);
 }

@@ -7,16 +7,16 @@ import { words } from "./words.js";
 const say = words.gateways;
 
 const columns = [
-  [say.name, (one) => html`<${Text} of=${one.name} />`],
-  [words.status, (one) => html`<${State} of=${one.state} />`],
+  [say.name, (one) => html`<${Text} of=${one.name} />`, (one) => one.name],
+  [words.status, (one) => html`<${State} of=${one.state} />`, (one) => one.state],
   [say.address, (one) => html`<${Text} of=${one.address} />`],
-  [say.version, (one) => html`<${Text} of=${one.version} />`],
-  [say.started, (one) => html`<${Time} at=${one.started_at} />`],
-  [say.seen, (one) => html`<${Time} at=${one.seen_at} />`],
+  [say.version, (one) => html`<${Text} of=${one.version} />`, (one) => one.version],
+  [say.started, (one) => html`<${Time} at=${one.started_at} />`, (one) => one.started_at],
+  [say.seen, (one) => html`<${Time} at=${one.seen_at} />`, (one) => one.seen_at],
   [words.connectors.title, ({ connectors }) => say.counts(connectors)],
-  [say.calls, (one) => one.calls],
-  [say.jobs, (one) => one.jobs],
-  [say.memory, ({ memory }) => say.share(memory.held_bytes, memory.limit_bytes)],
+  [say.calls, (one) => one.calls, (one) => one.calls],
+  [say.jobs, (one) => one.jobs, (one) => one.jobs],
+  [say.memory, ({ memory }) => say.share(memory.held_bytes, memory.limit_bytes), ({ memory }) => (memory.limit_bytes ? memory.held_bytes / memory.limit_bytes : null)],
 ];
 
 /** The list. */

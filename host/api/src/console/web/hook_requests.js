@@ -12,25 +12,17 @@ const address = (one) => (one.address?.startsWith("inb_") ? html`<${IdLink} kind
 
 /** The columns of a table of requests. */
 export const columns = [
-  [words.time, (one) => html`<${Time} at=${one.at} />`],
-  [say.outcome, (one) => html`<${State} of=${one.outcome} />`],
-  [say.reason, (one) => html`<${Text} of=${one.reason} />`],
-  [say.kind, (one) => html`<${Text} of=${one.kind} />`],
-  [say.events, (one) => one.events],
+  [words.time, (one) => html`<${Time} at=${one.at} />`, (one) => one.at],
+  [say.outcome, (one) => html`<${State} of=${one.outcome} />`, (one) => one.outcome],
+  [say.reason, (one) => html`<${Text} of=${one.reason} />`, (one) => one.reason],
+  [say.kind, (one) => html`<${Text} of=${one.kind} />`, (one) => one.kind],
+  [say.events, (one) => one.events, (one) => one.events],
   [say.address, address],
-  [words.connector, (one) => html`<${IdLink} kind="connectors" id=${one.connector} />`],
-  [say.remote, (one) => html`<${Text} of=${one.remote} />`],
-  [say.duration, (one) => words.ms(one.ms)],
-  [say.size, (one) => words.bytes(one.bytes)],
-  [words.gateway, (one) => html`<${Text} of=${text(one.gateway)} />`],
-];
-
-const filters = [
-  { name: "outcome", label: say.outcome, choices: ["stored", "duplicate", "handshake", "ignored", "unattributed", "rejected"] },
-  { name: "inbox", label: say.address },
-  { name: "connector", label: words.connector },
-  { name: "since", label: words.since, kind: "time", isMore: true },
-  { name: "until", label: words.until, kind: "time", isMore: true },
+  [words.connector, (one) => html`<${IdLink} kind="connectors" id=${one.connector} />`, (one) => one.connector],
+  [say.remote, (one) => html`<${Text} of=${one.remote} />`, (one) => one.remote],
+  [say.duration, (one) => words.ms(one.ms), (one) => one.ms],
+  [say.size, (one) => words.bytes(one.bytes), (one) => one.bytes],
+  [words.gateway, (one) => html`<${Text} of=${text(one.gateway)} />`, (one) => one.gateway],
 ];
 
 /** The list. */
@@ -39,5 +31,5 @@ export const HookRequests = ({ query }) => html`
   <p>${say.lead}</p>
   <p><a href=${to(["inboxes"])}>${words.inboxes.title}</a></p>
   <${List} place=${["hook-requests"]} query=${query} path="/admin/hook-requests" name="hook_requests" caption=${say.caption}
-    columns=${columns} filters=${filters} />
+    columns=${columns} />
 `;

@@ -16,13 +16,13 @@ const name = (inbox) => `${inbox.connector} ${inbox.inbox}`;
 const tenant = (inbox) => (inbox.tenant ? html`<${IdLink} kind="tenants" id=${inbox.tenant} />` : say.allTenants);
 
 const columns = [
-  [say.inbox, (inbox) => html`<a href=${to(["inboxes", inbox.id])}><${Text} of=${name(inbox)} /></a>`],
-  [words.tenant, tenant],
-  [words.status, (inbox) => html`<${State} of=${inbox.state} />`],
+  [say.inbox, (inbox) => html`<a href=${to(["inboxes", inbox.id])}><${Text} of=${name(inbox)} /></a>`, name],
+  [words.tenant, tenant, (inbox) => inbox.tenant],
+  [words.status, (inbox) => html`<${State} of=${inbox.state} />`, (inbox) => inbox.state],
   [say.address, (inbox) => html`<${Text} of=${inbox.url} />`],
-  [say.secrets, (inbox) => inbox.secrets.length],
+  [say.secrets, (inbox) => inbox.secrets.length, (inbox) => inbox.secrets.length],
   [say.accepted, (inbox) => html`<${Time} at=${inbox.last_accepted_at} />`],
-  [say.rejected, (inbox) => inbox.rejected_24h],
+  [say.rejected, (inbox) => inbox.rejected_24h, (inbox) => inbox.rejected_24h],
   [say.lastRejection, (inbox) => html`<${Text} of=${inbox.last_rejection?.reason} />`],
 ];
 
@@ -85,7 +85,7 @@ export function Inbox({ id }) {
     <p class="buttons">
       <a href=${to(["inboxes"])}>${say.title}</a>
       <button type="button" onClick=${reload}>${words.refresh}</button>
-      ${inbox && html`<${ChangeButton} label=${say.remove} danger=${true} what=${html`<p>${say.removeWhat}</p>`} change=${remove}
+      ${inbox && html`<${ChangeButton} label=${say.remove} danger=${true} what=${html`<p>${say.removeWhat(name(inbox), inbox.tenant)}</p>`} change=${remove}
         onDone=${() => go(["inboxes"])} />`}
     </p>
     <${Problem} of=${problem} />
@@ -123,7 +123,7 @@ function Secrets({ inbox, path, reload }) {
       [words.id, (secret) => html`<${Text} of=${secret.id} />`],
       [words.created, (secret) => html`<${ExactTime} at=${secret.created_at} />`],
       [words.change, (secret) => html`<${ChangeButton} label=${say.removeSecret} danger=${true} title=${say.removeSecretTitle(text(secret.id))}
-        what=${html`<p>${say.removeSecretWhat}</p>`} change=${remove(secret)} onDone=${reload} />`],
+        what=${html`<p>${say.removeSecretWhat} ${inbox.secrets.length === 1 && say.onlySecret}</p>`} change=${remove(secret)} onDone=${reload} />`],
     ]} />`}
     <${Sent} path=${`${path}/secrets`} body=${({ secret }) => ({ secret })} done=${say.secretAdded} label=${say.addSecret} onDone=${reload}>
       <label>${say.secret} <input name="secret" type="password" required autocomplete="off" /></label>
@@ -136,7 +136,7 @@ function Requests({ id }) {
   const rows = data?.hook_requests ?? [];
   return html`<${Section} title=${say.requests}>
     <${Problem} of=${problem} />
-    ${rows.length > 0 ? html`<${Table} caption=${words.hookRequests.caption} columns=${requestColumns} rows=${rows} />` : html`<p>${words.hookRequests.none}</p>`}
+    ${rows.length > 0 ? html`<${Table} caption=${words.hookRequests.caption} columns=${requestColumns} rows=${rows} />` : html`<p>${words.none["/admin/hook-requests"]}</p>`}
     <p><a href=${to(["hook-requests"], { inbox: id })}>${say.allRequests}</a></p>
   <//>`;
 }

@@ -5,29 +5,20 @@ import { ChangeButton } from "./dialog.js";
 import { List } from "./list.js";
 import { ExactTime, Facts, html, IdLink, Problem, State, Text, text, Time, Title } from "./parts.js";
 import { go, to } from "./route.js";
+import { Touches } from "./touches.js";
 import { words } from "./words.js";
 
 const say = words.integrations;
 
 /** The columns of a table of accounts. */
 export const columns = [
-  [say.account, (one) => html`<a href=${to(["integrations", one.id])}><${Text} of=${one.user_identifier} /></a>`],
-  [words.connector, (one) => html`<${IdLink} kind="connectors" id=${one.connector} />`],
-  [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`],
-  [words.subject, (one) => html`<${IdLink} kind="people" id=${one.subject} />`],
-  [words.status, (one) => html`<${State} of=${one.status} /> ${one.overdue && html`<${State} of=${say.overdue} tone="bad" />`}`],
-  [say.nextRefresh, (one) => html`<${Time} at=${one.next_refresh_at} />`],
-  [say.lastError, (one) => html`<${Text} of=${one.last_error} />`],
-];
-
-const filters = [
-  { name: "status", label: words.status, choices: ["active", "expired", "revoked"] },
-  { name: "overdue", label: say.overdueFilter, choices: ["true"], names: { true: say.onlyOverdue } },
-  { name: "connector", label: words.connector },
-  { name: "tenant", label: words.tenant },
-  { name: "subject", label: words.subject },
-  { name: "account", label: say.account },
-  { name: "user_identifier", label: words.calls.accountName, isMore: true },
+  [say.account, (one) => html`<a href=${to(["integrations", one.id])}><${Text} of=${one.user_identifier} /></a>`, (one) => one.user_identifier],
+  [words.connector, (one) => html`<${IdLink} kind="connectors" id=${one.connector} />`, (one) => one.connector],
+  [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`, (one) => one.tenant],
+  [words.subject, (one) => html`<${IdLink} kind="people" id=${one.subject} />`, (one) => one.subject],
+  [words.status, (one) => html`<${State} of=${one.status} /> ${one.overdue && html`<${State} of=${say.overdue} tone="bad" />`}`, (one) => one.status],
+  [say.nextRefresh, (one) => html`<${Time} at=${one.next_refresh_at} />`, (one) => one.next_refresh_at],
+  [say.lastError, (one) => html`<${Text} of=${one.last_error} />`, (one) => one.last_error],
 ];
 
 /** The list. */
@@ -35,7 +26,7 @@ export const Integrations = ({ query }) => html`
   <${Title}>${say.title}<//>
   <p>${say.lead}</p>
   <${List} place=${["integrations"]} query=${query} path="/admin/integrations" name="integrations" caption=${say.title}
-    columns=${columns} filters=${filters} />
+    columns=${columns} />
 `;
 
 /** One account. */
@@ -65,9 +56,17 @@ function Changes({ one, path, reload }) {
   };
   return html`
     <${ChangeButton} label=${say.renew} what=${html`<p>${say.renewWhat}</p>`} change=${renew} onDone=${reload} />
-    <${ChangeButton} label=${say.remove} danger=${true} what=${html`<p>${say.removeWhat(text(one.user_identifier), text(one.connector))}</p>`}
-      change=${remove} onDone=${() => go(["integrations"])} />
+    <${ChangeButton} label=${say.remove} danger=${true} what=${html`<${Removed} of=${one} />`} change=${remove} onDone=${() => go(["integrations"])} />
   `;
+}
+
+/** What an account takes with it. */
+function Removed({ of: { tenant, subject, connector, user_identifier } }) {
+  const triggers = {
+    path: "/admin/triggers", member: "triggers", filters: { tenant, connector, user_identifier }, say: say.triggers,
+    isTouched: (one) => (one.subject ?? null) === (subject ?? null),
+  };
+  return html`<p>${say.removeWhat(text(user_identifier), text(connector), text(subject ?? tenant))}</p><${Touches} of=${[triggers]} />`;
 }
 
 function Details({ one }) {

@@ -13,27 +13,21 @@ const progress = (job) => (job.progress ? `${Math.round(job.progress.fraction * 
 
 /** The columns of a table of jobs. */
 export const columns = [
-  [words.job, (job) => html`<${IdLink} kind="jobs" id=${job.job_id} />`],
-  [words.status, (job) => html`<${State} of=${job.status} />`],
-  [words.operation, (job) => html`<${IdLink} kind="connectors" id=${job.connector} /> / <${Text} of=${job.operation} />`],
-  [words.tenant, (job) => html`<${IdLink} kind="tenants" id=${job.tenant} />`],
-  [words.created, (job) => html`<${Time} at=${job.created_at} />`],
-  [say.progress, (job) => html`<${Text} of=${progress(job)} />`],
-  [words.calls.problem, (job) => html`<${Text} of=${job.error?.title} />`],
-  [words.gateway, (job) => html`<${Text} of=${job.gateway} />`],
-];
-
-const filters = [
-  { name: "status", label: words.status, choices: ["pending", "running", "succeeded", "failed"] },
-  { name: "tenant", label: words.tenant },
-  { name: "subject", label: words.subject },
+  [words.job, (job) => html`<${IdLink} kind="jobs" id=${job.job_id} />`, (job) => job.job_id],
+  [words.status, (job) => html`<${State} of=${job.status} />`, (job) => job.status],
+  [words.operation, (job) => html`<${IdLink} kind="connectors" id=${job.connector} /> / <${Text} of=${job.operation} />`, (job) => `${job.connector}/${job.operation}`],
+  [words.tenant, (job) => html`<${IdLink} kind="tenants" id=${job.tenant} />`, (job) => job.tenant],
+  [words.created, (job) => html`<${Time} at=${job.created_at} />`, (job) => job.created_at],
+  [say.progress, (job) => html`<${Text} of=${progress(job)} />`, (job) => job.progress?.fraction],
+  [words.calls.problem, (job) => html`<${Text} of=${job.error?.title} />`, (job) => job.error?.title],
+  [words.gateway, (job) => html`<${Text} of=${job.gateway} />`, (job) => job.gateway],
 ];
 
 /** The list. */
 export const Jobs = ({ query }) => html`
   <${Title}>${say.title}<//>
   <p>${say.lead}</p>
-  <${List} place=${["jobs"]} query=${query} path="/admin/jobs" name="jobs" caption=${say.title} columns=${columns} filters=${filters} />
+  <${List} place=${["jobs"]} query=${query} path="/admin/jobs" name="jobs" caption=${say.title} columns=${columns} />
 `;
 
 /** One job. */
@@ -50,7 +44,7 @@ export function Job({ id }) {
     <p class="buttons">
       <a href=${to(["jobs"])}>${say.title}</a>
       <button type="button" onClick=${reload}>${words.refresh}</button>
-      ${canCancel && html`<${ChangeButton} label=${say.cancel} danger=${true} what=${html`<p>${say.cancelWhat}</p>`} change=${cancel} onDone=${reload} />`}
+      ${canCancel && html`<${ChangeButton} label=${say.cancel} danger=${true} what=${html`<p>${say.cancelWhat(`${text(job.connector)}/${text(job.operation)}`, text(job.tenant))}</p>`} change=${cancel} onDone=${reload} />`}
     </p>
     <${Problem} of=${problem} />
     ${job && html`<${Details} job=${job} />`}

@@ -1,10 +1,10 @@
-// API keys: the list, one key, and the form that makes one.
+// API keys: the list, one key, and the dialog that makes one.
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { call, useDocument } from "./api.js";
-import { ChangeButton, ReasonField } from "./dialog.js";
+import { ChangeButton, closeDialog, DialogButton, ReasonField } from "./dialog.js";
 import { List } from "./list.js";
-import { Actor, announce, Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Text, text, Time, Title } from "./parts.js";
+import { Actor, Code, ExactTime, Facts, html, IdLink, Problem, State, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -12,19 +12,20 @@ const say = words.keys;
 const SCOPES = ["operate", "integrate", "proxy", "admin"];
 const EFFECTS = ["read", "write", "destructive"];
 
-const stateOf = (key) => {
-  if (key.revoked_at) return html`<${State} of="revoked" />`;
-  return new Date(key.expires_at ?? 8.64e15) < new Date() ? html`<${State} of="expired" />` : html`<${State} of=${say.valid} tone="good" />`;
-};
+/** The state of a key, as the filter of the list names it. */
+export const stateOf = (key) => (key.revoked_at ? "revoked" : new Date(key.expires_at ?? 8.64e15) < new Date() ? "expired" : "valid");
 
-const columns = [
-  [say.name, (key) => html`<a href=${to(["keys", key.id])}><${Text} of=${key.name} /></a>`],
-  [words.id, (key) => html`<${Text} of=${key.id} />`],
-  [words.status, stateOf],
-  [words.tenant, (key) => html`<${IdLink} kind="tenants" id=${key.tenant} />`],
-  [say.scopes, (key) => key.scopes.join(" ")],
-  [say.expires, (key) => html`<${Time} at=${key.expires_at} />`],
-  [say.lastUsed, (key) => html`<${Time} at=${key.last_used_at} />`],
+/** The columns of a table of keys. */
+export const columns = [
+  [say.name, (key) => html`<a href=${to(["keys", key.id])}><${Text} of=${key.name} /></a>`, (key) => key.name],
+  [words.status, (key) => html`<${State} of=${stateOf(key)} />`, stateOf],
+  [words.tenant, (key) => html`<${IdLink} kind="tenants" id=${key.tenant} />`, (key) => key.tenant],
+  [words.subject, (key) => html`<${IdLink} kind="people" id=${key.subject} />`, (key) => key.subject],
+  [say.scopes, (key) => key.scopes.join(" "), (key) => key.scopes.join(" ")],
+  [say.allow, (key) => html`<${Text} of=${key.allow?.join(", ") ?? say.all} />`],
+  [words.created, (key) => html`<${Time} at=${key.created_at} />`, (key) => key.created_at],
+  [say.expires, (key) => html`<${Time} at=${key.expires_at} />`, (key) => key.expires_at],
+  [say.lastUsed, (key) => html`<${Time} at=${key.last_used_at} />`, (key) => key.last_used_at],
 ];
 
 /** The list. */
@@ -33,9 +34,11 @@ export function Keys({ query }) {
   return html`
     <${Title}>${say.title}<//>
     <p>${say.lead}</p>
-    <p><a href=${to(["tenants"])}>${words.tenants.title}</a> · <a href=${to(["tool-sets"])}>${words.toolSets.title}</a></p>
+    <p class="buttons">
+      <${DialogButton} label=${say.make}><${NewKey} onDone=${() => setTurn((turn) => turn + 1)} /><//>
+      <a href=${to(["tenants"])}>${words.tenants.title}</a> <a href=${to(["tool-sets"])}>${words.toolSets.title}</a>
+    </p>
     <${List} place=${["keys"]} query=${query} path="/admin/keys" name="keys" caption=${say.title} columns=${columns} turn=${turn} />
-    <${Section} title=${say.make}><${NewKey} onDone=${() => setTurn(turn + 1)} /><//>
   `;
 }
 
@@ -52,17 +55,17 @@ export function Key({ id }) {
     <p class="buttons">
       <a href=${to(["keys"])}>${say.title}</a>
       <button type="button" onClick=${reload}>${words.refresh}</button>
-      ${key && !key.revoked_at && html`<${ChangeButton} label=${say.revoke} danger=${true} what=${html`<p>${say.revokeWhat(text(key.name))}</p>`}
+      ${key && !key.revoked_at && html`<${ChangeButton} label=${say.revoke} danger=${true} what=${html`<${Revoked} of=${key} />`}
         change=${revoke} onDone=${reload} />`}
     </p>
     <${Problem} of=${problem} />
     ${key && html`
       <${Facts} of=${[
         [say.name, html`<${Text} of=${key.name} />`],
-        [words.status, stateOf(key)],
+        [words.status, html`<${State} of=${stateOf(key)} />`],
         [say.prefix, html`<code>${text(key.prefix)}</code>`],
         [words.tenant, html`<${IdLink} kind="tenants" id=${key.tenant} />`],
-        [words.subject, html`<${Text} of=${key.subject} />`],
+        [words.subject, html`<${IdLink} kind="people" id=${key.subject} />`],
         [say.scopes, key.scopes.join(" ")],
         [say.allow, html`<${Text} of=${key.allow?.join(", ") ?? say.all} />`],
         [say.effects, text(key.effects?.join(", ") ?? say.all)],
@@ -78,12 +81,21 @@ export function Key({ id }) {
   `;
 }
 
+/** What stops when a key is revoked. */
+const Revoked = ({ of: key }) => html`
+  <p>${say.revokeWhat(text(key.name), text(key.tenant))} ${key.last_used_at ? html`${say.wasUsed} <${Time} at=${key.last_used_at} />.` : say.notUsed}</p>
+  <p>${say.revokeMore}</p>
+`;
+
+/** The form that makes a key, and then the key. */
 function NewKey({ onDone }) {
   const [state, setState] = useState({});
+  const shown = useRef(null);
+  // The button that made the key is gone, and the focus with it.
+  useEffect(() => shown.current?.focus(), [state.made]);
   const make = async (event) => {
     event.preventDefault();
-    const form = event.currentTarget;
-    const given = new FormData(form);
+    const given = new FormData(event.currentTarget);
     const one = (name) => given.get(name).trim() || undefined;
     const names = one("allow")?.split(/[\s,]+/).filter(Boolean);
     const effects = given.getAll("effects");
@@ -96,13 +108,17 @@ function NewKey({ onDone }) {
         expires_at: days && new Date(Date.now() + Number(days) * 86_400_000).toISOString(),
       };
       setState({ made: await call("POST", "/admin/keys", { body, reason: given.get("reason") }) });
-      announce(say.made);
-      form.reset();
       onDone();
     } catch (error) {
       setState({ problem: error.problem ?? { title: words.failed, detail: String(error) } });
     }
   };
+  if (state.made) {
+    return html`
+      <div class="success"><p tabIndex="-1" ref=${shown}>${say.made}</p><${Code} label=${say.key}>${state.made.key}<//></div>
+      <p class="buttons"><button type="button" class="first" onClick=${closeDialog}>${words.close}</button></p>
+    `;
+  }
   const boxes = (name, values) => values.map((value) => html`<label class="box"><input type="checkbox" name=${name} value=${value} /> ${value}</label>`);
   return html`<form class="stacked" onSubmit=${make}>
     <label>${say.name} <input name="name" required maxlength="256" autocomplete="off" /></label>
@@ -115,7 +131,9 @@ function NewKey({ onDone }) {
     <label>${say.days} <input name="days" type="number" min="1" max="3650" /></label>
     <${ReasonField} />
     <${Problem} of=${state.problem} />
-    <p class="buttons"><button type="submit" class="first" disabled=${state.isBusy}>${say.make}</button></p>
-    ${state.made && html`<div class="success"><p>${say.once}</p><${Code} label=${say.key}>${state.made.key}<//></div>`}
+    <p class="buttons">
+      <button type="button" onClick=${closeDialog}>${words.cancel}</button>
+      <button type="submit" class="first" disabled=${state.isBusy}>${say.make}</button>
+    </p>
   </form>`;
 }

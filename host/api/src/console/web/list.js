@@ -1,20 +1,24 @@
-// A list with filters and pages. Its state is in the address: filters and the cursor of the page.
+// A list with filters and pages. Its state is in the address: filters, the cursor of the page, and the order.
 
 import { useEffect, useRef } from "preact/hooks";
 import { call, useLoad, withQuery } from "./api.js";
+import { filters as declared } from "./filters.js";
 import { announce, html, Problem, Table } from "./parts.js";
 import { go, to } from "./route.js";
+import { nextOrder, orderOf, sorted } from "./sort.js";
 import { words } from "./words.js";
 
 /**
  * A list of the gateway.
  *
  * `place` is where the list is in the console, `path` its route, `name` the member with its entries. `columns` are as in `Table`.
- * `filters` have a name, a label, and the choices if they have any; a filter of the kind `time` is a time. Those with `isMore` are shown
- * when the operator asks for them, or when one of them is set, so that the others are in one line.
+ * The gateway has the order of a list, so that it can cut it into pages. A list on one page can be sorted here.
+ * The filters are those that the gateway declares for the route. Those with `isMore` are shown when the operator asks for them, or when
+ * one of them is set, so that the others are in one line.
  * A change of `turn` loads the list again.
  */
-export function List({ place, query, path, name, caption, columns, filters = [], turn = 0 }) {
+export function List({ place, query, path, name, caption, columns, turn = 0 }) {
+  const filters = filtersOf(path);
   const known = Object.fromEntries(filters.map((filter) => [filter.name, query[filter.name]]));
   const wanted = withQuery(path, { ...known, cursor: query.cursor });
   const { data, problem, loading, count, reload } = useLoad((signal) => call("GET", wanted, { signal }), [wanted, turn]);
@@ -27,17 +31,21 @@ export function List({ place, query, path, name, caption, columns, filters = [],
   }, [count]);
   const rows = data?.[name] ?? [];
   const isFiltered = filters.some((filter) => query[filter.name]);
+  const canSort = rows.length > 1 && !query.cursor && !data.next_cursor;
+  const order = canSort ? orderOf(query.sort, columns) : null;
+  const sort = (name) => go(place, { ...known, sort: nextOrder(order, name) });
+  const nothing = isFiltered ? words.noMatch : query.cursor ? words.empty : words.none[path];
   return html`
     <${Filters} filters=${filters} query=${query} place=${place} />
     <div class="buttons">
       <button type="button" onClick=${reload} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button>
       ${isFiltered && html`<a href=${to(place)}>${words.clearFilters}</a>`}
       <p tabIndex="-1" ref=${summary} class="small">
-        ${loading && !data ? words.loading : data && (rows.length ? words.loaded(rows.length) : words.empty)}
+        ${loading && !data ? words.loading : data && (rows.length ? words.loaded(rows.length) : nothing)}
       </p>
     </div>
     <${Problem} of=${problem} />
-    ${rows.length > 0 && html`<div class="list"><${Table} caption=${caption} columns=${columns} rows=${rows} busy=${loading} /></div>`}
+    ${rows.length > 0 && html`<div class="list"><${Table} caption=${caption} columns=${columns} rows=${sorted(rows, order)} busy=${loading} order=${order} onSort=${canSort && sort} /></div>`}
     <nav class="buttons" aria-label=${words.pages}>
       ${query.cursor && html`<a href=${to(place, known)}>${words.firstPage}</a>`}
       ${data?.next_cursor && html`<a href=${to(place, { ...known, cursor: data.next_cursor })}>${words.nextPage}</a>`}
@@ -45,15 +53,21 @@ export function List({ place, query, path, name, caption, columns, filters = [],
   `;
 }
 
+/** The filters of a route. Those with choices come first, because most lists have a state. */
+function filtersOf(path) {
+  const filters = declared[path] ?? [];
+  return [...filters.filter((filter) => filter.choices), ...filters.filter((filter) => !filter.choices)];
+}
+
 function Filters({ filters, query, place }) {
   if (!filters.length) return null;
   const apply = (event) => {
     event.preventDefault();
     const given = [...new FormData(event.currentTarget)].map(([name, value]) => [name, value.trim()]);
-    const times = new Set(filters.filter((filter) => filter.kind === "time").map((filter) => filter.name));
-    go(place, Object.fromEntries(given.map(([name, value]) => [name, times.has(name) ? asTime(value) : value])));
+    const times = new Set(filters.filter((filter) => filter.isTime).map((filter) => filter.name));
+    go(place, { ...Object.fromEntries(given.map(([name, value]) => [name, times.has(name) ? asTime(value) : value])), sort: query.sort });
   };
-  const field = (filter) => html`<label key=${filter.name}>${filter.label} <${Field} filter=${filter} value=${query[filter.name] ?? ""} /></label>`;
+  const field = (filter) => html`<label key=${filter.name}>${words.filterLabel(filter.name)} <${Field} filter=${filter} value=${query[filter.name] ?? ""} /></label>`;
   const more = filters.filter((filter) => filter.isMore);
   return html`<form class="filters" role="search" aria-label=${words.filters} onSubmit=${apply}>
     ${filters.filter((filter) => !filter.isMore).map(field)}
@@ -66,14 +80,14 @@ function Filters({ filters, query, place }) {
 }
 
 function Field({ filter, value }) {
-  const { name, choices, kind } = filter;
+  const { name, choices, isTime } = filter;
   if (choices) {
     return html`<select name=${name}>
       <option value="" selected=${!value}>${words.any}</option>
-      ${choices.map((choice) => html`<option value=${choice} selected=${choice === value}>${filter.names?.[choice] ?? choice}</option>`)}
+      ${choices.map((choice) => html`<option value=${choice} selected=${choice === value}>${choice === "true" ? words.yes : choice}</option>`)}
     </select>`;
   }
-  if (kind === "time") return html`<input type="datetime-local" step="1" name=${name} value=${value.replace(/(\.\d+)?Z$/, "")} />`;
+  if (isTime) return html`<input type="datetime-local" step="1" name=${name} value=${value.replace(/(\.\d+)?Z$/, "")} />`;
   return html`<input name=${name} value=${value} autocomplete="off" spellcheck=${false} />`;
 }
 

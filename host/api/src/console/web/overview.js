@@ -45,7 +45,7 @@ async function load() {
     triggers: Promise.all(UNWELL.map((status) => list("/admin/triggers", { status }))),
     here: call("GET", "/connectors"),
     service: list("/admin/connectors"),
-    keys: all("/admin/keys", "keys"),
+    keys: all("/admin/keys?status=valid", "keys"),
   };
   const settled = await Promise.allSettled(Object.values(parts));
   const refused = settled.find((one) => one.status === "rejected");
@@ -53,7 +53,7 @@ async function load() {
   return { since, at: new Date(), problem: refused?.reason.problem, ...Object.fromEntries(Object.keys(parts).map((name, at) => [name, values[at]])) };
 }
 
-const many = (list) => (list.length >= MOST ? say.orMore(MOST) : String(list.length));
+const many = (list) => (list.length >= MOST ? words.orMore(MOST) : String(list.length));
 const toneOf = (list) => (list.length ? "bad" : "good");
 
 /** The screen. */
@@ -129,8 +129,8 @@ function cardsOf({ measured, samples, calls, gateways, overdue, expired, waiting
   }
   if (failed) add(say.webhooks, failed.webhooks, to(["webhooks"], { status: "failed" }), many(failed.webhooks), say.webhooksHint);
   if (keys) {
-    const soon = keys.filter((key) => !key.revoked_at && key.expires_at && new Date(key.expires_at) - Date.now() < SOON);
-    add(say.keys, soon, to(["keys"]), soon.length, soon.length ? html`<${Text} of=${soon.map((key) => key.name).join(", ")} />` : say.noKeys);
+    const soon = keys.filter((key) => key.expires_at && new Date(key.expires_at) - Date.now() < SOON);
+    add(say.keys, soon, to(["keys"], { status: "valid", sort: words.keys.expires }), soon.length, soon.length ? html`<${Text} of=${soon.map((key) => key.name).join(", ")} />` : say.noKeys);
   }
   return cards;
 }
@@ -156,7 +156,7 @@ function triggersOf(lists, measured) {
   const renewals = measured && say.subscriptions(sum(measured, "gateway_subscription_renewals_total"), sum(measured, "gateway_subscription_renewals_total", ({ outcome }) => outcome === "failed"));
   const states = UNWELL.filter((_, number) => counts[number]).map((status) => `${counts[UNWELL.indexOf(status)]} ${status}`).join(", ");
   return {
-    name: say.triggers, value: counts.some((count) => count >= MOST) ? say.orMore(total) : String(total), tone: total ? "bad" : "good",
+    name: say.triggers, value: counts.some((count) => count >= MOST) ? words.orMore(total) : String(total), tone: total ? "bad" : "good",
     href: to(["triggers"], { status: worst }), note: html`${states || say.allTriggers} ${renewals}`,
   };
 }

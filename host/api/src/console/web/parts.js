@@ -53,7 +53,7 @@ export const ExactTime = ({ at }) => (at ? html`${text(at)} (<${Time} at=${at} /
 export const State = ({ of, tone }) => html`<span class="state ${tone ?? tones[of] ?? "plain"}">${text(of)}</span>`;
 
 const tones = {
-  active: "good", verified: "good", stored: "good", handshake: "good", live: "good", ready: "good", succeeded: "good", delivered: "good", granted: "good", configured: "good",
+  active: "good", verified: "good", stored: "good", handshake: "good", live: "good", valid: "good", ready: "good", succeeded: "good", delivered: "good", granted: "good", configured: "good",
   expired: "bad", rejected: "bad", "needs-user": "bad", "needs-secret": "bad", "needs-setup": "bad", revoked: "bad", refused: "bad", failed: "bad", away: "bad", missing: "bad", destructive: "bad",
   degraded: "wait", paused: "wait", unverified: "wait", unattributed: "wait", pending: "wait", running: "wait", compiling: "wait", starting: "wait", draining: "wait", write: "wait", unnamed: "wait",
 };
@@ -72,17 +72,28 @@ export const Facts = ({ of }) => html`<dl class="facts">
 /** A heading with what is below it. */
 export const Section = ({ title, children }) => html`<section><h2>${title}</h2>${children}</section>`;
 
-/** A table of few rows. Each column is its name and the function of its cells. */
-export function Table({ caption, columns, rows, busy }) {
-  return html`<table role="table" aria-busy=${busy ? "true" : "false"}>
+/**
+ * A table of few rows. Each column is its name and the function of its cells. With `onSort`, the table can be sorted by the columns that
+ * also have the function of a value, and `order` is the one that it has.
+ */
+export function Table({ caption, columns, rows, busy, order, onSort }) {
+  return html`<table role="table" aria-busy=${busy ? "true" : "false"} class=${onSort ? "sortable" : undefined}>
     <caption>${caption}</caption>
-    <thead role="rowgroup"><tr role="row">${columns.map(([name]) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
+    <thead role="rowgroup"><tr role="row">${columns.map(([name, , valueOf]) => html`<${Heading} name=${name} order=${order} onSort=${valueOf && onSort} />`)}</tr></thead>
     <tbody role="rowgroup">
       ${rows.map((row) => html`<tr role="row">
         ${columns.map(([name, cell]) => html`<td role="cell" data-name=${name}><div>${cell(row)}</div></td>`)}
       </tr>`)}
     </tbody>
   </table>`;
+}
+
+function Heading({ name, order, onSort }) {
+  if (!onSort) return html`<th role="columnheader" scope="col">${name}</th>`;
+  const direction = order?.name === name ? (order.isDown ? "descending" : "ascending") : undefined;
+  return html`<th role="columnheader" scope="col" aria-sort=${direction}>
+    <button type="button" class="sort" title=${words.sortBy(name)} onClick=${() => onSort(name)}>${name}<span aria-hidden="true">${{ ascending: " ▲", descending: " ▼" }[direction]}</span></button>
+  </th>`;
 }
 
 /** A problem document, with all that it says about the reason. */

@@ -1,9 +1,10 @@
-// A person who complains: what is wrong with their accounts, calls, jobs and triggers, and all of them.
+// A person who complains: what is wrong with their accounts, calls, jobs, triggers and keys, and all of them.
 
 import { call, useLoad, withQuery } from "./api.js";
 import { columns as callColumns, tellWho } from "./calls.js";
 import { columns as accountColumns } from "./integrations.js";
 import { columns as jobColumns } from "./jobs.js";
+import { columns as keyColumns, stateOf as stateOfKey } from "./keys.js";
 import { html, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { columns as triggerColumns } from "./triggers.js";
@@ -26,24 +27,27 @@ function merged(lists, idOf, timeOf) {
 /** Everything about the people who go by a name: that of a user, of an account, or what the service knows the account by. */
 async function load(name, signal) {
   const list = (path, member) => async (query) => (await call("GET", withQuery(path, { limit: SHOWN, ...query }), { signal }))[member];
-  const [accountsOf, callsOf, jobsOf, triggersOf] = [
+  const [accountsOf, callsOf, jobsOf, triggersOf, keysOf] = [
     list("/admin/integrations", "integrations"), list("/admin/calls", "calls"), list("/admin/jobs", "jobs"), list("/admin/triggers", "triggers"),
+    list("/admin/keys", "keys"),
   ];
   const accounts = merged(await Promise.all([accountsOf({ account: name }), accountsOf({ subject: name })]), (one) => one.id, (one) => one.created_at);
   // Accounts of tenants themselves have no user.
   const users = [...new Map(accounts.filter((one) => one.subject).map(({ tenant, subject }) => [JSON.stringify([tenant, subject]), { tenant, subject }])).values()];
   const shown = users.length > MOST_USERS ? [] : users;
   const asked = [{ subject: name }, ...shown];
-  const [calls, jobs, triggers] = await Promise.all([
+  const [calls, jobs, triggers, keys] = await Promise.all([
     Promise.all([callsOf({ account: name }), ...asked.map(callsOf)]),
     Promise.all(asked.map(jobsOf)),
     Promise.all([triggersOf({ user_identifier: name }), ...asked.map(triggersOf)]),
+    Promise.all(asked.map(keysOf)),
   ]);
   return {
     accounts, users,
     calls: merged(calls, (one) => `${one.at} ${one.request_id}`, (one) => one.at),
     jobs: merged(jobs, (one) => one.job_id, (one) => one.created_at),
     triggers: merged(triggers, (one) => one.id, (one) => one.created_at),
+    keys: merged(keys, (one) => one.id, (one) => one.created_at),
   };
 }
 
@@ -63,6 +67,7 @@ export function Person({ id: name }) {
       <${Entries} title=${say.others} caption=${say.othersCaption} rows=${data.calls.filter((one) => !one.problem)} columns=${callColumns} none=${say.noOthers} />
       <${Entries} title=${words.jobs.title} caption=${say.jobs} rows=${data.jobs} columns=${jobColumns} none=${say.noJobs} />
       <${Entries} title=${words.triggers.title} caption=${say.triggers} rows=${data.triggers} columns=${triggerColumns} none=${say.noTriggers} />
+      <${Entries} title=${words.keys.title} caption=${say.keys} rows=${data.keys} columns=${keyColumns} none=${say.noKeys} />
     `}
   `;
 }
@@ -83,7 +88,7 @@ function Users({ users, name }) {
 }
 
 /** What is wrong, each with its reason, who can act, and a link to where one does. */
-function findings({ accounts, calls, jobs, triggers }) {
+function findings({ accounts, calls, jobs, triggers, keys }) {
   const found = accounts.filter((one) => one.status !== "active" || one.overdue).map((one) => ({
     state: one.status === "active" ? words.integrations.overdue : one.status,
     what: one.status === "active" ? say.renewalFails(text(one.user_identifier), text(one.connector)) : say.mustConnect(text(one.user_identifier), text(one.connector)),
@@ -112,6 +117,9 @@ function findings({ accounts, calls, jobs, triggers }) {
       state: one.status, what: say.triggerFails(`${text(one.connector)}.${text(one.type)}`), why: one.reason, who: words.triggers.who[one.status],
       href: to(["triggers", one.id]), label: say.toTrigger,
     });
+  }
+  for (const one of keys.filter((one) => stateOfKey(one) === "expired")) {
+    found.push({ state: "expired", what: say.keyExpired(text(one.name)), at: one.expires_at, who: say.newKey, href: to(["keys", one.id]), label: say.toKey });
   }
   return found;
 }

@@ -14,11 +14,11 @@ const say = words.tenants;
 const count = (number) => (number >= 1000 ? say.many : String(number));
 
 const columns = [
-  [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`],
-  [words.keys.title, (one) => count(one.keys)],
-  [words.integrations.title, (one) => html`<a href=${to(["integrations"], { tenant: one.tenant })}>${count(one.integrations)}</a>`],
-  [say.pending, (one) => html`<a href=${to(["jobs"], { tenant: one.tenant, status: "pending" })}>${count(one.jobs_pending)}</a>`],
-  [say.clients, (one) => count(one.oauth_clients)],
+  [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`, (one) => one.tenant],
+  [words.keys.title, (one) => html`<a href=${to(["keys"], { tenant: one.tenant, status: "valid" })}>${count(one.keys)}</a>`, (one) => one.keys],
+  [words.integrations.title, (one) => html`<a href=${to(["integrations"], { tenant: one.tenant })}>${count(one.integrations)}</a>`, (one) => one.integrations],
+  [say.pending, (one) => html`<a href=${to(["jobs"], { tenant: one.tenant, status: "pending" })}>${count(one.jobs_pending)}</a>`, (one) => one.jobs_pending],
+  [say.clients, (one) => count(one.oauth_clients), (one) => one.oauth_clients],
 ];
 
 /** The list. */
@@ -44,6 +44,7 @@ export function Tenant({ id }) {
       <li><a href=${to(["integrations"], { tenant: id })}>${words.integrations.title}</a></li>
       <li><a href=${to(["jobs"], { tenant: id })}>${words.jobs.title}</a></li>
       <li><a href=${to(["triggers"], { tenant: id })}>${words.triggers.title}</a></li>
+      <li><a href=${to(["keys"], { tenant: id })}>${words.keys.title}</a></li>
       <li><a href=${to(["webhooks"], { tenant: id })}>${words.webhooks.title}</a></li>
       <li><a href=${to(["audit"], { tenant: id })}>${words.audit.title}</a></li>
     </ul>

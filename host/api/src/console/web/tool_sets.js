@@ -18,15 +18,15 @@ export function ToolSets({ query, session }) {
     return say.deleted;
   };
   const columns = [
-    [say.name, (set) => html`<${Text} of=${set.name} />`],
+    [say.name, (set) => html`<${Text} of=${set.name} />`, (set) => set.name],
     [say.url, (set) => html`<${Text} of=${set.url} />`],
     [words.keys.allow, (set) => html`<${Text} of=${set.allow.join(", ")} />`],
     [words.keys.effects, (set) => text(set.effects?.join(", ") ?? words.keys.all)],
-    [say.mode, (set) => text(set.mode)],
-    [words.created, (set) => html`<${Time} at=${set.created_at} />`],
-    [words.keys.createdBy, (set) => html`<${Actor} of=${set.created_by} />`],
+    [say.mode, (set) => text(set.mode), (set) => set.mode],
+    [words.created, (set) => html`<${Time} at=${set.created_at} />`, (set) => set.created_at],
+    [words.keys.createdBy, (set) => html`<${Actor} of=${set.created_by} />`, (set) => set.created_by],
     [words.change, (set) => html`<${ChangeButton} label=${say.remove} danger=${true} title=${say.removeTitle(text(set.name))}
-      what=${html`<p>${say.removeWhat}</p>`} change=${remove(set)} onDone=${() => setTurn(turn + 1)} />`],
+      what=${html`<p>${say.removeWhat(text(set.url))}</p>`} change=${remove(set)} onDone=${() => setTurn(turn + 1)} />`],
   ];
   return html`
     <${Title}>${say.title}<//>

@@ -16,32 +16,23 @@ const SHOWN = 50;
 
 /** The columns of a table of triggers. */
 export const columns = [
-  [say.type, (one) => html`<a href=${to(["triggers", one.id])}><${Text} of=${`${one.connector}.${one.type}`} /></a>`],
-  [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`],
-  [say.account, (one) => html`<${Text} of=${one.user_identifier} />`],
-  [words.status, (one) => html`<${State} of=${one.status} />`],
-  [say.reason, (one) => html`<${Text} of=${one.reason} />`],
-  [say.mode, (one) => text(one.mode)],
-  [say.lastPush, (one) => html`<${Time} at=${one.subscription?.last_push_at} />`],
-  [say.lastRead, (one) => html`<${Time} at=${one.last_read_at} />`],
-  [say.lastEvent, (one) => html`<${Time} at=${one.last_event_at} />`],
-  [say.ends, (one) => html`<${Time} at=${one.subscription?.expires_at} />`],
-];
-
-const filters = [
-  { name: "status", label: words.status, choices: ["pending", "active", "degraded", "needs-user", "paused", "failed"] },
-  { name: "connector", label: words.connector },
-  { name: "type", label: say.type },
-  { name: "tenant", label: words.tenant },
-  { name: "subject", label: words.subject },
-  { name: "user_identifier", label: say.account },
+  [say.type, (one) => html`<a href=${to(["triggers", one.id])}><${Text} of=${`${one.connector}.${one.type}`} /></a>`, (one) => `${one.connector}.${one.type}`],
+  [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`, (one) => one.tenant],
+  [say.account, (one) => html`<${Text} of=${one.user_identifier} />`, (one) => one.user_identifier],
+  [words.status, (one) => html`<${State} of=${one.status} />`, (one) => one.status],
+  [say.reason, (one) => html`<${Text} of=${one.reason} />`, (one) => one.reason],
+  [say.mode, (one) => text(one.mode), (one) => one.mode],
+  [say.lastPush, (one) => html`<${Time} at=${one.subscription?.last_push_at} />`, (one) => one.subscription?.last_push_at],
+  [say.lastRead, (one) => html`<${Time} at=${one.last_read_at} />`, (one) => one.last_read_at],
+  [say.lastEvent, (one) => html`<${Time} at=${one.last_event_at} />`, (one) => one.last_event_at],
+  [say.ends, (one) => html`<${Time} at=${one.subscription?.expires_at} />`, (one) => one.subscription?.expires_at],
 ];
 
 /** The list. */
 export const Triggers = ({ query }) => html`
   <${Title}>${say.title}<//>
   <p>${say.lead}</p>
-  <${List} place=${["triggers"]} query=${query} path="/admin/triggers" name="triggers" caption=${say.title} columns=${columns} filters=${filters} />
+  <${List} place=${["triggers"]} query=${query} path="/admin/triggers" name="triggers" caption=${say.title} columns=${columns} />
 `;
 
 /** One trigger. */
@@ -79,7 +70,7 @@ function Changes({ one, path, isOwn, reload }) {
     `}
     <${ChangeButton} label=${say.resubscribe} what=${html`<p>${say.resubscribeWhat}</p>`}
       change=${change("POST", `${path}/resubscribe`, say.resubscribed)} onDone=${reload} />
-    <${ChangeButton} label=${say.remove} danger=${true} what=${html`<p>${say.removeWhat(`${text(one.connector)}.${text(one.type)}`)}</p>`}
+    <${ChangeButton} label=${say.remove} danger=${true} what=${html`<p>${say.removeWhat(`${text(one.connector)}.${text(one.type)}`, text(one.tenant), one.urls.length)} ${say.unsent(one.pending_deliveries)}</p>`}
       change=${remove} onDone=${() => go(["triggers"])} />
   `;
 }

@@ -92,7 +92,7 @@ function Call({ connector, operation, session, reload, document, accounts, entry
         ${effect === "read"
           ? html`<button type="submit" class="first" disabled=${isBusy}>${isBusy ? say.sending : say.send}</button>`
           : html`<${ChangeButton} label=${say.send} title=${say.sendTitle} danger=${effect === "destructive"}
-              what=${html`<p>${say.effects[effect]}</p><p>${say.really}</p>`} change=${run} isAudited=${false} />`}
+              what=${html`<p>${say.effects[effect]}</p><p>${say.really(`${id}/${operation}`, account)}</p>`} change=${run} isAudited=${false} />`}
       </p>
     </form>
     <${Answer} of=${answer} />

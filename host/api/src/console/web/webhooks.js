@@ -22,13 +22,6 @@ function about(one) {
   return one.trigger_id ? html`<${IdLink} kind="triggers" id=${one.trigger_id} />` : say.event;
 }
 
-const filters = [
-  { name: "id", label: words.id },
-  { name: "status", label: words.status, choices: ["pending", "delivered", "failed"] },
-  { name: "tenant", label: words.tenant },
-  { name: "url", label: say.url },
-];
-
 /** The list. */
 export function Webhooks({ query }) {
   const [turn, setTurn] = useState(0);
@@ -37,20 +30,19 @@ export function Webhooks({ query }) {
     return say.resent;
   };
   const columns = [
-    [words.id, (one) => html`<${Text} of=${one.id} />`],
-    [words.status, (one) => html`<${State} of=${one.status} />`],
-    [say.receiver, (one) => html`<${Text} of=${one.url ?? one.receiver} />`],
-    [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`],
+    [words.id, (one) => html`<${Text} of=${one.id} />`, (one) => one.id],
+    [words.status, (one) => html`<${State} of=${one.status} />`, (one) => one.status],
+    [say.receiver, (one) => html`<${Text} of=${one.url ?? one.receiver} />`, (one) => one.url ?? one.receiver],
+    [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`, (one) => one.tenant],
     [say.about, about],
-    [say.attempts, (one) => html`<${Attempts} of=${one.attempts} />`],
-    [say.next, (one) => html`<${Time} at=${one.next_attempt_at} />`],
+    [say.attempts, (one) => html`<${Attempts} of=${one.attempts} />`, (one) => one.attempts.length],
+    [say.next, (one) => html`<${Time} at=${one.next_attempt_at} />`, (one) => one.next_attempt_at],
     [words.change, (one) => html`<${ChangeButton} label=${say.resend} title=${say.resendTitle}
       what=${html`<p>${say.resendWhat(text(one.url ?? one.receiver))}</p>`} change=${resend(one)} onDone=${() => setTurn(turn + 1)} />`],
   ];
   return html`
     <${Title}>${say.title}<//>
     <p>${say.lead}</p>
-    <${List} place=${["webhooks"]} query=${query} path="/admin/webhooks" name="webhooks" caption=${say.title} columns=${columns}
-      filters=${filters} turn=${turn} />
+    <${List} place=${["webhooks"]} query=${query} path="/admin/webhooks" name="webhooks" caption=${say.title} columns=${columns} turn=${turn} />
   `;
 }

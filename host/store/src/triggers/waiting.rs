@@ -1,0 +1,248 @@
+//! Events whose webhooks wait: those of a trigger that is paused, and those of a tenant that has
+//! too many webhooks that are not delivered.
+
+use std::collections::BTreeSet;
+
+use super::events::{COLUMNS, EventWebhooks, delete_delivery, insert_events, insert_webhooks, is_known};
+use super::queries::all_columns;
+use super::types::{NewEvent, StoredEvent, Trigger};
+use crate::connection::{Connection, Durability};
+use crate::stored_bytes::Quota;
+use crate::value::values;
+use crate::vault::Vault;
+use crate::{Store, StoreError, StoredPush};
+
+impl Store {
+    /// Returns the number of a tenant's webhooks about events that are not delivered yet.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn pending_events(&self, tenant: &str) -> Result<u64, StoreError> {
+        let tenant = tenant.to_owned();
+        self.read(move |connection| pending_of(connection, &tenant)).await
+    }
+
+    /// Returns the events of a trigger whose webhooks wait, the oldest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn waiting_events(&self, trigger: &str, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
+        let trigger = trigger.to_owned();
+        self.read(move |connection| {
+            connection.all(
+                &format!(
+                    "SELECT {COLUMNS} FROM trigger_events WHERE trigger_id = $1 AND NOT queued AND data_key IS NOT NULL
+                     ORDER BY sequence LIMIT $2"
+                ),
+                values![&trigger, limit],
+            )
+        })
+        .await
+    }
+
+    /// Returns triggers whose events have waited until their tenant has fewer than `max_pending`
+    /// webhooks about events that are not delivered.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn triggers_with_backlog(&self, max_pending: u64, limit: u32) -> Result<Vec<Trigger>, StoreError> {
+        self.read(move |connection| {
+            let tenants: Vec<String> = connection
+                .all("SELECT DISTINCT tenant FROM triggers WHERE has_backlog AND state = 'live'", &[])?;
+            let mut found = Vec::new();
+            for tenant in tenants {
+                if pending_of(connection, &tenant)? < max_pending {
+                    found.extend(connection.all(
+                        &format!(
+                            "SELECT {} FROM triggers WHERE has_backlog AND state = 'live' AND tenant = $1 ORDER BY id LIMIT $2",
+                            all_columns()
+                        ),
+                        values![&tenant, limit],
+                    )?);
+                }
+            }
+            Ok(found)
+        })
+        .await
+    }
+
+    /// Stores webhooks of events that have waited, unless the trigger was paused since.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn queue_backlog(
+        &self,
+        vault: &Vault,
+        trigger: &Trigger,
+        waiting: Vec<EventWebhooks>,
+    ) -> Result<(), StoreError> {
+        let (vault, trigger) = (vault.clone(), trigger.clone());
+        self.write(Durability::PowerLoss, move |connection| {
+            let is_live = connection.execute(
+                "UPDATE triggers SET sequence = sequence WHERE id = $1 AND state = 'live'",
+                values![&trigger.id],
+            )?;
+            if is_live == 0 {
+                return Ok(());
+            }
+            queue_waiting_events(connection, &vault, &trigger, &waiting)?;
+            connection.execute(
+                "UPDATE triggers SET has_backlog = $1 WHERE id = $2 AND NOT EXISTS
+                     (SELECT 1 FROM trigger_events WHERE trigger_id = triggers.id AND NOT queued AND data_key IS NOT NULL)",
+                values![false, &trigger.id],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+fn pending_of(connection: &mut dyn Connection, tenant: &str) -> Result<u64, StoreError> {
+    connection.one(
+        "SELECT count(*) FROM webhook_deliveries WHERE tenant = $1 AND status = 'pending' AND trigger_id IS NOT NULL",
+        values![tenant],
+    )
+}
+
+/// Stores events that a service has told. `room` has the most bytes that a tenant may store, and
+/// the number of its webhooks that may wait for their delivery. Beyond the first, events are
+/// dropped; beyond the second, their webhooks wait.
+pub(crate) fn insert_told_events(
+    connection: &mut dyn Connection,
+    vault: &Vault,
+    events: Vec<NewEvent>,
+    room: (Quota, u64),
+) -> Result<StoredPush, StoreError> {
+    let (quota, max_pending) = room;
+    let (mut full, mut held) = (Vec::new(), Vec::new());
+    for tenant in events.iter().map(|event| &event.tenant).collect::<BTreeSet<_>>() {
+        match quota.check(connection, tenant) {
+            Ok(()) if pending_of(connection, tenant)? >= max_pending => held.push(tenant.clone()),
+            Ok(()) => {}
+            Err(StoreError::TenantFull { .. }) => full.push(tenant.clone()),
+            Err(error) => return Err(error),
+        }
+    }
+    let (refused, admitted): (Vec<_>, Vec<_>) = events.into_iter().partition(|event| full.contains(&event.tenant));
+    let mut dropped = Vec::new();
+    for event in refused {
+        if !is_known(connection, &event.id)? {
+            dropped.push(event.trigger);
+        }
+    }
+    Ok(StoredPush { stored: insert_events(connection, vault, &admitted, &held)?, dropped })
+}
+
+/// Takes back the webhooks of a trigger that were not delivered yet. Its events wait.
+pub(super) fn unqueue_pending_events(connection: &mut dyn Connection, trigger: &str) -> Result<(), StoreError> {
+    let pending: Vec<(String, Option<String>)> = connection.all(
+        "SELECT webhook_id, message_id FROM webhook_deliveries WHERE trigger_id = $1 AND status = 'pending'",
+        values![trigger],
+    )?;
+    for (webhook, event) in &pending {
+        delete_delivery(connection, webhook)?;
+        connection.execute("UPDATE trigger_events SET queued = $1 WHERE id = $2", values![false, event.as_deref()])?;
+    }
+    Ok(())
+}
+
+/// Stores the webhooks of events that have waited.
+pub(super) fn queue_waiting_events(
+    connection: &mut dyn Connection,
+    vault: &Vault,
+    trigger: &Trigger,
+    waiting: &[EventWebhooks],
+) -> Result<(), StoreError> {
+    for (event, deliveries, body) in waiting {
+        let queued = connection.execute(
+            "UPDATE trigger_events SET queued = $1 WHERE id = $2 AND queued = $3",
+            values![true, event, false],
+        )?;
+        if queued > 0 {
+            insert_webhooks(connection, vault, (&trigger.id, &trigger.tenant), event, deliveries, body)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{LONG, add, delivery, event, key, settle};
+    use super::*;
+    use crate::testing::{Site, on_every_database, sealed};
+    use crate::{PushedEvents, ReadEvents};
+
+    on_every_database!(
+        webhooks_of_told_events_wait_while_their_tenant_has_too_many,
+        a_tenant_that_stores_too_much_gets_no_event,
+    );
+
+    fn pushed(events: Vec<NewEvent>) -> PushedEvents {
+        PushedEvents { events, max_pending: 1, ..PushedEvents::default() }
+    }
+
+    async fn webhooks_of_told_events_wait_while_their_tenant_has_too_many(site: Site) {
+        let (store, vault) = (&site.store, site.vault().await);
+        vault.know_newest_key().await.unwrap();
+        let key = key(store).await;
+        let (id, subscription) = add(store, "acme", "a").await;
+        let (other, of_other) = add(store, "globex", "a").await;
+        settle(store, &subscription).await;
+        settle(store, &of_other).await;
+        let told = |trigger: &str, tenant: &str, name: &str| {
+            let new = event(trigger, tenant, name);
+            NewEvent { deliveries: vec![delivery(&new.id, "https://app.example/", &key)], ..new }
+        };
+        let stored = |stored| StoredPush { stored, dropped: Vec::new() };
+        for name in ["x", "y", "z"] {
+            let push = pushed(vec![told(&id, "acme", name)]);
+            assert_eq!(store.store_pushed(&vault, push).await.unwrap(), stored(1));
+        }
+        store.store_pushed(&vault, pushed(vec![told(&other, "globex", "x")])).await.unwrap();
+        let pending = async |id: &str| store.trigger(id).await.unwrap().unwrap().pending_deliveries;
+        assert_eq!((pending(&id).await, pending(&other).await), (1, 1));
+        // Without a webhook, nothing waits.
+        store.store_pushed(&vault, pushed(vec![event(&other, "globex", "y")])).await.unwrap();
+        assert_eq!(store.triggers_with_backlog(1, 9).await.unwrap(), []);
+        let found = store.triggers_with_backlog(2, 9).await.unwrap();
+        assert_eq!(found.iter().map(|trigger| &trigger.id).collect::<Vec<_>>(), [&id]);
+
+        // An event does not pass those that wait.
+        store.add_events(&vault, vec![told(&id, "acme", "last")]).await.unwrap();
+        let waiting = async || store.waiting_events(&id, 9).await.unwrap();
+        assert_eq!(waiting().await.iter().map(|event| event.sequence).collect::<Vec<_>>(), [2, 3, 4]);
+        let webhooks = |events: &[StoredEvent]| -> Vec<EventWebhooks> {
+            let of = |event: &StoredEvent| {
+                (event.id.clone(), vec![delivery(&event.id, "https://app.example/", &key)], b"{}".to_vec())
+            };
+            events.iter().map(of).collect()
+        };
+        let first = &waiting().await[..1];
+        store.queue_backlog(&vault, &found[0], webhooks(first)).await.unwrap();
+        store.queue_backlog(&vault, &found[0], webhooks(first)).await.unwrap();
+        assert_eq!((pending(&id).await, waiting().await.len()), (2, 2), "each webhook once");
+        store.queue_backlog(&vault, &found[0], webhooks(&waiting().await)).await.unwrap();
+        assert_eq!(store.triggers_with_backlog(9, 9).await.unwrap(), []);
+        store.add_events(&vault, vec![told(&id, "acme", "after")]).await.unwrap();
+        assert_eq!((pending(&id).await, waiting().await.len()), (5, 0));
+    }
+
+    async fn a_tenant_that_stores_too_much_gets_no_event(site: Site) {
+        let (store, vault) = (&site.store, site.vault().await);
+        vault.know_newest_key().await.unwrap();
+        let key = key(store).await;
+        let (id, subscription) = add(store, "acme", "a").await;
+        let known = event(&id, "acme", "known");
+        store.add_events(&vault, vec![known.clone()]).await.unwrap();
+        let full = Store::clone(store).with_quota(1);
+        let push = pushed(vec![known, event(&id, "acme", "new")]);
+        let dropped = vec![id.clone()];
+        assert_eq!(full.store_pushed(&vault, push).await.unwrap(), StoredPush { stored: 0, dropped });
+        let taken = full.take_subscription(&subscription, LONG).await.unwrap().unwrap();
+        let read = |events| full.store_read(&vault, &taken, ReadEvents { cursor: sealed(&key), events }, LONG);
+        let refused = read(vec![event(&id, "acme", "read")]).await;
+        assert!(matches!(refused, Err(StoreError::TenantFull { limit: 1 })), "{refused:?}");
+        assert_eq!(read(Vec::new()).await.unwrap(), Some(0), "there is nothing to store");
+        assert_eq!(store.events_of(&id, 0, 9).await.unwrap().0.len(), 1);
+    }
+}
