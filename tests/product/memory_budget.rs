@@ -133,6 +133,23 @@ fn an_answer_that_the_memory_for_calls_has_no_room_for_is_refused() {
     assert_eq!(gateway.metric("gateway_memory_held_bytes"), 0.0);
 }
 
+/// The file and its form in base64 are in memory at the same time.
+#[test]
+fn the_json_form_of_a_file_is_a_part_of_the_memory_for_calls() {
+    let service = Upstream::start();
+    service.reply("/file", Reply::typed("application/pdf", vec![7; 7 << 20]));
+    service.reply("/small", Reply::typed("application/pdf", vec![7; 1 << 20]));
+    let setup = Setup::new().guest("hostile").upstream("hostile", "api", &service.url());
+    let gateway = setup.general("memory_mb = 15").start();
+    gateway.call("hostile/forward_file", json!({"path": "/small"})).ok();
+    gateway.call("hostile/forward_file", json!({"path": "/file"})).problem(503, "busy");
+    // The bytes themselves stream.
+    let bytes =
+        gateway.client().request("POST", "/connectors/hostile/forward_file").header("accept", "application/pdf");
+    assert_eq!(bytes.json(&json!({"path": "/file"})).send().body.len(), 7 << 20);
+    wait_for("the memory to be free", || (gateway.metric("gateway_memory_held_bytes") == 0.0).then_some(()));
+}
+
 #[test]
 fn answers_that_inflate_without_end_are_refused_and_take_no_more_than_the_memory_for_calls() {
     const MEMORY_MB: u64 = 64;

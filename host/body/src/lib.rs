@@ -200,3 +200,20 @@ impl hyper::body::Body for Body {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use memory::MemoryBudget;
+
+    use super::*;
+
+    #[test]
+    fn a_body_is_a_part_of_the_budget_until_it_is_sent() {
+        let memory = MemoryBudget::new(100_000);
+        let held = full(vec![b' '; 60_000]).hold(memory.part());
+        assert_eq!((held.is_ok(), memory.held()), (true, 60_000));
+        assert!(full(vec![b' '; 60_000]).hold(memory.part()).is_err());
+        drop(held);
+        assert_eq!(memory.held(), 0);
+    }
+}

@@ -56,6 +56,15 @@ fn check_shows_which_upstreams_get_the_credential_and_where() {
 }
 
 #[test]
+fn check_has_one_line_for_each_note_with_all_operations_that_it_is_about() {
+    let home = Setup::new().prepare();
+    let said = checked(&home, &account("none", &json!({})));
+    let notes: Vec<&str> = said.lines().filter(|line| line.contains("no example of the answer")).collect();
+    assert_eq!(notes.len(), 1, "{said}");
+    assert!(notes[0].contains("forward") && notes[0].contains("erase"), "{said}");
+}
+
+#[test]
 fn the_list_of_connectors_shows_which_upstreams_get_the_credential_and_where() {
     let oauth2 = Setup::new().module("account", account("oauth2", &json!({}))).start();
     let form = json!({"in": "form_field", "name": "token"});

@@ -1,10 +1,10 @@
 //! Destructive operations ask first, where a tool set or a key says so.
 
 use serde_json::{Value, json};
-use support::{Client, Gateway, Reply, Setup, Store, Upstream, module};
+use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module};
 
 use super::{Agent, WITH_INITIALIZE, result, text_of, with_initialize};
-use crate::integrations::on_each_store;
+use crate::integrations::{client, connect, email, on_each_store, registered};
 
 on_each_store!(
     a_client_without_forms_confirms_with_the_digest_once_and_for_the_same_arguments,
@@ -127,6 +127,32 @@ fn a_key_may_say_that_destructive_operations_ask() {
         careful.call("account/erase", json!({"path": "/a"})).ok();
     }
     assert_eq!(service.seen().len(), 4);
+}
+
+/// The user was asked about the account of the first call.
+#[test]
+fn a_digest_confirms_a_call_for_its_account_alone() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = registered(Setup::new().account("account", &provider).start(), &provider);
+    let acme = client(&gateway, "acme", None, "operate,integrate");
+    for person in ["ada", "ben"] {
+        connect(&acme, "account", person);
+    }
+    let set = json!({"name": "careful", "allow": ["account"], "confirm": true});
+    assert_eq!(acme.post("/mcp-sets", set).status, 201);
+    let agent = Agent::new(&acme, "/mcp/sets/careful");
+    // The header names the account, so the arguments are the same.
+    let call = |person: &str, arguments: Value| {
+        let params = json!({"name": TOOL, "arguments": arguments});
+        text_of(&result(&agent.request("tools/call", params).header("x-user-identifier", &email(person)).send()))
+    };
+    let asked = call("ada", json!({"path": "/me"}));
+    assert!(asked.contains(&email("ada")), "{asked}");
+    let confirmed = json!({"path": "/me", "confirm": digest(&asked)});
+    let refused = call("ben", confirmed.clone());
+    assert!(refused.contains("was not made for this call") && refused.contains(&email("ben")), "{refused}");
+    let erased = call("ada", confirmed);
+    assert!(erased.contains("ada") && !erased.contains("destroys data"), "{erased}");
 }
 
 #[test]

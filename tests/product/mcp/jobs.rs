@@ -161,6 +161,23 @@ fn a_client_that_asks_for_progress_is_told_it_while_the_call_waits() {
     assert_eq!((&all.last().unwrap()["id"], all.iter().all(|event| event["jsonrpc"] == "2.0")), (&json!("b"), true));
 }
 
+/// The call repeats the token in each event, so it keeps the token while it waits.
+#[test]
+fn a_token_for_progress_is_bounded_because_the_call_keeps_it() {
+    let (_gateway, service, agent) = world();
+    service.reply("/", Reply::json(json!({})));
+    let call = |characters: usize| {
+        let mut params = json!({"name": "fetch", "arguments": {"path": "/"}});
+        params["_meta"] = json!({"progressToken": "t".repeat(characters)});
+        agent.request_with_meta("tools/call", params).send()
+    };
+    let refused = call(2000);
+    assert_eq!(code(&refused, 200), -32602);
+    assert!(refused.text().contains("1024 bytes") && refused.body.len() < 1000, "{}", refused.text());
+    assert!(service.seen().is_empty());
+    assert_eq!(call(1000).header("content-type"), "text/event-stream");
+}
+
 #[test]
 fn a_job_ends_when_its_client_closes_the_stream() {
     let (gateway, service, agent) = world();

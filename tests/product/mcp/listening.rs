@@ -1,7 +1,8 @@
 //! Streams that tell a client when its tools have changed.
 
 use serde_json::{Value, json};
-use support::{Setup, module, wait_for};
+use support::setup::KEY;
+use support::{Gate, Reply, Setup, Upstream, module, wait_for};
 
 use super::{Agent, code};
 
@@ -79,12 +80,36 @@ fn streams_take_half_of_the_connections_and_make_room_for_calls() {
     // Each has its own connection, which stays open.
     let calls: Vec<_> = (0..8)
         .map(|_| {
-            let client = gateway.anonymous().with_key(support::setup::KEY);
+            let client = gateway.anonymous().with_key(KEY);
             client.call("liar/version", json!({})).ok();
             client
         })
         .collect();
     assert!(calls.iter().all(|client| client.get("/healthz").status == 200), "no call has taken the place of another");
+}
+
+/// Each call is in progress, so no connection is idle that could make room.
+#[test]
+fn a_call_takes_the_place_of_a_stream_while_no_connection_is_idle() {
+    let (service, gate) = (Upstream::start(), Gate::default());
+    service.reply("/forward", Reply::json(json!({})).behind(&gate));
+    let setup = Setup::new().module("liar", liar("1.0.0")).upstream("liar", "api", &service.url());
+    let gateway = setup.general("max_connections = 8").start();
+    let mut streams = Vec::new();
+    for tenant in ["one", "other"] {
+        let client = crate::integrations::client(&gateway, tenant, None, "operate");
+        for _ in 0..2 {
+            streams.push(listening(&Agent::new(&gateway.anonymous().with_key(client.key()), "/mcp")));
+        }
+    }
+    assert!(streams.iter().all(|stream| stream.status() == 200));
+    let mut calls = Vec::new();
+    for count in 1..=6 {
+        calls.push(gateway.anonymous().with_key(KEY).begin("/connectors/liar/forward", json!({})));
+        service.wait_for_requests(count);
+    }
+    gate.open();
+    calls.into_iter().for_each(|call| drop(call.wait().ok()));
 }
 
 #[test]

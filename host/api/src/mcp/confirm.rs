@@ -184,6 +184,13 @@ mod tests {
     }
 
     #[test]
+    fn large_arguments_stay_in_their_order() {
+        let of_size = |size| format!(r#"{{"b":"{}","a":1}}"#, "x".repeat(size));
+        assert_eq!(of(&of_size(1), None), r#"{"a":1,"b":"x"}"#);
+        assert_eq!(of(&of_size(MAX_SORTED), None), of_size(MAX_SORTED));
+    }
+
+    #[test]
     fn a_member_of_the_operation_is_a_part_of_the_call() {
         let digest = Some("gateway_confirm");
         assert_eq!(of(r#"{"confirm":true,"gateway_confirm":"1"}"#, digest), r#"{"confirm":true}"#);

@@ -159,3 +159,24 @@ impl hyper::body::Body for AnswerBody {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use body::of_pieces;
+    use futures_util::stream;
+    use memory::MemoryBudget;
+
+    use super::*;
+
+    /// A connection writes while it waits for the body, and drops what it holds if the body fails.
+    #[test]
+    fn a_connection_can_write_what_it_has_before_a_body_fails() {
+        let pieces = [Ok(Frame::data(Bytes::from_static(b"[1, "))), Err(EgressError::TimedOut)];
+        let body = of_pieces(stream::iter(pieces)).hold(MemoryBudget::unlimited().part()).unwrap();
+        let progress = AnswerProgress::new(body, None, 0);
+        let mut poll = || progress.source.lock().as_mut().unwrap().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(poll(), Poll::Ready(Some(Ok(_)))));
+        assert!(poll().is_pending());
+        assert!(matches!(poll(), Poll::Ready(Some(Err(EgressError::TimedOut)))));
+    }
+}
