@@ -174,7 +174,7 @@ mod tests {
         let pieces = [Ok(Frame::data(Bytes::from_static(b"[1, "))), Err(EgressError::TimedOut)];
         let body = of_pieces(stream::iter(pieces)).hold(MemoryBudget::unlimited().part()).unwrap();
         let progress = AnswerProgress::new(body, None, 0);
-        let mut poll = || progress.source.lock().as_mut().unwrap().poll(&mut Context::from_waker(Waker::noop()));
+        let poll = || progress.source.lock().as_mut().unwrap().poll(&mut Context::from_waker(Waker::noop()));
         assert!(matches!(poll(), Poll::Ready(Some(Ok(_)))));
         assert!(poll().is_pending());
         assert!(matches!(poll(), Poll::Ready(Some(Err(EgressError::TimedOut)))));
