@@ -88,7 +88,7 @@ pub enum Values {
     OneOf(Names),
     /// Only `true`.
     True,
-    /// Names with texts: each is a parameter, whose name begins with that of the filter.
+    /// Labels, each in a separate parameter. Its name is the filter's name and the label's.
     Labels,
 }
 

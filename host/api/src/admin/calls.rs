@@ -32,7 +32,7 @@ impl List for Calls {
             .schema("ProblemOwner")
             .one_of(|| Owner::ALL.map(Owner::name).into(), |filter, name| filter.owner = Some(name.to_owned())),
         filter("tenant", "Only calls of this tenant.").text(|filter| &mut filter.tenant),
-        filter("subject", "Only calls of this user. Empty for those of tenants themselves.")
+        filter("subject", "Only calls of this user. Empty for those without a user.")
             .rare()
             .text(|filter| &mut filter.subject),
         filter("user_identifier", "Only calls on accounts with this name.")

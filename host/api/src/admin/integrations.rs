@@ -24,7 +24,7 @@ impl List for AnyIntegrations {
 
     const FILTERS: &'static [Filter<AnyIntegrationFilter>] = &[
         filter("tenant", "Only accounts of this tenant.").text(|filter| &mut filter.tenant),
-        filter("subject", "Only accounts of this user. Empty for those of tenants themselves.")
+        filter("subject", "Only accounts of this user. Empty for those without a user.")
             .text(|filter| &mut filter.subject),
         filter("connector", "Only accounts of this connector.").text(|filter| &mut filter.connector),
         filter("status", "Only accounts in this status.").schema("IntegrationStatus").one_of(

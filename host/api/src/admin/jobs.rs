@@ -26,8 +26,7 @@ impl List for AnyJobs {
             |filter, name| filter.status = JobStatus::ALL.into_iter().find(|status| status.name() == name),
         ),
         filter("tenant", "Only jobs of this tenant.").text(|filter| &mut filter.tenant),
-        filter("subject", "Only jobs of this user. Empty for those of tenants themselves.")
-            .text(|filter| &mut filter.subject),
+        filter("subject", "Only jobs of this user. Empty for those without a user.").text(|filter| &mut filter.subject),
         filter("connector", "Only jobs of this connector.").text(|filter| &mut filter.connector),
         filter("operation", "Only jobs of operations with this path.").text(|filter| &mut filter.operation),
     ];

@@ -37,8 +37,7 @@ impl List for Keys {
     const FILTERS: &'static [Filter<KeyFilter>] = &[
         filter("name", "Only keys with this name.").text(|filter| &mut filter.name),
         filter("tenant", "Only keys of this tenant.").text(|filter| &mut filter.tenant),
-        filter("subject", "Only keys of this user. Empty for those of tenants themselves.")
-            .text(|filter| &mut filter.subject),
+        filter("subject", "Only keys of this user. Empty for those without a user.").text(|filter| &mut filter.subject),
         filter("status", "Only keys in this state.").one_of(
             || KeyStatus::ALL.map(KeyStatus::name).into(),
             |filter, name| filter.status = KeyStatus::ALL.into_iter().find(|status| status.name() == name),

@@ -30,7 +30,7 @@ impl List for Types {
     type Query = TypesQuery;
 
     const FILTERS: &'static [Filter<TypesQuery>] =
-        &[filter("connector", "Only types of this connector; `gateway` for those of the gateway itself.")
+        &[filter("connector", "Only types of this connector. The types of the gateway have `gateway`.")
             .text(|query| &mut query.connector)];
 
     const LIMIT: Field<TypesQuery, u32> = |query| &mut query.limit;
@@ -81,7 +81,7 @@ impl List for AnyTriggers {
         STATUS,
         USER_IDENTIFIER,
         filter("tenant", "Only triggers of this tenant.").text(|query| &mut query.tenant),
-        filter("subject", "Only triggers of this user. Empty for those of tenants themselves.")
+        filter("subject", "Only triggers of this user. Empty for those without a user.")
             .text(|query| &mut query.subject),
     ];
 

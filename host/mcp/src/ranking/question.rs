@@ -29,7 +29,7 @@ pub(super) struct Question {
 /// A word of a question.
 pub(super) struct Word {
     pub(super) weight: f64,
-    /// The stem of the word and those of its synonyms, each with its weight.
+    /// The stem of the word and the stems of its synonyms, each with a weight.
     pub(super) stems: Vec<(String, f64)>,
 }
 

@@ -99,7 +99,7 @@ pub struct CallFilter {
     pub owner: Option<String>,
     /// Only calls of this tenant.
     pub tenant: Option<String>,
-    /// Only calls of this user. Empty for those of tenants themselves.
+    /// Only calls of this user. Empty for those without a user.
     pub subject: Option<String>,
     /// Only calls on accounts with this identifier.
     pub user_identifier: Option<String>,

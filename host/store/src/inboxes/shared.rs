@@ -45,8 +45,8 @@ impl Store {
     }
 
     /// Stores the events of a notification for the accounts that see it, and forgets it. An event
-    /// that is known is not stored again, so it does no harm if two gateways do this. `max_pending`
-    /// is that of [`PushedEvents`](crate::PushedEvents).
+    /// that is known is not stored again, so it does no harm if two gateways do this. For
+    /// `max_pending`, see [`PushedEvents::max_pending`](crate::PushedEvents::max_pending).
     ///
     /// # Errors
     /// Fails if the database does not answer.

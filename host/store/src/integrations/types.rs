@@ -244,7 +244,7 @@ pub struct Connected {
 pub struct AnyIntegrationFilter {
     /// Only integrations of this tenant.
     pub tenant: Option<String>,
-    /// Only integrations of this user. Empty for those of tenants themselves.
+    /// Only integrations of this user. Empty for those without a user.
     pub subject: Option<String>,
     /// Only integrations with this connector.
     pub connector: Option<String>,

@@ -240,7 +240,7 @@ pub struct JobFilter {
 pub struct AnyJobFilter {
     /// Only jobs of this tenant.
     pub tenant: Option<String>,
-    /// Only jobs of this user. Empty for those of tenants themselves.
+    /// Only jobs of this user. Empty for those without a user.
     pub subject: Option<String>,
     /// Only jobs of this connector.
     pub connector: Option<String>,

@@ -118,7 +118,7 @@ pub struct KeyFilter {
     pub name: Option<String>,
     /// Only keys of this tenant.
     pub tenant: Option<String>,
-    /// Only keys of this user. Empty for those of tenants themselves.
+    /// Only keys of this user. Empty for those without a user.
     pub subject: Option<String>,
     /// Only keys in this state.
     pub status: Option<KeyStatus>,
